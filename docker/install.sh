@@ -11,11 +11,12 @@
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
-    libzstd1 libdeflate0 libmariadb3 libcurl4 libcjson1 libgcc-s1"
+    libzstd1 libdeflate0 libmariadb3 libcurl4 libcjson1 libgcc-s1
+    libncursesw6 libtinfo6"
 build="gcc libc6-dev cmake ninja-build pkg-config binutils-dev libiberty-dev
     zlib1g-dev libzstd-dev libuv1-dev libssl-dev libsqlite3-dev libinih-dev
     libpcre2-dev libdeflate-dev default-libmysqlclient-dev
-    libcurl4-openssl-dev libcjson-dev"
+    libcurl4-openssl-dev libcjson-dev libncurses-dev"
 case "$(dpkg --print-architecture)" in
 amd64) # what decodes its instructions
     runtime="$runtime libzydis4.0"
@@ -25,12 +26,12 @@ esac
 demo="redis-server redis-tools mariadb-client-core"
 tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev gosu haproxy numactl redis-server redis-tools mariadb-server mariadb-client
-    python3 python3-pymysql graphviz libc6-dbg procps util-linux file
+    python3 python3-pymysql python3-pyte graphviz libc6-dbg procps util-linux file
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
     libxml2-utils poppler-utils qpdf dwz systemd mandoc curl
-    prometheus chromium chromium-driver fonts-dejavu-core linux-perf"
+    libdebuginfod1 prometheus chromium chromium-driver fonts-dejavu-core linux-perf"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven"
 servers="varnish bind9 postgresql python3-pip"

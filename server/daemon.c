@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "audit.h"
+#include "budgets.h"
 #include "certificate.h"
 #include "clock.h"
 #include "cluster.h"
@@ -19,6 +20,7 @@
 #include "deaths.h"
 #include "errors.h"
 #include "http.h"
+#include "debug_keeper.h"
 #include "index_keeper.h"
 #include "keeper.h"
 #include "last_moment.h"
@@ -51,6 +53,7 @@ struct daemon {
     struct controller *controller;
     struct view_cache *views;
     struct memory_sampler *sampler;
+    struct debug_keeper *debug; /* or NULL */
     uv_loop_t loop;
     struct server server;
     struct daemon_cluster cluster;
@@ -138,6 +141,7 @@ leave_root(void *arg, const struct account *account)
                    &err) != 0 ||
         (indexes &&
          index_keeper_give(indexes, account->uid, account->gid, &err) != 0) ||
+        debug_keeper_give(d->debug, account->uid, account->gid, &err) != 0 ||
         controller_observe_give(d->controller, account->uid, account->gid,
                                 &err) != 0) {
         log_fault("%s", err.text);
@@ -156,6 +160,8 @@ leave_root(void *arg, const struct account *account)
             0 ||
         given_files_give_two(&d->given, LAST_MOMENT_FILE, LAST_MOMENT_AGAIN,
                              account) != 0 ||
+        given_files_give_two(&d->given, BUDGETS_FILE, BUDGETS_NEW, account) !=
+            0 ||
         memory_sampler_give(d->sampler, account->uid, account->gid) != 0 ||
         fchown(d->state.fd, account->uid, account->gid) != 0 ||
         given_files_give_two(&d->given, AGENT_SOCKET, AGENT_LOCK, account) !=
@@ -337,26 +343,6 @@ start_signals(struct daemon *d)
 
 /* Start */
 
-/* heapwire-symbolizer lies beside us. */
-static int
-find_symbolizer(char *out, size_t size)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-    int length;
-
-    if (n <= 0)
-        return -1;
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash)
-        return -1;
-    *slash = '\0';
-    length = snprintf(out, size, "%s/heapwire-symbolizer", self);
-    return length > 0 && (size_t)length < size ? 0 : -1;
-}
-
 static void
 log_text(const char *line)
 {
@@ -394,10 +380,10 @@ start_controller(struct daemon *d, struct error *err)
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
     snprintf(unwind, sizeof(unwind), "%s/unwind", d->config.state_dir);
-    if (find_symbolizer(symbolizer, sizeof(symbolizer)) != 0) {
-        error_set(err, ER_UNKNOWN, "cannot find heapwired's own directory");
+    if (daemon_find_beside("heapwire-symbolizer", symbolizer, err) != 0 ||
+        daemon_start_debug(&d->config, &d->debug, err) != 0)
         return -1;
-    }
+    options.debug = d->debug;
     d->controller = controller_start(&options, err);
     if (d->controller)
         d->views = view_cache_start(controller_store(d->controller),
@@ -410,14 +396,13 @@ start_controller(struct daemon *d, struct error *err)
 static int
 start_watch(struct daemon *d, struct error *err)
 {
-    struct memory_sampler_options options = {.state_dir = d->config.state_dir,
-                                             .rules = d->config.marks,
-                                             .log = log_text,
-                                             .keeps_ends =
-                                                 d->supervised.line < 0,
-                                             .segment = d->supervised.segment};
+    struct memory_sampler_options how = {.state_dir = d->config.state_dir,
+                                         .rules = d->config.marks,
+                                         .log = log_text,
+                                         .keeps_ends = d->supervised.line < 0,
+                                         .segment = d->supervised.segment};
 
-    d->sampler = memory_sampler_start(d->controller, &options, err);
+    d->sampler = memory_sampler_start(d->controller, &how, err);
     return d->sampler ? 0 : -1;
 }
 
@@ -429,6 +414,8 @@ start_server(struct daemon *d, struct error *err)
                             .controller = d->controller,
                             .views = d->views,
                             .history = memory_sampler_history(d->sampler),
+                            .trends = memory_sampler_trends(d->sampler),
+                            .budgets = memory_sampler_budgets(d->sampler),
                             .state_dir = d->config.state_dir,
                             .socket = d->config.socket};
 
@@ -543,6 +530,7 @@ finish(struct daemon *d, int status)
     memory_sampler_stop(d->sampler);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nothing asks it or waits for it */
+    debug_keeper_stop(d->debug);
     end_watch_stop(&end);
     if (d->loop_open)
         uv_loop_close(&d->loop);

@@ -2,6 +2,7 @@
 #ifndef HW_DAEMON_H
 #define HW_DAEMON_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,6 +17,7 @@ struct cluster;
 struct config;
 struct config_faults;
 struct conversation;
+struct debug_keeper;
 struct error;
 struct membership;
 struct server;
@@ -83,6 +85,14 @@ int daemon_run(const struct arguments *arguments);
 
 void daemon_say_faults(const struct config_faults *faults);
 int daemon_say(const struct error *err); /* -1 */
+/* The path of a program that lies beside heapwired, as its helpers do. */
+int daemon_find_beside(const char *program, char out[PATH_MAX],
+                       struct error *err);
+/* Starts what fetches debug information, if the configuration or the
+ * environment names servers; *out NULL: nothing does.  Once, and before the
+ * controller.  -1 with *err: the environment names more than is taken. */
+int daemon_start_debug(const struct config *config, struct debug_keeper **out,
+                       struct error *err);
 /* Where the state directory is, if that is not its usual place. */
 void daemon_say_note(const struct config *config);
 /* *account: the user that config names, if it names one. */
@@ -114,7 +124,7 @@ void daemon_cluster_stop(struct daemon_cluster *c);
  * an earlier run may have moved other users' files into it, or linked them:
  * those are never given away. */
 
-enum { GIVEN_FILES = 9 };
+enum { GIVEN_FILES = 11 };
 
 struct given_files {
     const struct state_dir *dir; /* opened anew now and then */

@@ -1,7 +1,9 @@
 /* daemon_check.c - see daemon.h. */
 #include "daemon.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -10,7 +12,10 @@
 #include "supervised.h"
 #include "certificate.h"
 #include "config.h"
+#include "debug_keeper.h"
+#include "elf_file.h"
 #include "errors.h"
+#include "log.h"
 #include "state_dir.h"
 
 void
@@ -20,6 +25,69 @@ daemon_say_faults(const struct config_faults *faults)
 
     for (; p && (end = strchr(p, '\n')); p = end + 1)
         fprintf(stderr, "heapwired: %.*s\n", (int)(end - p), p);
+}
+
+int
+daemon_find_beside(const char *program, char out[PATH_MAX], struct error *err)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+    int length = -1;
+
+    if (slash)
+        length = snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - self), self,
+                          program);
+    if (length > 0 && length < PATH_MAX)
+        return 0;
+    error_set(err, ER_UNKNOWN, "cannot find heapwired's own directory");
+    return -1;
+}
+
+static void
+log_debug(const char *line)
+{
+    log_line("%s", line);
+}
+
+int
+daemon_start_debug(const struct config *config, struct debug_keeper **out,
+                   struct error *err)
+{
+    static char dir[CONFIG_STATE_MAX + sizeof("/debuginfo")];
+    const char *urls = config->debuginfod_urls;
+    char program[PATH_MAX];
+    struct error why;
+    struct debug_keeper_options options = {dir,
+                                           program,
+                                           urls,
+                                           config->symbols_bytes,
+                                           config->debuginfod_timeout_s,
+                                           log_debug};
+
+    *out = NULL;
+    if (!*urls)
+        options.urls = urls = getenv("DEBUGINFOD_URLS"); /* NOLINT */
+    if (!urls || !urls[strspn(urls, " ")] || strcmp(urls, "none") == 0)
+        return 0;
+    if (strlen(urls) > CONFIG_URLS_MAX) {
+        error_set(err, ER_WRONG_VALUE,
+                  "DEBUGINFOD_URLS has %zu bytes, and may have %d: shorten it, "
+                  "or set debuginfod_urls in [symbols]",
+                  strlen(urls), CONFIG_URLS_MAX);
+        return -1;
+    }
+    if (daemon_find_beside("heapwire-debuginfod", program, err) != 0)
+        return -1;
+    snprintf(dir, sizeof(dir), "%s/debuginfo", config->state_dir);
+    *out = debug_keeper_start(&options, &why);
+    if (*out) {
+        debug_fetched_set(dir);
+        log_line("debug information is fetched from %s", urls);
+    } else {
+        log_fault("no debug information is fetched: %s", why.text);
+    }
+    return 0;
 }
 
 void

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "budgets.h"
 #include "certificate.h"
 #include "clock.h"
 #include "daemon.h"
@@ -20,9 +21,9 @@
 
 /* Besides its lock and what has a directory there. */
 static const char *const names[GIVEN_FILES] = {
-    AGENT_SOCKET,        AGENT_LOCK,        CERTIFICATE_OWN,
-    CERTIFICATE_OWN_KEY, DEATHS_FILE,       LINGER_FILE,
-    LAST_MOMENT_FILE,    LAST_MOMENT_AGAIN, "heapwired.log"};
+    AGENT_SOCKET, AGENT_LOCK,  CERTIFICATE_OWN,  CERTIFICATE_OWN_KEY,
+    DEATHS_FILE,  LINGER_FILE, LAST_MOMENT_FILE, LAST_MOMENT_AGAIN,
+    BUDGETS_FILE, BUDGETS_NEW, "heapwired.log"};
 
 void
 given_files_note(struct given_files *files, const struct state_dir *dir)

@@ -284,6 +284,7 @@ static const struct {
     [STATEMENT_MAINTAIN] = {0, maintain_open},
     [STATEMENT_FORWARD] = {0, forward_open}, /* the channel checks the sender */
     [STATEMENT_IMPORT] = {PRIVILEGE_CONTROL, import_open},
+    [STATEMENT_BUDGET] = {PRIVILEGE_CONTROL, budget_open},
     [STATEMENT_PREPARE] = {0, prepare_open},
     [STATEMENT_DEALLOCATE] = {0, deallocate_open},
     [STATEMENT_NOTHING] = {0, transaction_open},

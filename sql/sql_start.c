@@ -10,11 +10,12 @@
 #include "catalog_tables.h"
 
 static const struct catalog_table *const lists[] = {
-    tables_accounts,  tables_cpu,        tables_heap,     tables_malloc,
-    tables_memory,    tables_node,       tables_nodes,    tables_samples,
-    tables_snapshots, tables_symbols,    tables_threads,  tables_constant,
-    tables_columns,   tables_privileges, tables_routines, tables_schema,
-    tables_show,
+    tables_accounts,  tables_budgets,  tables_cpu,     tables_diagnosis,
+    tables_heap,      tables_levers,   tables_malloc,  tables_mappings,
+    tables_memory,    tables_node,     tables_nodes,   tables_samples,
+    tables_snapshots, tables_symbols,  tables_threads, tables_trend,
+    tables_waste,     tables_constant, tables_columns, tables_privileges,
+    tables_routines,  tables_schema,   tables_show,
 };
 
 static const struct catalog_table *tables[CATALOG_TABLES_MAX];

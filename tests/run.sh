@@ -286,6 +286,8 @@ esac
 
 # One after the other, but for what is said to run beside another.
 part packages sh docker/install.sh
+# Since Go 1.24 it is built at its first use, which a case has no time for.
+go tool pprof -h >/dev/null 2>&1 </dev/null &
 part build-release build release
 
 export BUILD=build/release
@@ -294,9 +296,11 @@ export BUILD=build/release
 # readme.py builds and installs.
 alone="readme hold_up accounts heap_tables shared_work"
 # The longest ones first, so that none of them is left over for the end.
-long="linkages prof_indexed addresses sqlviews evidence tls evidence_container
-    etcd protocol links agent_api prepared jeprof drills_etcd drills_partition
-    drills_misfits peers companion control symbol_index"
+long="addresses linkages page prof_indexed cpu ids state_lost diagnosis
+    page_hurry sqlviews links pictures symbolizer evidence tls
+    evidence_container etcd protocol agent_api prepared jeprof bundle
+    drills_etcd drills_partition drills_misfits peers companion control
+    symbol_index"
 computations &
 computations=$!
 others=$(ls $cases/*.* | grep -vE "/($(echo "$alone" | tr ' ' '|'))\.")

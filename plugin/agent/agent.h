@@ -16,6 +16,7 @@
 
 #include "agent_protocol.h"
 #include "jemalloc.h"
+#include "levers.h"
 #include "mapped_files.h"
 #include "shared_fds.h"
 
@@ -182,6 +183,21 @@ struct operation_files {
 void operation_answer(struct agent *agent, const struct agent_request *request,
                       struct agent_reply *reply,
                       struct operation_files *passed);
+
+/* ---- lever_host.c ---- */
+
+struct lever_host lever_host_of(const struct agent *agent);
+/* Milliseconds until the next lever's time is over, or -1. */
+int lever_host_expire(const struct agent *agent);
+/* With the agent all of them end: nobody would put them back. */
+void lever_host_leave(const struct agent *agent);
+
+/* ---- own_smaps.c: what /proc says of this process ---- */
+
+/* At most so many bytes of the text; *cut: there are more.  -1 with errno. */
+int own_text_copy(const char *path, int to, size_t most, bool *cut);
+/* A line for each thread, as AGENT_SMAPS has them. */
+int own_tasks_write(int to);
 
 /* ---- access.c: who may look at this process from outside ---- */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,13 +15,12 @@
 #include "given_tables.h"
 #include "shared_fds.h"
 #include "jemalloc.h"
+#include "levers.h"
 
 /* Linux 6.3; older headers lack it. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
-
-enum { COPY_BYTES = 16384 };
 
 #define DUMP_PATH "/proc/thread-self/fd/%d"
 
@@ -38,7 +38,8 @@ op_hello(struct agent *agent, const struct agent_request *request,
     reply->hello.started_ms = agent->started_ms;
     profiling_hello(&agent->jemalloc, &reply->hello);
     reply->error = AGENT_KNOWS_ALLOCATORS | AGENT_KNOWS_OBJECT |
-                   AGENT_KNOWS_DUMPABLE |
+                   AGENT_KNOWS_DUMPABLE | AGENT_KNOWS_LEVERS |
+                   AGENT_KNOWS_SMAPS |
                    (agent->start->child ? 0 : AGENT_KNOWS_TABLES) |
                    (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
@@ -179,27 +180,9 @@ op_set_active(struct agent *agent, const struct agent_request *request,
 static int
 copy_maps(int to)
 {
-    char bytes[COPY_BYTES];
-    int from = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    ssize_t n = -1, done;
+    bool cut;
 
-    if (from < 0)
-        return -1;
-    while ((n = read(from, bytes, sizeof(bytes))) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        do {
-            done = write(to, bytes, (size_t)n);
-        } while (done < 0 && errno == EINTR);
-        if (done != n) {
-            n = -1;
-            break;
-        }
-    }
-    close(from);
-    return n < 0 ? -1 : 0;
+    return own_text_copy("/proc/self/maps", to, SIZE_MAX, &cut);
 }
 
 /* Seals a file before it is sent. */
@@ -353,6 +336,31 @@ op_maps(struct agent *agent, const struct agent_request *request,
         mapped_files_scan(&agent->files);
 }
 
+static void
+op_smaps(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    int smaps = new_file(agent, "heapwire-smaps");
+    int tasks = new_file(agent, "heapwire-tasks");
+    bool cut = false;
+
+    (void)request;
+    passed->owned = true;
+    passed->fds[0] = smaps;
+    passed->fds[1] = tasks;
+    passed->count = 2;
+    if (smaps < 0 || tasks < 0)
+        fail(reply, errno, "cannot create a file");
+    else if (own_text_copy("/proc/self/smaps", smaps, AGENT_SMAPS_MAX, &cut) !=
+             0)
+        fail(reply, errno, "cannot copy /proc/self/smaps");
+    else if (own_tasks_write(tasks) != 0)
+        fail(reply, errno, "cannot list the threads");
+    reply->value = cut;
+    seal(smaps);
+    seal(tasks);
+}
+
 /* The loader is asked, whose lock a forked child may have no owner of. */
 static void
 op_table(struct agent *agent, const struct agent_request *request,
@@ -402,6 +410,98 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
              why);
 }
 
+/* Who asks, from the file beside the request. */
+static void
+read_name(int fd, char out[AGENT_BY_MAX])
+{
+    struct stat st;
+    ssize_t size = -1;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        size = read(fd, out, AGENT_BY_MAX - 1);
+    out[size > 0 ? size : 0] = '\0';
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
+static int
+pull_lever(const struct lever_host *host, const struct agent_request *request,
+           const char *by)
+{
+    int64_t dirty_ms = (int64_t)request->inode;
+    int64_t muzzy_ms = (int64_t)request->force;
+    uint32_t seconds = (uint32_t)request->seconds;
+
+    switch ((enum agent_lever)request->number) {
+    case AGENT_LEVERS:
+        break;
+    case AGENT_PURGE:
+        return levers_purge(host);
+    case AGENT_DECAY:
+        return levers_decay(host, dirty_ms, muzzy_ms, seconds, by);
+    case AGENT_BACKGROUND:
+        return levers_background(host, request->inode == 1, seconds, by);
+    case AGENT_UNDO:
+        return levers_undo(host);
+    }
+    return 0;
+}
+
+static bool
+is_lever(const struct agent_request *request)
+{
+    int64_t dirty_ms = (int64_t)request->inode;
+    int64_t muzzy_ms = (int64_t)request->force;
+    bool lasts =
+        request->number == AGENT_DECAY || request->number == AGENT_BACKGROUND;
+
+    return request->number <= AGENT_UNDO &&
+           request->seconds <= AGENT_LEVER_MAX_S &&
+           (!lasts || request->seconds > 0) && dirty_ms >= -1 &&
+           muzzy_ms >= -1 && dirty_ms <= AGENT_DECAY_MAX_MS &&
+           muzzy_ms <= AGENT_DECAY_MAX_MS;
+}
+
+/* What jemalloc counts is refreshed before and after, however young it is. */
+static void
+op_lever(struct agent *agent, const struct agent_request *request,
+         struct agent_reply *reply, struct operation_files *passed)
+{
+    const struct lever_host host = lever_host_of(agent);
+    struct jemalloc *jemalloc = &agent->jemalloc;
+    bool changes = request->number != AGENT_LEVERS;
+    char by[AGENT_BY_MAX];
+    int64_t began;
+    int error;
+
+    if (!is_lever(request)) {
+        reply->status = AGENT_BAD_REQUEST;
+        return;
+    }
+    read_name(agent->given, by);
+    if (changes)
+        jemalloc->epoch.at_ms = 0;
+    levers_look(jemalloc, &jemalloc->pulled.before);
+    began = microseconds();
+    error = pull_lever(&host, request, by);
+    jemalloc->pulled.took_us = microseconds() - began;
+    if (changes)
+        jemalloc->epoch.at_ms = 0;
+    levers_look(jemalloc, &jemalloc->pulled.after);
+    if (error != 0) {
+        fail(reply, error,
+             request->number == AGENT_BACKGROUND && error == EPERM
+                 ? "a thread that the agent starts would have other limits "
+                   "than the database's own (its seccomp filters, user or "
+                   "descriptors), and so would jemalloc's"
+                 : "mallctl");
+        reply->status = error == ENOENT ? AGENT_NOT_FOUND : AGENT_FAILED;
+        return;
+    }
+    pass_text(agent, reply, passed, levers_write, "the levers");
+}
+
 enum needs { NEEDS_NOTHING, NEEDS_JEMALLOC, NEEDS_PROFILING };
 
 static const struct operation {
@@ -420,6 +520,8 @@ static const struct operation {
     [AGENT_MAPS] = {op_maps, NEEDS_NOTHING},
     [AGENT_TABLE] = {op_table, NEEDS_PROFILING},
     [AGENT_DUMPABLE] = {op_dumpable, NEEDS_NOTHING},
+    [AGENT_LEVER] = {op_lever, NEEDS_JEMALLOC},
+    [AGENT_SMAPS] = {op_smaps, NEEDS_NOTHING},
 };
 
 /* Fills the reply with why this process cannot do an operation. */

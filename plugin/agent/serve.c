@@ -145,6 +145,7 @@ next_due(struct agent *agent)
     int due_ms = sooner(profiling_expire(&agent->jemalloc), guard_left(agent));
 
     due_ms = sooner(due_ms, access_left());
+    due_ms = sooner(due_ms, lever_host_expire(agent));
     if (agent->channel.listener < 0)
         return due_ms;
     leave_other_root(agent);
@@ -496,6 +497,7 @@ why_it_ends(const struct agent *agent)
 static void
 end(struct agent *agent)
 {
+    lever_host_leave(agent);
     profiling_leave(&agent->jemalloc);
     tables_leave(&agent->jemalloc);
     access_allow_tracer(agent, 0);
@@ -514,6 +516,7 @@ end(struct agent *agent)
 static void
 give_up(struct agent *agent)
 {
+    lever_host_leave(agent);
     profiling_leave(&agent->jemalloc);
     tables_leave(&agent->jemalloc);
     if (!agent->own_table)

@@ -45,6 +45,18 @@ await_grant(struct await *await, uint64_t ms)
     atomic_fetch_add(&await->granted_ms, ms);
 }
 
+uint64_t
+await_limit(struct await *await, uint64_t until_ms)
+{
+    uint64_t before = await->deadline_ms;
+    uint64_t granted_ms = atomic_load(&await->granted_ms); /* comes to it */
+    uint64_t deadline_ms = until_ms > granted_ms ? until_ms - granted_ms : 1;
+
+    if (before == 0 || deadline_ms < before)
+        await->deadline_ms = deadline_ms;
+    return before;
+}
+
 /* 0: never. */
 static uint64_t
 last_moment(const struct await *await)

@@ -62,6 +62,9 @@ void await_cancel(struct await *await);
 bool await_cancelled(const struct await *await);
 /* The work takes that long because its caller said so: the deadline moves. */
 void await_grant(struct await *await, uint64_t ms);
+/* Between two waits: those to come fail at that time (clock_ms) at the latest,
+ * whatever was granted.  The deadline of before, which the caller puts back. */
+uint64_t await_limit(struct await *await, uint64_t until_ms);
 /* Whether it is cancelled, or its time is up. */
 bool await_is_over(const struct await *await);
 /* -1 with 1317 if it is cancelled. */

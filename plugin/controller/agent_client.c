@@ -11,11 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/magic.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,9 +24,9 @@
 #include "process_stat.h"
 
 enum {
-    REPLY_MS = 4000,   /* of anything but a dump */
-    DUMP_MS = 60000,   /* of a dump that is making progress */
-    STOPPED_MS = 4000, /* of a dump when the process is stopped */
+    REPLY_MS = 4000,   /* of anything but what takes_long */
+    DUMP_MS = 60000,   /* of that, while it is making progress */
+    STOPPED_MS = 4000, /* of that, when the process is stopped */
     SLICE_MS = 250,
     PATH_SHOWN = 80
 };
@@ -73,18 +70,23 @@ enter(struct agent_client *client, enum node_state state)
     client->status.ending[0] = '\0';
 }
 
-/*
- * The state letter of the greeted process in /proc/<pid>/stat, or 0 when it has
- * ended (a zombie has, one that is about to be, and so has a process whose pid
- * was reused) or cannot be seen from here.
- */
+/* False: it has ended (a zombie has, and one that is about to be), or cannot be
+ * seen from here. */
+static bool
+read_living_peer(const struct agent_client *client, struct process_stat *out)
+{
+    return client->peer != 0 && process_stat_read(client->peer, out) &&
+           !process_stat_is_over(out) && !out->exiting;
+}
+
+/* The state letter of the greeted process in /proc/<pid>/stat, or 0: not there,
+ * or its pid was reused. */
 static char
 process_state(const struct agent_client *client)
 {
     struct process_stat stat;
 
-    if (client->peer == 0 || !process_stat_read(client->peer, &stat) ||
-        stat.state == 'Z' || stat.state == 'X' || stat.exiting ||
+    if (!read_living_peer(client, &stat) ||
         stat.start_ticks != client->status.hello.start_ticks)
         return 0;
     return stat.state;
@@ -305,7 +307,15 @@ ended(struct agent_client *client, struct error *err)
     return -1;
 }
 
-/* A dump may take long, but not because the whole process is stopped. */
+static bool
+takes_long(const struct agent_request *request)
+{
+    return request->op == AGENT_DUMP || request->op == AGENT_LEVER ||
+           request->op == AGENT_SMAPS;
+}
+
+/* A dump, a purge or a walk through all pages may take long, but not because
+ * the whole process is stopped. */
 static int
 await_reply(struct agent_client *client, const struct agent_request *request,
             struct agent_client_answer *answer)
@@ -313,7 +323,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     uint64_t start = clock_ms();
     int got;
 
-    if (request->op != AGENT_DUMP)
+    if (!takes_long(request))
         return await(client, request->id, start + REPLY_MS, answer);
     got = await(client, request->id, start + STOPPED_MS, answer);
     while (got == 0 && clock_ms() < start + DUMP_MS &&
@@ -412,6 +422,15 @@ say_foreign(struct agent_client *client, uint32_t protocol)
                  exe, (int)client->peer);
 }
 
+/* A killed process may accept connections until its last thread has ended. */
+static bool
+is_peer_ending(const struct agent_client *client)
+{
+    struct process_stat stat;
+
+    return client->peer != 0 && !read_living_peer(client, &stat);
+}
+
 /* Greets; true when another incarnation answered. */
 static bool
 greet(struct agent_client *client)
@@ -425,7 +444,8 @@ greet(struct agent_client *client)
     if (exchange(client, &request, -1, &answer, NULL) != 0) {
         /* Once, an agent may that makes way for its host, or ends with it. */
         if (client->fd < 0 && !served && !stopping(client) &&
-            (answer.reply.protocol != 0 || client->hung_up == client->peer))
+            (answer.reply.protocol != 0 || client->hung_up == client->peer) &&
+            !is_peer_ending(client))
             say_foreign(client, answer.reply.protocol);
         client->hung_up = client->peer;
         return false;
@@ -442,11 +462,13 @@ greet(struct agent_client *client)
     else if (changed && client->status.hello.active)
         client->status.replaced_ms = clock_wall_ms();
     client->status.hello = answer.reply.hello;
-    if (changed)
+    if (changed) {
         memset(&client->memory, 0, sizeof(client->memory));
-    if (changed)
+        memset(&client->waste, 0, sizeof(client->waste));
+        memset(client->status.levers, 0, sizeof(client->status.levers));
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);
+    }
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));
@@ -473,6 +495,7 @@ agent_client_refresh(struct agent_client *client)
         }
         client->peer = client->status.peer = peer_of(client->fd);
         client->word = false;
+        client->levers_seen = false;
     }
     if (client->late_id) {
         got = receive(client->fd, &answer);
@@ -523,9 +546,8 @@ agent_client_give(struct agent_client *client,
     return -1;
 }
 
-/* A pipe in place of a memfd would hold us up for ever: only files in
- * memory have seals. */
-/* True for a regular file on the state directory's file system. */
+/* A pipe in place of a memfd would hold us up for ever: only files in memory
+ * have seals.  True for a regular file on the state directory's file system. */
 static bool
 is_beside(const char *directory, int fd)
 {
@@ -547,31 +569,6 @@ agent_client_read_memory(const struct agent_client *client, int fd,
         return -1;
     }
     return fd_read_all(fd, out, what, err);
-}
-
-/* A hole would have to be filled, and huge pages may be short: either could end
- * us. */
-bool
-agent_client_map_memory(int fd, size_t max, void **out, size_t *size)
-{
-    const int wanted = F_SEAL_SHRINK | F_SEAL_WRITE;
-    int seals = fd >= 0 ? fcntl(fd, F_GET_SEALS) : -1;
-    struct statfs filesystem;
-    struct stat st;
-    void *place;
-
-    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) != 0 ||
-        st.st_size <= 0 || (uint64_t)st.st_size > max ||
-        st.st_blocks * 512 < st.st_size || fstatfs(fd, &filesystem) != 0 ||
-        filesystem.f_type != TMPFS_MAGIC)
-        return false;
-    place = mmap(NULL, (size_t)st.st_size, PROT_READ,
-                 MAP_PRIVATE | MAP_POPULATE, fd, 0);
-    if (place == MAP_FAILED)
-        return false;
-    *out = place;
-    *size = (size_t)st.st_size;
-    return true;
 }
 
 bool

@@ -17,6 +17,7 @@
 #include "agent_protocol.h"
 #include "controller.h"
 #include "snapshot.h"
+#include "waste.h"
 
 struct buffer;
 struct error;
@@ -33,10 +34,12 @@ struct agent_client {
     /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
-    bool word;     /* status.note is the agent's last word */
-    pid_t hung_up; /* the peer that did when it was greeted last */
+    bool word;        /* status.note is the agent's last word */
+    bool levers_seen; /* status.levers is this connection's */
+    pid_t hung_up;    /* the peer that did when it was greeted last */
     struct node_status status;
     struct snapshot_memory memory; /* as stats_take has seen it last */
+    struct waste_heap waste;       /* likewise */
     const bool *stop;              /* atomic: the controller is ending */
 };
 
@@ -75,12 +78,6 @@ int agent_client_give(struct agent_client *client,
 int agent_client_read_memory(const struct agent_client *client, int fd,
                              struct buffer *out, const char *what,
                              struct error *err);
-
-/*
- * Maps a sealed and complete file; the caller unmaps it.  False: read it
- * instead.
- */
-bool agent_client_map_memory(int fd, size_t max, void **out, size_t *size);
 
 /* Whether the process stands still by a signal, as far as it can be seen. */
 bool agent_client_is_stopped(const struct agent_client *client);

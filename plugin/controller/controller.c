@@ -4,8 +4,7 @@
  * Jobs run on threads of their own (jobs.c says when), and talk to the agent
  * through agent_client.c while they have it.  So does the greeter, a thread
  * that stays: it connects, greets, and ends profiling that costs too much.  A
- * helper that names a dump's addresses lives within the job, on whose thread
- * its life depends (helper.h).
+ * helper that names addresses lives within a job, whose thread is its parent.
  *
  * Locks: that of jobs.flights guards the jobs and their followers, status and
  * last.  It is held while wakers run (they only post), never across I/O.
@@ -23,12 +22,16 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "debug_keeper.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
 #include "index_keeper.h"
 #include "jobs.h"
+#include "lever_job.h"
 #include "log.h"
+#include "map_seen.h"
+#include "mappings_take.h"
 #include "memory.h"
 #include "node_status.h"
 #include "objects.h"
@@ -37,7 +40,6 @@
 #include "process_stat.h"
 #include "profile.h"
 #include "recorded_maps.h"
-#include "segment.h"
 #include "snapshot.h"
 #include "stats.h"
 #include "stats_take.h"
@@ -75,16 +77,18 @@ struct controller {
     struct overhead_limit overhead_limit;
     struct objects objects;
     struct recorded_maps recorded; /* cleared with them */
+    struct map_seen seen;
     int segment;                   /* the recorder's; borrowed; -1: none */
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
     struct index_keeper *indexes; /* or NULL */
     struct observer observer;
-    char *state_dir, *symbolizer_path;
+    char *state_dir;
     uint32_t node_id;
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
     bool greeter_runs;
+    struct seat *places; /* the greeter's: asked for */
 };
 
 /* ---- of who has the agent ---- */
@@ -151,6 +155,7 @@ greet(struct controller *c)
     if (c->client.status.unguarded_ms != 0 &&
         c->client.status.unguarded_ms != unguarded_ms)
         say_unguarded(c);
+    lever_job_look(&c->client, c->overhead_limit.log);
     if (changed) {
         objects_clear(&c->objects);
         recorded_maps_clear(&c->recorded);
@@ -166,22 +171,6 @@ greet(struct controller *c)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* The recorder counts its samples, and nobody needs to be asked. */
-static void
-count_taken(int segment, struct node_status *status)
-{
-    struct segment_header header;
-
-    status->taken = status->by_library = (struct stats_figure){false, 0};
-    if (!node_status_is_recorded(status) ||
-        pread(segment, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-        header.owner != (uint64_t)status->hello.pid)
-        return;
-    status->taken = (struct stats_figure){true, header.taken_samples};
-    if (status->knows & AGENT_KNOWS_TABLES) /* older ones count them not */
-        status->by_library = (struct stats_figure){true, header.by_library};
-}
-
 /* What profiling costs; and its end, when that is too much. */
 static void
 oversee(struct controller *c)
@@ -192,7 +181,7 @@ oversee(struct controller *c)
     pthread_mutex_lock(&c->jobs.flights.lock);
     frames = c->last.profiled ? c->last.frames : 0;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->segment, &c->client.status);
+    stats_take_samples(c->segment, &c->client.status);
     ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
@@ -215,10 +204,10 @@ take_snapshot(struct controller *c, struct job *job, struct error *err)
     struct objects own, *objects = recorded ? &own : &c->objects;
 
     objects_init(&own);
-    taken =
-        (recorded
-             ? dump_take_recording(&dump, &job->recording, objects, err)
-             : dump_take(&dump, &c->client, objects, &c->recorded, err)) == 0;
+    taken = (recorded ? dump_take_recording(&dump, &job->recording, &c->client,
+                                            objects, err)
+                      : dump_take(&dump, &c->client, objects, &c->recorded,
+                                  err)) == 0;
     pthread_mutex_lock(&c->jobs.flights.lock);
     publish_status(c);
     jobs_give_agent(job);
@@ -237,7 +226,6 @@ static int
 keep_snapshot(struct controller *c, const struct job *job,
               struct snapshot *snapshot, struct error *err)
 {
-    snapshot->cause = job->request.cause;
     memcpy(snapshot->reason, job->reason, sizeof(snapshot->reason));
     if (*job->name)
         memcpy(snapshot->name, job->name, sizeof(snapshot->name));
@@ -265,6 +253,7 @@ run_dump(struct controller *c, struct job *job)
 
     if (snapshot) {
         snapshot->node_id = c->node_id;
+        snapshot->cause = job->request.cause; /* its name tells it */
         store_make_name(c->store, snapshot);
         job->not_kept = job->keep && keep_snapshot(c, job, snapshot, &err) != 0;
         frames = profile_mean_depth(snapshot->profile);
@@ -296,6 +285,12 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
         result->stats = stats_take(&c->client, err);
         return result->stats ? 0 : -1;
     }
+    if (kind == JOB_LEVER) {
+        rc = lever_job_run(&c->client, &job->request.lever, job->flight.owner,
+                           c->overhead_limit.log, &result->lever, err);
+        (void)eventfd_write(c->wake_fd, 1); /* it may end sooner */
+        return rc;
+    }
     if (kind == JOB_ACCESS)
         return observer_set_access(&c->observer, &c->client, &result->active,
                                    err);
@@ -316,6 +311,31 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     return rc;
 }
 
+/* Gives the agent to others before it reads what may take seconds; but where
+ * the process is open for that alone. */
+static void
+run_mappings(struct controller *c, struct job *job)
+{
+    struct mappings_take take;
+    struct error err = {0};
+    struct memory_map *map;
+    int rc = mappings_take_open(&take, &c->client, &c->observer, &err);
+
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    publish_status(c);
+    if (!take.opened)
+        jobs_give_agent(job);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+    map = rc == 0 ? mappings_take_read(&take, &c->seen, &err) : NULL;
+    if (!map)
+        map = mappings_take_nothing(&err);
+    mappings_take_close(&take, &c->client, &c->observer);
+    pthread_mutex_lock(&c->jobs.flights.lock);
+    job->result.mappings = map;
+    jobs_finish(job, map ? NULL : &err);
+    pthread_mutex_unlock(&c->jobs.flights.lock);
+}
+
 static void
 run_job(struct job *job)
 {
@@ -326,6 +346,14 @@ run_job(struct job *job)
 
     if (job_is_dump(job)) {
         run_dump(c, job);
+        return;
+    }
+    if (job->request.kind == JOB_MAPPINGS) {
+        run_mappings(c, job);
+        return;
+    }
+    if (job->request.kind == JOB_PLACES) {
+        mappings_take_places(job, &c->client, &c->seen);
         return;
     }
     rc = ask_agent(c, job, &result, &err);
@@ -348,6 +376,9 @@ next_greeting(const struct controller *c, uint64_t greeted)
 
     if (c->client.status.state != NODE_CONNECTED)
         return CONNECT_MS;
+    ends = lever_job_next(&c->client.status, clock_wall_ms());
+    if (ends >= 0 && ends + ENDED_MS < left)
+        left = ends + ENDED_MS;
     if (hello->active && hello->active_until_ms > 0) {
         ends = hello->active_until_ms + ENDED_MS - clock_wall_ms();
         left = ends < left ? ends : left;
@@ -379,6 +410,7 @@ greeter_main(void *arg)
         polls[1].events =
             c->client.status.state == NODE_CONNECTED ? POLLRDHUP : POLLIN;
         jobs_greeter_give(&c->jobs);
+        mappings_ask_places(&c->jobs, &c->status, &c->seen, &c->places);
         poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
         if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
             drained = 0; /* another wake-up took it: fine */
@@ -388,54 +420,18 @@ greeter_main(void *arg)
 
 /* ---- start and stop ---- */
 
-/* Without its directory the store keeps snapshots in memory, and
- * heapwire.snapshots says so for each. */
-static struct store *
-open_store(const struct controller_options *options, struct error *err)
-{
-    struct store_options in_memory = options->store;
-    struct store *store = store_open(&options->store, options->log, err);
-
-    if (store || !options->store.dir)
-        return store;
-    log_to(options->log,
-           "snapshots are kept in memory alone, until heapwired ends: %s",
-           err->text);
-    in_memory.dir = NULL;
-    return store_open(&in_memory, options->log, err);
-}
-
-/* Without indexes names take longer, but are the same. */
-static struct index_keeper *
-start_indexes(const struct controller_options *options)
-{
-    struct index_keeper_options indexes = index_keeper_defaults;
-    struct index_keeper *keeper;
-    struct error err;
-
-    if (!options->index_dir)
-        return NULL;
-    indexes.dir = options->index_dir;
-    indexes.program = options->symbolizer;
-    indexes.rules.bytes = options->index_bytes;
-    indexes.reader_mb = options->reader_mb;
-    indexes.log = options->log;
-    keeper = index_keeper_start(&indexes, &err);
-    if (!keeper)
-        log_to(options->log, "no symbol indexes are made: %s", err.text);
-    return keeper;
-}
-
 static int
-start_symbolizer(struct controller *c, uint32_t reader_mb, struct error *err)
+start_symbolizer(struct controller *c, const struct controller_options *from,
+                 struct error *err)
 {
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          c->indexes};
-    struct symbolizer_options options = {.program = c->symbolizer_path,
-                                         .deadline_ms = NAMING_MS,
-                                         .reader_mb = reader_mb,
-                                         .indexes =
-                                             c->indexes ? &indexes : NULL};
+    struct symbolizer_options options = {
+        .program = from->symbolizer,
+        .deadline_ms = NAMING_MS,
+        .reader_mb = from->reader_mb,
+        .indexes = c->indexes ? &indexes : NULL,
+        .debug = {debug_keeper_asked, from->debug}};
 
     c->symbolizer = symbolizer_new(&options, err);
     return c->symbolizer ? 0 : -1;
@@ -453,9 +449,9 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     jobs_init(&c->jobs, run_job);
     objects_init(&c->objects);
+    map_seen_init(&c->seen);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->observer.state_dir = c->state_dir = mem_strdup(options->state_dir);
-    c->symbolizer_path = mem_strdup(options->symbolizer);
     agent_client_init(&c->client, c->state_dir, c->wake_fd, &c->stop);
     c->client.guard_s = options->guard_s;
     c->client.status.unprepared = options->unprepared;
@@ -468,18 +464,20 @@ controller_start(const struct controller_options *options, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         goto fail;
     }
-    if (!c->state_dir || !c->symbolizer_path) {
+    if (!c->state_dir) {
         error_memory(err, "the controller");
         goto fail;
     }
     c->node_id = options->node_id;
     c->segment = c->recorded.segment = options->segment;
-    c->store = open_store(options, err);
+    c->store = store_open_anyhow(&options->store, options->log, err);
     if (!c->store)
         goto fail;
-    c->indexes = start_indexes(options);
+    c->indexes = index_keeper_start_anyhow(
+        options->index_dir, options->symbolizer, options->index_bytes,
+        options->reader_mb, options->log);
     c->observer.jobs = &c->jobs;
-    if (start_symbolizer(c, options->reader_mb, err) != 0 ||
+    if (start_symbolizer(c, options, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
         goto fail;
     c->greeter_runs = thread_start(&c->greeter, &greeter, err) == 0;
@@ -502,6 +500,7 @@ join_threads(struct controller *c)
         symbolizer_cancel(c->symbolizer);
     if (c->greeter_runs)
         pthread_join(c->greeter, NULL);
+    flight_leave(c->places);
     (void)eventfd_write(c->wake_fd, 1);
     jobs_stop(&c->jobs);
 }
@@ -518,10 +517,10 @@ controller_stop(struct controller *c)
     index_keeper_stop(c->indexes);
     objects_fini(&c->objects);
     recorded_maps_clear(&c->recorded);
+    map_seen_fini(&c->seen);
     agent_client_fini(&c->client);
     fd_close(c->wake_fd);
     mem_free(c->state_dir);
-    mem_free(c->symbolizer_path);
     mem_free(c);
 }
 
@@ -537,7 +536,7 @@ controller_status(struct controller *c, struct node_status *out)
     out->profiled_ms = c->last.profiled_ms;
     out->failed_snapshots = c->jobs.failed_snapshots;
     pthread_mutex_unlock(&c->jobs.flights.lock);
-    count_taken(c->segment, out);
+    stats_take_samples(c->segment, out);
 }
 
 void

@@ -25,8 +25,10 @@
 #include "waker.h"
 
 struct controller;
+struct debug_keeper;
 struct error;
 struct index_keeper;
+struct memory_map;
 struct stats;
 
 struct controller_options {
@@ -38,6 +40,7 @@ struct controller_options {
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
     const char *unwind_dir;        /* of unwind tables; NULL: in memory alone */
     uint64_t index_bytes;          /* of all indexes, and of all tables */
+    struct debug_keeper *debug;    /* borrowed; NULL: nothing is fetched */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct overhead_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */
@@ -53,6 +56,42 @@ enum node_state {
     NODE_CONNECTED,
     NODE_UNRESPONSIVE, /* connected, has not answered in time */
     NODE_GONE          /* the database ended */
+};
+
+/* What is changed in the database's jemalloc for a time (the agent's levers.h).
+ */
+enum node_lever { NODE_DECAY, NODE_BACKGROUND, NODE_LEVERS };
+
+struct lever_force {
+    bool in_force;
+    int64_t since_ms, until_ms; /* wall clock */
+    int64_t set[2], was[2];     /* dirty and muzzy ms; or whether on */
+    int64_t ended_ms;           /* wall clock: of the last one; 0: none did */
+    bool by_itself;             /* its time was over; else it was undone */
+    bool told;                  /* that it ended: to an earlier heapwired */
+    int64_t error; /* errno: it is overdue, for that; 0: it is not */
+    char by[AGENT_BY_MAX];
+};
+
+/* Bytes; and 1 where background threads are on. */
+struct lever_counts {
+    struct stats_figure rss, resident, active, dirty, muzzy, tcache;
+    struct stats_figure background_thread;
+};
+
+/* What a lever did, and all that are in force. */
+struct lever_report {
+    struct lever_counts before, after;
+    int64_t took_us;
+    struct lever_force replaced; /* of the same kind, where one was in force */
+    struct lever_force force[NODE_LEVERS];
+};
+
+struct lever_request {
+    enum agent_lever lever;
+    int64_t dirty_ms, muzzy_ms; /* -1: never */
+    bool on;
+    uint32_t seconds; /* 1 to AGENT_LEVER_MAX_S */
 };
 
 enum { NODE_ENDING_MAX = 256, NODE_ABSENCE_MAX = 384, NODE_CHILDREN_MAX = 192 };
@@ -100,6 +139,7 @@ struct node_status {
     char children[NODE_CHILDREN_MAX]; /* that nothing looks into; or "" */
     /* What lies in jemallocs that are not profiled, as last seen; or "". */
     char elsewhere[ELSEWHERE_TEXT_MAX];
+    struct lever_force levers[NODE_LEVERS]; /* as last seen */
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
     int32_t peer;   /* the database's pid as we see it; 0: it is out of sight */
 };
@@ -131,7 +171,12 @@ enum job_kind {
      * failure, and what was known last, where the agent does not answer. */
     JOB_STATS,
     JOB_RECORDED, /* result.snapshot, of request.recording, kept */
-    JOB_ACCESS    /* the observer's: result.active: it is dumpable by us */
+    /* result.mappings, of at most CONTROLLER_RECENT_MS ago, with its failure
+     * where there is nothing to read. */
+    JOB_MAPPINGS,
+    JOB_PLACES, /* only remembers what is mapped: map_seen.h */
+    JOB_ACCESS, /* the observer's: result.active: it is dumpable by us */
+    JOB_LEVER   /* request.lever, in the owner's name: result.lever */
 };
 
 enum { CONTROLLER_RECENT_MS = 1000 };
@@ -158,14 +203,17 @@ struct job_request {
     uint32_t seconds;   /* at most AGENT_SECONDS_MAX */
     uint32_t lg_sample; /* 0: as it is; else AGENT_LG_SAMPLE_MIN to _MAX */
     bool force;         /* JOB_RESET: lg_sample from 1; kept snapshots or not */
+    struct lever_request lever;
     /* JOB_RECORDED: its segment is the job's, once that is submitted. */
     const struct recording *recording;
 };
 
 struct job_result {
     bool active;
-    struct snapshot *snapshot; /* the taker's reference, or NULL */
-    struct stats *stats;       /* likewise */
+    struct snapshot *snapshot;   /* the taker's reference, or NULL */
+    struct stats *stats;         /* likewise */
+    struct memory_map *mappings; /* likewise */
+    struct lever_report lever;
 };
 
 /* NULL with *err when the node cannot serve the request at all (gone,

@@ -26,8 +26,14 @@
 #include "stats.h"
 #include "stats_take.h"
 #include "symbolizer.h"
+#include "waste.h"
+#include "waste_take.h"
 
-enum { MAPS_ARENA_BYTES = 64 << 20, MEMORY_TEXT_MAX = 4096 };
+enum {
+    MAPS_ARENA_BYTES = 64 << 20,
+    MEMORY_TEXT_MAX = 4096,
+    CLASSES_AGE_MS = 15000 /* they are asked for each ten seconds */
+};
 
 void
 dump_fini(struct dump *dump)
@@ -118,12 +124,15 @@ take_memory(struct dump *dump, struct agent_client *client)
 
     if (dump->recorded) {
         dump->memory = client->memory;
+        dump->waste = client->waste;
         if (client->status.state != NODE_GONE && client->peer != 0)
             stats_take_kernel(client, &dump->memory);
     } else {
         stats = stats_take(client, &unsaid);
-        if (stats)
+        if (stats) {
             reconciliation_take(stats, &dump->memory);
+            waste_take(stats, &dump->waste);
+        }
         stats_unref(stats);
     }
     if (*elsewhere)
@@ -288,8 +297,8 @@ take_jemallocs(struct dump *dump, struct agent_client *client,
     dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
     if (dump->taken_ms < asked_ms)
         dump->taken_ms = asked_ms;
-    if ((agent_client_map_memory(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
-                                 &dump->mapped_size) ||
+    if ((fd_map_sealed(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
+                       &dump->mapped_size) ||
          agent_client_read_memory(client, answer.fds[0], &dump->text,
                                   "the heap profile", err) == 0) &&
         agent_client_read_memory(client, answer.fds[1], &dump->maps,
@@ -336,9 +345,24 @@ note_recording(struct dump *dump, const struct recording *recording)
     note_losses(dump);
 }
 
+/* Jemalloc's size classes, as the database that was recorded told them last:
+ * where that was at about the moment of the recording. */
+static void
+take_last_classes(struct dump *dump, const struct recording *recording,
+                  const struct agent_client *client)
+{
+    int64_t apart_ms = client->waste.at_ms - recording->taken_ms;
+
+    if (agent_client_same_incarnation(&client->status.hello,
+                                      &recording->hello) &&
+        apart_ms >= -CLASSES_AGE_MS && apart_ms <= CLASSES_AGE_MS)
+        dump->waste = client->waste;
+}
+
 int
 dump_take_recording(struct dump *dump, const struct recording *recording,
-                    struct objects *objects, struct error *err)
+                    const struct agent_client *client, struct objects *objects,
+                    struct error *err)
 {
     struct recorded_maps maps = {.segment = recording->segment};
     bool complete;
@@ -349,6 +373,7 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
     dump->taken_ms = recording->taken_ms;
     dump->recorded_ms = recording->monotonic_ms;
     dump->memory = recording->memory;
+    take_last_classes(dump, recording, client);
     dump->recorded = segment_read(recording->segment, err);
     if (dump->recorded && check_owner(dump, &recording->hello, err) == 0 &&
         recorded_maps_find(&maps, dump->recorded, NULL, objects, &complete,
@@ -497,7 +522,8 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     enter(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile ||
-        modules_fill(snapshot->profile, &maps, objects, err) != 0)
+        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
+        waste_fill(snapshot->profile, &dump->waste, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;

@@ -13,6 +13,7 @@
 #include "buffer.h"
 #include "stats_allocators.h"
 #include "snapshot.h"
+#include "waste.h"
 
 struct error;
 struct agent_client;
@@ -41,6 +42,7 @@ struct dump {
     int64_t taken_ms;              /* wall clock */
     uint64_t recorded_ms;          /* of clock_ms(): the moment of recorded */
     struct snapshot_memory memory; /* right after it, as far as it is known */
+    struct waste_heap waste;       /* likewise */
 };
 
 /* Into a zeroed struct.  Dumps, copies, makes sure that objects has every
@@ -50,8 +52,10 @@ struct dump {
 int dump_take(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct recorded_maps *maps,
               struct error *err);
-/* Likewise of a copy of the segment, without the agent. */
+/* Likewise of a copy of the segment, without the agent.  client: what it was
+ * told last. */
 int dump_take_recording(struct dump *dump, const struct recording *recording,
+                        const struct agent_client *client,
                         struct objects *objects, struct error *err);
 /* The code of the database as code_map_open finds it, by its agent: where the
  * process is closed to us.  client: struct agent_client. */

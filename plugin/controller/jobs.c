@@ -7,13 +7,15 @@
 #include "clock.h"
 #include "files.h"
 #include "memory.h"
+#include "memory_map.h"
 #include "share.h"
 #include "snapshot.h"
 #include "stats.h"
 
 enum {
-    JOBS_MAX = 64,   /* that wait for their turn */
-    JOBS_THREADS = 2 /* one asks the agent, one has the names */
+    JOBS_MAX = 64, /* that wait for their turn */
+    /* One asks the agent, one has the names, one reads mappings. */
+    JOBS_THREADS = 3
 };
 
 static void
@@ -35,7 +37,10 @@ static const struct {
     [JOB_RECENT] = {.dumps = true},
     [JOB_RECORDED] = {.dumps = true},
     [JOB_STATS] = {.text = "Reading statistics"},
+    [JOB_MAPPINGS] = {.text = "Reading mappings"},
+    [JOB_PLACES] = {.text = "Reading mappings"},
     [JOB_ACCESS] = {.text = "Asking the database"},
+    [JOB_LEVER] = {.changes = true, .text = "Changing jemalloc"},
 };
 
 static const char *const stages[] = {[DUMP_TAKING] = "Dumping the heap",
@@ -67,6 +72,23 @@ find_job(const struct jobs *jobs, bool asks)
     return NULL;
 }
 
+static bool
+reads_mappings(const struct job *job)
+{
+    return job->request.kind == JOB_MAPPINGS || job->request.kind == JOB_PLACES;
+}
+
+/* The one that reads mappings, after it gave the agent to others, too; or NULL.
+ */
+static struct job *
+find_reader(const struct jobs *jobs)
+{
+    for (struct flight *f = jobs->flights.first; f; f = f->next)
+        if (f->started && !f->finished && reads_mappings((struct job *)f))
+            return (struct job *)f;
+    return NULL;
+}
+
 /* ---- a job as a flight ---- */
 
 static void
@@ -90,6 +112,7 @@ on_free(struct flight *flight)
 
     snapshot_unref(job->result.snapshot);
     stats_unref(job->result.stats);
+    memory_map_unref(job->result.mappings);
     fd_close(job->recording.segment);
     mem_free(job);
 }
@@ -144,11 +167,12 @@ next_job(struct flights *flights)
     for (struct flight *f = flights->first; f; f = f->next) {
         struct job *job = (struct job *)f;
         bool dump_waits = job_is_dump(job) && dump;
+        bool waits = dump_waits || (reads_mappings(job) && find_reader(jobs));
 
         if (f->started)
             continue;
         change_waits |= dump_waits || is_reset_too_soon(dump, job);
-        if (!dump_waits && (!change_waits || is_read(job->request.kind)))
+        if (!waits && (!change_waits || is_read(job->request.kind)))
             return f;
     }
     return NULL;
@@ -168,6 +192,7 @@ jobs_stop(struct jobs *jobs)
     flights_stop(&jobs->flights);
     job_unref(jobs->recent_dump);
     job_unref(jobs->recent_stats);
+    job_unref(jobs->recent_mappings);
     pthread_cond_destroy(&jobs->agent_free);
 }
 
@@ -194,12 +219,14 @@ is_of_now(const struct job *job)
 static struct job *
 shareable(struct jobs *jobs, enum job_kind kind)
 {
-    struct job *recent = kind == JOB_STATS    ? jobs->recent_stats
-                         : kind == JOB_RECENT ? jobs->recent_dump
-                                              : NULL;
-    struct job *under_way = kind == JOB_STATS    ? find_job(jobs, true)
-                            : kind == JOB_RECENT ? find_job(jobs, false)
-                                                 : NULL;
+    struct job *recent = kind == JOB_STATS      ? jobs->recent_stats
+                         : kind == JOB_MAPPINGS ? jobs->recent_mappings
+                         : kind == JOB_RECENT   ? jobs->recent_dump
+                                                : NULL;
+    struct job *under_way = kind == JOB_STATS      ? find_job(jobs, true)
+                            : kind == JOB_MAPPINGS ? find_reader(jobs)
+                            : kind == JOB_RECENT   ? find_job(jobs, false)
+                                                   : NULL;
 
     if (is_recent(jobs, recent))
         return recent;
@@ -357,6 +384,9 @@ jobs_finish(struct job *job, const struct error *failure)
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)
         keep_recent(&jobs->recent_stats, job);
+    if (!failure && job->request.kind == JOB_MAPPINGS &&
+        !job->result.mappings->failure)
+        keep_recent(&jobs->recent_mappings, job);
     flight_finish(&job->flight, failure);
 }
 
@@ -381,6 +411,7 @@ jobs_expire(struct jobs *jobs)
 {
     expire(jobs, &jobs->recent_dump);
     expire(jobs, &jobs->recent_stats);
+    expire(jobs, &jobs->recent_mappings);
 }
 
 /* ---- those that follow: without the lock ---- */
@@ -402,5 +433,7 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
         snapshot_ref(result->snapshot);
     if (result->stats)
         stats_ref(result->stats);
+    if (result->mappings)
+        memory_map_ref(result->mappings);
     return FLIGHT_DONE;
 }

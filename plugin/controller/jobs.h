@@ -41,7 +41,7 @@ struct jobs {
     bool greets;                  /* the greeter has the agent, or waits */
     pthread_cond_t agent_free;    /* for it */
     /* The last successful jobs, or NULL; a reference each. */
-    struct job *recent_dump, *recent_stats;
+    struct job *recent_dump, *recent_stats, *recent_mappings;
     uint64_t generation;       /* raised by what makes earlier answers wrong */
     uint64_t failed_snapshots; /* that were to be kept, and are not */
 };

@@ -1,6 +1,7 @@
 /* node_status.c - see node_status.h. */
 #include "node_status.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "deaths.h"
 #include "errors.h"
 #include "locate.h"
+#include "process_stat.h"
 
 enum {
     DEATHS_LOOKED_AT = 4,
@@ -131,8 +133,10 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
 {
     const struct agent_hello *hello = &status->hello;
 
-    if (kind == JOB_STATS)
+    if (kind == JOB_STATS || kind == JOB_MAPPINGS)
         return 0; /* at least the kernel's */
+    if (kind == JOB_LEVER || kind == JOB_PLACES)
+        return 0; /* profiling or not: the agent says what it lacks */
     if (hello->opt_prof == AGENT_PROF_FORKED) {
         error_set(err, ER_FEATURE_DISABLED,
                   "%s (pid %d) was forked from the process that the recorder "
@@ -258,7 +262,7 @@ static bool
 can_serve(const struct node_status *status, enum job_kind kind,
           struct error *err)
 {
-    if (kind == JOB_RECORDED ||
+    if (kind == JOB_RECORDED || kind == JOB_MAPPINGS ||
         (kind == JOB_STATS &&
          (status->state == NODE_UNRESPONSIVE || status->state == NODE_GONE)))
         return true;
@@ -325,8 +329,9 @@ node_status_look(const char *state_dir, struct node_status *status)
         look_for_restart(state_dir, status);
 }
 
-void
-node_status_say_ended(const char *state_dir, int32_t pid, struct error *err)
+/* Says of a database without an agent that it has ended, and how. */
+static void
+say_database_ended(const char *state_dir, int32_t pid, struct error *err)
 {
     struct death last[DEATHS_LOOKED_AT];
     size_t count = deaths_read(state_dir, last, DEATHS_LOOKED_AT);
@@ -344,6 +349,30 @@ node_status_say_ended(const char *state_dir, int32_t pid, struct error *err)
               "the database (pid %d) ended at %s UTC: it %s (heapwire.deaths "
               "has more)",
               pid, at, how);
+}
+
+struct node_arrival
+node_status_find_process(const struct node_status *status,
+                         const char *state_dir, struct error *err)
+{
+    struct node_arrival peer = {status->peer, status->hello.start_ticks};
+
+    if (status->state != NODE_CONNECTED && status->state != NODE_UNRESPONSIVE)
+        peer.pid = 0;
+    if (peer.pid != 0 && process_lives(peer.pid, peer.start_ticks))
+        return peer;
+    if (status->absent.pid != 0 &&
+        process_lives(status->absent.pid, status->absent.start_ticks))
+        return status->absent;
+    if (status->state == NODE_ABSENT && status->absent.pid != 0 &&
+        !*status->absence)
+        say_database_ended(state_dir, status->absent.pid, err);
+    else if (node_status_check(status, err) == 0)
+        error_set(err, ER_UNKNOWN,
+                  "the database's process (pid %" PRId32 ") is not visible to "
+                  "heapwired: it needs the same pid namespace",
+                  status->hello.pid);
+    return (struct node_arrival){0};
 }
 
 bool

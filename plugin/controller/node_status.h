@@ -42,9 +42,11 @@ bool node_status_is_recorded(const struct node_status *status);
  * in the first seconds, and once. */
 void node_status_look(const char *state_dir, struct node_status *status);
 
-/* Says of a database without an agent that it has ended, and how. */
-void node_status_say_ended(const char *state_dir, int32_t pid,
-                           struct error *err);
+/* The process that can be looked at from outside, as we see it, with an agent
+ * or without; its pid is 0 with *err where there is none. */
+struct node_arrival node_status_find_process(const struct node_status *status,
+                                             const char *state_dir,
+                                             struct error *err);
 
 /* Whether the one that greeted was started without prof, because the one before
  * did not reach its main. */

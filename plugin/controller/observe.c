@@ -7,35 +7,9 @@
 #include "errors.h"
 #include "node_status.h"
 #include "observer.h"
-#include "process_stat.h"
 #include "store.h"
 #include "thread_tracer.h"
 #include "unwind_store.h"
-
-/* With an agent or without; its pid is 0 with *err where there is none. */
-static struct node_arrival
-find_process(const struct node_status *status, const char *state_dir,
-             struct error *err)
-{
-    struct node_arrival peer = {status->peer, status->hello.start_ticks};
-
-    if (status->state != NODE_CONNECTED && status->state != NODE_UNRESPONSIVE)
-        peer.pid = 0;
-    if (peer.pid != 0 && process_lives(peer.pid, peer.start_ticks))
-        return peer;
-    if (status->absent.pid != 0 &&
-        process_lives(status->absent.pid, status->absent.start_ticks))
-        return status->absent;
-    if (status->state == NODE_ABSENT && status->absent.pid != 0 &&
-        !*status->absence)
-        node_status_say_ended(state_dir, status->absent.pid, err);
-    else if (node_status_check(status, err) == 0)
-        error_set(err, ER_UNKNOWN,
-                  "the database's process (pid %" PRId32 ") is not visible to "
-                  "heapwired: it needs the same pid namespace",
-                  status->hello.pid);
-    return (struct node_arrival){0};
-}
 
 int32_t
 controller_observe_pid(struct controller *controller, struct error *err)
@@ -43,8 +17,8 @@ controller_observe_pid(struct controller *controller, struct error *err)
     struct node_status status;
 
     controller_status(controller, &status);
-    return find_process(&status, controller_observer(controller)->state_dir,
-                        err)
+    return node_status_find_process(
+               &status, controller_observer(controller)->state_dir, err)
         .pid;
 }
 
@@ -81,7 +55,7 @@ controller_observe(struct controller *controller,
     if (check_request(request, err) != 0)
         return NULL;
     controller_status(controller, &status);
-    process = find_process(&status, observer->state_dir, err);
+    process = node_status_find_process(&status, observer->state_dir, err);
     if (process.pid == 0 ||
         (request->name &&
          store_check_name(observer->store, request->name, err) != 0))

@@ -16,6 +16,7 @@
 
 #include "agent_client.h"
 #include "clock.h"
+#include "debug_keeper.h"
 #include "code_map.h"
 #include "confined.h"
 #include "controller.h"
@@ -77,9 +78,12 @@ takes_time(const struct observation *o)
 static uint64_t
 last_access_ms(const struct observer *observer)
 {
-    uint64_t a = observer->access_until_ms[0], b = observer->access_until_ms[1];
+    uint64_t last_ms = 0;
 
-    return a > b ? a : b;
+    for (size_t i = 0; i < OBSERVER_USES; i++)
+        if (observer->access_until_ms[i] > last_ms)
+            last_ms = observer->access_until_ms[i];
+    return last_ms;
 }
 
 int
@@ -515,11 +519,12 @@ observer_init(struct observer *observer,
 {
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          keeper};
-    struct symbolizer_options symbolizer = {.program = options->symbolizer,
-                                            .deadline_ms = NAMING_MS,
-                                            .reader_mb = options->reader_mb,
-                                            .indexes =
-                                                keeper ? &indexes : NULL};
+    struct symbolizer_options symbolizer = {
+        .program = options->symbolizer,
+        .deadline_ms = NAMING_MS,
+        .reader_mb = options->reader_mb,
+        .debug = {debug_keeper_asked, options->debug},
+        .indexes = keeper ? &indexes : NULL};
     const struct unwind_store_options kept = {options->unwind_dir,
                                               options->index_bytes};
     struct unwind_tables_options tables = {.program = options->symbolizer};

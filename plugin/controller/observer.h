@@ -25,6 +25,8 @@ struct store;
 struct unwind_store;
 struct table_loader;
 
+enum { OBSERVER_MAPPINGS = 2, OBSERVER_USES };
+
 struct observer {
     struct flights flights; /* first */
     struct observe_names names;
@@ -40,9 +42,9 @@ struct observer {
     bool memfd;            /* may be made here: CONFINED_MEMFD */
     bool dumpable;         /* a process may be made so */
     atomic_bool opened;    /* it is so by the agent, or about to be */
-    /* clock_ms: until then at most an observation needs that, of threads and
-     * of a profile; 0: none does. */
-    _Atomic uint64_t access_until_ms[2];
+    /* clock_ms: until then at most an observation needs that, of threads, of a
+     * profile and of mappings; 0: none does. */
+    _Atomic uint64_t access_until_ms[OBSERVER_USES];
 };
 
 /* Into a zeroed struct; keeper (or NULL) and store are borrowed.  -1 with

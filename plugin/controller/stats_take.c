@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent_client.h"
 #include "arena.h"
@@ -17,9 +18,11 @@
 #include "process_memory.h"
 #include "processes.h"
 #include "reconciliation.h"
+#include "segment.h"
 #include "stats.h"
 #include "stats_allocators.h"
 #include "store.h"
+#include "waste_take.h"
 
 /* Whether no kept snapshot would become one that nothing can be compared
  * with. */
@@ -334,6 +337,21 @@ stats_take_elsewhere(struct agent_client *client)
     stats_unref(stats);
 }
 
+void
+stats_take_samples(int segment, struct node_status *status)
+{
+    struct segment_header header;
+
+    status->taken = status->by_library = (struct stats_figure){false, 0};
+    if (!node_status_is_recorded(status) ||
+        pread(segment, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+        header.owner != (uint64_t)status->hello.pid)
+        return;
+    status->taken = (struct stats_figure){true, header.taken_samples};
+    if (status->knows & AGENT_KNOWS_TABLES) /* older ones count them not */
+        status->by_library = (struct stats_figure){true, header.by_library};
+}
+
 struct stats *
 stats_take(struct agent_client *client, struct error *err)
 {
@@ -356,6 +374,7 @@ stats_take(struct agent_client *client, struct error *err)
         add_kernel(stats, client);
         keep_elsewhere(stats, client);
         reconciliation_take(stats, &client->memory);
+        waste_take(stats, &client->waste);
     }
 out:
     buffer_fini(&text);

@@ -14,6 +14,7 @@ struct agent_client;
 struct error;
 struct job_request;
 struct job_result;
+struct node_status;
 struct snapshot_memory;
 struct stats;
 struct store;
@@ -41,5 +42,9 @@ void process_children_look(struct agent_client *client);
 int profiler_control_run(struct agent_client *client, struct store *store,
                          const struct job_request *wanted,
                          struct job_result *result, struct error *err);
+
+/* The recorder counts its samples, and nobody needs to be asked.  segment: -1:
+ * there is none. */
+void stats_take_samples(int segment, struct node_status *status);
 
 #endif

@@ -8,8 +8,11 @@
 #include "memory.h"
 #include "store.h"
 
-const struct marks_rules marks_defaults = {
-    .at_percent = {80, 90, 95}, .percents = 3, .min_interval_ms = 60000};
+const struct marks_rules marks_defaults = {.at_percent = {80, 90, 95},
+                                           .percents = 3,
+                                           .min_interval_ms = 60000,
+                                           .hours_left = 6,
+                                           .budgets_ms = 60000};
 
 static unsigned
 percent_of(const struct marks_now *now)
@@ -29,6 +32,25 @@ pass_marks(struct marks *marks, const struct marks_rules *rules,
             marks->passed[i] = true;
 }
 
+/* Keeps what is due where the rules or heapwired are new. */
+static void
+begin_ring(struct marks *marks, const struct marks_rules *rules,
+           const struct marks_now *now)
+{
+    uint64_t ago_ms = now->ring_ago_ms;
+
+    if (ago_ms > rules->ring_ms)
+        ago_ms = ago_ms == UINT64_MAX ? 0 : rules->ring_ms;
+    marks->ringed_ms = now->now_ms > ago_ms ? now->now_ms - ago_ms : 0;
+}
+
+static bool
+has_few_hours(const struct marks_rules *rules, const struct marks_now *now)
+{
+    return rules->hours_left > 0 && now->left_s >= 0 &&
+           now->left_s <= 3600.0 * rules->hours_left;
+}
+
 static void
 begin(struct marks *marks, const struct marks_rules *rules,
       const struct marks_now *now)
@@ -40,6 +62,23 @@ begin(struct marks *marks, const struct marks_rules *rules,
     marks->scheduled_ms = now->now_ms;
     marks->lowest = now->rss;
     pass_marks(marks, rules, percent_of(now));
+    marks->hours_passed = has_few_hours(rules, now);
+    marks->hours_ms = now->now_ms;
+    begin_ring(marks, rules, now);
+}
+
+/* A rate that is not certain for a while is no reason to tell it twice. */
+static void
+fall_by_hours(struct marks *marks, const struct marks_rules *rules,
+              const struct marks_now *now)
+{
+    double enough_s = 36.0 * rules->hours_left * (100 + MARKS_HOURS_FALL);
+
+    if (has_few_hours(rules, now))
+        marks->hours_ms = now->now_ms;
+    if (now->left_s > enough_s ||
+        now->now_ms - marks->hours_ms > MARKS_HOURS_QUIET_MS)
+        marks->hours_passed = false;
 }
 
 static void
@@ -53,6 +92,7 @@ fall(struct marks *marks, const struct marks_rules *rules,
             marks->passed[i] = false;
     if (now->rss < marks->lowest)
         marks->lowest = now->rss;
+    fall_by_hours(marks, rules, now);
 }
 
 static void reason(struct marks_due *due, const char *format, ...)
@@ -156,6 +196,60 @@ due_by_schedule(const struct marks *marks, const struct marks_rules *rules,
     return true;
 }
 
+static bool
+due_by_hours(struct marks *marks, const struct marks_rules *rules,
+             const struct marks_now *now, struct marks_due *due)
+{
+    if (marks->hours_passed || !has_few_hours(rules, now))
+        return false;
+    marks->hours_passed = true;
+    due->cause = SNAPSHOT_MARK;
+    reason(due, "%s is reached in %.1f hours as memory grows now",
+           now->left_of_cgroup ? "the cgroup's limit"
+                               : "the end of free memory",
+           now->left_s / 3600);
+    return true;
+}
+
+/* A failed one is not tried again before the next is due. */
+static bool
+due_by_ring(struct marks *marks, const struct marks_rules *rules,
+            const struct marks_now *now, struct marks_due *due)
+{
+    if (rules->ring_ms == 0 || now->now_ms - marks->ringed_ms < rules->ring_ms)
+        return false;
+    marks->ringed_ms = now->now_ms;
+    due->cause = SNAPSHOT_RING;
+    reason(due, "one is kept every %llu s (snapshots.ring)",
+           (unsigned long long)rules->ring_ms / 1000);
+    return true;
+}
+
+/* Whatever else is due: not as soon as another was. */
+static bool
+due_by_others(struct marks *marks, const struct marks_rules *rules,
+              const struct marks_now *now, struct marks_due *due)
+{
+    if (is_recent(marks->tried_ms, rules, now) ||
+        (!due_by_growth(marks, rules, now, due) &&
+         !due_by_schedule(marks, rules, now, due)))
+        return false;
+    marks->tried_ms = now->now_ms;
+    return true;
+}
+
+bool
+marks_begin_with(const struct marks *marks, const struct marks_now *now)
+{
+    return now->ready && !marks->begun;
+}
+
+bool
+marks_too_full(const struct marks_now *now)
+{
+    return percent_of(now) >= MARKS_CEILING;
+}
+
 enum marks_answer
 marks_look(struct marks *marks, const struct marks_rules *rules,
            const struct marks_now *now, struct marks_due *due)
@@ -167,14 +261,14 @@ marks_look(struct marks *marks, const struct marks_rules *rules,
     if (!marks->begun)
         begin(marks, rules, now);
     fall(marks, rules, now);
-    if (!due_by_percent(marks, rules, now, due) &&
-        !due_by_speed(marks, rules, now, due) &&
-        (is_recent(marks->tried_ms, rules, now) ||
-         (!due_by_growth(marks, rules, now, due) &&
-          !due_by_schedule(marks, rules, now, due))))
+    if (due_by_percent(marks, rules, now, due) ||
+        due_by_speed(marks, rules, now, due) ||
+        due_by_hours(marks, rules, now, due))
+        marks->tried_ms = now->now_ms;
+    else if (!due_by_others(marks, rules, now, due) &&
+             !due_by_ring(marks, rules, now, due))
         return MARKS_NOTHING;
-    marks->tried_ms = now->now_ms;
-    if (percent_of(now) < MARKS_CEILING)
+    if (!marks_too_full(now))
         return MARKS_TAKE;
     reason(due, "%u%% of %s are in use: no snapshot above %d%%",
            percent_of(now), now->of_cgroup ? "the cgroup's limit" : "RAM",

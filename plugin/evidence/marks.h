@@ -22,20 +22,29 @@ enum {
     /* Where growth reaches the limit sooner than that, no mark is waited for,
      * from this percent on. */
     MARKS_AHEAD_MS = 5000,
-    MARKS_AHEAD_PERCENT = 25
+    MARKS_AHEAD_PERCENT = 25,
+    /* The mark of hours counts again when so much of it more is left, in
+     * percent, or nothing is to end for so long. */
+    MARKS_HOURS_FALL = 50,
+    MARKS_HOURS_QUIET_MS = 1800 * 1000
 };
 
 /* Zeroed: never. */
 struct marks_rules {
     uint8_t at_percent[MARKS_MAX]; /* ascending */
     size_t percents;
-    uint64_t growth;   /* bytes; 0: whatever it grows by */
-    uint64_t every_ms; /* 0: no schedule */
+    uint64_t growth;     /* bytes; 0: whatever it grows by */
+    uint64_t every_ms;   /* 0: no schedule */
+    uint32_t hours_left; /* until the limit, as outlook.h has it; 0: no mark */
+    uint64_t ring_ms; /* between two of the ring (ring.h); 0: there is none */
     /* Between two by growth or schedule, and two of the same mark; attempts
      * count. */
     uint64_t min_interval_ms;
+    /* Not of marks: between two looks at budgets (budget_watch.h); 0: none. */
+    uint64_t budgets_ms;
 };
-/* 80, 90 and 95 percent, each once a minute at most. */
+/* 80, 90 and 95 percent, each once a minute at most; 6 hours left; no ring;
+ * budgets, too. */
 extern const struct marks_rules marks_defaults;
 
 struct marks_now {
@@ -44,7 +53,12 @@ struct marks_now {
     uint64_t rss;
     uint64_t used, total; /* bytes; total 0: not known */
     uint64_t growth;      /* of used, bytes a second; 0: does not grow */
-    bool of_cgroup;       /* total is a cgroup's limit, not the machine's RAM */
+    double left_s; /* until the limit, by outlook.h; below 0: it has no end */
+    bool left_of_cgroup; /* and that limit is the cgroup's */
+    /* Since the last of the ring, of this database; UINT64_MAX: there is none.
+     */
+    uint64_t ring_ago_ms;
+    bool of_cgroup; /* total is a cgroup's limit, not the machine's RAM */
 };
 
 /* What is remembered; a zeroed struct knows nothing. */
@@ -56,6 +70,9 @@ struct marks {
     bool passed[MARKS_MAX]; /* of rules.at_percent; and a snapshot was taken */
     /* When one was due by this mark last, and by speed; 0: never. */
     uint64_t mark_ms[MARKS_MAX], speed_ms;
+    bool hours_passed;  /* and a snapshot was asked for */
+    uint64_t hours_ms;  /* when fewer hours were left last; 0: never */
+    uint64_t ringed_ms; /* when one of the ring was due last, or it began */
 };
 
 enum marks_answer {
@@ -75,9 +92,13 @@ enum marks_answer marks_look(struct marks *marks,
                              const struct marks_rules *rules,
                              const struct marks_now *now,
                              struct marks_due *due);
+/* Whether no snapshot is to be taken now: above the ceiling. */
+bool marks_too_full(const struct marks_now *now);
 /* Records that the snapshot was taken; a failed one is tried again later. */
 void marks_taken(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now);
+/* Whether marks_look is to begin with now: then it wants ring_ago_ms. */
+bool marks_begin_with(const struct marks *marks, const struct marks_now *now);
 
 enum {
     PACE_MIN_MS = 100, /* between two looks */

@@ -10,18 +10,23 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "budget_watch.h"
 #include "clock.h"
 #include "controller.h"
 #include "errors.h"
+#include "heap_trend.h"
 #include "history.h"
 #include "last_moment.h"
 #include "log.h"
+#include "measure.h"
 #include "memory.h"
 #include "node_status.h"
+#include "outlook.h"
 #include "process_memory.h"
+#include "refusal.h"
+#include "store.h"
 #include "thread.h"
 
 enum {
@@ -31,9 +36,9 @@ enum {
     STATS_URGENT_MS = SECOND_MS + 30, /* the agent has new ones each second */
     /* Figures of a second ago, which were asked for a second ago. */
     STATS_AGE_MS = 2500,
+    AHEAD_EVERY_MS = 10 * SECOND_MS,
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
     PLACE_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
-    REFUSAL_EVERY_MS = 600 * SECOND_MS, /* the same is logged again */
     LAST_MS = 2000, /* that the last profile of a database may take */
     LAST_STEP_MS = 20,
     STACK_BYTES = 256 * 1024
@@ -42,6 +47,7 @@ enum {
 struct memory_sampler {
     struct controller *controller;
     struct history *history;
+    struct heap_trends *trends;
     void (*log)(const char *line);
     pthread_t thread;
     bool runs;
@@ -64,15 +70,17 @@ struct memory_sampler {
     struct marks_rules snapshot_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
     char snapshot_reason[SNAPSHOT_REASON_MAX + 1];
-    char refused[ERROR_TEXT_MAX]; /* why, as it was logged; "": not refused */
-    uint64_t refused_ms;          /* monotonic: when it was logged */
-    struct stats *latest;         /* of the allocator, not in a sample yet */
-    int32_t pid;                  /* the database that marks are of */
+    struct refusal refused;
+    struct stats *latest; /* of the allocator, not in a sample yet */
+    int32_t pid;          /* the database that marks are of */
     uint64_t start_ticks;
-    struct pace pace; /* of that database */
-    uint64_t look_ms; /* monotonic: the next look is due */
+    struct pace pace;       /* of that database */
+    uint64_t look_ms;       /* monotonic: the next look is due */
+    struct marks_now ahead; /* measure_left, */
+    uint64_t ahead_ms;      /* monotonic: as of then */
     struct ends ends;
     struct last_moment last;
+    struct budget_watch budgets;
 };
 
 static void
@@ -199,53 +207,10 @@ sample(struct memory_sampler *sampler, const struct node_status *status,
 
 /* ---- snapshots ---- */
 
-static uint64_t
-ram_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-}
-
-/* Of a cgroup what the kernel cannot simply take back; without a limit that
- * can be reached, the process beside the machine's RAM. */
-static void
-measure(const struct history_sample *sample, struct marks_now *now)
-{
-    uint64_t ram = ram_bytes(), cache = sample->cgroup_cache.value;
-
-    now->rss = sample->rss.value;
-    now->used = now->rss;
-    now->total = ram;
-    if (!sample->cgroup_limit.known || !sample->cgroup_current.known ||
-        sample->cgroup_limit.value == 0 ||
-        (ram > 0 && sample->cgroup_limit.value >= ram))
-        return;
-    now->of_cgroup = true;
-    now->total = sample->cgroup_limit.value;
-    now->used = sample->cgroup_current.value;
-    now->used -= cache < now->used ? cache : now->used;
-}
-
-/* Tries follow each other as fast as the rules say: the same refusal is not
- * logged each time. */
-static bool
-is_news(struct memory_sampler *sampler, const char *why)
-{
-    uint64_t now_ms = clock_ms();
-
-    if (strncmp(sampler->refused, why, sizeof(sampler->refused) - 1) == 0 &&
-        now_ms - sampler->refused_ms < REFUSAL_EVERY_MS)
-        return false;
-    snprintf(sampler->refused, sizeof(sampler->refused), "%s", why);
-    sampler->refused_ms = now_ms;
-    return true;
-}
-
 static void
 say_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
-    if (is_news(sampler, why))
+    if (refusal_is_news(&sampler->refused, why, clock_ms()))
         log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
 }
 
@@ -272,6 +237,7 @@ take_snapshot(struct memory_sampler *sampler)
     struct job_result result = {0};
     struct error err;
     enum flight_state state;
+    bool in_ring;
 
     if (!sampler->snapshot)
         return;
@@ -286,12 +252,15 @@ take_snapshot(struct memory_sampler *sampler)
         say_refused(sampler, sampler->snapshot_reason, err.text);
         return;
     }
-    sampler->refused[0] = '\0';
-    if (!sampler->recorded)
+    sampler->refused = (struct refusal){0};
+    in_ring = result.snapshot->cause == SNAPSHOT_RING;
+    if (!sampler->recorded && !in_ring)
         marks_taken(&sampler->marks, &sampler->snapshot_rules,
                     &sampler->snapshot_now);
-    highest_note(&sampler->highest, controller_store(sampler->controller),
-                 result.snapshot);
+    budget_watch_see(&sampler->budgets, result.snapshot);
+    if (!in_ring)
+        highest_note(&sampler->highest, controller_store(sampler->controller),
+                     result.snapshot);
     log_to(sampler->log, "took the automatic snapshot %s: %s",
            result.snapshot->name, sampler->snapshot_reason);
     snapshot_unref(result.snapshot);
@@ -317,11 +286,26 @@ look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
         sampler->look_ms = sampler->stats_ms + STATS_URGENT_MS;
 }
 
+/* The rate changes slowly, and is known from many samples. */
+static void
+look_ahead(struct memory_sampler *sampler, struct marks_now *now)
+{
+    if (!now->ready)
+        return;
+    if (sampler->ahead_ms == 0 ||
+        now->now_ms - sampler->ahead_ms >= AHEAD_EVERY_MS) {
+        sampler->ahead_ms = now->now_ms;
+        measure_left(sampler->history, &sampler->ahead);
+    }
+    now->left_s = sampler->ahead.left_s;
+    now->left_of_cgroup = sampler->ahead.left_of_cgroup;
+}
+
 static void
 look_at_marks(struct memory_sampler *sampler,
               const struct history_sample *sample, bool there)
 {
-    struct marks_now now = {.now_ms = clock_ms()};
+    struct marks_now now = {.now_ms = clock_ms(), .left_s = -1};
     struct marks_due due;
 
     /* Keep the marks of an unresponsive database: it has not passed them. */
@@ -330,8 +314,9 @@ look_at_marks(struct memory_sampler *sampler,
         return;
     now.ready = there && sample->profiling && sample->rss.known;
     if (there && sample->rss.known)
-        measure(sample, &now);
+        measure_sample(sample, &now);
     look_at_pace(sampler, &now);
+    look_ahead(sampler, &now);
     if (sampler->snapshot)
         return;
     pthread_mutex_lock(&sampler->lock);
@@ -343,13 +328,17 @@ look_at_marks(struct memory_sampler *sampler,
     pthread_mutex_unlock(&sampler->lock);
     sampler->pid = sample->pid;
     sampler->start_ticks = sample->start_ticks;
+    if (marks_begin_with(&sampler->marks, &now))
+        now.ring_ago_ms =
+            measure_ring_ago_ms(controller_store(sampler->controller), sample);
     sampler->snapshot_now = now;
     switch (marks_look(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
     case MARKS_TAKE:
         ask_snapshot(sampler, &due);
         break;
     case MARKS_TOO_FULL:
-        if (is_news(sampler, "too full")) /* its percent goes up and down */
+        /* Its percent goes up and down. */
+        if (refusal_is_news(&sampler->refused, "too full", clock_ms()))
             log_to(sampler->log, "no automatic snapshot: %s", due.reason);
         break;
     case MARKS_NOTHING:
@@ -410,6 +399,7 @@ expire_snapshots(struct memory_sampler *sampler, uint64_t now_ms)
 static void
 look(struct memory_sampler *sampler)
 {
+    struct marks_due due = {.cause = SNAPSHOT_MARK};
     struct history_sample now;
     struct node_status status;
     bool there, again;
@@ -427,6 +417,10 @@ look(struct memory_sampler *sampler)
     }
     ends_look(&sampler->ends, &status);
     look_at_marks(sampler, &now, there);
+    if (!sampler->snapshot &&
+        budget_watch_look(&sampler->budgets, &status, &sampler->snapshot_now,
+                          &sampler->snapshot_rules, due.reason))
+        ask_snapshot(sampler, &due);
     last_moment_look(&sampler->last, &status, there ? &now : NULL,
                      &sampler->highest, false);
     ask_recorded(sampler);
@@ -454,6 +448,7 @@ rest(struct memory_sampler *sampler)
         if (take_stats(sampler))
             rc = ETIMEDOUT; /* they are written at once */
         take_snapshot(sampler);
+        budget_watch_take(&sampler->budgets);
         pthread_mutex_lock(&sampler->lock);
         if (!sampler->woken && !sampler->stop && rc == 0)
             rc = clock_cond_wait(&sampler->wakes, &sampler->lock, until);
@@ -528,8 +523,12 @@ memory_sampler_start(struct controller *controller,
     sampler->last.state_dir = options->state_dir;
     sampler->last.store = controller_store(controller);
     sampler->last.log = options->log;
+    store_set_ring(controller_store(controller), options->rules.ring_ms);
+    sampler->trends = heap_trends_new(controller_store(controller));
     sampler->history = history_open(options->state_dir, options->log);
-    if (!sampler->history)
+    if (!sampler->history || !sampler->trends ||
+        budget_watch_open(&sampler->budgets, controller, options->state_dir,
+                          (struct waker){wake, sampler}, options->log) != 0)
         error_memory(err, "the history of memory");
     else
         sampler->runs = thread_start(&sampler->thread, &thread, err) == 0;
@@ -553,8 +552,11 @@ memory_sampler_stop(struct memory_sampler *sampler)
         pthread_join(sampler->thread, NULL);
     flight_leave(sampler->stats);
     flight_leave(sampler->snapshot);
+    budget_watch_close(&sampler->budgets);
     stats_unref(sampler->latest);
+    outlook_forget(sampler->history);
     history_close(sampler->history);
+    heap_trends_free(sampler->trends);
     pthread_cond_destroy(&sampler->wakes);
     pthread_mutex_destroy(&sampler->lock);
     mem_free(sampler);
@@ -566,6 +568,18 @@ memory_sampler_history(struct memory_sampler *sampler)
     return sampler->history;
 }
 
+struct heap_trends *
+memory_sampler_trends(struct memory_sampler *sampler)
+{
+    return sampler->trends;
+}
+
+struct budgets *
+memory_sampler_budgets(struct memory_sampler *sampler)
+{
+    return sampler->budgets.budgets;
+}
+
 void
 memory_sampler_set_rules(struct memory_sampler *sampler,
                          const struct marks_rules *rules)
@@ -574,6 +588,7 @@ memory_sampler_set_rules(struct memory_sampler *sampler,
     sampler->rules = *rules;
     sampler->new_rules = true;
     pthread_mutex_unlock(&sampler->lock);
+    store_set_ring(controller_store(sampler->controller), rules->ring_ms);
 }
 
 int

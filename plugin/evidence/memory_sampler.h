@@ -2,7 +2,8 @@
  * memory_sampler.h - the thread that looks at the database's memory each
  * second.
  *
- * It writes the history, takes snapshots where marks.h says so and of recorded
+ * It writes the history, takes snapshots where marks.h says so, where a budget
+ * is crossed (budget_watch.h) and of recorded
  * databases that ended (last_moment.h), and records the death of one that no
  * heapwire-run watches (deaths.h). It asks the
  * controller like any other client and never waits for an answer.
@@ -18,8 +19,10 @@
 #include "history.h"
 #include "marks.h"
 
+struct budgets;
 struct controller;
 struct error;
+struct heap_trends;
 struct memory_sampler;
 struct node_status;
 struct store;
@@ -74,6 +77,9 @@ void memory_sampler_stop(struct memory_sampler *sampler);
 
 /* Lives as long as the sampler. */
 struct history *memory_sampler_history(struct memory_sampler *sampler);
+/* Likewise. */
+struct heap_trends *memory_sampler_trends(struct memory_sampler *sampler);
+struct budgets *memory_sampler_budgets(struct memory_sampler *sampler);
 
 /* Other rules from now on. */
 void memory_sampler_set_rules(struct memory_sampler *sampler,

@@ -29,6 +29,7 @@
 #include "prof_check.h"
 #include "prof_flags.h"
 #include "profile.h"
+#include "profile_root.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
 #include "symbolizer.h"
@@ -418,10 +419,27 @@ check_comparable(const struct prof_command *command, const struct loaded *now,
     return -1;
 }
 
-/* *difference: what to show in place of now, or NULL. */
+/* By thread or by pool. */
+static int
+compare_loaded(const struct prof_command *command, const struct loaded *now,
+               const struct loaded *base, struct profile **difference,
+               struct error *err)
+{
+    struct profile *roots[2] = {NULL, NULL};
+
+    if (profile_root(now->profile, &command->options, &roots[0], err) == 0 &&
+        profile_root(base->profile, &command->options, &roots[1], err) == 0)
+        *difference = diff_make(roots[0] ? roots[0] : now->profile,
+                                roots[1] ? roots[1] : base->profile, err);
+    profile_free(roots[0]);
+    profile_free(roots[1]);
+    return *difference ? 0 : -1;
+}
+
+/* *shown: what to show in place of now, or NULL. */
 static int
 load_all(const struct prof_command *command, struct reading *reading,
-         struct loaded *now, struct profile **difference, struct error *err)
+         struct loaded *now, struct profile **shown, struct error *err)
 {
     const char *path = command->arguments[command->argument_count - 1];
     struct loaded base = {0};
@@ -430,12 +448,10 @@ load_all(const struct prof_command *command, struct reading *reading,
     if (load(reading, path, now, err) != 0)
         return -1;
     if (!command->base)
-        return 0;
+        return profile_root(now->profile, &command->options, shown, err);
     if (load(reading, command->base, &base, err) == 0 &&
-        (command->force || check_comparable(command, now, &base, err) == 0)) {
-        *difference = diff_make(now->profile, base.profile, err);
-        rc = *difference ? 0 : -1;
-    }
+        (command->force || check_comparable(command, now, &base, err) == 0))
+        rc = compare_loaded(command, now, &base, shown, err);
     loaded_fini(&base);
     return rc;
 }

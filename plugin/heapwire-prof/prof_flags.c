@@ -158,6 +158,10 @@ static const struct flag own_flags[] = {
      "bytes in place of megabytes"},
     {"by-growth", NULL, FLAG_TRUE, MEMBER(options.by_growth),
      "mark changes within sampling noise with a ~"},
+    {"by-thread", NULL, FLAG_TRUE, MEMBER(options.by_thread),
+     "root stacks at the thread that allocated"},
+    {"by-pool", NULL, FLAG_TRUE, MEMBER(options.by_pool),
+     "root them at its pool: worker-12's is worker-*"},
     {"allocator-frames", NULL, FLAG_TRUE, MEMBER(options.allocator_frames),
      "keep the allocator's frames, as jeprof does"},
     {"allocator-frame", "NAME", FLAG_WRAPPER, 0,
@@ -253,6 +257,8 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
     out->argument_count = argc - optind;
     if (out->help || out->version)
         return 0;
+    if (out->form && !out->form->takes_options)
+        out->options.by_thread = out->options.by_pool = false;
     if (out->index && out->form)
         return bad_usage("--index shows nothing: not also --", out->form->name);
     if (out->index && out->base)

@@ -58,7 +58,9 @@ enum locate_mark {
     LOCATE_SETS_THREADS = 64, /* prof_thread_active_init */
     LOCATE_SETS_SAMPLE = 128, /* lg_prof_sample */
     LOCATE_SETS_STATS = 256,  /* prof_stats */
-    LOCATE_LIBC_START = 512   /* libc starts its main */
+    LOCATE_LIBC_START = 512,  /* libc starts its main */
+    LOCATE_NAMES = 1024,      /* knows the option prof_sys_thread_name */
+    LOCATE_SETS_NAMES = 2048  /* a compiled-in malloc_conf sets it */
 };
 
 enum locate_how {

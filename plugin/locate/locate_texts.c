@@ -167,6 +167,7 @@ static const struct {
     {"jemalloc>", LOCATE_JEMALLOC}, /* '<' in front: not in this file */
     {"heap_v2/", LOCATE_PROFILES},
     {"prof_stats", LOCATE_COUNTS, true},
+    {"prof_sys_thread_name", LOCATE_NAMES, true},
     {"TCMALLOC_", LOCATE_TCMALLOC},
     {"__libc_start_main", LOCATE_LIBC_START, true},
     {"prof:true", LOCATE_SETS_PROF, .option = true},
@@ -174,6 +175,7 @@ static const struct {
     {"prof_thread_active_init:", LOCATE_SETS_THREADS, .option = true},
     {"lg_prof_sample:", LOCATE_SETS_SAMPLE, .option = true},
     {"prof_stats:", LOCATE_SETS_STATS, .option = true},
+    {"prof_sys_thread_name:", LOCATE_SETS_NAMES, .option = true},
 };
 
 enum { MARKS = sizeof(marks) / sizeof(marks[0]), TEXTS = NAMES + MARKS };

@@ -2,9 +2,10 @@
  * history.c - see history.h.
  *
  * The file: a head and HISTORY_SAMPLES places of HISTORY_RECORD bytes each,
- * little-endian.  Samples are numbered from 1; number n has the place
- * (n - 1) % HISTORY_SAMPLES.  A record ends with a checksum of what is in front
- * of it.
+ * little-endian: those of the seconds, of the minutes, of the hours.  In each
+ * such ring samples are numbered from 1; number n of a ring of N has its place
+ * (n - 1) % N.  A record ends with a checksum of what is in front of it.
+ * Version 1 had one ring, of 21600 seconds: such a file is read and renewed.
  *
  *     head     magic u64, version u32, record size u32, places u32, zeros
  *     sample   number u64, at i64, pid u32, flags u32, start_ticks u64,
@@ -25,154 +26,56 @@
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
-#include "hash.h"
+#include "history_record.h"
 #include "log.h"
 #include "memory.h"
 #include "own_file.h"
-#include "reader.h"
 
 enum {
-    VERSION = 1,
-    FLAG_PROFILING = 1,
-    FLAG_UNRESPONSIVE = 2,
-    BODY = HISTORY_RECORD - 8, /* in front of the checksum */
-    FIGURES = 10
+    VERSION = 2,
+    FIRST_VERSION = 1,
+    FIRST_SAMPLES = 6 * 3600, /* of version 1 */
+    READ_MAX = (FIRST_SAMPLES + 1) * HISTORY_RECORD,
 };
 
-static const uint64_t magic = 0x0079726f74736968; /* "history" */
-static const uint64_t number_max = (uint64_t)1 << 48;
-static const int64_t at_max_ms = 253402300799999; /* year 9999 */
+enum { RINGS = 3 };
+
+/* The finest first, as they lie in the file. */
+static const struct history_ring {
+    uint32_t seconds, first, places;
+} rings[RINGS] = {{1, 0, HISTORY_SECONDS},
+                  {60, HISTORY_SECONDS, HISTORY_MINUTES},
+                  {3600, HISTORY_SECONDS + HISTORY_MINUTES, HISTORY_HOURS}};
 
 struct history {
     pthread_mutex_t lock; /* guards the samples, numbers and next */
     struct history_sample samples[HISTORY_SAMPLES];
     uint64_t numbers[HISTORY_SAMPLES]; /* 0: no sample there */
-    uint64_t next;                     /* the number of the next */
+    uint64_t next[RINGS];              /* the number of the next */
     int fd;                            /* the adding thread's; -1: no file */
     char *dir;                         /* where it lies */
     bool faulty;                       /* the last write failed */
+    bool loads;                        /* an older file, not written yet */
     void (*log)(const char *line);
 };
 
-/* ---- records ---- */
-
-static uint64_t
-checksum(const uint8_t record[HISTORY_RECORD])
-{
-    struct reader r = reader_of(record, BODY);
-    uint64_t sum = magic;
-
-    while (reader_left(&r) > 0)
-        sum = hash_mix(sum, reader_u64(&r));
-    return sum;
-}
-
-/* Fills up with zeros and seals. */
-static void
-seal(struct buffer *b, uint8_t record[HISTORY_RECORD])
-{
-    uint64_t sum;
-
-    memset(record, 0, HISTORY_RECORD);
-    memcpy(record, b->data, b->size);
-    sum = checksum(record);
-    for (int i = 0; i < 8; i++)
-        record[BODY + i] = (uint8_t)(sum >> 8 * i);
-}
-
-static bool
-is_sealed(const uint8_t record[HISTORY_RECORD])
-{
-    struct reader r = reader_of(record + BODY, 8);
-
-    return reader_u64(&r) == checksum(record);
-}
-
-static struct stats_figure *
-figure_at(struct history_sample *s, int i)
-{
-    struct stats_figure *const figures[FIGURES] = {
-        &s->rss,       &s->cgroup_current, &s->cgroup_cache, &s->cgroup_limit,
-        &s->allocated, &s->active,         &s->metadata,     &s->resident,
-        &s->mapped,    &s->retained};
-
-    return figures[i];
-}
-
-static bool
-make_head(uint8_t record[HISTORY_RECORD])
-{
-    struct buffer b;
-
-    buffer_init(&b, BODY);
-    buffer_u64(&b, magic);
-    buffer_u32(&b, VERSION);
-    buffer_u32(&b, HISTORY_RECORD);
-    buffer_u32(&b, HISTORY_SAMPLES);
-    if (!b.failed)
-        seal(&b, record);
-    buffer_fini(&b);
-    return !b.failed;
-}
-
-static bool
-encode(const struct history_sample *sample, uint64_t number,
-       uint8_t record[HISTORY_RECORD])
-{
-    struct history_sample s = *sample;
-    struct buffer b;
-    bool failed;
-
-    buffer_init(&b, BODY);
-    buffer_u64(&b, number);
-    buffer_u64(&b, (uint64_t)s.at_ms);
-    buffer_u32(&b, (uint32_t)s.pid);
-    buffer_u32(&b, (s.profiling ? FLAG_PROFILING : 0u) |
-                       (s.unresponsive ? FLAG_UNRESPONSIVE : 0u));
-    buffer_u64(&b, s.start_ticks);
-    buffer_u64(&b, (uint64_t)s.started_ms);
-    for (int i = 0; i < FIGURES; i++) {
-        struct stats_figure *figure = figure_at(&s, i);
-
-        buffer_u64(&b, figure->known ? figure->value : UINT64_MAX);
-    }
-    failed = b.failed;
-    if (!failed)
-        seal(&b, record);
-    buffer_fini(&b);
-    return !failed;
-}
-
-/* Its number, or 0: not a sample, or torn. */
-static uint64_t
-decode(const uint8_t *record, struct history_sample *out)
-{
-    struct reader r = reader_of(record, BODY);
-    uint64_t number = reader_u64(&r);
-    uint32_t flags;
-
-    memset(out, 0, sizeof(*out));
-    out->at_ms = (int64_t)reader_u64(&r);
-    out->pid = (int32_t)reader_u32(&r);
-    flags = reader_u32(&r);
-    out->profiling = flags & FLAG_PROFILING;
-    out->unresponsive = flags & FLAG_UNRESPONSIVE;
-    out->start_ticks = reader_u64(&r);
-    out->started_ms = (int64_t)reader_u64(&r);
-    for (int i = 0; i < FIGURES; i++) {
-        uint64_t value = reader_u64(&r);
-
-        if (value <= INT64_MAX)
-            *figure_at(out, i) = (struct stats_figure){true, value};
-    }
-    if (r.failed || !is_sealed(record) || number > number_max ||
-        out->at_ms < 0 || out->at_ms > at_max_ms || out->started_ms < 0 ||
-        out->started_ms > at_max_ms)
-        return 0;
-    return number;
-}
-
 /* ---- the file ---- */
+
+static size_t
+place_of_number(int ring, uint64_t number)
+{
+    return rings[ring].first + (size_t)((number - 1) % rings[ring].places);
+}
+
+static int
+ring_of_place(size_t place)
+{
+    int ring = RINGS - 1;
+
+    while (place < rings[ring].first)
+        ring--;
+    return ring;
+}
 
 /* Samples that lie where their numbers belong; how many places hold something
  * else. */
@@ -184,25 +87,52 @@ take_samples(struct history *history, const uint8_t *bytes, size_t size)
 
     for (size_t place = 0; place < HISTORY_SAMPLES; place++) {
         const uint8_t *record = bytes + (place + 1) * HISTORY_RECORD;
+        int ring = ring_of_place(place);
         struct history_sample sample;
         uint64_t number;
 
         if ((place + 2) * HISTORY_RECORD > size)
             break;
-        number = decode(record, &sample);
-        if (number == 0 || (number - 1) % HISTORY_SAMPLES != place) {
+        number = history_record_decode(record, &sample);
+        if (number == 0 || place_of_number(ring, number) != place) {
             wrong += memcmp(record, empty, sizeof(empty)) != 0;
             continue;
         }
         history->samples[place] = sample;
         history->numbers[place] = number;
-        if (number >= history->next)
-            history->next = number + 1;
+        if (number >= history->next[ring])
+            history->next[ring] = number + 1;
     }
     return wrong;
 }
 
-enum found { FOUND_HISTORY, FOUND_NOTHING, FOUND_OTHER };
+static void add_sample(struct history *history,
+                       const struct history_sample *sample, bool again);
+
+/* Of a file of version 1, in their order. */
+static void
+take_first_version(struct history *history, const uint8_t *bytes, size_t size)
+{
+    size_t places = size / HISTORY_RECORD - 1, oldest = 0;
+    uint64_t least = UINT64_MAX, number;
+    struct history_sample sample;
+
+    for (size_t i = 0; i < places; i++) {
+        number =
+            history_record_decode(bytes + (i + 1) * HISTORY_RECORD, &sample);
+        if (number > 0 && number < least) {
+            least = number;
+            oldest = i;
+        }
+    }
+    for (size_t i = 0; i < places; i++)
+        if (history_record_decode(
+                bytes + ((oldest + i) % places + 1) * HISTORY_RECORD, &sample) >
+            0)
+            add_sample(history, &sample, false);
+}
+
+enum found { FOUND_HISTORY, FOUND_FIRST_VERSION, FOUND_NOTHING, FOUND_OTHER };
 
 static enum found
 load(struct history *history)
@@ -212,14 +142,23 @@ load(struct history *history)
     struct buffer bytes;
     size_t wrong;
 
-    buffer_init(&bytes, HISTORY_FILE_MAX);
+    buffer_init(&bytes, READ_MAX);
     if (fd_read_all(history->fd, &bytes, HISTORY_FILE, NULL) != 0)
         goto out;
     if (bytes.size == 0) {
         found = FOUND_NOTHING;
         goto out;
     }
-    if (bytes.size < HISTORY_RECORD || !make_head(head) ||
+    if (bytes.size < HISTORY_RECORD)
+        goto out;
+    if (history_record_head(head, FIRST_VERSION, FIRST_SAMPLES) &&
+        memcmp(bytes.data, head, sizeof(head)) == 0) {
+        take_first_version(history, (const uint8_t *)bytes.data, bytes.size);
+        found = FOUND_FIRST_VERSION;
+        goto out;
+    }
+    if (bytes.size > HISTORY_FILE_MAX ||
+        !history_record_head(head, VERSION, HISTORY_SAMPLES) ||
         memcmp(bytes.data, head, sizeof(head)) != 0)
         goto out;
     wrong = take_samples(history, (const uint8_t *)bytes.data, bytes.size);
@@ -273,10 +212,28 @@ write_record(int fd, uint64_t place, const uint8_t record[HISTORY_RECORD])
     return n == HISTORY_RECORD;
 }
 
+/* The head, and all that is known.  false: not even the head; a full disk
+ * behind it is told with the next sample. */
+static bool
+write_all(const struct history *history, int fd)
+{
+    uint8_t record[HISTORY_RECORD];
+
+    if (!history_record_head(record, VERSION, HISTORY_SAMPLES) ||
+        !write_record(fd, 0, record))
+        return false;
+    for (size_t place = 0; place < HISTORY_SAMPLES; place++)
+        if (history->numbers[place] > 0 &&
+            history_record_encode(&history->samples[place],
+                                  history->numbers[place], record) &&
+            !write_record(fd, place + 1, record))
+            break;
+    return true;
+}
+
 static void
 use_file(struct history *history)
 {
-    uint8_t head[HISTORY_RECORD];
     enum found found = FOUND_OTHER;
 
     history->fd = open_file(history->dir);
@@ -290,8 +247,8 @@ use_file(struct history *history)
             foreign && set_aside(history) ? open_file(history->dir) : -1;
     }
     if (history->fd < 0 ||
-        (found != FOUND_HISTORY &&
-         (!make_head(head) || !write_record(history->fd, 0, head))))
+        (found == FOUND_FIRST_VERSION && ftruncate(history->fd, 0) != 0) ||
+        (found != FOUND_HISTORY && !write_all(history, history->fd)))
         without_file(history);
 }
 
@@ -299,22 +256,16 @@ use_file(struct history *history)
 static void
 renew_file(struct history *history)
 {
-    uint8_t record[HISTORY_RECORD];
     struct stat st;
     int fd;
 
     if (fstat(history->fd, &st) != 0 || st.st_nlink > 0)
         return;
     fd = open_file(history->dir); /* the directory may not be there again */
-    if (fd < 0 || !make_head(record) || !write_record(fd, 0, record)) {
+    if (fd < 0 || !write_all(history, fd)) {
         fd_close(fd);
         return;
     }
-    for (size_t place = 0; place < HISTORY_SAMPLES; place++)
-        if (history->numbers[place] > 0 &&
-            encode(&history->samples[place], history->numbers[place], record) &&
-            !write_record(fd, place + 1, record))
-            break; /* a full disk: the next sample says so */
     log_to(history->log, "%s/" HISTORY_FILE " was deleted: this one is new",
            history->dir);
     fd_close(history->fd);
@@ -331,12 +282,15 @@ history_open(const char *dir, void (*log)(const char *line))
     if (!history)
         return NULL;
     pthread_mutex_init(&history->lock, NULL);
-    history->next = 1;
+    for (int ring = 0; ring < RINGS; ring++)
+        history->next[ring] = 1;
     history->fd = -1;
     history->log = log;
     history->dir = dir ? mem_strdup(dir) : NULL;
+    history->loads = true;
     if (history->dir)
         use_file(history);
+    history->loads = false;
     return history;
 }
 
@@ -353,13 +307,13 @@ history_close(struct history *history)
 
 /* Logs a fault once, until it is over. */
 static void
-keep(struct history *history, const struct history_sample *sample,
-     uint64_t number)
+keep(struct history *history, int ring)
 {
+    size_t place = place_of_number(ring, history->next[ring] - 1);
     uint8_t record[HISTORY_RECORD];
-    bool faulty =
-        !encode(sample, number, record) ||
-        !write_record(history->fd, (number - 1) % HISTORY_SAMPLES + 1, record);
+    bool faulty = !history_record_encode(&history->samples[place],
+                                         history->numbers[place], record) ||
+                  !write_record(history->fd, place + 1, record);
 
     if (faulty && !history->faulty)
         log_to(history->log,
@@ -368,44 +322,168 @@ keep(struct history *history, const struct history_sample *sample,
     history->faulty = faulty;
 }
 
-static void
-put(struct history *history, const struct history_sample *sample, bool again)
+static bool
+same_database(const struct history_sample *a, const struct history_sample *b)
 {
-    size_t place;
-    uint64_t number;
+    return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
 
-    pthread_mutex_lock(&history->lock);
-    if (!again || history->next == 1)
-        history->next++;
-    number = history->next - 1;
-    place = (number - 1) % HISTORY_SAMPLES;
+/* The latest of a ring but for so many; NULL: there is none. */
+static struct history_sample *
+latest_sample(struct history *history, int ring, uint64_t but)
+{
+    uint64_t number = history->next[ring] - 1;
+    size_t place;
+
+    if (number <= but)
+        return NULL;
+    number -= but;
+    place = place_of_number(ring, number);
+    return history->numbers[place] == number ? &history->samples[place] : NULL;
+}
+
+static void
+append_sample(struct history *history, int ring,
+              const struct history_sample *sample)
+{
+    uint64_t number = history->next[ring]++;
+    size_t place = place_of_number(ring, number);
+
     history->samples[place] = *sample;
     history->numbers[place] = number;
+}
+
+static bool
+in_slot(const struct history_sample *sample, int ring, int64_t at_ms)
+{
+    int64_t slot_ms = (int64_t)rings[ring].seconds * 1000;
+
+    return sample && sample->at_ms / slot_ms == at_ms / slot_ms;
+}
+
+/* Figures of the allocator are few, and worth more than a peak without. */
+static bool
+is_above(const struct history_sample *sample, const struct history_sample *last)
+{
+    if (sample->allocated.known != last->allocated.known)
+        return sample->allocated.known;
+    return sample->rss.value >= last->rss.value;
+}
+
+/* To a ring of minutes or hours; whether that changed it.  Each database of a
+ * minute has one, but for the third and later ones. */
+static bool
+thin_sample(struct history *history, int ring,
+            const struct history_sample *sample)
+{
+    struct history_sample *last = latest_sample(history, ring, 0);
+
+    if (!in_slot(last, ring, sample->at_ms) ||
+        (!same_database(last, sample) &&
+         !in_slot(latest_sample(history, ring, 1), ring, sample->at_ms))) {
+        append_sample(history, ring, sample);
+        return true;
+    }
+    if (!is_above(sample, last))
+        return false;
+    *last = *sample;
+    return true;
+}
+
+/* again: in the place of the last one. */
+static void
+add_sample(struct history *history, const struct history_sample *sample,
+           bool again)
+{
+    bool changed[RINGS] = {true};
+
+    pthread_mutex_lock(&history->lock);
+    if (again && history->next[0] > 1)
+        history->next[0]--;
+    append_sample(history, 0, sample);
+    for (int ring = 1; ring < RINGS; ring++)
+        changed[ring] = thin_sample(history, ring, sample);
     pthread_mutex_unlock(&history->lock);
-    if (history->fd < 0)
+    if (history->fd < 0 || history->loads)
         return;
     renew_file(history);
-    keep(history, sample, number);
+    for (int ring = 0; ring < RINGS; ring++)
+        if (changed[ring])
+            keep(history, ring);
 }
 
 void
 history_add(struct history *history, const struct history_sample *sample)
 {
-    put(history, sample, false);
+    add_sample(history, sample, false);
 }
 
 void
 history_renew(struct history *history, const struct history_sample *sample)
 {
-    put(history, sample, true);
+    add_sample(history, sample, true);
 }
 
 /* The number of the oldest that may be there. */
 static uint64_t
-oldest(const struct history *history)
+oldest_number(const struct history *history, int ring)
 {
-    return history->next > HISTORY_SAMPLES ? history->next - HISTORY_SAMPLES
-                                           : 1;
+    uint64_t places = rings[ring].places;
+
+    return history->next[ring] > places ? history->next[ring] - places : 1;
+}
+
+static const struct history_sample *
+sample_at(const struct history *history, int ring, uint64_t number)
+{
+    size_t place = place_of_number(ring, number);
+
+    return history->numbers[place] == number ? &history->samples[place] : NULL;
+}
+
+/* From when on finer rings have samples. */
+static int64_t
+finer_from_ms(const struct history *history, int ring)
+{
+    int64_t from_ms = INT64_MAX;
+
+    while (ring-- > 0)
+        for (uint64_t n = oldest_number(history, ring); n < history->next[ring];
+             n++) {
+            const struct history_sample *sample = sample_at(history, ring, n);
+
+            if (!sample)
+                continue;
+            if (sample->at_ms < from_ms)
+                from_ms = sample->at_ms;
+            break;
+        }
+    return from_ms;
+}
+
+/* *next has the ring's number, of those that are read before, in front. */
+enum { RING_SHIFT = 56 };
+
+static size_t
+read_ring(struct history *history, int ring, uint64_t *next,
+          struct history_sample *out, size_t max)
+{
+    int64_t until_ms = finer_from_ms(history, ring);
+    uint64_t number = *next & (((uint64_t)1 << RING_SHIFT) - 1);
+    size_t count = 0;
+
+    if (number < oldest_number(history, ring))
+        number = oldest_number(history, ring);
+    for (; number < history->next[ring] && count < max; number++) {
+        const struct history_sample *sample = sample_at(history, ring, number);
+
+        if (!sample || sample->at_ms >= until_ms)
+            continue;
+        out[count] = *sample;
+        out[count++].seconds = rings[ring].seconds;
+    }
+    *next = (uint64_t)(RINGS - 1 - ring) << RING_SHIFT | number;
+    return count;
 }
 
 size_t
@@ -417,13 +495,11 @@ history_read(struct history *history, uint64_t *next,
     if (!history)
         return 0;
     pthread_mutex_lock(&history->lock);
-    if (*next < oldest(history))
-        *next = oldest(history);
-    for (; *next < history->next && count < max; ++*next) {
-        size_t place = (*next - 1) % HISTORY_SAMPLES;
-
-        if (history->numbers[place] == *next)
-            out[count++] = history->samples[place];
+    for (int ring = RINGS - 1 - (int)(*next >> RING_SHIFT); ring >= 0; ring--) {
+        count += read_ring(history, ring, next, out + count, max - count);
+        if (count == max || ring == 0)
+            break;
+        *next = (uint64_t)(RINGS - ring) << RING_SHIFT;
     }
     pthread_mutex_unlock(&history->lock);
     return count;
@@ -442,9 +518,26 @@ take_allocators(struct history_sample *out, const struct history_sample *from)
 }
 
 static bool
-same_database(const struct history_sample *a, const struct history_sample *b)
+find_last(const struct history *history, int ring, int64_t from_ms,
+          int64_t until_ms, struct history_sample *out)
 {
-    return a->pid == b->pid && a->start_ticks == b->start_ticks;
+    bool found = false;
+
+    for (uint64_t number = history->next[ring] - 1;
+         number >= oldest_number(history, ring) &&
+         !(found && out->allocated.known);
+         number--) {
+        const struct history_sample *sample = sample_at(history, ring, number);
+
+        if (!sample || sample->at_ms < from_ms || sample->at_ms > until_ms)
+            continue;
+        if (!found)
+            *out = *sample;
+        if (!found || same_database(out, sample))
+            take_allocators(out, sample);
+        found = true;
+    }
+    return found;
 }
 
 bool
@@ -456,21 +549,8 @@ history_last(struct history *history, int64_t from_ms, int64_t until_ms,
     if (!history)
         return false;
     pthread_mutex_lock(&history->lock);
-    for (uint64_t number = history->next - 1;
-         number >= oldest(history) && !(found && out->allocated.known);
-         number--) {
-        size_t place = (number - 1) % HISTORY_SAMPLES;
-        const struct history_sample *sample = &history->samples[place];
-
-        if (history->numbers[place] != number || sample->at_ms < from_ms ||
-            sample->at_ms > until_ms)
-            continue;
-        if (!found)
-            *out = *sample;
-        if (!found || same_database(out, sample))
-            take_allocators(out, sample);
-        found = true;
-    }
+    for (int ring = 0; ring < RINGS && !found; ring++)
+        found = find_last(history, ring, from_ms, until_ms, out);
     pthread_mutex_unlock(&history->lock);
     return found;
 }

@@ -1,9 +1,13 @@
 /*
- * history.h - the database's memory over the last hours, a sample a second.
+ * history.h - the database's memory over the last weeks: a sample a second of
+ * the last hours, of each minute before, and of each hour before that.
  *
- * A ring of fixed size, in memory and, where there is a directory, in the file
+ * Rings of fixed size, in memory and, where there is a directory, in the file
  * "history" there: each sample is one write of its own, so it outlives
- * heapwired, the database and the machine, and a reader skips a torn one.
+ * heapwired, the database and the machine, and a reader skips a torn one.  Of a
+ * minute or an hour stays the sample with the highest rss, as it was: of those
+ * that have the allocator's figures, which are asked for each ten seconds, or
+ * of all where none has.
  *
  * One thread adds; any thread reads.
  */
@@ -18,7 +22,10 @@
 #include "stats.h"
 
 enum {
-    HISTORY_SAMPLES = 6 * 3600,
+    HISTORY_SECONDS = 2 * 3600,
+    HISTORY_MINUTES = 7 * 24 * 60,
+    HISTORY_HOURS = 12 * 7 * 24,
+    HISTORY_SAMPLES = HISTORY_SECONDS + HISTORY_MINUTES + HISTORY_HOURS,
     HISTORY_RECORD = 128, /* bytes of one, and of the file's head */
     HISTORY_FILE_MAX = (HISTORY_SAMPLES + 1) * HISTORY_RECORD
 };
@@ -37,6 +44,7 @@ struct history_sample {
     struct stats_figure rss, cgroup_current, cgroup_cache, cgroup_limit;
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
     int64_t allocator_ms; /* by history_last: when those were taken */
+    uint32_t seconds;     /* as read: of how many it is the highest */
 };
 
 struct history;
@@ -54,9 +62,9 @@ void history_add(struct history *history, const struct history_sample *sample);
 void history_renew(struct history *history,
                    const struct history_sample *sample);
 
-/* Oldest first, at most max, from the sample of number *next on (0: the first)
- * and moves *next behind the last; how many: 0 at the end, or where history is
- * NULL. */
+/* Oldest first, at most max, each time once, in the finest steps that there
+ * are: from *next on (0: the first) and moves *next behind the last; how many:
+ * 0 at the end, or where history is NULL. */
 size_t history_read(struct history *history, uint64_t *next,
                     struct history_sample *out, size_t max);
 

@@ -43,8 +43,8 @@ memory_left_of(const char *meminfo, size_t size)
     return UINT64_MAX;
 }
 
-static uint64_t
-left_on_the_machine(void)
+uint64_t
+memory_left_machine(void)
 {
     struct buffer text;
     struct error err;
@@ -76,7 +76,7 @@ left_in_the_cgroup(void)
 uint64_t
 memory_left(void)
 {
-    uint64_t machine = left_on_the_machine(), cgroup = left_in_the_cgroup();
+    uint64_t machine = memory_left_machine(), cgroup = left_in_the_cgroup();
 
     return machine < cgroup ? machine : cgroup;
 }

@@ -47,6 +47,8 @@ void memory_budget_explain(struct error *err, const char *what);
 /* How many bytes are free, of the machine's or of our cgroup's; file pages that
  * the kernel can take back included; UINT64_MAX: unknown. */
 uint64_t memory_left(void);
+/* Of the machine's alone. */
+uint64_t memory_left_machine(void);
 
 /* The machine's: MemAvailable of a text as /proc/meminfo has it. */
 uint64_t memory_left_of(const char *meminfo, size_t size);

@@ -7,6 +7,7 @@
  */
 #include "process_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,22 +47,36 @@ read_resident(pid_t pid, struct stats *stats)
     fclose(file);
 }
 
-/* Memory that has no file, of System V or POSIX or without a name. */
-static void
-read_shared(pid_t pid, struct stats *stats)
+/* "key: 12 kB" in its status. */
+static struct stats_figure
+read_status(pid_t pid, const char *key)
 {
-    unsigned long long kilobytes;
+    struct stats_figure figure = {false, 0};
+    size_t size = strlen(key);
     char path[64], line[256];
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file))
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-        if (sscanf(line, "RssShmem: %llu", &kilobytes) == 1)
-            stats->rss_shared = (struct stats_figure){true, kilobytes * 1024};
+        if (strncmp(line, key, size) == 0)
+            figure = (struct stats_figure){
+                true, strtoull(line + size, NULL, 10) * 1024};
     if (file)
         fclose(file);
+    return figure;
+}
+
+struct stats_figure
+process_memory_page_tables(pid_t pid)
+{
+    return read_status(pid, "VmPTE:");
+}
+
+struct stats_figure
+process_memory_huge(pid_t pid)
+{
+    return read_status(pid, "HugetlbPages:");
 }
 
 /* ---- where its cgroup is ---- */
@@ -276,6 +291,18 @@ read_cache(const char *directory, size_t size, bool v2)
                                  of[0].value + of[1].value};
 }
 
+void
+cgroup_read_kernel(const struct cgroup_place *place, const char *const *words,
+                   struct stats_figure *figures, size_t count)
+{
+    char path[4200];
+
+    snprintf(path, sizeof(path), "%s/memory.current", place->path);
+    if (access(path, R_OK) == 0)
+        snprintf(path, sizeof(path), "%s/memory.stat", place->path);
+    read_lines_of(path, words, figures, count); /* else of no such lines */
+}
+
 struct stats_figure
 process_memory_oom_kills(const struct cgroup_place *place)
 {
@@ -357,7 +384,8 @@ process_memory_read(pid_t pid, struct stats *stats)
     bool found = process_memory_place(pid, &place);
 
     process_memory_read_at(pid, found ? &place : NULL, stats);
-    read_shared(pid, stats);
+    /* Without a file: of System V or POSIX, or without a name. */
+    stats->rss_shared = read_status(pid, "RssShmem:");
 }
 
 struct stats_figure
@@ -372,130 +400,4 @@ process_cpu_ms(pid_t pid)
             (struct stats_figure){true, (stat.user_ticks + stat.system_ticks) *
                                             1000 / (unsigned long long)ticks};
     return figure;
-}
-
-enum { LINE_MAX_BYTES = 8192 }; /* a path has a page at most */
-
-/* By the name that the kernel gives it. */
-static const char *
-kind_of(const char *name)
-{
-    static const struct {
-        const char *prefix, *kind;
-    } kinds[] = {
-        {"[heap]", "heap"},
-        {"[stack", "stack"},
-        {"[anon_shmem:", "shared memory"},
-        {"[anon", "anonymous"},
-        {"[", "kernel"},
-        {"/dev/shm/", "shared memory"},
-        {"/dev/zero", "shared memory"}, /* without a name */
-        {"/memfd:", "shared memory"},
-        {"/SYSV", "shared memory"},
-        {"/anon_hugepage", "anonymous"},
-        {"/", "file"},
-    };
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
-            return kinds[i].kind;
-    return "anonymous";
-}
-
-/* The last one is of all that have no place. */
-static struct process_mapping *
-place_of(struct process_mapping *list, size_t *count, const char *name)
-{
-    const char *kind = kind_of(name);
-
-    for (size_t i = *count; i > 0; i--)
-        if (list[i - 1].kind == kind &&
-            strncmp(list[i - 1].name, name, MAPPING_NAME_MAX) == 0)
-            return &list[i - 1];
-    if (*count == MAPPINGS_MAX) {
-        struct process_mapping *rest = &list[MAPPINGS_MAX - 1];
-
-        snprintf(rest->name, sizeof(rest->name), "(others)");
-        rest->kind = "others";
-        return rest;
-    }
-    list[*count] = (struct process_mapping){.kind = kind};
-    strncat(list[*count].name, name, MAPPING_NAME_MAX);
-    return &list[(*count)++];
-}
-
-/* "7f01a000-7f02b000 r--p 00000000 fe:00 247278       /usr/bin/head": a
- * mapping begins. */
-static bool
-take_head(const char *line, unsigned long long *size, const char **name)
-{
-    unsigned long long from, to;
-    int at = 0;
-
-    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-    if (sscanf(line, "%llx-%llx %*s %*s %*s %*s%n", &from, &to, &at) != 2 ||
-        at == 0 || to < from)
-        return false;
-    *size = to - from;
-    *name = line + at + strspn(line + at, " ");
-    return true;
-}
-
-static int
-by_rss(const void *a, const void *b)
-{
-    uint64_t x = ((const struct process_mapping *)a)->rss;
-    uint64_t y = ((const struct process_mapping *)b)->rss;
-
-    return x > y ? -1 : x < y;
-}
-
-size_t
-process_mappings_parse(FILE *smaps, const atomic_bool *cancelled,
-                       struct process_mapping *list)
-{
-    struct process_mapping *now = NULL;
-    unsigned long long kilobytes;
-    char line[LINE_MAX_BYTES];
-    const char *name;
-    size_t count = 0;
-
-    while (fgets(line, sizeof(line), smaps)) {
-        if (cancelled && atomic_load(cancelled))
-            return 0;
-        line[strcspn(line, "\n")] = '\0';
-        if (take_head(line, &kilobytes, &name)) {
-            now = place_of(list, &count, name);
-            now->count++;
-            now->size += kilobytes;
-        } else if (now && sscanf(line, "Rss: %llu", &kilobytes) == 1) {
-            now->rss += kilobytes * 1024;
-        } else if (now && sscanf(line, "Swap: %llu", &kilobytes) == 1) {
-            now->swap += kilobytes * 1024;
-        }
-    }
-    if (count > 0)
-        qsort(list, count, sizeof(*list), by_rss);
-    return count;
-}
-
-size_t
-process_mappings_read(pid_t pid, const atomic_bool *cancelled,
-                      struct process_mapping *list, struct error *err)
-{
-    char path[64];
-    size_t count;
-    FILE *smaps;
-
-    snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
-    smaps = fopen(path, "re");
-    if (!smaps) {
-        error_sys(err, ER_UNKNOWN, "cannot open %s", path);
-        return 0;
-    }
-    count = process_mappings_parse(smaps, cancelled, list);
-    if (count == 0)
-        error_set(err, ER_UNKNOWN, "%s has nothing to read", path);
-    fclose(smaps);
-    return count;
 }

@@ -7,16 +7,12 @@
 #ifndef HW_PROCESS_MEMORY_H
 #define HW_PROCESS_MEMORY_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "stats.h"
-
-struct error;
 
 /* Fills rss, rss_file, rss_shared and cgroup_*; unreadable ones stay unknown.
  */
@@ -52,36 +48,15 @@ void process_memory_read_at(pid_t pid, const struct cgroup_place *place,
  * if it counts them; place NULL: on the whole machine. */
 struct stats_figure process_memory_oom_kills(const struct cgroup_place *place);
 
-/*
- * What a process has mapped, and how much of it is in memory: from
- * /proc/<pid>/smaps.
- *
- * The kernel walks all page tables of the process for it and locks the
- * process's memory map: for milliseconds per GB its own mmap and munmap wait.
- * So read it for a statement, not every second.
- */
-
-enum {
-    MAPPINGS_MAX = 1024,     /* names; what has another is of the last */
-    MAPPING_NAME_MAX = 1023, /* bytes; a longer one is cut */
-};
-
-/* Mappings of one name and kind together. */
-struct process_mapping {
-    char name[MAPPING_NAME_MAX + 1]; /* a path, or the kernel's word; "" */
-    /* "file", "shared memory", "heap", "stack", "anonymous", "kernel" */
-    const char *kind;
-    uint64_t count, size, rss, swap; /* bytes */
-};
-
-/* Into list, which has room for MAPPINGS_MAX: how many, those with the most in
- * memory first.  0 with *err: it may not be read, or the process is gone; or
- * *cancelled (NULL: never) became true. */
-size_t process_mappings_read(pid_t pid, const atomic_bool *cancelled,
-                             struct process_mapping *list, struct error *err);
-
-/* Likewise, of such a file. */
-size_t process_mappings_parse(FILE *smaps, const atomic_bool *cancelled,
-                              struct process_mapping *list);
+/* Bytes of the page tables of a process. */
+struct stats_figure process_memory_page_tables(pid_t pid);
+/* Bytes of its pages of hugetlbfs, which are not a part of rss. */
+struct stats_figure process_memory_huge(pid_t pid);
+/* What a cgroup of version 2 is charged for beside the processes' pages: the
+ * numbers behind those words in its memory.stat.  Not known: of the root, which
+ * has the whole machine's. */
+void cgroup_read_kernel(const struct cgroup_place *place,
+                        const char *const *words, struct stats_figure *figures,
+                        size_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * risks.c - see risks.h.
  *
- * Numbers behind # are of jemalloc's own issues.
+ * Numbers behind # are of jemalloc's own issues, others of its commits.
  */
 #include "risks.h"
 
@@ -48,6 +48,7 @@ static const struct option_risk {
     const char *name;
     int64_t harmless;
     const char *text;
+    unsigned to; /* version, inclusive; 0: all that are known */
 } bad_options[] = {
     {"opt.prof_leak_error", 0,
      "opt.prof_leak_error is set: a dump may end the process with status 1"},
@@ -68,6 +69,10 @@ static const struct option_risk {
     {"opt.prof_accum", 0,
      "opt.prof_accum is set: memory for each distinct stack is never given "
      "back"},
+    {"opt.prof_sys_thread_name", 0,
+     "opt.prof_sys_thread_name is set: a dump may meet a thread's name while "
+     "that is replaced, and crash (5fd55837, fixed in 5.3.1)",
+     VERSION(5, 3, 0)},
 };
 
 enum { PAGE_BYTES = 4096 };
@@ -118,7 +123,8 @@ risks_list(const char *version, const struct risk_options *options,
         if (number >= bad_versions[i].from && number <= bad_versions[i].to)
             out[count++] = bad_versions[i].text;
     for (unsigned k = 0; k < OPTIONS; k++)
-        if (options->set & 1U << k)
+        if (options->set & 1U << k &&
+            (bad_options[k].to == 0 || number <= bad_options[k].to))
             out[count++] = bad_options[k].text;
     return count;
 }

@@ -53,6 +53,12 @@ static const struct place bin_counts[] = {
     {NULL, 0, false},
 };
 
+static const struct place large_figures[] = {
+    {"curlextents", offsetof(struct stats_large, extents), false},
+    {"size", offsetof(struct stats_large, size), false},
+    {NULL, 0, false},
+};
+
 /* base is what holds metadata, internal what is metadata of other kinds. */
 static const struct place arena_figures[] = {
     OF_ARENA("nthreads", threads, false),
@@ -66,6 +72,7 @@ static const struct place arena_figures[] = {
     OF_ARENA("base", metadata, false),
     OF_ARENA("internal", metadata, false),
     OF_ARENA("resident", resident, false),
+    OF_ARENA("tcache_bytes", tcache, false),
     {NULL, 0, false},
 };
 
@@ -86,6 +93,7 @@ static const struct {
 struct parser {
     struct stats *stats;
     struct stats_bin *bins;
+    struct stats_large *larges;
     struct stats_arena *arenas;
     struct stats_named *named;
     uint64_t page; /* bytes */
@@ -176,6 +184,25 @@ put_bin(struct parser *p, const struct place *places, uint64_t index,
 
 /* They come one after the other, ascending. */
 static int
+put_large(struct parser *p, uint64_t index, struct span field,
+          struct span value, struct span line)
+{
+    struct stats *stats = p->stats;
+    struct stats_large *last =
+        stats->large_count ? &p->larges[stats->large_count - 1] : NULL;
+
+    if (!last || last->index != index) {
+        if (stats->large_count == STATS_LARGES_MAX ||
+            index >= STATS_LARGES_MAX || (last && index < last->index))
+            return refuse(p, line, "no possible size class");
+        last = &p->larges[stats->large_count++];
+        last->index = (uint32_t)index;
+    }
+    return put(p, large_figures, last, field, value, line);
+}
+
+/* They come one after the other, ascending. */
+static int
 put_arena(struct parser *p, uint64_t index, struct span field,
           struct span value, struct span line)
 {
@@ -218,7 +245,7 @@ put_named(struct parser *p, struct span name, struct span value,
     }
     stats->named_count++;
     if (span_is(name, "arenas.page"))
-        p->page = number;
+        p->page = stats->page = number;
     for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
         if (!span_is(name, totals[i].name))
             continue;
@@ -255,12 +282,16 @@ parse_line(struct parser *p, struct span line)
     value.size = line.size - name.size - 1;
     if (split_numbered(name, "arenas.bin", &bin, &rest))
         return put_bin(p, bin_sizes, bin, rest, value, line);
+    if (split_numbered(name, "arenas.lextent", &bin, &rest))
+        return put_large(p, bin, rest, value, line);
     if (!split_numbered(name, "stats.arenas", &index, &rest))
         return put_named(p, name, value, line);
     if (index != ARENAS_ALL)
         return put_arena(p, index, rest, value, line);
     if (split_numbered(rest, "bins", &bin, &rest))
         return put_bin(p, bin_counts, bin, rest, value, line);
+    if (split_numbered(rest, "lextents", &bin, &rest))
+        return put_large(p, bin, rest, value, line);
     return 0;
 }
 
@@ -289,16 +320,19 @@ stats_parse(const char *text, size_t size, struct error *err)
 
     if (p.stats) {
         p.bins = arena_alloc(p.stats->arena, STATS_BINS_MAX * sizeof(*p.bins));
+        p.larges =
+            arena_alloc(p.stats->arena, STATS_LARGES_MAX * sizeof(*p.larges));
         p.arenas =
             arena_alloc(p.stats->arena, STATS_ARENAS_MAX * sizeof(*p.arenas));
         p.named =
             arena_alloc(p.stats->arena, STATS_NAMED_MAX * sizeof(*p.named));
     }
-    if (!p.stats || !p.bins || !p.arenas || !p.named) {
+    if (!p.stats || !p.bins || !p.larges || !p.arenas || !p.named) {
         error_memory(err, "the node's statistics");
         goto fail;
     }
     p.stats->bins = p.bins;
+    p.stats->larges = p.larges;
     p.stats->arenas = p.arenas;
     p.stats->named = p.named;
     if (size > 0 && text[size - 1] != '\n') {

@@ -29,11 +29,19 @@ struct stats_bin {
     uint64_t curregs, curslabs, nonfull_slabs;
 };
 
+/* A size class above the bins', in use, of all arenas together. */
+struct stats_large {
+    uint32_t index;
+    uint64_t size;    /* bytes */
+    uint64_t extents; /* in use */
+};
+
 struct stats_arena {
     uint32_t index;
     uint64_t threads;
     uint64_t small_allocated, large_allocated; /* bytes, so are all below */
     uint64_t active, dirty, muzzy, mapped, retained, metadata, resident;
+    uint64_t tcache; /* of allocated: free, in the caches of threads */
 };
 
 /* As mallctl names it; of opt.* some are words. */
@@ -60,6 +68,9 @@ struct stats {
     size_t named_count;
     const struct stats_bin *bins; /* ascending by index, so by size */
     size_t bin_count;
+    const struct stats_large *larges; /* ascending by index */
+    size_t large_count;
+    uint64_t page;                    /* bytes, as jemalloc has them; 0 */
     const struct stats_arena *arenas; /* ascending by index */
     size_t arena_count;
     /* All jemallocs of the database; NULL: its agent does not list them. */
@@ -82,6 +93,7 @@ enum {
     STATS_TEXT_MAX = 4 << 20, /* bytes that an agent may send */
     STATS_NAMED_MAX = 512,
     STATS_BINS_MAX = 256,
+    STATS_LARGES_MAX = 256,
     STATS_ARENAS_MAX = 1024
 };
 

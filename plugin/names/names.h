@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "reader.h"
 
@@ -20,6 +21,14 @@ struct frame {
     const char *file;     /* "" when unknown */
     uint32_t line;        /* 0 when unknown */
 };
+
+/* A frame that is no code but a thread, say, has its name for a file, too: so
+ * it is shown as it is, whatever is asked for. */
+static inline bool
+frame_is_label(const struct frame *frame)
+{
+    return *frame->file && strcmp(frame->function, frame->file) == 0;
+}
 
 struct location {
     uint64_t address;

@@ -35,7 +35,8 @@ enum snapshot_cause {
     SNAPSHOT_ASKED,
     SNAPSHOT_MARK, /* the node took it by itself: memory passed a mark */
     SNAPSHOT_SCHEDULE,
-    SNAPSHOT_IMPORTED
+    SNAPSHOT_IMPORTED,
+    SNAPSHOT_RING /* kept by default: ring.h */
 };
 
 /* Of about that moment, bytes. */

@@ -9,11 +9,13 @@
 #include "clean_text.h"
 #include "errors.h"
 #include "heap_dump.h"
+#include "live_parts.h"
 #include "memory.h"
 #include "memory_budget.h"
 #include "profile.h"
 #include "reader.h"
 #include "snapshot_parts.h"
+#include "snapshot_waste.h"
 #include "texts.h"
 
 enum {
@@ -30,7 +32,9 @@ enum {
     LIVE = 1,
     ACCUMULATED = 2,
     PARTS = 4,
-    WEIGHTED = 8
+    WEIGHTED = 8,
+    WASTE = 16,
+    NUMBERED = 32
 };                                                         /* of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
@@ -146,10 +150,13 @@ put_modules(struct encoder *e, const struct profile *profile)
 static void
 put_profile(struct encoder *e, const struct profile *profile)
 {
-    buffer_u8(e->out, (uint8_t)((profile->origin.live ? LIVE : 0) |
-                                (profile->accumulated ? ACCUMULATED : 0) |
-                                (profile->parts ? PARTS : 0) |
-                                (profile->weighted ? WEIGHTED : 0)));
+    buffer_u8(e->out,
+              (uint8_t)((profile->origin.live ? LIVE : 0) |
+                        (profile->accumulated ? ACCUMULATED : 0) |
+                        (profile->parts ? PARTS : 0) |
+                        (live_parts_numbered(profile->parts) ? NUMBERED : 0) |
+                        (profile->weighted ? WEIGHTED : 0) |
+                        (profile->waste ? WASTE : 0)));
     buffer_u64(e->out, (uint64_t)profile->origin.taken_ms);
     buffer_u64(e->out, (uint64_t)profile->origin.active_since_ms);
     put_real(e->out, profile->objects_ever);
@@ -164,6 +171,8 @@ put_profile(struct encoder *e, const struct profile *profile)
     put_modules(e, profile);
     if (profile->parts)
         snapshot_parts_encode(profile, e->out);
+    if (profile->waste)
+        snapshot_waste_encode(profile, e->out);
 }
 
 /* Texts are known once all else was written, and come first. */
@@ -436,7 +445,10 @@ get_profile(struct decoder *d, struct profile *profile)
 
     get_texts(d);
     flags = reader_u8(&d->r);
-    d->r.failed |= (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED)) != 0;
+    d->r.failed |=
+        (flags & ~(LIVE | ACCUMULATED | PARTS | WEIGHTED | WASTE | NUMBERED)) !=
+            0 ||
+        (flags & NUMBERED && !(flags & PARTS));
     profile->origin.live = flags & LIVE;
     profile->accumulated = flags & ACCUMULATED;
     profile->weighted = flags & WEIGHTED;
@@ -451,7 +463,11 @@ get_profile(struct decoder *d, struct profile *profile)
     get_stacks(d, profile);
     get_modules(d, profile);
     if (flags & PARTS && !d->r.failed &&
-        snapshot_parts_decode(&d->r, d->foreign, profile) != 0)
+        snapshot_parts_decode(&d->r, d->foreign, flags & NUMBERED, profile) !=
+            0)
+        d->no_memory = d->r.failed = true;
+    if (flags & WASTE && !d->r.failed &&
+        snapshot_waste_decode(&d->r, profile) != 0)
         d->no_memory = d->r.failed = true;
 }
 

@@ -10,8 +10,9 @@
  *     u4   version: 2, or 3 where a location has wrappers, or 4 where other
  *          jemallocs are known, whose list has a field more, or 5 where the
  *          body has threads, whose list is that of 4, or 6 where it is not of
- *          the heap, whose list has two fields more; another one is not read,
- *          except 1, whose list has fewer fields
+ *          the heap, whose list has two fields more, 7 where the body has
+ *          waste, or 8 where its threads are jemalloc's, whose lists are that
+ *          of 6; another one is not read, except 1, whose list has fewer fields
  *     u4   bytes of the head
  *     u8   bytes of the body, packed
  *     u8   bytes of the body, unpacked
@@ -21,7 +22,8 @@
  *
  * Body, packed by zlib's deflate (snapshot_body.c):
  *     n    texts, then each: text; below, "t" is n, the number of a text
- *     u1   1 live, 2 accumulated, 4 has threads, 8 weighted
+ *     u1   1 live, 2 accumulated, 4 has threads, 8 weighted, 16 has
+ *          waste, 32 its threads are jemalloc's
  *     u8   taken, u8 active since: milliseconds since 1970
  *     f8   objects ever, f8 bytes ever
  *     t    program, t note, t memory line
@@ -38,9 +40,20 @@
  *     n    modules, each: u8 start, u8 end, u8 offset, t path, t build-id
  *     Where it has threads (snapshot_parts.c):
  *     n    milliseconds that the sums "ever" counted; 0: not known
- *     n    threads, each: n tid (0: not known), text name
+ *     n    threads, each: n tid (0: not known), text name, [n number: of
+ *          jemalloc's]
  *     n    parts, ascending, each: n stack less the one before, n thread, u1
  *          class of age, n samples, f8 objects, f8 bytes estimated in use
+ *     Where it has waste (snapshot_waste.c), what that is counted from:
+ *     u1   1 has sizes, 2 arenas are left out of the sums
+ *     n    mean bytes between two samples
+ *     u8   when it was counted: milliseconds since 1970
+ *     n    bytes allocated, n active, n resident, n dirty, n muzzy, n retained,
+ *          n in threads' caches, n of large extents' padding
+ *     n    size classes, ascending, each: n bytes, n regions of a slab, n bytes
+ *          of a slab (0: extents), n slabs, n regions or extents in use
+ *     [n   sizes, ascending, each: n stack less the one before, u1 number of
+ *          the size class, f8 objects, f8 bytes, f8 variance of objects]
  */
 #include "snapshot_file.h"
 

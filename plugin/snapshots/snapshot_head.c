@@ -8,6 +8,7 @@
 
 #include "buffer.h"
 #include "errors.h"
+#include "live_parts.h"
 #include "profile.h"
 #include "reader.h"
 #include "snapshot_file.h"
@@ -19,6 +20,9 @@ enum {
     VERSION_ELSEWHERE = 4, /* only where that figure is known */
     VERSION_PARTS = 5,     /* only where the body has threads and ages */
     VERSION_KIND = 6,      /* only where it is not of the heap */
+    VERSION_WASTE = 7,     /* only where the body has it */
+    VERSION_NUMBERED = 8,  /* only where the body has jemalloc's threads */
+    VERSION_LAST = VERSION_NUMBERED,
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
     CHECKSUM = 4                   /* behind all */
 };
@@ -229,11 +233,13 @@ snapshot_head_encode(const struct snapshot *snapshot,
                      const struct snapshot_body *body, struct buffer *out)
 {
     const struct profile *profile = snapshot->profile;
-    uint32_t version = profile->kind != PROFILE_HEAP      ? VERSION_KIND
-                       : profile->parts                   ? VERSION_PARTS
-                       : snapshot->memory.elsewhere.known ? VERSION_ELSEWHERE
-                       : body->wrapped                    ? VERSION_WRAPPED
-                                                          : VERSION;
+    uint32_t version = profile->kind != PROFILE_HEAP         ? VERSION_KIND
+                       : live_parts_numbered(profile->parts) ? VERSION_NUMBERED
+                       : profile->waste                      ? VERSION_WASTE
+                       : profile->parts                      ? VERSION_PARTS
+                       : snapshot->memory.elsewhere.known    ? VERSION_ELSEWHERE
+                       : body->wrapped                       ? VERSION_WRAPPED
+                                                             : VERSION;
     struct store_entry entry;
     struct buffer rest;
 
@@ -271,7 +277,7 @@ makes_sense(const struct snapshot_head *head)
     const struct store_entry *e = &head->entry;
 
     return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
-           e->cause <= SNAPSHOT_IMPORTED && e->kind <= PROFILE_WALL &&
+           e->cause <= SNAPSHOT_RING && e->kind <= PROFILE_WALL &&
            (e->rate > 0 || e->kind != PROFILE_HEAP) &&
            e->duration_ms <= UINT32_MAX && is_time(e->taken_ms) &&
            is_time(e->memory.allocator_ms) && is_time(e->memory.rss_ms);
@@ -290,10 +296,10 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
-    if ((version < 1 || version > VERSION_KIND) && !r.failed) {
+    if ((version < 1 || version > VERSION_LAST) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,
-                  VERSION_KIND);
+                  VERSION_LAST);
         return -1;
     }
     if (r.failed || length > size || length > SNAPSHOT_FILE_HEAD_MAX ||

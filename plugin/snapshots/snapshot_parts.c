@@ -48,6 +48,8 @@ snapshot_parts_encode(const struct profile *profile, struct buffer *out)
 
         buffer_lenenc(out, thread->tid);
         buffer_lenenc_bytes(out, thread->name, strlen(thread->name));
+        if (parts->threads.numbered)
+            buffer_lenenc(out, thread->number);
     }
     buffer_lenenc(out, parts->count);
     for (size_t i = 0; i < parts->count; i++) {
@@ -96,7 +98,7 @@ read_amount(struct reader *r)
 }
 
 static int
-read_threads(struct reader *r, bool foreign, struct arena *arena,
+read_threads(struct reader *r, bool foreign, bool numbered, struct arena *arena,
              struct heap_threads *to)
 {
     size_t count = read_count(r, THREAD_BYTES, HEAP_THREADS_MAX);
@@ -118,9 +120,10 @@ read_threads(struct reader *r, bool foreign, struct arena *arena,
             return -1;
         if (foreign)
             clean_text(text, name);
-        list[i] = (struct heap_thread){tid, name};
+        list[i] =
+            (struct heap_thread){tid, name, numbered ? reader_lenenc(r) : 0};
     }
-    *to = (struct heap_threads){list, count};
+    *to = (struct heap_threads){list, count, numbered};
     return 0;
 }
 
@@ -148,7 +151,8 @@ read_part(struct reader *r, const struct profile *profile, size_t threads,
 }
 
 int
-snapshot_parts_decode(struct reader *r, bool foreign, struct profile *profile)
+snapshot_parts_decode(struct reader *r, bool foreign, bool numbered,
+                      struct profile *profile)
 {
     struct live_parts *parts = arena_alloc(profile->arena, sizeof(*parts));
     struct live_part *list;
@@ -156,7 +160,8 @@ snapshot_parts_decode(struct reader *r, bool foreign, struct profile *profile)
     if (!parts)
         return -1;
     profile->counted_ms = reader_lenenc(r);
-    if (read_threads(r, foreign, profile->arena, &parts->threads) != 0)
+    if (read_threads(r, foreign, numbered, profile->arena, &parts->threads) !=
+        0)
         return -1;
     parts->count = read_count(r, PART_BYTES, PARTS_MAX);
     list = arena_alloc(profile->arena, parts->count * sizeof(*list));

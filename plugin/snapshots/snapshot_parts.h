@@ -15,8 +15,9 @@ struct reader;
 /* The profile has parts. */
 void snapshot_parts_encode(const struct profile *profile, struct buffer *out);
 /* Into a profile whose stacks are read, and its arena; r fails where they make
- * no sense.  foreign: as in snapshot_body.h.  -1: no memory. */
-int snapshot_parts_decode(struct reader *r, bool foreign,
+ * no sense.  foreign: as in snapshot_body.h; numbered: the threads are
+ * jemalloc's.  -1: no memory. */
+int snapshot_parts_decode(struct reader *r, bool foreign, bool numbered,
                           struct profile *profile);
 
 #endif

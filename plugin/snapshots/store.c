@@ -35,16 +35,35 @@ store_held(const struct store *store, const char *name)
     return NULL;
 }
 
+bool
+store_in_ring(const struct store *store, const struct store_entry *entry)
+{
+    return store->options.ring_ms > 0 && entry->cause == SNAPSHOT_RING &&
+           !entry->pinned;
+}
+
+static bool
+has_other_heaps(const struct store *store)
+{
+    for (size_t i = 0; i < store->count; i++)
+        if (store->list[i]->entry.kind == PROFILE_HEAP &&
+            !store_in_ring(store, &store->list[i]->entry))
+            return true;
+    return false;
+}
+
 /* The heap's that was taken last, but for one (NULL: for none). */
 static struct held *
 taken_last(const struct store *store, const struct held *but)
 {
+    bool others = has_other_heaps(store);
     struct held *last = NULL;
 
     for (size_t i = 0; i < store->count; i++) {
         struct held *held = store->list[i];
 
-        if (held == but || held->entry.kind != PROFILE_HEAP)
+        if (held == but || held->entry.kind != PROFILE_HEAP ||
+            (others && store_in_ring(store, &held->entry)))
             continue;
         if (!last || held->entry.taken_ms >= last->entry.taken_ms)
             last = held;
@@ -144,8 +163,8 @@ store_let_go(struct store *store, struct held *held, struct error *err)
     return 0;
 }
 
-const struct store_options store_defaults = {.count = 64,
-                                             .bytes = (uint64_t)1 << 30};
+const struct store_options store_defaults = {
+    .count = 64, .bytes = (uint64_t)1 << 30, .ring_ms = 3600000};
 
 /* ---- start ---- */
 
@@ -267,15 +286,31 @@ store_open(const struct store_options *options, void (*log)(const char *line),
     store->dir.fd = -1;
     store->log = log;
     store->options = *options;
+    store->ring_ms = options->ring_ms;
     store->options.dir = NULL;
-    if (store->options.count > STORE_COUNT_MAX)
-        store->options.count = STORE_COUNT_MAX;
+    if (store->options.count > STORE_KEEP_MAX)
+        store->options.count = STORE_KEEP_MAX;
     if (!options->dir && store->options.bytes > STORE_MEMORY_MAX)
         store->options.bytes = STORE_MEMORY_MAX;
     if (!options->dir || load(store, options->dir, err) == 0)
         return store;
     store_close(store);
     return NULL;
+}
+
+struct store *
+store_open_anyhow(const struct store_options *options,
+                  void (*log)(const char *line), struct error *err)
+{
+    struct store_options in_memory = *options;
+    struct store *store = store_open(options, log, err);
+
+    if (store || !options->dir)
+        return store;
+    log_to(log, "snapshots are kept in memory alone, until heapwired ends: %s",
+           err->text);
+    in_memory.dir = NULL;
+    return store_open(&in_memory, log, err);
 }
 
 void
@@ -348,6 +383,8 @@ read_file(struct store *store, struct held *held, struct error *err)
     }
     memcpy(snapshot->name, entry->name, sizeof(snapshot->name));
     snapshot->serial = entry->serial;
+    if (store_in_ring(store, entry))
+        goto out; /* many are read one after the other, and seldom */
     pthread_mutex_lock(&store->lock);
     held->snapshot = snapshot_ref(snapshot);
     store_use(store, held);
@@ -446,6 +483,37 @@ store_list(struct store *store, struct store_entry *out, size_t max)
         out[i] = store->list[i]->entry;
     pthread_mutex_unlock(&store->lock);
     return count;
+}
+
+void
+store_take_ring(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->options.ring_ms = store->ring_ms;
+    pthread_mutex_unlock(&store->lock);
+}
+
+void
+store_set_ring(struct store *store, uint64_t every_ms)
+{
+    pthread_mutex_lock(&store->lock);
+    store->ring_ms = every_ms;
+    pthread_mutex_unlock(&store->lock);
+    if (pthread_mutex_trylock(&store->disk) != 0)
+        return; /* by the next one that has it */
+    store_take_ring(store);
+    pthread_mutex_unlock(&store->disk);
+}
+
+uint64_t
+store_get_ring(struct store *store)
+{
+    uint64_t every_ms;
+
+    pthread_mutex_lock(&store->lock);
+    every_ms = store->ring_ms;
+    pthread_mutex_unlock(&store->lock);
+    return every_ms;
 }
 
 int

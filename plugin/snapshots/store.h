@@ -17,13 +17,15 @@
 #include <sys/types.h>
 
 #include "profile_kind.h"
+#include "ring.h"
 #include "snapshot.h"
 
 struct error;
 struct store;
 
 enum {
-    STORE_COUNT_MAX = 256, /* whatever the options say */
+    STORE_KEEP_MAX = 256, /* whatever the options say */
+    STORE_COUNT_MAX = STORE_KEEP_MAX + RING_MAX,
     /* Of decoded snapshots, which are read again from their files; without
      * files of all. */
     STORE_MEMORY_MAX = 128 << 20 /* less than decoding has (memory_budget.h) */
@@ -34,6 +36,8 @@ struct store_options {
     uint32_t count;  /* of snapshots */
     uint64_t bytes;  /* of their files, or of memory without a directory */
     int64_t age_ms;  /* older ones go; 0: none does */
+    /* Between two of the ring, which has room of its own; 0: there is none. */
+    uint64_t ring_ms;
 };
 extern const struct store_options store_defaults;
 
@@ -62,21 +66,30 @@ struct store_entry {
 /* Skips damaged files, with a line to log (or NULL). NULL with *err. */
 struct store *store_open(const struct store_options *options,
                          void (*log)(const char *line), struct error *err);
+/* Likewise, but in memory alone where the directory cannot be used, which is
+ * logged, and which heapwire.snapshots says of each. */
+struct store *store_open_anyhow(const struct store_options *options,
+                                void (*log)(const char *line),
+                                struct error *err);
 void store_close(struct store *store); /* NULL is fine */
 
-/* A name that no other has: "heap_20261121_151347_1", or "cpu_…", "wall_…". */
+/* A name that no other has: "heap_20261121_151347_1", or "cpu_…", "wall_…", or
+ * "auto_…" of the ring. */
 void store_make_name(struct store *store, struct snapshot *snapshot);
 /* Checks a name for a new snapshot: -1 with *err if it is taken or malformed.
  */
 int store_check_name(struct store *store, const char *name, struct error *err);
 
 /* Keeps snapshot under its name.  Above a ceiling evicts the oldest first,
- * automatic snapshots before manual ones, and never pinned ones.  -1 with *err,
- * and nothing changed: the name is taken, the disk is full, all others are
- * pinned. */
+ * automatic snapshots before manual ones, and never pinned ones.  The ring is
+ * apart: it has its own ceiling, none goes for another's sake, but for the
+ * ring's where the disk is full; a pinned one belongs to the others.  -1 with
+ * *err, and nothing changed: the name is taken, the disk is full, all others
+ * are pinned. */
 int store_add(struct store *store, struct snapshot *snapshot,
               struct error *err);
-/* A name may also be SNAPSHOT_LAST or SNAPSHOT_PREVIOUS from here on. */
+/* A name may also be SNAPSHOT_LAST or SNAPSHOT_PREVIOUS from here on: of the
+ * ring only where nothing else is kept. */
 /* A new reference, or NULL with *err. */
 struct snapshot *store_get(struct store *store, const char *name,
                            struct error *err);
@@ -93,6 +106,12 @@ size_t store_list(struct store *store, struct store_entry *out, size_t max);
  * as long as that fails; what is not in memory is listed no longer.  Call now
  * and then: it does nothing while another writes. */
 void store_expire(struct store *store);
+
+/* Between two of the ring from now on; 0: there is none, and those that are
+ * there are kept as other automatic ones.  Does not wait for the disk: where
+ * another writes, that change is the last by the old one. */
+void store_set_ring(struct store *store, uint64_t every_ms);
+uint64_t store_get_ring(struct store *store);
 
 /* Gives the files to another user; the store works on as that user. */
 int store_give(struct store *store, uid_t uid, gid_t gid, struct error *err);

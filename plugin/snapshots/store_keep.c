@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -27,7 +28,7 @@ struct plan {
 };
 
 /* Snapshots past their age go; then, until there is room, the oldest automatic
- * ones, then the oldest that a user asked for. */
+ * ones, then the oldest that a user asked for.  Those of the ring stay. */
 enum { TURN_OWN = FILE_GOES + 1, TURN_WANTED };
 
 static int
@@ -39,6 +40,8 @@ turn_of(const struct store *store, const struct store_entry *entry,
     if (store->options.age_ms > 0 &&
         now_ms - entry->kept_ms > store->options.age_ms)
         return FILE_GOES;
+    if (store_in_ring(store, entry))
+        return FILE_STAYS;
     return entry->cause == SNAPSHOT_ASKED || entry->cause == SNAPSHOT_IMPORTED
                ? TURN_WANTED
                : TURN_OWN;
@@ -60,11 +63,53 @@ plan_expired(const struct store *store, struct plan *plan)
 }
 
 static int
+compare_ring(const void *a, const void *b)
+{
+    const struct ring_item *x = a, *y = b;
+
+    return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+}
+
+/* Of the ring alone: for one more of it. */
+static int
+plan_ring(const struct store *store, const struct store_entry *added,
+          struct plan *plan, struct error *err)
+{
+    struct ring_item ring[STORE_COUNT_MAX + 1];
+    size_t count = 0;
+
+    if (added->size > RING_BYTES_MAX) {
+        error_set(err, ER_UNKNOWN,
+                  "it takes %" PRIu64 " bytes, and all that are kept by "
+                  "default may take %" PRIu64,
+                  added->size, (uint64_t)RING_BYTES_MAX);
+        return -1;
+    }
+    plan_expired(store, plan);
+    ring[count++] =
+        (struct ring_item){added->taken_ms, added->size, RING_ADDED, false};
+    for (size_t i = 0; i < store->count; i++) {
+        const struct store_entry *entry = &store->list[i]->entry;
+
+        if (store_in_ring(store, entry))
+            ring[count++] =
+                (struct ring_item){entry->taken_ms, entry->size, i, false};
+    }
+    qsort(ring, count, sizeof(ring[0]), compare_ring);
+    ring_thin(ring, count, added->taken_ms, store->options.ring_ms,
+              RING_BYTES_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (ring[i].goes)
+            plan->held[ring[i].index].turn = FILE_GOES;
+    return 0;
+}
+
+static int
 make_plan(const struct store *store, uint64_t size, struct plan *plan,
           struct error *err)
 {
     const struct store_options *most = &store->options;
-    size_t pinned = 0;
+    size_t pinned = 0, ring = 0;
 
     if (size > most->bytes) {
         error_set(err, ER_UNKNOWN,
@@ -75,10 +120,18 @@ make_plan(const struct store *store, uint64_t size, struct plan *plan,
     }
     plan_expired(store, plan);
     plan->held[plan->count] = (struct file_held){FILE_STAYS, 0, size};
-    if (file_store_evict(plan->held, plan->count + 1, most->count, most->bytes))
+    for (size_t i = 0; i < plan->count; i++)
+        if (store_in_ring(store, &store->list[i]->entry) &&
+            plan->held[i].turn == FILE_STAYS) {
+            plan->held[i].bytes = 0; /* of the ceiling for the others */
+            ring++;
+        }
+    if (file_store_evict(plan->held, plan->count + 1, most->count + ring,
+                         most->bytes))
         return 0;
     for (size_t i = 0; i < plan->count; i++)
         pinned += plan->held[i].turn == FILE_STAYS;
+    pinned -= ring;
     error_set(err, ER_UNKNOWN,
               "there is no room for another snapshot: %zu are pinned; delete "
               "some, or raise keep or keep_bytes in [snapshots]",
@@ -113,9 +166,11 @@ store_make_name(struct store *store, struct snapshot *snapshot)
     do
         snprintf(snapshot->name, sizeof(snapshot->name),
                  "%s_%04d%02d%02d_%02d%02d%02d_%u",
-                 profile_kind_word(snapshot->profile->kind), tm.tm_year + 1900,
-                 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-                 ++store->serial);
+                 snapshot->cause == SNAPSHOT_RING
+                     ? "auto"
+                     : profile_kind_word(snapshot->profile->kind),
+                 tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+                 tm.tm_min, tm.tm_sec, ++store->serial);
     while (store_held(store, snapshot->name));
     pthread_mutex_unlock(&store->lock);
 }
@@ -132,6 +187,18 @@ would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
             freed += plan->held[i].bytes;
     return file_store_room(&store->dir, &room, &all) && room < wanted &&
            freed >= wanted - room;
+}
+
+/* What somebody wants is worth more than what is kept by default. */
+static void
+plan_without_ring(const struct store *store, struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct store_entry *entry = &store->list[i]->entry;
+
+        if (store_in_ring(store, entry))
+            plan->held[i] = (struct file_held){FILE_GOES, 0, entry->size};
+    }
 }
 
 static int
@@ -158,7 +225,12 @@ write_file(struct store *store, struct held *held, const struct buffer *bytes,
 {
     if (write_once(store, &held->entry, bytes, err) == 0)
         return 0;
-    if (err->code != ER_DISK_FULL || !would_help(store, plan, bytes->size))
+    if (err->code != ER_DISK_FULL)
+        return -1;
+    if (!store_in_ring(store, &held->entry) &&
+        !would_help(store, plan, bytes->size))
+        plan_without_ring(store, plan);
+    if (!would_help(store, plan, bytes->size))
         return -1;
     carry_out(store, plan);
     return write_once(store, &held->entry, bytes, err);
@@ -240,6 +312,7 @@ store_expire(struct store *store)
 
     if (pthread_mutex_trylock(&store->disk) != 0)
         return;
+    store_take_ring(store);
     if (store->dir.fd >= 0)
         look_for_files(store);
     if (store->options.age_ms > 0) {
@@ -317,11 +390,15 @@ keep(struct store *store, struct held *held, const struct buffer *bytes,
      struct error *err)
 {
     struct plan plan;
+    bool in_ring;
 
+    store_take_ring(store);
+    in_ring = store_in_ring(store, &held->entry);
     if (store->dir.fd >= 0)
         renew_directory(store);
     if (store_check_name(store, held->entry.name, err) != 0 ||
-        make_plan(store, held->entry.size, &plan, err) != 0 ||
+        (in_ring ? plan_ring(store, &held->entry, &plan, err)
+                 : make_plan(store, held->entry.size, &plan, err)) != 0 ||
         (store->dir.fd >= 0 &&
          write_file(store, held, bytes, &plan, err) != 0)) {
         held_free(held);
@@ -332,6 +409,10 @@ keep(struct store *store, struct held *held, const struct buffer *bytes,
     if (store->count == STORE_COUNT_MAX) /* a file that does not go */
         store_forget(store, store->list[0]);
     store->list[store->count++] = held;
+    if (in_ring && held->entry.on_disk) { /* seldom read */
+        snapshot_unref(held->snapshot);
+        held->snapshot = NULL;
+    }
     store_use(store, held);
     pthread_mutex_unlock(&store->lock);
     return 0;

@@ -23,7 +23,8 @@ struct held {
 struct store {
     pthread_mutex_t disk, lock;
     struct store_options options; /* its dir is not used */
-    struct file_store dir;        /* fd -1: memory alone */
+    uint64_t ring_ms; /* of lock: options' from the next change of disk on */
+    struct file_store dir; /* fd -1: memory alone */
     void (*log)(const char *line);
     struct held *list[STORE_COUNT_MAX]; /* oldest first */
     size_t count;
@@ -32,6 +33,12 @@ struct store {
 };
 
 void held_free(struct held *held); /* NULL is fine */
+
+/* Makes ring_ms the options'.  Call with disk. */
+void store_take_ring(struct store *store);
+
+/* Whether it has the ring's room, and no other. */
+bool store_in_ring(const struct store *store, const struct store_entry *entry);
 
 /* Call with a lock; NULL: no such name. */
 struct held *store_held(const struct store *store, const char *name);

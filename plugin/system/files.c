@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "buffer.h"
@@ -103,6 +106,31 @@ fd_write_all(int fd, const char *data, size_t size)
         }
     }
     return 0;
+}
+
+/* A hole would have to be filled, and huge pages may be short: either could end
+ * us. */
+bool
+fd_map_sealed(int fd, size_t max, void **out, size_t *size)
+{
+    const int wanted = F_SEAL_SHRINK | F_SEAL_WRITE;
+    int seals = fd >= 0 ? fcntl(fd, F_GET_SEALS) : -1;
+    struct statfs filesystem;
+    struct stat st;
+    void *place;
+
+    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) != 0 ||
+        st.st_size <= 0 || (uint64_t)st.st_size > max ||
+        st.st_blocks * 512 < st.st_size || fstatfs(fd, &filesystem) != 0 ||
+        filesystem.f_type != TMPFS_MAGIC)
+        return false;
+    place = mmap(NULL, (size_t)st.st_size, PROT_READ,
+                 MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (place == MAP_FAILED)
+        return false;
+    *out = place;
+    *size = (size_t)st.st_size;
+    return true;
 }
 
 int

@@ -2,6 +2,7 @@
 #ifndef HW_FILES_H
 #define HW_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buffer;
@@ -15,6 +16,9 @@ int fd_read_all(int fd, struct buffer *out, const char *what,
                 struct error *err);
 /* -1 with errno. */
 int fd_write_all(int fd, const char *data, size_t size);
+/* Maps a sealed and complete file; the caller unmaps it.  False: read it
+ * instead. */
+bool fd_map_sealed(int fd, size_t max, void **out, size_t *size);
 /* Opens an untrusted path for reading: refuses a device, and a pipe, which
  * would wait for its writer.  -1 with errno. */
 int file_open_regular(const char *path);

@@ -64,6 +64,6 @@ process_lives(pid_t pid, uint64_t start_ticks)
 {
     struct process_stat stat;
 
-    return pid > 0 && process_stat_read(pid, &stat) && stat.state != 'Z' &&
-           stat.state != 'X' && stat.start_ticks == start_ticks;
+    return pid > 0 && process_stat_read(pid, &stat) &&
+           !process_stat_is_over(&stat) && stat.start_ticks == start_ticks;
 }

@@ -22,6 +22,13 @@ struct process_stat {
 /* pid 0: this process.  False: no such process can be seen. */
 bool process_stat_read(pid_t pid, struct process_stat *out);
 
+/* It is a zombie, or dead. */
+static inline bool
+process_stat_is_over(const struct process_stat *stat)
+{
+    return stat->state == 'Z' || stat->state == 'X';
+}
+
 /* Whether this very process can be seen, and is no zombie. */
 bool process_lives(pid_t pid, uint64_t start_ticks);
 

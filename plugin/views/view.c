@@ -95,6 +95,8 @@ view_key(struct buffer *key, const struct view_form *form,
     buffer_u8(key, options->allocator_frames);
     buffer_u8(key, options->show_bytes);
     buffer_u8(key, options->by_growth);
+    buffer_u8(key, options->by_thread);
+    buffer_u8(key, options->by_pool);
     add_text(key, options->focus);
     add_text(key, options->ignore);
 }

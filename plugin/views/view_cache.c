@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "memory.h"
 #include "profile.h"
+#include "profile_root.h"
 #include "share.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
@@ -198,16 +199,37 @@ load(struct view_flight *work, struct store *store, const char *name,
     return snapshot;
 }
 
+/* By thread or by pool, if it is to be: *out, or NULL. */
+static int
+root_view(const struct view_flight *work, const struct profile *profile,
+          struct profile **out, struct error *err)
+{
+    const struct view_form *form = work->request.form;
+
+    *out = NULL;
+    return form && form->takes_options
+               ? profile_root(profile, &work->options, out, err)
+               : 0;
+}
+
 /* now less base, as one profile. */
 static struct profile *
 compare(struct view_flight *work, const struct snapshot *now,
         const struct snapshot *base, struct error *err)
 {
+    struct profile *difference = NULL, *roots[2] = {NULL, NULL};
+
     if (enter(work, VIEW_COMPARING, err) != 0 ||
         (!work->request.force && snapshot_comparable(now, base, err) != 0))
         return NULL;
-    return diff_make_until(now->profile, base->profile, &work->flight.cancelled,
-                           err);
+    if (root_view(work, now->profile, &roots[0], err) == 0 &&
+        root_view(work, base->profile, &roots[1], err) == 0)
+        difference = diff_make_until(roots[0] ? roots[0] : now->profile,
+                                     roots[1] ? roots[1] : base->profile,
+                                     &work->flight.cancelled, err);
+    profile_free(roots[0]);
+    profile_free(roots[1]);
+    return difference;
 }
 
 static int
@@ -228,7 +250,7 @@ make(struct view_flight *work, struct store *store, struct buffer *out,
 {
     const struct view_request *request = &work->request;
     struct snapshot *now = NULL, *base = NULL;
-    struct profile *difference = NULL;
+    struct profile *shown = NULL; /* NULL: the snapshot's own */
     int rc = -1;
 
     now = request->name ? load(work, store, request->name, work->serial, err)
@@ -239,11 +261,13 @@ make(struct view_flight *work, struct store *store, struct buffer *out,
         base = request->base
                    ? load(work, store, request->base, work->base_serial, err)
                    : snapshot_ref(request->before);
-        difference = base ? compare(work, now, base, err) : NULL;
-        if (!difference)
+        shown = base ? compare(work, now, base, err) : NULL;
+        if (!shown)
             goto out;
+    } else if (root_view(work, now->profile, &shown, err) != 0) {
+        goto out;
     }
-    rc = render(work, now, difference ? difference : now->profile, out, err);
+    rc = render(work, now, shown ? shown : now->profile, out, err);
     if (rc == 0 && out->failed) {
         error_set(err, ER_OUT_OF_MEMORY,
                   "the view is larger than %zu bytes, or memory ran out",
@@ -251,7 +275,7 @@ make(struct view_flight *work, struct store *store, struct buffer *out,
         rc = -1;
     }
 out:
-    profile_free(difference);
+    profile_free(shown);
     snapshot_unref(base);
     snapshot_unref(now);
     return rc;

@@ -209,10 +209,7 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
 bool
 target_is_there(const struct target *t)
 {
-    struct process_stat stat;
-
-    return process_stat_read(t->pid, &stat) && stat.state != 'Z' &&
-           stat.state != 'X' && stat.start_ticks == t->started_ticks;
+    return process_lives(t->pid, t->started_ticks);
 }
 
 int

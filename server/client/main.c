@@ -12,114 +12,18 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "bundle.h"
 #include "clean_text.h"
 #include "client.h"
+#include "doctor.h"
+#include "show_rows.h"
+#include "sql_string.h"
+#include "top.h"
 
-/* ---- rows on standard output ----
- * No control character of a node's reaches a terminal. */
-
-enum client_form { CLIENT_TEXT, CLIENT_TSV, CLIENT_JSON };
-enum client_quoting { LINES, CELL, JSON }; /* LINES: line ends and tabs stay */
-
-enum { WIDTH_MAX = 60 /* of an aligned column */ };
-
-/* Control characters, and bytes that are no UTF-8, become \xNN; in JSON \u00NN
- * and U+FFFD.  The width, roughly. */
-static size_t
-client_show(struct span text, enum client_quoting how)
-{
-    const char *escape = how == JSON ? "\\u00" : "\\x";
-    bool utf8 = text_is_utf8(text);
-    size_t width = 0;
-
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        bool space = c == '\n' || c == '\t',
-             c1 = utf8 && c == 0xc2 && (text.data[i + 1] & 0xe0) == 0x80;
-
-        if (space && how != LINES)
-            fputs(c == '\n' ? "\\n" : "\\t", stdout);
-        else if ((c == '\\' && how != LINES) || (c == '"' && how == JSON))
-            printf("\\%c", c);
-        else if (c >= 0x80 && !utf8 && how == JSON)
-            fputs("\\ufffd", stdout);
-        else if (c1) /* a control character of two bytes */
-            printf("%s%02x", escape, (unsigned char)text.data[++i]);
-        else if ((c < 0x20 && !space) || c == 0x7f || (c >= 0x80 && !utf8))
-            printf("%s%02x", escape, c);
-        else
-            putchar(c);
-        width += !utf8 || (c & 0xc0) != 0x80;
-    }
-    return width;
-}
-
-static void
-show_json(const MYSQL_FIELD *field, struct span cell)
-{
-    bool bare = !cell.data || (IS_NUM(field->type) &&
-                               cell.size == strspn(cell.data, "-.e0123456789"));
-
-    client_show((struct span){field->name, field->name_length}, JSON);
-    fputs(bare ? "\": " : "\": \"", stdout);
-    client_show(cell.data ? cell : (struct span){"null", 4}, JSON);
-    if (!bare)
-        putchar('"');
-}
-
-/* cells NULL: the names. */
-static void
-show_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
-{
-    const unsigned long *sizes = cells ? mysql_fetch_lengths(rows) : NULL;
-    MYSQL_FIELD *fields = mysql_fetch_fields(rows);
-    unsigned count = mysql_num_fields(rows);
-
-    for (unsigned i = 0; i < count; i++) {
-        struct span cell = {fields[i].name, fields[i].name_length};
-        size_t wide = fields[i].max_length, at;
-
-        wide = wide > cell.size ? wide : cell.size;
-        if (cells)
-            cell = (struct span){cells[i], sizes[i]};
-        if (form == CLIENT_JSON) {
-            fputs(i == 0 ? "{\"" : ", \"", stdout);
-            show_json(&fields[i], cell);
-            continue;
-        }
-        at = client_show(cell.data ? cell : (struct span){"NULL", 4}, CELL);
-        if (i + 1 < count && form == CLIENT_TEXT)
-            printf("%*s",
-                   (int)(at < wide && wide <= WIDTH_MAX ? wide - at : 0) + 2,
-                   "");
-        else if (i + 1 < count)
-            putchar('\t');
-    }
-    fputs(form == CLIENT_JSON ? "}" : "\n", stdout);
-}
-
-/* rows NULL: as JSON none. */
-static void
-client_show_rows(MYSQL_RES *rows, enum client_form form)
-{
-    const char *before = "[\n";
-    MYSQL_ROW row;
-
-    if (form != CLIENT_JSON)
-        show_line(rows, NULL, form);
-    for (; rows && (row = mysql_fetch_row(rows)); before = ",\n") {
-        if (form == CLIENT_JSON)
-            fputs(before, stdout);
-        show_line(rows, row, form);
-    }
-    if (form == CLIENT_JSON)
-        fputs(*before == '[' ? "[]\n" : "\n]\n", stdout);
-}
-
-/* Of node_id, status, result: in text each line begins with its node.  False:
- * a node failed. */
+/* Of node_id, status, result: in text each line begins with its node, but where
+ * it is alone.  False: a node failed. */
 static bool
-client_show_nodes(MYSQL_RES *rows, enum client_form form)
+client_show_nodes(MYSQL_RES *rows, enum client_form form, bool alone)
 {
     bool all = true, ok;
     struct span line;
@@ -134,9 +38,10 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form)
              more = reader_left(&r) > 0) {
             line = (struct span){"", 0}; /* of an answer without any */
             (void)reader_line(&r, &line);
-            printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
-                   ok ? ": " : ": ERROR: ");
-            client_show(line, LINES);
+            if (!alone || !ok)
+                printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
+                       ok ? ": " : ": ERROR: ");
+            client_show(line, CLIENT_LINES);
             putchar('\n');
         }
     }
@@ -149,18 +54,35 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form)
 
 enum { STATEMENT_MAX = 16 << 20, PORT_MAX = 65535, LETTERS = 128 };
 
+static const char not_nodes[] =
+    "NODES are ids with commas between, or ALL, and not ";
+
 static const char forms[] =
     " dot text top tree collapsed flamegraph svg pdf calls pprof raw "
     "address_names export ";
 
 static const char help[] =
-    "usage: heapwire [OPTION...] on NODES SCRIPT\n"
+    "usage: heapwire [OPTION...] diagnose [NODES]\n"
+    "       heapwire [OPTION...] on NODES SCRIPT\n"
     "       heapwire [OPTION...] sql STATEMENT\n"
-    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n\n"
-    "on runs a script on NODES: ids with commas between, or ALL.  sql shows\n"
-    "rows.  get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
+    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n"
+    "       heapwire [OPTION...] bundle [SNAPSHOT...] --output FILE\n"
+    "       heapwire [OPTION...] top [VIEW]\n"
+    "       heapwire [OPTION...] doctor [-- COMMAND...]\n\n"
+    "diagnose says why the database's memory is so large, and what to do, of "
+    "the\n"
+    "node that is asked or of NODES: ids with commas between, or ALL.  on runs "
+    "a\n"
+    "script on NODES.  sql shows rows.\n"
+    "get writes a view of a snapshot, or of the heap now: FORM is dot,\n"
     "text, top, tree, collapsed, flamegraph, svg, pdf, calls, pprof, raw,\n"
-    "address_names or export.\n\n"
+    "address_names or export.  bundle writes one HTML file that opens offline\n"
+    "and can be mailed: the heap now and the newest snapshots, or those "
+    "named,\n"
+    "and what else the node knows.  top shows all nodes on the terminal: VIEW\n"
+    "is functions, threads, running, waste, diff or diagnosis.  doctor says\n"
+    "what stops which feature, of the node, or of a COMMAND that does not run\n"
+    "yet.\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"
     "  --port PORT, -P    (9036)\n"
@@ -169,8 +91,18 @@ static const char help[] =
     "  --ssl-ca FILE      use TLS, and trust this certificate alone\n"
     "  --json             rows as a JSON array\n"
     "  --tsv              rows with tabs between\n"
-    "  --output FILE, -o  get writes there\n"
+    "  --output FILE, -o  get and bundle write there\n"
+    "  --hash-names       in a bundle, functions have no names that one can "
+    "read\n"
+    "  --batch, -b        top prints tables\n"
+    "  --count N, -n      so many\n"
+    "  --interval S, -d   seconds between two (2)\n"
     "  --help             print this\n";
+
+/* What diagnose stands for. */
+static char on_word[] = "on", diagnosis_script[] =
+                                  "System.print(HeapProf.getInstance()"
+                                  ".diagnose())";
 
 static enum client_status
 usage(const char *why, const char *what)
@@ -189,16 +121,54 @@ finish(FILE *out, const char *name)
     return CLIENT_FAILED;
 }
 
-static void
-put_quoted(struct buffer *text, const char *value)
+static enum client_status
+write_nothing(void)
 {
-    buffer_char(text, '\'');
-    for (; *value; value++) {
-        if (*value == '\'' || *value == '\\')
-            buffer_char(text, '\\');
-        buffer_char(text, *value);
-    }
-    buffer_char(text, '\'');
+    warnx("the node did not answer that");
+    return CLIENT_FAILED;
+}
+
+static bool
+are_nodes(const char *what)
+{
+    return (strspn(what, "0123456789 ,") == strlen(what) &&
+            !strstr(what, ",,") && *what && strspn(what, " ,") == 0 &&
+            what[strlen(what) - 1] != ',') ||
+           strncmp(what, "ALL", 3) == 0;
+}
+
+/* The id of the node that is asked. */
+static enum client_status
+find_own_id(const char *const *given, char out[32])
+{
+    static const char statement[] = "SELECT id FROM heapwire.nodes WHERE self";
+    enum client_status status = CLIENT_FAILED;
+    MYSQL_RES *rows = client_ask(
+        given, (struct span){statement, sizeof(statement) - 1}, false, &status);
+    MYSQL_ROW row = rows ? mysql_fetch_row(rows) : NULL;
+
+    if (row && row[0])
+        snprintf(out, 32, "%s", row[0]);
+    else if (status == CLIENT_OK)
+        status = write_nothing();
+    mysql_free_result(rows);
+    return status;
+}
+
+/* Rows are asked for as rows. */
+static enum client_status
+make_diagnosis(struct buffer *out, const char *nodes)
+{
+    buffer_text(out, "SELECT * FROM heapwire.");
+    if (!nodes)
+        buffer_text(out, "diagnosis");
+    else if (!are_nodes(nodes))
+        return usage(not_nodes, nodes);
+    else if (*nodes == 'A')
+        buffer_text(out, "cluster_diagnosis");
+    else
+        buffer_format(out, "cluster_diagnosis WHERE node_id IN (%s)", nodes);
+    return CLIENT_OK;
 }
 
 /* The statement for a command, of which words[0] is the name. */
@@ -215,20 +185,16 @@ make(struct buffer *out, char **words, int count)
         if (strchr(what, ' ') || !strstr(forms, form))
             return usage("there is no form ", what);
         buffer_format(out, "SELECT %s(", what);
-        put_quoted(out, count > 2 ? words[2] : "now");
+        sql_string(count > 2 ? words[2] : "now", out);
         buffer_char(out, ')');
     } else {
-        if ((strspn(what, "0123456789 ,") != strlen(what) ||
-             strstr(what, ",,") || !*what || strspn(what, " ,") > 0 ||
-             what[strlen(what) - 1] == ',') &&
-            strncmp(what, "ALL", 3) != 0)
-            return usage("NODES are ids with commas between, or ALL, and not ",
-                         what);
+        if (!are_nodes(what))
+            return usage(not_nodes, what);
         /* A single node would answer without a row for itself: twice. */
         buffer_format(out, "ADMIN EXECUTE ON %s%s%s ", what,
                       strpbrk(what, ",A") ? "" : ", ",
                       strpbrk(what, ",A") ? "" : what);
-        put_quoted(out, words[2]);
+        sql_string(words[2], out);
     }
     return out->failed ? usage("a statement has at most 16 MB", "") : CLIENT_OK;
 }
@@ -240,15 +206,13 @@ write_view(MYSQL_RES *rows, const char *file)
     FILE *out = stdout;
     struct span view;
 
-    if (!row || !row[0]) {
-        warnx("the node did not answer that");
-        return CLIENT_FAILED;
-    }
+    if (!row || !row[0])
+        return write_nothing();
     view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
     if (file)
         out = fopen(file, "we");
     if (!file && isatty(STDOUT_FILENO))
-        client_show(view, LINES);
+        client_show(view, CLIENT_LINES);
     else if (out)
         fwrite(view.data, 1, view.size, out);
     return file ? finish(out, file) : CLIENT_OK;
@@ -263,27 +227,60 @@ run(const char *const *given, char **words, int count)
                                          : CLIENT_TEXT;
     const char *port = given['P'] ? given['P'] : "1";
     const char *name = count > 0 ? words[0] : "";
-    bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0;
+    bool on = strcmp(name, "on") == 0, get = strcmp(name, "get") == 0,
+         top = strcmp(name, "top") == 0, doctor = strcmp(name, "doctor") == 0,
+         bundle = strcmp(name, "bundle") == 0,
+         diagnose = strcmp(name, "diagnose") == 0;
+    char own[32] = "", *page[] = {on_word, own, diagnosis_script};
     enum client_status status, shown = CLIENT_OK;
     MYSQL_RES *rows = NULL;
     struct buffer text;
 
-    if (!on && !get && strcmp(name, "sql") != 0)
-        return usage("say on, sql or get", "");
-    if (count != 2 + on && !(get && count == 3))
+    if (!on && !get && !top && !doctor && !bundle && !diagnose &&
+        strcmp(name, "sql") != 0)
+        return usage("say diagnose, on, sql, get, bundle, top or doctor", "");
+    if (!top && (given['b'] || given['n'] || given['d']))
+        return usage("--batch, --count and --interval are top's, not of ",
+                     name);
+    if (!given['b'] && given['n'])
+        return usage("--count needs --batch", "");
+    if ((top && given['j']) || ((top || doctor) && (given['t'] || given['o'])))
+        return usage("--json, --tsv and --output are not all of ", name);
+    if (!doctor && !bundle && count != 2 + on && !(get && count == 3) &&
+        !((top || diagnose) && count == 1))
         return usage("too few or too many words after ", name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
         return usage("a port is 1 to 65535, and not ", port);
+    if (bundle)
+        return given['o'] ? bundle_write(given, words + 1, count - 1,
+                                         given['N'], given['o'])
+                          : usage("say where: --output FILE", "");
+    if (doctor) /* its status is of its own */
+        return (enum client_status)doctor_run(given,
+                                              count > 1 ? words + 1 : NULL);
+    if (top)
+        return top_run(given, count > 1 ? words[1] : NULL);
     buffer_init(&text, STATEMENT_MAX);
-    status = make(&text, words, count);
+    if (diagnose && form == CLIENT_TEXT && count == 1 &&
+        (status = find_own_id(given, own)) != CLIENT_OK)
+        return status;
+    if (diagnose && form == CLIENT_TEXT) {
+        on = true;
+        page[1] = count > 1 ? words[1] : own;
+        status = make(&text, page, 3);
+    } else if (diagnose) {
+        status = make_diagnosis(&text, count > 1 ? words[1] : NULL);
+    } else {
+        status = make(&text, words, count);
+    }
     if (status == CLIENT_OK)
         rows = client_ask(given, (struct span){text.data, text.size}, !on,
                           &status);
     if (status == CLIENT_OK && on && (!rows || mysql_num_fields(rows) != 3))
         shown = write_view(NULL, NULL); /* there is none */
     else if (rows && on)
-        shown = client_show_nodes(rows, form) ? CLIENT_OK : CLIENT_FAILED;
+        shown = client_show_nodes(rows, form, *own) ? CLIENT_OK : CLIENT_FAILED;
     else if (get && (rows || status == CLIENT_OK))
         shown = write_view(rows, given['o']);
     else if (rows || (status == CLIENT_OK && form == CLIENT_JSON))
@@ -306,6 +303,10 @@ main(int argc, char **argv)
         {"json", no_argument, NULL, 'j'},
         {"tsv", no_argument, NULL, 't'},
         {"output", required_argument, NULL, 'o'},
+        {"hash-names", no_argument, NULL, 'N'},
+        {"batch", no_argument, NULL, 'b'},
+        {"count", required_argument, NULL, 'n'},
+        {"interval", required_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'H'},
         {0}};
     const char *given[LETTERS] = {NULL};
@@ -317,8 +318,8 @@ main(int argc, char **argv)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/full", O_RDWR) < 0)
             return CLIENT_FAILED;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    while ((letter = getopt_long(argc, argv, "S:h:P:u:po:", options, NULL)) !=
-           -1) {
+    while ((letter = getopt_long(argc, argv, "S:h:P:u:po:bn:d:", options,
+                                 NULL)) != -1) {
         if (letter == '?')
             return CLIENT_USAGE; /* getopt has said why */
         given[letter] = optarg ? optarg : "";

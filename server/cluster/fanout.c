@@ -1,12 +1,14 @@
 /* fanout.c - see fanout.h. */
 #include "fanout.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "clock.h"
 #include "memory.h"
 
 static void begin_more(struct peer_fanout *f);
+static void end_task(struct fanout_task *task, const struct error *error);
 
 /* Any thread: what both hold */
 
@@ -79,6 +81,9 @@ copy_request(struct peer_fanout *f, const struct peer_request *request)
     f->request.ids = ids;
     f->request.text = (struct span){text, request->text.size};
     f->request.caller = &f->caller;
+    /* Nodes of before that privilege refuse callers who have it. */
+    if (!request->stops)
+        f->caller.privileges &= ~(uint32_t)PRIVILEGE_TUNE;
 }
 
 struct peer_fanout *
@@ -274,6 +279,24 @@ settle_if_done(struct peer_fanout *f)
     uv_close((uv_handle_t *)&f->jitter, on_closed);
 }
 
+/* Those that were not asked yet are not asked any more. */
+static void
+spare_others(const struct fanout_task *failed)
+{
+    struct peer_fanout *f = failed->fanout;
+    struct error error;
+
+    if (f->leaving)
+        return;
+    f->leaving = true;
+    error_set(&error, ER_UNKNOWN,
+              "not asked: node %" PRIu64 " failed before, and a script that "
+              "tunes goes from node to node and stops there",
+              f->request.ids[failed - f->tasks]);
+    for (size_t i = f->begun; i < f->request.id_count; i++)
+        end_task(&f->tasks[i], &error);
+}
+
 /* error code 0: it has answered. */
 static void
 end_task(struct fanout_task *task, const struct error *error)
@@ -299,6 +322,8 @@ end_task(struct fanout_task *task, const struct error *error)
     if (error->code != 0)
         end->text = mem_strdup(error->text);
     push(f, &end->item);
+    if (error->code != 0 && f->request.stops)
+        spare_others(task);
     begin_more(f);
     settle_if_done(f);
 }
@@ -434,7 +459,8 @@ on_jitter(uv_timer_t *timer)
 {
     struct peer_fanout *f = timer->data;
 
-    begin_task(f);
+    if (!f->leaving)
+        begin_task(f);
     begin_more(f);
 }
 

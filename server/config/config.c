@@ -29,8 +29,8 @@ enum section {
 
 /* Sections that hold settings.  Keys of [node] are named as they are, others
  * with "SECTION." before them. */
-static const char *const sections[] = {"node", "snapshots", "profiler",
-                                       "symbols", "cluster"};
+static const char *const sections[] = {"node",     "snapshots", "budgets",
+                                       "profiler", "symbols",   "cluster"};
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 struct parse {
@@ -129,7 +129,8 @@ begin_section(struct parse *p, const char *name)
     } else {
         fault(p, p->line,
               "unknown section [%s] (allowed: [node], [snapshots], "
-              "[profiler], [symbols], [cluster], [user NAME] and [peer ID])",
+              "[budgets], [profiler], [symbols], [cluster], [user NAME] and "
+              "[peer ID])",
               name);
         p->section = SECTION_WRONG;
     }

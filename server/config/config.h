@@ -169,7 +169,12 @@ enum {
     CONFIG_READER_MIN_MB = 16,
     CONFIG_READER_MAX_MB = 3072, /* its process may have 4 GiB */
     CONFIG_EVERY_MIN_S = 10,
+    CONFIG_HOURS_LEFT_MAX = 24 * 365,
     CONFIG_EVERY_MAX_S = 365 * 24 * 3600,
+    CONFIG_BUDGETS_MIN_S = 5,
+    CONFIG_URLS_MAX = 1000, /* bytes */
+    CONFIG_DEFAULT_DEBUGINFOD_S = 120,
+    CONFIG_DEBUGINFOD_MAX_S = 3600,
     CONFIG_AGE_MAX_S = 10 * 365 * 24 * 3600
 };
 
@@ -237,6 +242,9 @@ struct config {
     double budget_percent; /* of profiling: overhead_limit.h; 0: none */
     bool symbols_index;    /* are indexes made? */
     uint64_t symbols_bytes, symbols_memory;
+    /* "": what the environment has; "none" */
+    char debuginfod_urls[CONFIG_URLS_MAX + 1];
+    uint32_t debuginfod_timeout_s;
     struct config_cluster cluster;
     struct users *users; /* owned; see config_fini */
 };

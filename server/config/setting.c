@@ -103,7 +103,7 @@ static const struct setting settings[CONFIG_KEYS] = {
                             .print = setting_print_require_tls,
                             .reloadable = true},
     [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", SETTING_NUMBER,
-                     FIELD(keep), 1, STORE_COUNT_MAX, "of snapshots"},
+                     FIELD(keep), 1, STORE_KEEP_MAX, "of snapshots"},
     [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
                            SETTING_BYTES, FIELD(keep_bytes), 1, INT64_MAX,
                            .such_as = "1073741824 or 1G"},
@@ -111,6 +111,10 @@ static const struct setting settings[CONFIG_KEYS] = {
                          SETTING_SECONDS, FIELD(keep_age_s), 0,
                          CONFIG_AGE_MAX_S, .such_as = "86400 or 7d",
                          .zero = "whatever their age"},
+    [CONFIG_RING] = {"snapshots.ring", "snapshots-ring", SETTING_MS,
+                     FIELD(marks.ring_ms), 0, CONFIG_EVERY_MAX_S,
+                     .such_as = "3600 or 1h", .zero = "off",
+                     .reloadable = true},
     [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
                            SETTING_OTHER, FIELD(marks),
                            .set = setting_set_at_percent,
@@ -124,10 +128,19 @@ static const struct setting settings[CONFIG_KEYS] = {
                       FIELD(marks.every_ms), CONFIG_EVERY_MIN_S,
                       CONFIG_EVERY_MAX_S, .such_as = "3600 or 1h",
                       .zero = "off", .reloadable = true},
+    [CONFIG_HOURS_LEFT] = {"snapshots.hours_left", "snapshots-hours-left",
+                           SETTING_NUMBER, FIELD(marks.hours_left), 0,
+                           CONFIG_HOURS_LEFT_MAX, "of hours", .zero = "off",
+                           .reloadable = true},
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
                              SETTING_MS, FIELD(marks.min_interval_ms), 1,
                              CONFIG_EVERY_MAX_S, .such_as = "60 or 1m",
                              .reloadable = true},
+    [CONFIG_BUDGETS_EVERY] = {"budgets.every", "budgets-every", SETTING_MS,
+                              FIELD(marks.budgets_ms), CONFIG_BUDGETS_MIN_S,
+                              CONFIG_EVERY_MAX_S, .such_as = "60 or 5m",
+                              .zero = "only at automatic snapshots",
+                              .reloadable = true},
     [CONFIG_LINGER] = {"linger", "linger", SETTING_SECONDS, FIELD(linger_s), 0,
                        CONFIG_LINGER_MAX_S, .such_as = "900 or 15m",
                        .zero = "not at all"},
@@ -152,6 +165,14 @@ static const struct setting settings[CONFIG_KEYS] = {
                                SETTING_BYTES, FIELD(symbols_memory),
                                (uint64_t)CONFIG_READER_MIN_MB << 20,
                                (uint64_t)CONFIG_READER_MAX_MB << 20},
+    [CONFIG_DEBUGINFOD_URLS] =
+        {"symbols.debuginfod_urls", "symbols-debuginfod-urls", SETTING_TEXT,
+         FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX},
+    [CONFIG_DEBUGINFOD_TIMEOUT] = {"symbols.debuginfod_timeout",
+                                   "symbols-debuginfod-timeout",
+                                   SETTING_SECONDS, FIELD(debuginfod_timeout_s),
+                                   1, CONFIG_DEBUGINFOD_MAX_S,
+                                   .such_as = "120 or 2m"},
     [CONFIG_CLUSTER_NAME] = {"cluster.name", NULL, SETTING_OTHER,
                              FIELD(cluster.name),
                              .set = setting_set_cluster_name},
@@ -241,9 +262,11 @@ setting_defaults(struct config *config)
     config->heartbeat_s = CONFIG_DEFAULT_HEARTBEAT_S;
     config->guard_s = CONFIG_DEFAULT_GUARD_S;
     config->marks = marks_defaults;
+    config->marks.ring_ms = store_defaults.ring_ms;
     config->symbols_index = true;
     config->symbols_bytes = index_keeper_defaults.rules.bytes;
     config->symbols_memory = (uint64_t)CONFIG_READER_MB << 20;
+    config->debuginfod_timeout_s = CONFIG_DEFAULT_DEBUGINFOD_S;
     config->keep = store_defaults.count;
     config->keep_bytes = store_defaults.bytes;
     config->keep_age_s = (uint32_t)(store_defaults.age_ms / 1000);

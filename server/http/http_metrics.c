@@ -12,10 +12,13 @@
 
 enum {
     FAMILY_MAX = 4 << 20, /* bytes of its samples: of thousands of nodes */
+    LIST_MAX = 64,        /* samples of a list */
     OTHERS_S = 8          /* Prometheus waits for 10, if not set otherwise */
 };
 
-enum metric_kind { GAUGE, COUNTER, INFO };
+/* LIST, COUNTER_LIST: a text with a line for each sample, "value label"; of one
+ * node alone, for the labels of all would be too many. */
+enum metric_kind { GAUGE, COUNTER, INFO, LIST, COUNTER_LIST };
 
 /* Of cluster_snapshots and cluster_deaths, a node without any has no row: 0, if
  * it answers. */
@@ -25,8 +28,8 @@ enum metric_kind { GAUGE, COUNTER, INFO };
 #define STATE "p.state"
 
 /* The statement's tables: p profiler, m memory, j memory while the database
- * answers, s snapshots, d deaths, h daemon.  Those of one name follow each
- * other, and the first has its help. */
+ * answers, s snapshots, b budgets, d deaths, h daemon.  Those of one name
+ * follow each other, and the first has its help. */
 static const struct metric {
     const char *name;
     enum metric_kind kind;
@@ -69,6 +72,8 @@ static const struct metric {
      "The part of them that is file pages, which the kernel takes back first"},
     {"heapwire_cgroup_memory_limit_bytes", GAUGE, "m.cgroup_limit",
      "The smallest limit of the cgroup and those around it"},
+    {"heapwire_memory_left_seconds", GAUGE, "m.hours_left * 3600",
+     "Until memory meets its limit as it grows now"},
     {"heapwire_profiler_available", GAUGE, "p.reason = ''",
      "1: profiling can be switched on"},
     {"heapwire_profiler_active", GAUGE, "p.active",
@@ -98,6 +103,19 @@ static const struct metric {
      "unix_timestamp(s.last)", "When the newest of the heap was taken"},
     {"heapwire_snapshots_failed", COUNTER, "h.failed_snapshots",
      "Snapshots that were to be kept and are not"},
+    {"heapwire_budgets", GAUGE, COUNTED("b.kept"),
+     "Functions and pools of threads that have a budget"},
+    {"heapwire_budgets_over", GAUGE, COUNTED("b.above"),
+     "Those over their budgets"},
+    {"heapwire_budget_crossings", COUNTER_LIST, "b.crossings",
+     "How often such a budget was crossed since it was set; not of node=all",
+     "name"},
+    {"heapwire_budget_used_bytes", LIST, "b.used",
+     "What such a function or pool had in use at the last look; not of "
+     "node=all",
+     "name"},
+    {"heapwire_budget_limit_bytes", LIST, "b.limits",
+     "What it may have; not of node=all", "name"},
     {"heapwire_deaths", GAUGE, COUNTED("d.clean"),
      "Recorded ends of the database", "reason", "clean"},
     {"heapwire_deaths", GAUGE, COUNTED("d.failed"), "", "reason", "exit"},
@@ -158,6 +176,13 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 #define SNAPSHOTS                                                              \
     "count(*) AS kept, sum(pinned) AS pinned, sum(size) AS bytes, "            \
     "max(CASE WHEN kind = 'heap' THEN taken END) AS last FROM heapwire."
+#define BUDGETS                                                                \
+    "count(*) AS kept, sum(state = 'over budget') AS above, "                  \
+    "group_concat(concat(crossings, ' ', name) SEPARATOR '\n') "               \
+    "AS crossings, "                                                           \
+    "group_concat(concat(now_bytes, ' ', name) SEPARATOR '\n') AS used, "      \
+    "group_concat(concat(limit_bytes, ' ', name) SEPARATOR '\n') "             \
+    "AS limits FROM heapwire."
 #define DEATHS_OF(reason, name)                                                \
     ", sum(reason = '" reason "') AS " name                                    \
     ", max(CASE WHEN reason = '" reason "' THEN at END) AS " name "_at"
@@ -214,13 +239,16 @@ add_tables(const char *id, const char *where, struct buffer *out)
             " LEFT JOIN heapwire.cluster_daemon h ON h.node_id = %s"
             " LEFT JOIN (SELECT node_id, " SNAPSHOTS
             "cluster_snapshots%s GROUP BY node_id) s ON s.node_id = p.node_id"
+            " LEFT JOIN (SELECT node_id, " BUDGETS
+            "cluster_budgets%s GROUP BY node_id) b ON b.node_id = p.node_id"
             " LEFT JOIN (SELECT node_id" DEATHS
             "cluster_deaths%s) t GROUP BY node_id) d ON d.node_id = p.node_id"
             " WHERE p.node_id = %s",
-            id, where, where, id);
+            id, where, where, where, id);
     else
         buffer_text(out, " FROM heapwire.profiler p JOIN heapwire.daemon h"
                          " JOIN (SELECT " SNAPSHOTS "snapshots) s"
+                         " JOIN (SELECT " BUDGETS "budgets) b"
                          " JOIN (SELECT NULL" DEATHS "deaths) t) d");
 }
 
@@ -285,6 +313,33 @@ add_escaped(const char *data, size_t size, struct buffer *out)
     }
 }
 
+static const char *
+total_of(const struct metric *metric)
+{
+    return metric->kind == COUNTER || metric->kind == COUNTER_LIST ? "_total"
+                                                                   : "";
+}
+
+/* A name has no line's end. */
+static void
+add_list(const struct metric *metric, const struct value *v, struct buffer *out)
+{
+    struct reader r = reader_of(v->data, v->size);
+    struct span line;
+
+    for (int i = 0; i < LIST_MAX && reader_line(&r, &line); i++) {
+        const char *name = memchr(line.data, ' ', line.size);
+
+        if (!name ||
+            strspn(line.data, "0123456789") != (size_t)(name - line.data))
+            continue; /* another node may say anything */
+        buffer_format(out, "%s%s{%s=\"", metric->name, total_of(metric),
+                      metric->label);
+        add_escaped(name + 1, line.size - (size_t)(name + 1 - line.data), out);
+        buffer_format(out, "\"} %.*s\n", (int)(name - line.data), line.data);
+    }
+}
+
 static void
 add_sample(const struct metric *metric, const struct value *node,
            const struct value *v, struct buffer *out)
@@ -293,8 +348,12 @@ add_sample(const struct metric *metric, const struct value *node,
 
     if (v->type == VALUE_NULL || (is_info && v->type != VALUE_TEXT))
         return;
-    buffer_format(out, "%s%s", metric->name,
-                  metric->kind == COUNTER ? "_total" : "");
+    if (metric->kind == LIST || metric->kind == COUNTER_LIST) {
+        if (!node && v->type == VALUE_TEXT)
+            add_list(metric, v, out);
+        return;
+    }
+    buffer_format(out, "%s%s", metric->name, total_of(metric));
     if (node)
         buffer_format(out, "{node=\"%" PRId64 "\"", node->integer);
     if (metric->label) {
@@ -341,9 +400,10 @@ unit_of(const char *name)
 static void
 add_head(const struct metric *metric, bool open, struct buffer *out)
 {
-    static const char *const kinds[] = {"gauge", "counter", "gauge"};
+    static const char *const kinds[] = {"gauge", "counter", "gauge", "gauge",
+                                        "counter"};
     const char *name = metric->name, *unit = unit_of(name);
-    const char *total = metric->kind == COUNTER && !open ? "_total" : "";
+    const char *total = open ? "" : total_of(metric);
 
     buffer_format(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, total,
                   metric->help, name, total, kinds[metric->kind]);

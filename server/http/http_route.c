@@ -304,6 +304,7 @@ static const char index_text[] =
     "/pprof/profile       as that; ?type=proto, flamegraph or text\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
     "/metrics             Prometheus; ?node=\n"
+    "/reference           statements, tables, functions\n"
     "/healthz             heapwired is there\n"
     "/readyz              and so is the database; ?node=\n"
     "/snapshots           those that are kept, as JSON; ?node=\n"
@@ -346,6 +347,7 @@ static const struct http_route routes[] = {
      .post = true, .make = make_sql},
     {"/value", .show = HTTP_SHOW_VALUE, .type = HTTP_BINARY, .packed = true,
      .post = true, .make = make_sql},
+    {"/reference", .type = HTTP_TEXT, .packed = true, .text = reference_text},
     {"/help", .type = HTTP_TEXT, .text = index_text},
     {"/healthz", .type = HTTP_TEXT, .open = true, .text = "ok\n"},
     {"/readyz", "node", HTTP_TEXT, HTTP_SHOW_READY, .make = make_ready},

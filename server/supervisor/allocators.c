@@ -253,6 +253,8 @@ allocators_options(unsigned marks, const char *own, bool active,
                *state = active ? ",prof_active:true" : ",prof_active:false";
     bool counts = (marks & LOCATE_COUNTS) && !(marks & LOCATE_SETS_STATS) &&
                   !says(own, "prof_stats");
+    bool names = (marks & LOCATE_NAMES) && !(marks & LOCATE_SETS_NAMES) &&
+                 !says(own, "prof_sys_thread_name");
 
     out[0] = '\0';
     if (!(marks & LOCATE_PROFILES))
@@ -265,8 +267,22 @@ allocators_options(unsigned marks, const char *own, bool active,
      * sampled. */
     if ((marks & LOCATE_SETS_THREADS) && !says(own, "prof_thread_active_init"))
         threads = ",prof_thread_active_init:true";
-    snprintf(out, ALLOCATOR_OPTIONS_MAX, "prof:true%s%s%s", state, threads,
-             counts ? ",prof_stats:true" : "");
+    snprintf(out, ALLOCATOR_OPTIONS_MAX, "prof:true%s%s%s%s", state, threads,
+             counts ? ",prof_stats:true" : "",
+             names ? ",prof_sys_thread_name:true" : "");
+}
+
+/* In 5.3.0 a dump may meet a thread's name while that is replaced (5fd55837),
+ * and crash, unless the compiler made one store of it: in a build that was
+ * looked at, by its build-id, names may be switched on. */
+static bool
+names_are_safe(const struct locate *file)
+{
+    static const char debian_12_amd64[] =
+        "1d5163c246dc9cd2b4d339f2ac42efd95c6e0ae1";
+
+    return !begins_with(file->version, "5.3.0") ||
+           strcmp(file->build_id, debian_12_amd64) == 0;
 }
 
 /* For all that read variable, or, NULL, for all that profile: what each can do,
@@ -274,7 +290,7 @@ allocators_options(unsigned marks, const char *own, bool active,
 static unsigned
 common_marks(const struct allocators *a, const char *variable)
 {
-    unsigned can = LOCATE_PROFILES | LOCATE_COUNTS, any = 0;
+    unsigned can = LOCATE_PROFILES | LOCATE_COUNTS | LOCATE_NAMES, any = 0;
     bool some = false;
 
     for (size_t i = 0; i < a->count; i++) {
@@ -287,8 +303,11 @@ common_marks(const struct allocators *a, const char *variable)
             continue;
         some = true;
         can &= file->marks;
-        any |= file->marks & (LOCATE_SETS_PROF | LOCATE_SETS_ACTIVE |
-                              LOCATE_SETS_THREADS | LOCATE_SETS_STATS);
+        if (!names_are_safe(file))
+            can &= ~(unsigned)LOCATE_NAMES;
+        any |= file->marks &
+               (LOCATE_SETS_PROF | LOCATE_SETS_ACTIVE | LOCATE_SETS_THREADS |
+                LOCATE_SETS_STATS | LOCATE_SETS_NAMES);
     }
     return some ? can | any : 0;
 }

@@ -68,7 +68,7 @@ bool allocators_profile(const struct allocators *a);
 /* The beginning of a malloc_conf for a jemalloc with these marks: without
  * options that are not compiled in or that own sets (NULL: none), which follows
  * it.  "": nothing. */
-enum { ALLOCATOR_OPTIONS_MAX = 96 };
+enum { ALLOCATOR_OPTIONS_MAX = 128 };
 void allocators_options(unsigned marks, const char *own, bool active,
                         char out[ALLOCATOR_OPTIONS_MAX]);
 

@@ -51,8 +51,8 @@ process_user(pid_t pid)
     return uid;
 }
 
-bool
-process_runs(pid_t pid, const char *exe)
+static bool
+runs_executable(pid_t pid, const char *exe)
 {
     char path[64], target[PATH_MAX];
     ssize_t n;
@@ -75,7 +75,7 @@ process_adopted(const char *exe, pid_t except)
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
         if (pid > 0 && pid != except && process_parent(pid) == getpid() &&
-            process_runs(pid, exe))
+            runs_executable(pid, exe))
             found = pid;
     }
     if (dir)

@@ -17,7 +17,6 @@ uid_t process_user(pid_t pid);
 pid_t process_adopted(const char *exe, pid_t except);
 /* Whether its root directory is not ours: what /proc calls it, cut to size. */
 bool process_has_other_root(pid_t pid, char *root, size_t size);
-bool process_runs(pid_t pid, const char *exe);
 /* A debugger holds it, and will let it go on. */
 bool process_is_traced(pid_t pid);
 bool process_is_stopped(pid_t pid);

@@ -89,8 +89,14 @@ warn_of_profile(const struct local_cursor *c)
 static enum step
 run(struct local_cursor *c, struct error *err)
 {
-    const struct script_host host = {c->node->controller, c->node->views,
-                                     c->user, c->cursor.await};
+    const struct script_host host = {.node_id = c->node->id,
+                                     .controller = c->node->controller,
+                                     .views = c->node->views,
+                                     .user = c->user,
+                                     .await = c->cursor.await,
+                                     .state_dir = c->node->state_dir,
+                                     .history = c->node->history,
+                                     .trends = c->node->trends};
     enum step step;
 
     if (c->ran)
@@ -247,6 +253,9 @@ prepare(struct admin_task *task, const struct opening *o, struct error *err)
     task->bytes = task->script->prints_bytes;
     if (task->script->slow && task->parallel == 0)
         task->parallel = ADMIN_SLOW_PARALLEL;
+    task->stops = task->script->tunes;
+    if (task->stops && task->parallel == 0)
+        task->parallel = 1; /* what one does not stand is kept from others */
     return script_check(task->script, task->session->who.privileges, err);
 }
 

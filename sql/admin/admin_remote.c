@@ -88,6 +88,7 @@ admin_ask(const struct admin_task *task, struct error *err)
         .column_count = 1,
         .timeout_ms = task->timeout_ms,
         .parallel = task->list ? task->parallel : 0,
+        .stops = task->stops,
         .node_bytes_max = task->list ? ADMIN_CELL_MAX : SCRIPT_OUTPUT_MAX,
         .bytes_max = task->list ? ADMIN_LIST_MAX : SCRIPT_OUTPUT_MAX,
         .caller = &session->who,

@@ -47,6 +47,7 @@ struct admin_task {
     size_t id_count;
     unsigned timeout_ms;
     unsigned parallel; /* nodes at a time; 0: all */
+    bool stops;        /* after a node's failure no other one is asked */
     struct await *await;
 };
 

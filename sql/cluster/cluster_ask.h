@@ -28,6 +28,7 @@ struct peer_request;
 struct snapshot;
 struct sql_peers;
 struct value;
+struct view_options;
 
 enum {
     CLUSTER_ASKS_MAX = 16, /* questions of one statement */
@@ -112,13 +113,21 @@ enum {
     CLUSTER_CELLS_MAX = 4 << 20       /* values of all nodes */
 };
 
+/* Rows of that time and later are enough. */
+struct cluster_since {
+    const char *column;
+    char text[20]; /* "2026-11-21 12:00:00", or its day */
+};
+
 /* Asks once per statement; returns SQLite's codes, as fetch_needs does.
  * table->of is not NULL; ids are as for cluster_begin.  snapshot NULL: each
  * node sends the rows it has by itself, or, if kept, those of all kept
- * snapshots. fresh: those of a fresh one are among them. */
+ * snapshots. fresh: those of a fresh one are among them.  since: NULL, or of a
+ * table without snapshots; of two in one statement nodes are asked for all. */
 int cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                       const uint64_t *ids, size_t id_count,
                       const char *snapshot, bool kept, bool fresh,
+                      const struct cluster_since *since,
                       const struct cluster_rows **out);
 
 /* One row of the answers. */
@@ -149,9 +158,11 @@ struct cluster_sum {
 };
 
 /* Returns SQLite's codes, as fetch_needs does.  One of name and base satisfies
- * cluster_name_is; force compares snapshots that do not match. */
+ * cluster_name_is; force compares snapshots that do not match; options (or
+ * NULL) may root each node's stacks (profile_root.h). */
 int cluster_heap_need(struct handle *handle, const char *name, const char *base,
-                      bool force, struct cluster_sum *out);
+                      bool force, const struct view_options *options,
+                      struct cluster_sum *out);
 
 /*
  * Names for sums of snapshots, valid where a snapshot's name is:

@@ -16,9 +16,11 @@
 #include "observed_name.h"
 #include "peers.h"
 #include "profile.h"
+#include "profile_root.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
 #include "sql_session.h"
+#include "view_options.h"
 
 /* ---- names ---- */
 
@@ -176,6 +178,7 @@ struct cluster_heap {
     struct merge *merge;
     struct snapshot *snapshot; /* the sum, once finished */
     bool difference, force;
+    struct view_options roots; /* by_thread, by_pool */
     bool *added; /* one for each node: its snapshot is in the sum */
     char *name, *base;
 };
@@ -198,20 +201,42 @@ decode(struct span cell, struct error *err)
     return NULL;
 }
 
-/* The snapshot's profile, or what it has more than base.  *owned is the
- * difference, if one was made. */
+/* What the snapshot has more than base. */
+static struct profile *
+compare_node(struct cluster_heap *heap, const struct profile *now,
+             const struct snapshot *snapshot, const struct snapshot *base,
+             struct error *err)
+{
+    struct profile *difference, *rooted;
+
+    if ((!heap->force && snapshot_comparable(snapshot, base, err) != 0) ||
+        profile_root(base->profile, &heap->roots, &rooted, err) != 0)
+        return NULL;
+    difference = diff_make_until(now, rooted ? rooted : base->profile,
+                                 heap->ask.cancelled, err);
+    profile_free(rooted);
+    return difference;
+}
+
+/* The snapshot's profile, rooted as asked for, or what it has more than base.
+ * *owned: the caller frees it, or NULL. */
 static const struct profile *
 profile_of(struct cluster_heap *heap, const struct snapshot *snapshot,
            const struct snapshot *base, struct profile **owned,
            struct error *err)
 {
-    if (!base)
-        return snapshot->profile;
-    if (!heap->force && snapshot_comparable(snapshot, base, err) != 0)
+    struct profile *rooted;
+
+    if (profile_root(snapshot->profile, &heap->roots, &rooted, err) != 0)
         return NULL;
-    *owned = diff_make_until(snapshot->profile, base->profile,
-                             heap->ask.cancelled, err);
-    return *owned;
+    *owned = rooted;
+    if (base) {
+        *owned = compare_node(heap, rooted ? rooted : snapshot->profile,
+                              snapshot, base, err);
+        profile_free(rooted);
+        return *owned;
+    }
+    return rooted ? rooted : snapshot->profile;
 }
 
 static int
@@ -339,6 +364,7 @@ finish(struct cluster_ask *ask, struct error *err)
             heap->merge, missing.size > 0 ? missing.data : "", err);
     if (snapshot && snapshot->profile) {
         snapshot->taken_ms = clock_wall_ms();
+        snapshot->profile->roots = profile_roots(&heap->roots);
         heap->snapshot = snapshot;
         snapshot = NULL;
         rc = 0;
@@ -435,7 +461,8 @@ heap_new(const char *name, const char *base, bool by_node, bool force,
 
 static int
 begin(struct handle *handle, const char *name, const char *base,
-      const struct cluster_name names[2], bool force, struct buffer *key,
+      const struct cluster_name names[2], bool force,
+      const struct view_options *options, struct buffer *key,
       struct cluster_ask **out)
 {
     char text[QUESTION_MAX];
@@ -453,6 +480,10 @@ begin(struct handle *handle, const char *name, const char *base,
         handle->failed = true;
         return SQLITE_ERROR;
     }
+    if (options) {
+        heap->roots.by_thread = options->by_thread;
+        heap->roots.by_pool = options->by_pool;
+    }
     size =
         base ? snprintf(text, sizeof(text), "SELECT export('%s'), export('%s')",
                         names[0].name, names[1].name)
@@ -467,7 +498,8 @@ begin(struct handle *handle, const char *name, const char *base,
 
 int
 cluster_heap_need(struct handle *handle, const char *name, const char *base,
-                  bool force, struct cluster_sum *out)
+                  bool force, const struct view_options *options,
+                  struct cluster_sum *out)
 {
     struct cluster_name names[2];
     struct cluster_ask *ask;
@@ -480,10 +512,11 @@ cluster_heap_need(struct handle *handle, const char *name, const char *base,
         return SQLITE_ERROR;
     }
     buffer_init(&key, KEY_MAX);
-    buffer_format(&key, "%s %s %d", name, base ? base : "", force);
+    buffer_format(&key, "%s %s %d %u", name, base ? base : "", force,
+                  options ? profile_roots(options) : 0);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask)
-        rc = begin(handle, name, base, names, force, &key, &ask);
+        rc = begin(handle, name, base, names, force, options, &key, &ask);
     if (rc == SQLITE_OK) {
         heap = (struct cluster_heap *)ask;
         *out = (struct cluster_sum){heap->snapshot, heap->name, heap->base};

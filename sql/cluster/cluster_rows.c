@@ -53,8 +53,9 @@ to_number(struct span text, bool whole, struct value *out)
     return false;
 }
 
+/* Lines stay lines where the column has sentences, and no names. */
 static void
-add_text(struct rowset *set, struct span text)
+add_text(struct rowset *set, struct span text, bool lines)
 {
     char *clean = mem_alloc(text.size + 1);
     if (!clean) {
@@ -62,6 +63,9 @@ add_text(struct rowset *set, struct span text)
         return;
     }
     clean_text(text, clean);
+    for (size_t i = 0; lines && i < text.size; i++)
+        if (text.data[i] == '\n')
+            clean[i] = '\n';
     rowset_bytes(set, clean, text.size);
     mem_free(clean);
 }
@@ -70,7 +74,8 @@ static void
 add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
          struct span text)
 {
-    enum column_type type = rows->table->columns[column + 1].type->type;
+    const struct catalog_type *given = rows->table->columns[column + 1].type;
+    enum column_type type = given->type;
     struct value value = {.type = VALUE_NULL};
 
     if (!text.data)
@@ -83,7 +88,7 @@ add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
         to_number(text, false, &value);
         rowset_value(set, &value);
     } else
-        add_text(set, text);
+        add_text(set, text, given == &type_plain_text_nn);
 }
 
 /* ---- answers ---- */
@@ -151,7 +156,7 @@ static const struct cluster_ask_ops rows_ops = {start, take, finish, free_rows};
 static void
 write_question(const struct catalog_table *table, bool needy,
                const char *snapshot, const char *of_snapshots,
-               struct buffer *out)
+               const struct cluster_since *since, struct buffer *out)
 {
     buffer_text(out, "SELECT ");
     for (size_t i = 1; i < table->column_count; i++)
@@ -161,6 +166,8 @@ write_question(const struct catalog_table *table, bool needy,
             buffer_format(out, "%s`%s`", i > 1 ? ", " : "",
                           table->columns[i].name);
     buffer_format(out, " FROM heapwire.`%s`", table->of->name);
+    if (since)
+        buffer_format(out, " WHERE `%s` >= '%s'", since->column, since->text);
     if (!snapshot) {
         buffer_text(out, of_snapshots);
         return;
@@ -224,7 +231,8 @@ begin(struct handle *handle, const struct catalog_table *table,
 int
 cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                   const uint64_t *ids, size_t id_count, const char *snapshot,
-                  bool kept, bool fresh, const struct cluster_rows **out)
+                  bool kept, bool fresh, const struct cluster_since *since,
+                  const struct cluster_rows **out)
 {
     const char *of_snapshots =
         !kept   ? ""
@@ -243,9 +251,21 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     }
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
-    write_question(table, needy, snapshot, of_snapshots, &question);
+    write_question(table, needy, snapshot, of_snapshots, since, &question);
     make_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
+    if (rc == SQLITE_OK && !ask && since) {
+        size_t index = catalog_index(table);
+
+        if (table_set_has(&handle->bounded, index)) {
+            /* A join has a time of each row: it is asked once. */
+            buffer_fini(&question);
+            buffer_fini(&key);
+            return cluster_rows_need(handle, table, ids, id_count, snapshot,
+                                     kept, fresh, NULL, out);
+        }
+        table_set_add(&handle->bounded, index);
+    }
     if (rc == SQLITE_OK && !ask)
         rc = begin(handle, table, ids, id_count,
                    fresh || takes_turns(table->of, needy), observed.seconds,

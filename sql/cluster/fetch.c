@@ -7,6 +7,7 @@
 #include "controller.h"
 #include "errors.h"
 #include "handle.h"
+#include "memory_map.h"
 #include "node_status.h"
 #include "observe.h"
 #include "peers.h"
@@ -64,6 +65,7 @@ fetch_fini(struct fetch *fetch)
         stats_unref(fetch->stats);
     snapshot_unref(fetch->snapshot);
     thread_list_unref(fetch->threads);
+    memory_map_unref(fetch->mappings);
     while (fetch->observed_count > 0)
         snapshot_unref(fetch->observed[--fetch->observed_count].snapshot);
     peer_survey_free(fetch->survey);
@@ -71,6 +73,7 @@ fetch_fini(struct fetch *fetch)
     fetch->snapshot = NULL;
     fetch->survey = NULL;
     fetch->threads = NULL;
+    fetch->mappings = NULL;
     fetch->fetched = 0;
 }
 
@@ -96,7 +99,7 @@ has_total(struct handle *handle)
 
 /* What is under way; each NULL: nothing. */
 struct asked {
-    struct seat *stats, *snapshot, *threads;
+    struct seat *stats, *snapshot, *threads, *mappings;
 };
 
 static struct seat *
@@ -156,6 +159,10 @@ ask(struct handle *handle, unsigned needs, struct asked *asked)
         asked->threads = submit_threads(handle);
     if (needs & NEED_THREADS && !asked->threads)
         return -1;
+    if (needs & NEED_MAPPINGS)
+        asked->mappings = submit(handle, JOB_MAPPINGS, &handle->failure);
+    if (needs & NEED_MAPPINGS && !asked->mappings)
+        return -1;
     if (needs & NEED_FRESH)
         asked->snapshot = submit(handle, JOB_RECENT, &failure);
     return needs & NEED_FRESH && !asked->snapshot
@@ -207,6 +214,23 @@ wait_for_threads(struct handle *handle, struct asked *asked)
 }
 
 static int
+wait_for_mappings(struct handle *handle, struct asked *asked)
+{
+    struct job_result result = {0};
+    struct seat *seat = asked->mappings;
+
+    asked->mappings = NULL; /* the wait takes it */
+    if (controller_wait(seat, handle->fetch->await, &result,
+                        &handle->failure) != 0)
+        return -1;
+    handle->scope.mappings = handle->fetch->mappings = result.mappings;
+    if (result.mappings && *result.mappings->remark)
+        warnings_add(handle->session, ER_UNKNOWN, "%s",
+                     result.mappings->remark);
+    return 0;
+}
+
+static int
 wait_for(struct handle *handle, unsigned needs, struct asked *asked)
 {
     if (needs & NEED_PEERS &&
@@ -219,6 +243,8 @@ wait_for(struct handle *handle, unsigned needs, struct asked *asked)
         return -1;
     if (asked->threads && wait_for_threads(handle, asked) != 0)
         return -1;
+    if (asked->mappings && wait_for_mappings(handle, asked) != 0)
+        return -1;
     return asked->stats ? wait_for_stats(handle, asked) : 0;
 }
 
@@ -226,7 +252,7 @@ wait_for(struct handle *handle, unsigned needs, struct asked *asked)
 static int
 fetch_all(struct handle *handle, unsigned needs)
 {
-    struct asked asked = {NULL, NULL, NULL};
+    struct asked asked = {NULL, NULL, NULL, NULL};
     int rc = fetch_begin_waiting(handle);
 
     if (rc != 0)
@@ -238,6 +264,7 @@ fetch_all(struct handle *handle, unsigned needs)
     flight_leave(asked.stats);
     flight_leave(asked.snapshot);
     flight_leave(asked.threads);
+    flight_leave(asked.mappings);
     if (rc == 0)
         handle->fetch->fetched |= needs;
     return rc;

@@ -20,6 +20,7 @@ struct controller;
 struct error;
 struct function_views;
 struct handle;
+struct memory_map;
 struct peer_survey;
 struct select_pins;
 struct snapshot;
@@ -44,6 +45,7 @@ struct fetch {
     struct snapshot *snapshot;
     struct peer_survey *survey;
     struct thread_list *threads;
+    struct memory_map *mappings;
     struct observed observed[OBSERVED_MAX];
     size_t observed_count;
     struct cluster_ask *asks; /* the last one asked comes first */

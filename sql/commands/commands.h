@@ -15,6 +15,7 @@ bool show_is_instant(const struct show *show);
 struct cursor *set_open(struct opening *opening, struct error *err);
 struct cursor *explain_open(struct opening *opening, struct error *err);
 struct cursor *import_open(struct opening *opening, struct error *err);
+struct cursor *budget_open(struct opening *opening, struct error *err);
 /* CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE. */
 struct cursor *maintain_open(struct opening *opening, struct error *err);
 

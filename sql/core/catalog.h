@@ -13,8 +13,10 @@
 #include "errors.h"
 #include "reader.h"
 
+struct await;
 struct error;
 struct heap_walk;
+struct memory_map;
 struct peer_survey;
 struct rowset;
 struct snapshot;
@@ -42,10 +44,12 @@ struct catalog_scope {
     struct stats *stats;
     const struct peer_survey *survey;
     const struct thread_list *threads;
+    const struct memory_map *mappings;
     uint32_t timeout_s,
         parallel; /* the SELECT's own limits; 0: the session's */
     char no_total[ERROR_TEXT_MAX]; /* why NEED_TOTAL got no snapshot */
     const atomic_bool *cancelled;  /* or NULL: it cannot be cancelled */
+    struct await *await;           /* or NULL: it cannot wait */
 };
 
 /* What must be fetched from the node before a table is produced. */
@@ -60,7 +64,8 @@ enum catalog_need {
     NEED_PEERS = 8,
     /* Nothing: the table reads files, or has many rows */
     NEED_TIME = 16,
-    NEED_THREADS = 32 /* scope.threads: with their stacks */
+    NEED_THREADS = 32, /* scope.threads: with their stacks */
+    NEED_MAPPINGS = 64 /* scope.mappings */
 };
 
 struct catalog_type {

@@ -72,6 +72,7 @@ struct peer_request {
                             then has failed */
     unsigned
         parallel; /* nodes at a time, each begun with jitter; 0: all at once */
+    bool stops;   /* once one has failed no other is begun: it tunes */
     size_t node_bytes_max; /* of one answer; the rest is cut */
     size_t bytes_max;      /* of all answers together; the rest is cut */
     const struct sql_identity *caller; /* copied */

@@ -15,6 +15,7 @@ static const struct {
     {"control", "CONTROL", PRIVILEGE_CONTROL},
     {"cluster", "CLUSTER", PRIVILEGE_CLUSTER},
     {"admin", "ADMIN", PRIVILEGE_ADMIN},
+    {"tune", "TUNE", PRIVILEGE_TUNE},
     {"all", "ALL", PRIVILEGE_ALL},
 };
 
@@ -36,7 +37,7 @@ privileges_parse(const char *text, uint32_t *out, struct error *err)
             error_set(
                 err, ER_WRONG_VALUE,
                 "unknown privilege '%.*s'; they are status, profile, "
-                "control, cluster, admin and all",
+                "control, cluster, admin, tune and all",
                 (int)(word.size < SQL_NAME_MAX ? word.size : SQL_NAME_MAX),
                 word.data);
             return -1;

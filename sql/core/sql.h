@@ -16,10 +16,12 @@
 
 struct arena;
 struct await;
+struct budgets;
 struct column;
 struct controller;
 struct cursor;
 struct error;
+struct heap_trends;
 struct history;
 struct peer_channel;
 struct sql_peers;
@@ -42,7 +44,8 @@ enum privilege {
     PRIVILEGE_CONTROL = 4, /* enable, disable, reset */
     PRIVILEGE_CLUSTER = 8, /* reach other nodes */
     PRIVILEGE_ADMIN = 16,  /* manage other users' sessions, and accounts */
-    PRIVILEGE_ALL = 31
+    PRIVILEGE_TUNE = 32,   /* change the allocator for a time */
+    PRIVILEGE_ALL = 63
 };
 
 /* Reads "status, profile" into bits; -1 with *err, which names an unknown
@@ -145,6 +148,8 @@ struct sql_node {
     struct view_cache *views;
     const struct sql_peers *peers; /* peers.h; never NULL */
     struct history *history;       /* NULL: no history is kept */
+    struct heap_trends *trends;    /* NULL: no snapshots are kept by default */
+    struct budgets *budgets;       /* NULL: none are kept */
     const char *state_dir;         /* NULL: nothing is kept on disk */
     const char *socket;            /* its path; NULL: none */
     struct sql_host host;

@@ -44,6 +44,7 @@ enum statement_kind {
     STATEMENT_MAINTAIN, /* CHECK TABLE, ... */
     STATEMENT_FORWARD,  /* ADMIN FORWARD, from another node */
     STATEMENT_IMPORT,   /* CALL import_snapshot() */
+    STATEMENT_BUDGET,   /* CALL budget() */
     STATEMENT_PREPARE,
     STATEMENT_DEALLOCATE,
     STATEMENT_NOTHING, /* answered with an OK: nothing to flush, lock, ... */
@@ -71,6 +72,12 @@ struct admin_execute {
 
 struct import {
     struct span name, bytes;
+};
+
+/* removes: its limit is NULL. */
+struct budget_call {
+    struct span name, limit;
+    bool removes;
 };
 
 enum show_subject {
@@ -138,6 +145,7 @@ struct sql_statement {
         struct admin_execute admin;
         struct span forward; /* the envelope */
         struct import import;
+        struct budget_call budget;
         struct {
             struct span name, text;
         } prepare;

@@ -180,7 +180,7 @@ make(struct handle *handle, struct wish *wish, const struct view **out)
 
     if (is_sum(wish)) {
         rc = cluster_heap_need(handle, wish->name, request.base,
-                               wish->choice.force, &sum);
+                               wish->choice.force, &wish->choice.options, &sum);
         if (rc != SQLITE_OK)
             return rc;
         request.snapshot = sum.snapshot;

@@ -3,8 +3,8 @@
  *
  * CALL admin_execute(<target>, '<script>') does the same as ADMIN EXECUTE for
  * ODBC drivers, which drop the rows of statements whose first word they do not
- * know.  Also CALL import_snapshot(), and ADMIN FORWARD '<envelope>', which
- * nodes send each other.
+ * know.  Also CALL import_snapshot() and budget(), and ADMIN FORWARD
+ * '<envelope>', which nodes send each other.
  *
  * Of the others some get an OK, since they have nothing to flush or lock; some
  * get a note; the others are refused with the reason.
@@ -166,6 +166,23 @@ parse_import(struct parser *p, struct sql_statement *out)
     return parser_expect_operator(p, ")");
 }
 
+/* budget('name', '2G' | 2147483648 | NULL) */
+static int
+parse_budget(struct parser *p, struct sql_statement *out)
+{
+    struct budget_call *call = &out->budget;
+
+    out->kind = STATEMENT_BUDGET;
+    if (parser_expect_operator(p, "(") != 0 ||
+        parse_argument(p, &call->name, NULL) != 0 ||
+        parser_expect_operator(p, ",") != 0)
+        return -1;
+    call->removes = parser_accept_null(p);
+    if (!call->removes && parse_argument(p, &call->limit, NULL) != 0)
+        return -1;
+    return parser_expect_operator(p, ")");
+}
+
 enum { SHOWN = 64 }; /* bytes of a name in an error */
 
 int
@@ -320,6 +337,8 @@ parse_call(struct parser *p, struct sql_statement *out)
             return parse_admin_call(p, out);
         if (span_is_nocase(name.table, "import_snapshot"))
             return parse_import(p, out);
+        if (span_is_nocase(name.table, "budget"))
+            return parse_budget(p, out);
     }
     size = name.table.size < SHOWN ? (int)name.table.size : SHOWN;
     database_size =

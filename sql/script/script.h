@@ -20,6 +20,8 @@ struct arena;
 struct await;
 struct controller;
 struct error;
+struct heap_trends;
+struct history;
 struct script_node;
 struct snapshot;
 struct view;
@@ -65,10 +67,15 @@ struct script_work {
 
 /* The node that a script runs on, and its user. */
 struct script_host {
+    uint32_t node_id;
     struct controller *controller;
     struct view_cache *views;
     const char *user;
     struct await *await; /* NULL: no call waits */
+    /* Of the node, as in struct sql_node; each may be NULL. */
+    const char *state_dir;
+    struct history *history;
+    struct heap_trends *trends;
 };
 
 struct script_call {
@@ -116,8 +123,8 @@ struct script_method {
 size_t script_method_count(void);
 struct script_method script_method(size_t i);
 
-/* Whoever runs it reads longest, slow, switches_on, seconds, prints_bytes
- * and output. */
+/* Whoever runs it reads longest, slow, switches_on, tunes, seconds,
+ * prints_bytes and output. */
 struct script {
     struct span text;
     struct arena *arena;
@@ -127,6 +134,7 @@ struct script {
     enum script_kind longest; /* of its calls */
     bool slow;                /* one of them is, though it does not sample */
     bool switches_on;         /* one of them is enable_prof() */
+    bool tunes;               /* one of them changes the allocator */
     uint32_t seconds;         /* that its calls sample together */
     struct snapshot *now;     /* see struct script_call */
     size_t views_bytes;       /* likewise */

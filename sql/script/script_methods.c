@@ -353,6 +353,8 @@ static const struct script_method rows[] = {
      SCRIPT_WAITING, heapprof_has_enable},
     {"HeapProf", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
      SCRIPT_INSTANT, heapprof_state},
+    {"HeapProf", "diagnose", "", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
+     SCRIPT_SLOW, heapprof_diagnose},
     {"HeapProf", "snapshot", "|m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
      SCRIPT_WAITING, heapprof_snapshot},
     {"HeapProf", "to_dot_format", "m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
@@ -408,6 +410,23 @@ static const struct script_method rows[] = {
     EXECENV("get_stack_trace_for_thread", "n|n", execenv_thread),
     EXECENV("get_stack_trace_for_function", "s", execenv_function),
 #undef EXECENV
+#define LEVER(name, takes, call)                                               \
+    {                                                                          \
+        "Jemalloc", name, takes, false, SCRIPT_STRING, PRIVILEGE_TUNE,         \
+            SCRIPT_CHANGING, call                                              \
+    }
+    {"Jemalloc", "getInstance", "", true, SCRIPT_INSTANCE, 0, SCRIPT_PURE,
+     heapprof_instance},
+    LEVER("purge", "", jemalloc_purge),
+    LEVER("decay", "nnn", jemalloc_decay),
+    LEVER("background_threads", "bn", jemalloc_background),
+    LEVER("flush_tcaches", "", jemalloc_flush_tcaches),
+    LEVER("undo", "", jemalloc_undo),
+#undef LEVER
+    {"Jemalloc", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_INSTANT, jemalloc_state},
+    {"Jemalloc", "risks", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
+     SCRIPT_WAITING, jemalloc_risks},
 #define PROFILE(name, takes, call)                                             \
     {                                                                          \
         "Profile", name, takes, false, SCRIPT_INSTANCE, PRIVILEGE_PROFILE,     \
@@ -429,6 +448,8 @@ static const struct script_method rows[] = {
     PROFILE("show_bytes", "|b", chain_option),
     PROFILE("allocator_frames", "|b", chain_option),
     PROFILE("by_growth", "|b", chain_option),
+    PROFILE("by_thread", "|b", chain_option),
+    PROFILE("by_pool", "|b", chain_option),
     PROFILE("force", "|b", chain_option),
 #undef PROFILE
     {"Profile", "export", "", false, SCRIPT_BYTES, PRIVILEGE_PROFILE,

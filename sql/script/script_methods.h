@@ -29,6 +29,9 @@ enum step heapprof_dump_dot(struct script_call *call, struct error *err);
 enum step heapprof_reset(struct script_call *call, struct error *err);
 enum step heapprof_state(struct script_call *call, struct error *err);
 
+/* script_diagnose.c */
+enum step heapprof_diagnose(struct script_call *call, struct error *err);
+
 /* script_snapshots.c */
 enum step heapprof_snapshots(struct script_call *call, struct error *err);
 enum step heapprof_describe(struct script_call *call, struct error *err);
@@ -43,6 +46,15 @@ enum step cpuprof_snapshot(struct script_call *call, struct error *err);
  * long as they do by themselves. */
 uint32_t cpuprof_seconds(const struct script_method *method,
                          const struct script_value *seconds);
+/* script_jemalloc.c */
+enum step jemalloc_purge(struct script_call *call, struct error *err);
+enum step jemalloc_decay(struct script_call *call, struct error *err);
+enum step jemalloc_background(struct script_call *call, struct error *err);
+enum step jemalloc_flush_tcaches(struct script_call *call, struct error *err);
+enum step jemalloc_undo(struct script_call *call, struct error *err);
+enum step jemalloc_state(struct script_call *call, struct error *err);
+enum step jemalloc_risks(struct script_call *call, struct error *err);
+
 /* script_execenv.c */
 enum step execenv_all_threads(struct script_call *call, struct error *err);
 enum step execenv_thread(struct script_call *call, struct error *err);

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "observe.h"
 #include "script_methods.h"
+#include "sql.h"
 
 static struct script_node *parse_expression(struct script_parser *p);
 
@@ -329,6 +330,7 @@ parse_call(struct script_parser *p, struct script_node *receiver)
     if (call->method.kind > p->script->longest)
         p->script->longest = call->method.kind;
     p->script->switches_on |= call->method.call == heapprof_enable;
+    p->script->tunes |= (call->method.privilege & PRIVILEGE_TUNE) != 0;
     return count_call(p, call) == 0 ? call : NULL;
 }
 

@@ -151,6 +151,8 @@ describe(struct buffer *out, const struct store_entry *entry)
     static const char *const causes[] = {[SNAPSHOT_ASKED] = "it was asked for",
                                          [SNAPSHOT_MARK] = "a mark was reached",
                                          [SNAPSHOT_SCHEDULE] = "its time came",
+                                         [SNAPSHOT_RING] =
+                                             "it is kept by default",
                                          [SNAPSHOT_IMPORTED] = "imported"};
     const struct agent_hello *hello = &entry->hello;
 

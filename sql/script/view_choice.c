@@ -44,6 +44,8 @@ static const struct word {
     WORD(show_bytes, KIND_FLAG),
     WORD(allocator_frames, KIND_FLAG),
     WORD(by_growth, KIND_FLAG),
+    WORD(by_thread, KIND_FLAG),
+    WORD(by_pool, KIND_FLAG),
     {"force", KIND_FLAG, offsetof(struct view_choice, force)},
     {"seconds", KIND_SECONDS, offsetof(struct view_choice, seconds)},
 #undef WORD
@@ -159,7 +161,7 @@ set(const struct word *word, void *field, const struct choice_value *value,
         return fail_word(
             word, value->text,
             "inuse_space, inuse_objects, alloc_space, alloc_objects, time, "
-            "samples",
+            "samples, waste",
             err);
     case KIND_GRANULARITY:
         if (granularity_parse(copy_word(value->text, room), field))
@@ -176,8 +178,8 @@ unknown(struct span word, struct error *err)
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is no option of a view; there are by, granularity, "
               "focus, ignore, nodecount, nodefraction, edgefraction, "
-              "maxdegree, show_bytes, allocator_frames, by_growth, force and "
-              "seconds",
+              "maxdegree, show_bytes, allocator_frames, by_growth, "
+              "by_thread, by_pool, force and seconds",
               shown(word), word.data);
     return -1;
 }

@@ -408,6 +408,7 @@ forget_tables(struct handle *handle)
 {
     static const struct table_set none;
 
+    handle->bounded = none;
     if (table_set_has_all(&none, &handle->produced))
         return;
     for (size_t i = 0; i < catalog_count(); i++)

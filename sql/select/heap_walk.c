@@ -60,11 +60,10 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
     static const int plain[] = {BY_SNAPSHOT, BY_KEY},
                      compares[] = {BY_SNAPSHOT, BY_BASE, BY_KEY};
     const int *bits = walk->compares ? compares : plain;
-    int columns = walk->compares  ? 3
-                  : walk->keyless ? 1
-                                  : 2,
-        at[3] = {-1, -1, -1}, values = 0;
+    int columns = walk->compares ? 3 : 2, at[3] = {-1, -1, -1}, values = 0;
 
+    if (walk->keyless)
+        columns--;
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
 
@@ -105,13 +104,29 @@ names_nodes(sqlite3_index_info *info, int i)
     return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
 }
 
-/* Chooses the nodes to ask, and the snapshot. */
-static void
-plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
+static bool
+is_since(const struct catalog_table *table, const sqlite3_index_info *info,
+         int i)
 {
-    int snapshot = -1, node = -1, values = 0;
+    int column = info->aConstraint[i].iColumn;
+    unsigned op = info->aConstraint[i].op;
+
+    return !table->of->walk && info->aConstraint[i].usable && column > 0 &&
+           (op == SQLITE_INDEX_CONSTRAINT_GT ||
+            op == SQLITE_INDEX_CONSTRAINT_GE) &&
+           table->columns[column].type->type == COLUMN_DATETIME;
+}
+
+/* Chooses the nodes to ask, and the snapshot, or from what time on. */
+static void
+plan_nodes(const struct catalog_table *table, sqlite3_index_info *info)
+{
+    const struct catalog_table *of = table->of;
+    int snapshot = -1, node = -1, since = -1, values = 0;
 
     for (int i = 0; i < info->nConstraint; i++) {
+        if (is_since(table, info, i))
+            since = i;
         if (node < 0 && names_nodes(info, i))
             node = i;
         else if (of->walk && info->aConstraint[i].usable &&
@@ -134,6 +149,11 @@ plan_nodes(const struct catalog_table *of, sqlite3_index_info *info)
     } else {
         info->estimatedCost *= ROWS_GUESS;
     }
+    if (since >= 0) {
+        info->aConstraintUsage[since].argvIndex = ++values;
+        info->idxNum |= BY_SINCE | info->aConstraint[since].iColumn
+                                       << SINCE_SHIFT;
+    }
 }
 
 void
@@ -142,15 +162,16 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
     if (table->walk) {
         plan_walk(table->walk, info);
     } else if (table->of) {
-        plan_nodes(table->of, info);
+        plan_nodes(table, info);
     } else {
         info->estimatedCost = ROWS_GUESS;
         info->estimatedRows = ROWS_GUESS;
     }
 }
 
-uint32_t
-heap_place_stack(const struct heap_place *place)
+/* The index of the row's stack, in tables of stacks. */
+static uint32_t
+index_row_stack(const struct heap_place *place)
 {
     return place->walk->row == HEAP_AGES
                ? place->pin->parts.ages[place->at].stack
@@ -179,11 +200,12 @@ arrive(struct heap_place *place)
 
     place->frame = 0;
     if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS ||
-        place->walk->row == HEAP_THREADS)
+        place->walk->row == HEAP_THREADS || place->walk->row == HEAP_POOLS ||
+        place->walk->row == HEAP_WASTE)
         return;
     for (; place->at < place->end; place->at++) {
         place->frame_count =
-            functions_stack(functions, heap_place_stack(place), place->frames);
+            functions_stack(functions, index_row_stack(place), place->frames);
         if (has_rows(place))
             return;
     }
@@ -262,6 +284,10 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
         .walk = walk, .pin = pin, .frames = frames, .text = text};
     if (walk->row == HEAP_FUNCTIONS)
         find_function(place, key);
+    else if (walk->row == HEAP_WASTE)
+        place->end = pin->waste.count;
+    else if (walk->row == HEAP_POOLS)
+        place->end = pin->pools.count;
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
         find_parts(place, key);
     else
@@ -317,12 +343,13 @@ key_of(sqlite3_value *from)
 /* Warns about a table of differences without a base, which is empty: a base is
  * never guessed, and reading every table still works. */
 static int
-no_base(struct handle *handle)
+no_base(struct handle *handle, const struct heap_walk *walk)
 {
     if (handle->fetch && !handle->fetch->pins->no_base)
         warnings_add(handle->session, ER_WRONG_ARGUMENTS,
-                     "heap_diff compares with a snapshot that must be named: "
-                     "add WHERE base = '...'");
+                     "%s compares with a snapshot that must be named: "
+                     "add WHERE base = '...'",
+                     walk->row == HEAP_POOLS ? "heap_pool_diff" : "heap_diff");
     if (handle->fetch)
         handle->fetch->pins->no_base = true;
     return SQLITE_OK;
@@ -346,7 +373,12 @@ enter(struct heap_cursor *cursor, struct handle *handle,
     if (walk->row == HEAP_CALLS)
         rc = select_pin_calls(handle, cursor->pin);
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
-        rc = select_pin_parts(handle, cursor->pin, &has);
+        rc =
+            select_pin_parts(handle, cursor->pin, walk->row == HEAP_AGES, &has);
+    else if (walk->row == HEAP_WASTE)
+        rc = select_pin_waste(handle, cursor->pin, &has);
+    else if (walk->row == HEAP_POOLS)
+        rc = select_pin_pools(handle, cursor->pin, &has);
     else if (walk->row == HEAP_CHURN)
         has = select_pin_counts(handle, cursor->pin);
     if (rc != SQLITE_OK || !has)
@@ -444,7 +476,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
 
     leave(cursor);
     if (walk->compares && !(number & BY_BASE))
-        return no_base(handle);
+        return no_base(handle, walk);
     if (number & BY_SNAPSHOT)
         name = *argv++;
     if (number & BY_BASE)
@@ -456,6 +488,12 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
         return SQLITE_OK;
     if (base && !fits_name(walk, text_of(base)))
         return fail_kind(handle, walk, text_of(base), NULL);
+    /* A recorder's snapshot has the size classes that were asked for last. */
+    if (walk->row == HEAP_WASTE && !name) {
+        rc = fetch_needs(handle, NEED_STATS);
+        if (rc != SQLITE_OK)
+            return rc;
+    }
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
         rc = pin_named(cursor, handle, walk, text_of(name), text_of(base));
         return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;

@@ -31,7 +31,9 @@ enum heap_row {
     /* What a recorder alone knows: see select_pin_parts. */
     HEAP_THREADS,
     HEAP_AGES,  /* stacks by age */
+    HEAP_WASTE, /* see select_pin_waste */
     HEAP_CHURN, /* stacks that have allocated */
+    HEAP_POOLS, /* of differences: see select_pin_pools */
 };
 
 struct heap_place {
@@ -60,8 +62,6 @@ struct heap_walk {
 
 /* The function's or the stack's index. */
 uint32_t heap_place_index(const struct heap_place *place);
-/* The index of the row's stack, in tables of stacks. */
-uint32_t heap_place_stack(const struct heap_place *place);
 
 /* SQLite's cursor in such a table; zeroed at first. */
 struct heap_cursor {
@@ -92,7 +92,10 @@ enum {
     BY_NODE = 8,
     READS_SNAPSHOT =
         16, /* no value: the statement mentions the column of snapshots */
-    NAMES_SNAPSHOT = 32 /* no value: a condition on that column gives no name */
+    NAMES_SNAPSHOT =
+        32,          /* no value: a condition on that column gives no name */
+    BY_SINCE = 64,   /* the least of a column of times: */
+    SINCE_SHIFT = 8, /* the column's index stands from this bit on */
 };
 
 /* Fills info for xBestIndex. */

@@ -39,12 +39,19 @@ let_go(struct select_pins *pins, struct select_pin *pin)
     if (!pin->snapshot)
         return;
     functions_free(pin->functions);
+    pool_rows_fini(&pin->pools);
+    functions_free(pin->pool_functions);
+    profile_free(pin->by_pool);
+    snapshot_unref(pin->pool_sum);
     part_rows_fini(&pin->parts);
+    waste_rows_fini(&pin->waste);
     call_rows_fini(&pin->calls);
     call_tree_free(pin->tree);
     profile_free(pin->difference);
     snapshot_unref(pin->snapshot);
-    pin->functions = NULL;
+    pin->functions = pin->pool_functions = NULL;
+    pin->by_pool = NULL;
+    pin->pool_sum = NULL;
     pin->tree = NULL;
     pin->profile = pin->difference = NULL;
     pin->snapshot = NULL;
@@ -233,7 +240,7 @@ pin_cluster(struct handle *handle, const char *name, const char *base,
         return SQLITE_OK;
     rc = make_room(handle);
     if (rc == SQLITE_OK)
-        rc = cluster_heap_need(handle, name, base, false, &sum);
+        rc = cluster_heap_need(handle, name, base, false, NULL, &sum);
     if (rc != SQLITE_OK)
         return rc;
     *out = pin = add(handle, sum.name, sum.base);
@@ -386,8 +393,8 @@ tell_empty(struct handle *handle, struct select_pin *pin)
     pin->warned = true;
 }
 
-static struct view_options
-options_of(const struct handle *handle, char wrappers[WRAPPERS_TEXT_BYTES])
+struct view_options
+select_pin_options(const struct handle *handle, char *wrappers)
 {
     struct view_options options = view_defaults;
 
@@ -403,7 +410,7 @@ static struct functions *
 make_functions(struct handle *handle, const struct select_pin *pin)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = options_of(handle, wrappers);
+    struct view_options options = select_pin_options(handle, wrappers);
 
     return functions_new(pin->profile, &options, &handle->failure);
 }
@@ -412,7 +419,7 @@ int
 select_pin_calls(struct handle *handle, struct select_pin *pin)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = options_of(handle, wrappers);
+    struct view_options options = select_pin_options(handle, wrappers);
 
     if (!pin->tree && handle_compute(handle))
         return SQLITE_INTERRUPT;

@@ -16,11 +16,14 @@
 
 #include "call_tree.h"
 #include "part_rows.h"
+#include "pool_rows.h"
+#include "waste_rows.h"
 #include "snapshot.h"
 
 struct call_tree;
 struct functions;
 struct handle;
+struct view_options;
 
 enum {
     SELECT_SNAPSHOTS_MAX = 1000, /* snapshots that one statement names */
@@ -33,15 +36,22 @@ struct select_pin {
     struct profile *difference;    /* owned; NULL: no difference */
     const struct profile *profile; /* of the snapshot, or the difference */
     struct functions *functions;   /* of profile */
-    struct call_tree *tree; /* of profile, likewise; NULL: not yet made */
-    struct call_rows calls; /* of tree */
-    struct part_rows parts; /* of profile, likewise */
-    const char *label;      /* the name as the statement wrote it */
-    const char *base;       /* the base's, likewise; NULL: no difference */
-    size_t number;          /* within the statement, from 1; 0: the fresh one */
-    unsigned readers; /* the pin stays in memory while any table reads it */
-    bool warned;      /* the warning that it is unreadable or empty was given */
-    uint64_t used;    /* when a table last asked for it, as a count */
+    struct call_tree *tree;  /* of profile, likewise; NULL: not yet made */
+    struct call_rows calls;  /* of tree */
+    struct part_rows parts;  /* of profile, likewise */
+    struct waste_rows waste; /* likewise */
+    /* Of a difference, rooted at pools; NULL: not yet made, or the profile of
+     * such a sum of nodes, a reference (NULL likewise). */
+    struct profile *by_pool;
+    struct snapshot *pool_sum;
+    struct functions *pool_functions;
+    struct pool_rows pools;
+    const char *label; /* the name as the statement wrote it */
+    const char *base;  /* the base's, likewise; NULL: no difference */
+    size_t number;     /* within the statement, from 1; 0: the fresh one */
+    unsigned readers;  /* the pin stays in memory while any table reads it */
+    bool warned;   /* the warning that it is unreadable or empty was given */
+    uint64_t used; /* when a table last asked for it, as a count */
     struct select_pin *of, *since; /* the two snapshots of a difference */
     uint64_t serial;               /* of a kept one; 0: not kept */
     bool observed;                 /* of a kept one: not of the heap */
@@ -69,13 +79,22 @@ void select_pins_end(struct select_pins *pins);
 int select_pin(struct handle *handle, const char *name, const char *base,
                struct select_pin **out);
 
+/* What functions and calls are made with; wrappers has WRAPPERS_TEXT_BYTES. */
+struct view_options select_pin_options(const struct handle *handle,
+                                       char *wrappers);
+
 /* Makes the tree and the calls of a pin that is read.  Returns as select_pin.
  */
 int select_pin_calls(struct handle *handle, struct select_pin *pin);
 
-/* Likewise its rows by thread and by age.  *has: there are any; else it warns
- * once why not. */
-int select_pin_parts(struct handle *handle, struct select_pin *pin, bool *has);
+/* Likewise its rows by thread and by age.  *has: threads, or (ages) ages are
+ * known; else it warns once why not. */
+int select_pin_parts(struct handle *handle, struct select_pin *pin, bool ages,
+                     bool *has);
+/* Likewise its rows of waste. */
+int select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has);
+/* Likewise, of a difference, its rows by pool.  *has: they are known. */
+int select_pin_pools(struct handle *handle, struct select_pin *pin, bool *has);
 /* Likewise whether there are rows of what was allocated and freed. */
 bool select_pin_counts(struct handle *handle, struct select_pin *pin);
 

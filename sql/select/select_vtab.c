@@ -269,6 +269,7 @@ make_rows(struct handle *handle, size_t index)
     if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);
         handle->scope.cancelled = handle->cancelled;
+        handle->scope.await = handle->fetch ? handle->fetch->await : NULL;
         table->produce(&handle->scope, rows);
         table_set_add(&handle->produced, index);
     }
@@ -323,6 +324,30 @@ take_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
     return fits;
 }
 
+/* Of a time, or its day.  False: it may compare otherwise than as text. */
+static bool
+take_since(const struct catalog_column *column, sqlite3_value *value,
+           struct cluster_since *out)
+{
+    static const char form[] = "0000-00-00 00:00:00";
+    const char *text = sqlite3_value_type(value) == SQLITE_TEXT
+                           ? (const char *)sqlite3_value_text(value)
+                           : NULL;
+    size_t size = 0;
+
+    while (text && text[size] && form[size] &&
+           (form[size] == '0' ? text[size] >= '0' && text[size] <= '9'
+                              : text[size] == form[size]))
+        size++;
+    if (!text || (form[size] && (size != 10 || text[size])) ||
+        (text[size] && text[size] != '.'))
+        return false;
+    out->column = column->name;
+    memcpy(out->text, text, size);
+    out->text[size] = '\0';
+    return true;
+}
+
 /* Gives no rows if the values cannot be a node or a snapshot. */
 static int
 find_nodes(struct vtab_cursor *cursor, struct handle *handle,
@@ -333,6 +358,8 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
     const char *snapshot = NULL;
     bool kept, fresh;
     uint64_t ids[NODES_MAX];
+    struct cluster_since since;
+    bool bounded = false;
     size_t count = 0;
     int rc;
 
@@ -342,17 +369,20 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
         if (!snapshot)
             return SQLITE_OK;
     }
-    if ((number & BY_NODE) && !take_ids(*argv, ids, &count))
+    if ((number & BY_NODE) && !take_ids(*argv++, ids, &count))
         count = 0; /* then ask all of them */
     else if ((number & BY_NODE) && count == 0)
         return SQLITE_OK;
+    if (number & BY_SINCE)
+        bounded =
+            take_since(&table->columns[number >> SINCE_SHIFT], *argv, &since);
     kept = walk && !snapshot &&
            (walk->observed || heap_names_kept(handle, number));
     fresh = walk && !walk->observed &&
             (snapshot ? strcasecmp(snapshot, SNAPSHOT_NOW) == 0
                       : !kept || handle->names_now);
     rc = cluster_rows_need(handle, table, ids, count, snapshot, kept, fresh,
-                           &rows);
+                           bounded ? &since : NULL, &rows);
     if (rc == SQLITE_OK)
         cluster_place_first(&cursor->of_nodes, rows);
     return rc;

@@ -140,7 +140,8 @@ struct handle {
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
     struct await *await;          /* likewise, and it cannot wait */
     struct table_set readable;    /* the tables it may read */
-    struct table_set needy; /* those of which it reads columns with needs */
+    struct table_set needy;   /* those of which it reads columns with needs */
+    struct table_set bounded; /* of nodes', asked from some time on */
     bool names_snapshot, names_now; /* as in struct deparsed */
     uint64_t looks; /* calls of the progress handler since it last said that it
                        computes for long */

@@ -14,9 +14,13 @@ struct sql_session_row;
 struct value;
 
 extern const struct catalog_table tables_accounts[];
+extern const struct catalog_table tables_budgets[];
 extern const struct catalog_table tables_cpu[];
+extern const struct catalog_table tables_diagnosis[];
 extern const struct catalog_table tables_heap[];
+extern const struct catalog_table tables_levers[];
 extern const struct catalog_table tables_malloc[];
+extern const struct catalog_table tables_mappings[];
 extern const struct catalog_table tables_memory[];
 extern const struct catalog_table tables_node[];
 extern const struct catalog_table tables_nodes[];
@@ -24,6 +28,8 @@ extern const struct catalog_table tables_samples[];
 extern const struct catalog_table tables_snapshots[];
 extern const struct catalog_table tables_symbols[];
 extern const struct catalog_table tables_threads[];
+extern const struct catalog_table tables_trend[];
+extern const struct catalog_table tables_waste[];
 
 /* mysql/ */
 extern const struct catalog_table tables_constant[];

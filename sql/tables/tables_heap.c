@@ -205,7 +205,8 @@ enum {
     STACKS_BYTES,
     STACKS_OBJECTS,
     STACKS_FUNCTION,
-    STACKS_COLLAPSED
+    STACKS_COLLAPSED,
+    STACKS_SIZE_CLASS
 };
 
 /* "main;serve;parse": the root first, as flame graphs read it.  A ; within a
@@ -258,6 +259,10 @@ heap_stacks_cell(struct heap_place *place, size_t column, struct value *out)
         if (place->frame_count > 0)
             set_collapsed(place, out);
         break;
+    case STACKS_SIZE_CLASS:
+        if (stack->size_class > 0)
+            set_int(out, stack->size_class);
+        break;
     default:
         break;
     }
@@ -275,6 +280,8 @@ static const struct catalog_column stacks[] = {
     {"folded", &type_longtext,
      "The collapsed stack: its functions, the root first, as flamegraph.pl "
      "reads it"},
+    {"size_class", &type_ubigint,
+     "Bytes of jemalloc's size class that most of bytes are of; NULL unknown"},
 };
 
 static const struct heap_walk stacks_walk = {HEAP_STACKS, 20000, 1,

@@ -9,8 +9,12 @@
 #include "catalog_tables.h"
 #include "clock.h"
 #include "errors.h"
+#include "free_pages.h"
 #include "history.h"
+#include "lever_job.h"
 #include "memory.h"
+#include "node_status.h"
+#include "outlook.h"
 #include "profile.h"
 #include "reconciliation.h"
 #include "snapshot.h"
@@ -20,7 +24,7 @@
 #include "stats.h"
 #include "stats_allocators.h"
 
-enum { AT, PID, STARTED, PROFILING, RESPONSIVE, RSS, FIGURES = 10 };
+enum { AT, SECONDS, PID, STARTED, PROFILING, RESPONSIVE, RSS, FIGURES = 10 };
 
 static void
 give_int(struct value *out, int64_t value)
@@ -63,6 +67,9 @@ cell(const void *taken, size_t row, size_t column, struct value *out,
     case AT:
         give_time(out, sample->at_ms, text);
         break;
+    case SECONDS:
+        give_int(out, sample->seconds);
+        break;
     case PID:
         give_int(out, sample->pid);
         break;
@@ -99,11 +106,17 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_history[] = {
     CATALOG_NODE_ID,
-    {"at", &type_time, "UTC; one row a second while a database is there"},
+    {"at", &type_time, "UTC; of a time that a database was there"},
+    {"seconds", &type_ubigint_nn,
+     "How many the row stands for: 1, of the last two hours; 60, of a week; "
+     "3600, of twelve weeks: of these it is the one with the highest rss, of "
+     "those with the allocator's figures if there are any"},
     {"pid", &type_ubigint_nn, "Of the database then"},
     {"started", &type_time, "When that database came up, UTC"},
     {"profiling", &type_boolean_nn, "Whether it was on"},
-    {"responsive", &type_boolean_nn, "Whether the database answered"},
+    {"responsive", &type_boolean_nn,
+     "Whether the agent in it answered; its own threads may wait all the "
+     "same"},
     {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
@@ -211,6 +224,19 @@ explain_allocator(const struct stats *stats, struct buffer *note)
             ": free pages not given back to the kernel yet");
 }
 
+/* Why what is free does not leave rss. */
+static void
+explain_free(const struct stats *stats, struct buffer *note)
+{
+    struct buffer text;
+
+    buffer_init(&text, NOTE_SHOWN);
+    free_pages_write(stats, &text);
+    if (text.size > 0)
+        say_text(note, text.data);
+    buffer_fini(&text);
+}
+
 /* rss less what any jemalloc of the database counts as resident. */
 static bool
 outside_jemallocs(const struct stats *stats, int64_t *out)
@@ -219,6 +245,22 @@ outside_jemallocs(const struct stats *stats, int64_t *out)
         return false;
     *out -= (int64_t)elsewhere_resident(stats).value;
     return stats_together(stats->allocator_ms, stats->taken_ms);
+}
+
+/* What somebody has changed for a time, which may be why. */
+static void
+explain_levers(const struct catalog_scope *scope, struct buffer *note)
+{
+    struct node_status status;
+
+    controller_status(scope->session->node->controller, &status);
+    for (int i = 0; i < NODE_LEVERS; i++) {
+        if (!status.levers[i].in_force || (status.state != NODE_CONNECTED &&
+                                           status.state != NODE_UNRESPONSIVE))
+            continue;
+        say_text(note, "in force (heapwire.levers): ");
+        lever_write_force((enum node_lever)i, &status.levers[i], note);
+    }
 }
 
 /* What lies in the jemallocs beside the chosen one. */
@@ -277,7 +319,9 @@ explain_rss(const struct stats *stats, struct buffer *note)
         elsewhere_uncounted(stats)
             ? ": stacks, code, other allocators, and a jemalloc whose figures "
               "are not known"
-            : ": not jemalloc's (stacks, code, other allocators)");
+            : ": at least that is not jemalloc's (stacks, code, other "
+              "allocators), whose resident counts pages that were never "
+              "touched, too");
     if (stats->rss_file.known)
         buffer_format(note, ", mapped files are %.1f MB of rss",
                       (double)(stats->rss_file.value - shared) / (1 << 20));
@@ -345,17 +389,70 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
 }
 
 static void
-add_note(const struct catalog_scope *scope, struct rowset *out)
+say_duration(struct buffer *note, const char *before, double seconds)
+{
+    if (seconds < 2 * 3600)
+        buffer_format(note, "%s %.0f minutes", before, seconds / 60);
+    else
+        buffer_format(note, "%s %.1f hours", before, seconds / 3600);
+}
+
+/* When memory meets its limit, or why that is not known. */
+static void
+explain_outlook(const struct outlook *outlook, struct buffer *note)
+{
+    const char *limit = outlook->room.of_cgroup ? "the cgroup's limit"
+                                                : "what the machine has left";
+
+    if (outlook->grows) {
+        buffer_format(
+            note, "%smemory grows by %.1f MB an hour (%.1f to %.1f, ",
+            note->size > 0 ? "; " : "", outlook->rate * 3600 / (1 << 20),
+            outlook->low * 3600 / (1 << 20), outlook->high * 3600 / (1 << 20));
+        say_duration(note, "over the last", outlook->seen_s);
+        buffer_char(note, ')');
+    }
+    if (outlook->ends) {
+        buffer_format(note, " and meets %s", limit);
+        say_duration(note, " in", outlook->left_s);
+        return;
+    }
+    say_text(note, "full_at is NULL: ");
+    buffer_text(note, outlook->why);
+}
+
+static void
+add_outlook(const struct outlook *outlook, struct rowset *out)
+{
+    if (outlook->ends)
+        rowset_time(out, outlook->full_ms);
+    else
+        rowset_null(out);
+    if (outlook->ends)
+        rowset_double(out, outlook->left_s / 3600);
+    else
+        rowset_null(out);
+    rowset_int_if(out, outlook->grows && outlook->rate * 3600 < MOST_BYTES,
+                  (int64_t)(outlook->rate * 3600));
+}
+
+static void
+add_note(const struct catalog_scope *scope, const struct outlook *outlook,
+         struct rowset *out)
 {
     struct buffer note;
 
     buffer_init(&note, NOTE_MAX);
+    explain_levers(scope, &note);
     explain_allocator(scope->stats, &note);
+    if (!scope->stats->failure)
+        explain_free(scope->stats, &note);
     explain_elsewhere(scope->stats, &note);
     explain_rss(scope->stats, &note);
     if (scope->stats->children)
         say_text(&note, scope->stats->children);
     explain_cgroup(scope->stats, &note);
+    explain_outlook(outlook, &note);
     explain_profile(scope, &note);
     out->failed |= note.failed;
     if (note.size > 0)
@@ -384,9 +481,11 @@ static void
 produce_memory(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct stats *stats = scope->stats;
+    struct outlook outlook;
     int64_t unexplained;
     bool known;
 
+    outlook_find(scope->session->node->history, &outlook);
     rowset_time(out, stats->taken_ms);
     add_figure(out, stats->allocated);
     add_figure(out, stats->active);
@@ -403,8 +502,9 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_profile(scope, out);
     known = outside_jemallocs(stats, &unexplained);
     rowset_int_if(out, known, unexplained);
-    add_note(scope, out);
+    add_note(scope, &outlook, out);
     rowset_int(out, stats->failure == NULL);
+    add_outlook(&outlook, out);
 }
 
 static const struct catalog_column memory_columns[] = {
@@ -431,12 +531,20 @@ static const struct catalog_column memory_columns[] = {
     {"profile_samples", &type_bigint, "Samples that this is estimated from", 0,
      NEED_TOTAL},
     {"unexplained", &type_bigint,
-     "rss - resident of all jemallocs; NULL: they are not of one moment"},
+     "rss - resident of all jemallocs: at least that is not theirs; NULL: they "
+     "are not of one moment"},
     {"note", &type_text, "What lies between the figures, in words", 0,
      NEED_TOTAL},
     {"answered", &type_boolean_nn,
-     "Whether the database answered; 0: jemalloc's figures are of when it did "
+     "Whether the agent in it answered (its own threads may wait all the "
+     "same: threads); 0: jemalloc's figures are of when it did "
      "last, as are all where it has ended"},
+    {"full_at", &type_time,
+     "When it meets the cgroup's limit or what the machine has left, as it "
+     "grows, UTC; NULL: note says why"},
+    {"hours_left", &type_double, "Until then"},
+    {"growth_per_hour", &type_bigint,
+     "Bytes an hour: by that rate; NULL: it does not grow, or not for sure"},
 };
 
 const struct catalog_table tables_memory[] = {
@@ -446,7 +554,7 @@ const struct catalog_table tables_memory[] = {
     CATALOG_OF_ALL("memory", memory_columns, PRIVILEGE_STATUS,
                    &tables_memory[0]),
     {"heapwire", "memory_history", CATALOG_OWN_COLUMNS(memory_history), produce,
-     "The database's memory of the last hours, oldest first", PRIVILEGE_STATUS},
+     "The database's memory of the last weeks, oldest first", PRIVILEGE_STATUS},
     CATALOG_OF_ALL("memory_history", memory_history, PRIVILEGE_STATUS,
                    &tables_memory[2]),
     {NULL},

@@ -1,6 +1,7 @@
 /*
- * tables_samples.c - what a recorder knows of its samples: the threads that
- * allocated them, their ages, and what else was allocated and freed.
+ * tables_samples.c - what is known of samples besides their stacks: the threads
+ * that allocated them; of a recorder's, their ages, and what else was allocated
+ * and freed.
  *
  * Functions, and what is left out, are heap_stacks'.  A snapshot without all
  * this has no rows, and a warning says why.
@@ -45,21 +46,19 @@ enum {
     THREADS_OBJECTS,
     THREADS_PERCENT,
     THREADS_TOP,
-    THREADS_SAMPLES
+    THREADS_TOP_BYTES,
+    THREADS_SAMPLES,
+    THREADS_NUMBER
 };
 
-/* The name with a * for the number at its end. */
 static void
 set_pool(struct heap_place *place, const char *name, struct value *out)
 {
-    size_t size = strlen(name), kept = size;
+    char pool[HEAP_THREAD_NAME_MAX + 1];
 
-    while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9')
-        kept--;
+    heap_thread_pool(name, pool);
     buffer_clear(&place->text);
-    buffer_add(&place->text, name, kept);
-    if (kept < size)
-        buffer_char(&place->text, '*');
+    buffer_text(&place->text, pool);
     if (place->text.failed)
         return;
     out->type = VALUE_TEXT;
@@ -101,8 +100,16 @@ threads_cell(struct heap_place *place, size_t column, struct value *out)
     case THREADS_TOP:
         cell_known(out, row->top);
         break;
+    case THREADS_TOP_BYTES:
+        if (*row->top)
+            cell_estimate(out, row->top_bytes);
+        break;
     case THREADS_SAMPLES:
         set_int(out, row->samples);
+        break;
+    case THREADS_NUMBER:
+        if (row->thread->number)
+            set_int(out, row->thread->number - 1);
         break;
     default:
         break;
@@ -113,22 +120,101 @@ static const struct catalog_column threads[] = {
     CATALOG_NODE_ID,
     {"snapshot", &type_name_nn, HEAP_SNAPSHOT_COMMENT},
     {"tid", &type_ubigint,
-     "The thread's number; NULL for all that ended and made room for others"},
+     "The kernel's number of the thread; NULL where jemalloc profiles, where "
+     "it "
+     "is a younger thread's by now, and for all that ended and made room for "
+     "others"},
     {"name", &type_name,
-     "As the thread was called when it last had a new "
-     "stack; NULL unknown"},
-    {"pool", &type_name, "The name, its number at the end replaced by *"},
+     "As the thread was called when it last allocated with a new stack (of "
+     "jemalloc: was sampled); NULL unknown"},
+    {"pool", &type_name, "The name, each number in it replaced by *"},
     {"live_bytes", &type_ubigint_nn,
      "In use, allocated by the thread, whoever uses it"},
     {"live_objects", &type_ubigint_nn, "In use, allocated by the thread"},
     {"percent", &type_double_nn, "Of all bytes in use"},
     {"top_function", &type_text,
      "The function that itself allocated most of live_bytes"},
+    {"top_bytes", &type_ubigint, "What that is"},
     {"samples", &type_ubigint_nn, "Sampled objects that these are made from"},
+    {"number", &type_ubigint,
+     "jemalloc's own of the thread; NULL where a recorder profiles"},
 };
 
 static const struct heap_walk threads_walk = {HEAP_THREADS, 100, 100,
                                               threads_cell, .keyless = true};
+
+/* ---- heap_pool_diff ---- */
+
+enum {
+    POOLS_SNAPSHOT,
+    POOLS_BASE,
+    POOLS_POOL,
+    POOLS_GROWN,
+    POOLS_ERROR,
+    POOLS_OBJECTS,
+    POOLS_SIGNIFICANT,
+    POOLS_TOP,
+    POOLS_TOP_BYTES
+};
+
+static void
+pools_cell(struct heap_place *place, size_t column, struct value *out)
+{
+    const struct pool_row *row = &place->pin->pools.list[place->at];
+
+    switch (column) {
+    case POOLS_SNAPSHOT:
+        cell_text(out, place->pin->label);
+        break;
+    case POOLS_BASE:
+        cell_text(out, place->pin->base);
+        break;
+    case POOLS_POOL:
+        cell_known(out, row->pool);
+        break;
+    case POOLS_GROWN:
+        cell_estimate(out, row->bytes);
+        break;
+    case POOLS_ERROR:
+        cell_estimate(out, sqrt(row->variance));
+        break;
+    case POOLS_OBJECTS:
+        cell_estimate(out, row->objects);
+        break;
+    case POOLS_SIGNIFICANT:
+        out->type = VALUE_INT;
+        out->integer = row->significant;
+        break;
+    case POOLS_TOP:
+        cell_known(out, row->top);
+        break;
+    case POOLS_TOP_BYTES:
+        if (*row->top)
+            cell_estimate(out, row->top_bytes);
+        break;
+    default:
+        break;
+    }
+}
+
+static const struct catalog_column pools[] = {
+    {"snapshot", &type_name_nn, HEAP_SNAPSHOT_COMMENT},
+    {"base", &type_name_nn,
+     "What it is compared with: base = '...' must say it"},
+    {"pool", &type_name, "As in heap_threads"},
+    {"grown_bytes", &type_bigint_nn,
+     "More in use than before, allocated by its threads"},
+    {"error", &type_ubigint_nn, "Its standard error"},
+    {"grown_objects", &type_bigint_nn, "More objects"},
+    {"significant", &type_boolean_nn,
+     "grown_bytes is no sampling noise, as in heap_diff"},
+    {"top_function", &type_text,
+     "The function that itself grew most in the pool; NULL: none grew"},
+    {"top_bytes", &type_bigint, "By what it grew"},
+};
+
+static const struct heap_walk pools_walk = {
+    HEAP_POOLS, 100, 100, pools_cell, .compares = true, .keyless = true};
 
 /* ---- heap_ages ---- */
 
@@ -273,6 +359,9 @@ const struct catalog_table tables_samples[] = {
      .privilege = PRIVILEGE_PROFILE, .walk = &churn_walk},
     CATALOG_OF_ALL("heap_threads", threads, PRIVILEGE_PROFILE,
                    &tables_samples[0]),
+    {"heapwire", "heap_pool_diff", CATALOG_COLUMNS(pools),
+     .comment = "What grew from one snapshot to another, by pool of threads",
+     .privilege = PRIVILEGE_PROFILE, .walk = &pools_walk},
     CATALOG_OF_ALL("heap_ages", ages, PRIVILEGE_PROFILE, &tables_samples[1]),
     CATALOG_OF_ALL("heap_churn", churn, PRIVILEGE_PROFILE, &tables_samples[2]),
     {NULL},

@@ -230,7 +230,8 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     static const char *const causes[] = {[SNAPSHOT_ASKED] = "asked",
                                          [SNAPSHOT_MARK] = "mark",
                                          [SNAPSHOT_SCHEDULE] = "schedule",
-                                         [SNAPSHOT_IMPORTED] = "imported"};
+                                         [SNAPSHOT_IMPORTED] = "imported",
+                                         [SNAPSHOT_RING] = "ring"};
     int64_t age_ms = clock_wall_ms() - entry->taken_ms;
 
     rowset_text(out, entry->name);
@@ -295,7 +296,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     {"objects", &type_ubigint_nn, "Likewise; samples for cpu and wall"}, \
     {"truncated", &type_boolean_nn, "Whether the dump was cut off"}, \
     {"note", &type_text_nn, "What could not be named, and why"}, \
-    {"cause", &type_name_nn, "asked, mark, schedule or imported"}, \
+    {"cause", &type_name_nn, "asked, mark, schedule, imported; ring: kept by default"}, \
     {"reason", &type_text_nn, "Which mark, ..."}, \
     {"pinned", &type_boolean_nn, "Whether it stays when room is needed"}, \
     {"on_disk", &type_boolean_nn, "Whether it survives this heapwired"}, \

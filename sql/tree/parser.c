@@ -272,6 +272,19 @@ parser_string(struct parser *p, struct span *out, bool *unknown)
     return value ? value_text(p, value, out) : 0;
 }
 
+bool
+parser_accept_null(struct parser *p)
+{
+    const struct sql_parameters *given = p->how->parameters;
+    size_t index = p->parameters;
+
+    if (p->token.kind != TOKEN_PARAMETER || p->how->use != PARAMETERS_GIVEN ||
+        index >= given->count || given->values[index].type != VALUE_NULL)
+        return parser_accept(p, "NULL");
+    parser_advance(p);
+    return true;
+}
+
 int
 parser_name_or_string(struct parser *p, struct span *out)
 {

@@ -98,6 +98,8 @@ int parser_string(struct parser *p, struct span *out, bool *unknown);
 int parser_bytes(struct parser *p, struct span *out);
 /* Whether text has digits alone and the number fits into *out. */
 bool parser_digits(struct span text, uint64_t *out);
+/* NULL, or a ? for it. */
+bool parser_accept_null(struct parser *p);
 /* Decimal digits, or a ? for them; *unknown as for parser_string. */
 int parser_number(struct parser *p, uint64_t *out, bool *unknown);
 

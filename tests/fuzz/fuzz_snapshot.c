@@ -21,6 +21,7 @@
 #include "snapshot_body.h"
 #include "snapshot_file.h"
 #include "store.h"
+#include "waste.h"
 
 enum { AS_FILE, AS_BODY, AS_FOREIGN_BODY, KINDS };
 enum { ROOM = 64 << 20, RATE = 524288 };
@@ -72,6 +73,21 @@ check_parts(const struct profile *p)
 }
 
 static void
+check_waste(const struct profile *p)
+{
+    const struct waste *waste = p->waste;
+
+    for (size_t i = 0; waste && i < waste->count; i++) {
+        const struct waste_part *part = &waste->parts[i];
+
+        if (part->stack >= p->stack_count ||
+            part->number >= waste->heap.class_count || !(part->objects >= 0) ||
+            (i > 0 && part->stack < part[-1].stack))
+            abort();
+    }
+}
+
+static void
 check_profile(const struct profile *p)
 {
     for (size_t i = 0; i < p->location_count; i++)
@@ -87,6 +103,7 @@ check_profile(const struct profile *p)
         if (p->modules[i].start > p->modules[i].end)
             abort();
     check_parts(p);
+    check_waste(p);
 }
 
 /* NULL: its bytes would take more than there is room for. */

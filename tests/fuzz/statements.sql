@@ -9,6 +9,9 @@ ADMIN EXECUTE ON 7 'x\n'
 ADMIN EXECUTE ON ALL 'Foo.bar()'
 ADMIN EXECUTE ON ALL BACKENDS 'x'
 CALL admin_execute('ALL BACKENDS', 'System.print(1)')
+CALL budget('f', NULL)
+CALL budget('pool worker-*', '2G')
+CALL heapwire.budget('LRUCache::*', '2G')
 COMMIT AND NO CHAIN NO RELEASE
 DESCRIBE `heapwire`.`nodes` id
 DESCRIBE heapwire.nope

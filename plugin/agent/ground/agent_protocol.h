@@ -83,6 +83,11 @@ enum {
     AGENT_FDS_MAX = 2,
     AGENT_SECONDS_MAX = 366 * 86400,
     AGENT_DUMPABLE_MAX_S = 3600,
+    /* Of AGENT_LEVER. */
+    AGENT_LEVER_MAX_S = 86400,
+    AGENT_DECAY_MAX_MS = 86400000, /* -1: never */
+    AGENT_BY_MAX = 65,             /* bytes of who asked, with the NUL */
+    AGENT_SMAPS_MAX = 16 << 20,    /* some 20,000 mappings */
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
      * unwound: that needs force.  Above the maximum a thread's distance to its
      * next sample may be so long that it never sees a smaller rate. */
@@ -121,7 +126,26 @@ enum agent_op {
      * seconds from now, which the next request extends or shortens, and no
      * longer than the connection lasts.  value = 1: it is so by the agent; 0:
      * it was so.  number = 0: as it was; where that fails, value = 1. */
-    AGENT_DUMPABLE
+    AGENT_DUMPABLE,
+    /* number = enum agent_lever; beside the request comes a file with who asks,
+     * or none.  seconds: put back after so many, by the agent itself.  inode,
+     * force: dirty and muzzy ms as int64_t, or whether on.  memfd: what
+     * jemalloc and the kernel counted before and after, and the levers that are
+     * in force, lines "name value" (lever_write.c).  AGENT_NOT_FOUND: this
+     * jemalloc has no such lever. */
+    AGENT_LEVER,
+    /* memfds: /proc/self/smaps, at most AGENT_SMAPS_MAX bytes of it (value = 1:
+     * there are more), and a line for each thread: "<tid> <what its file
+     * syscall says>\t<name>".  The kernel looks at each page for it. */
+    AGENT_SMAPS
+};
+
+enum agent_lever {
+    AGENT_LEVERS, /* changes nothing */
+    AGENT_PURGE,
+    AGENT_DECAY,
+    AGENT_BACKGROUND,
+    AGENT_UNDO /* all that are in force */
 };
 
 /* What an agent can do beyond the first of its protocol: bits. */
@@ -133,7 +157,9 @@ enum agent_knows {
     /* Of AGENT_PROF_RECORDED: the program's own malloc is patched. */
     AGENT_KNOWS_PATCHED = 4,
     AGENT_KNOWS_TABLES = 8,
-    AGENT_KNOWS_DUMPABLE = 16
+    AGENT_KNOWS_DUMPABLE = 16,
+    AGENT_KNOWS_LEVERS = 32,
+    AGENT_KNOWS_SMAPS = 64
 };
 
 enum agent_status {

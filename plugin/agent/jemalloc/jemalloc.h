@@ -45,6 +45,8 @@ struct mallctl_epoch {
  */
 int mallctl_refresh(mallctl_fn *mallctl, struct mallctl_epoch *epoch);
 
+/* ---- forks.c ---- */
+
 /* Nothing could read or stop sampling in a child without an agent, so
  * prof.active is switched off in the children that the database forks, and back
  * on in a child with an agent.  Children of vfork() share their parent's memory
@@ -55,6 +57,12 @@ int mallctl_refresh(mallctl_fn *mallctl, struct mallctl_epoch *epoch);
 void fork_watch(mallctl_fn *mallctl);
 /* In a child with an agent: restores the parent's prof.active. */
 void fork_keep(void);
+
+/* Before a filter that may kill for prctl: a jemalloc that asks each sampled
+ * thread for its name (opt.prof_sys_thread_name) samples this thread, or none,
+ * any more.  The second: where the filter was refused. */
+void names_stop(bool all_threads);
+void names_go_on(void);
 
 /* ---- jemalloc_find.c ----
  * Every jemalloc in this process, and which one is the database's.  Finds
@@ -146,6 +154,18 @@ struct jemalloc_given {
     char prefix[JEMALLOC_PREFIX_MAX];
 };
 
+/* Bytes; -1: not known. */
+struct lever_figures {
+    int64_t rss, resident, active, dirty, muzzy, tcache;
+    int64_t background_thread; /* whether they are on */
+};
+
+/* Of the last AGENT_LEVER. */
+struct lever_pulled {
+    struct lever_figures before, after;
+    int64_t took_us;
+};
+
 struct jemalloc {
     struct allocators all;
     struct late late;
@@ -165,6 +185,7 @@ struct jemalloc {
     struct mallctl_epoch epoch; /* of the statistics, rss and rss_file */
     uint64_t rss, rss_file;     /* bytes, by the kernel; 0: unknown */
     bool of_dump; /* these were taken for a dump, and not written yet */
+    struct lever_pulled pulled;
 };
 
 /* Finds the named jemalloc, or searches all loaded objects.  Call it on the
@@ -283,6 +304,14 @@ int statistics_refresh(struct jemalloc *jemalloc);
  * old, with their age and the kernel's figures of that moment.  Leaves out what
  * this jemalloc lacks.  0 or an errno. */
 int statistics_write(struct jemalloc *jemalloc, int fd);
+
+/* ---- lever_write.c ---- */
+
+/* The figures as refreshed: at most a second old, or of now where
+ * jemalloc->epoch.at_ms is 0. */
+void levers_look(struct jemalloc *jemalloc, struct lever_figures *out);
+/* jemalloc->pulled and the levers that are in force, to fd.  0 or an errno. */
+int levers_write(struct jemalloc *jemalloc, int fd);
 
 /* allocator_list.c: every jemalloc of the process, as text, to fd: a line each,
  * "key=value" between tabs, in which no other control byte is: object, mallctl,

@@ -2,9 +2,6 @@
 #include "jemalloc.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 #include "agent_tools.h"
 
@@ -46,52 +43,4 @@ mallctl_refresh(mallctl_fn *mallctl, struct mallctl_epoch *epoch)
     if (error == 0)
         epoch->at_ms = agent_monotonic_ms();
     return error;
-}
-
-/* ---- children that the database forks ---- */
-
-/* Handlers of children run in the order of their registration.  jemalloc's own
- * makes its locks usable, so one of ours is registered behind each jemalloc,
- * and the last of them acts. */
-static struct {
-    mallctl_fn *_Atomic mallctl;
-    _Atomic unsigned handlers;
-    unsigned ran;  /* handlers that have run */
-    pid_t ran_pid; /* in this process */
-    bool was_active;
-} forks;
-
-static void
-in_child(void)
-{
-    mallctl_fn *mallctl = forks.mallctl;
-    int saved = errno;
-    bool active = false;
-
-    if (forks.ran_pid != getpid())
-        forks.ran = 0;
-    forks.ran_pid = getpid();
-    if (++forks.ran != forks.handlers || !mallctl)
-        return;
-    forks.was_active =
-        mallctl_read(mallctl, "prof.active", &active, sizeof(active)) == 0 &&
-        active && mallctl_write_bool(mallctl, "prof.active", false) == 0;
-    errno = saved;
-}
-
-void
-fork_watch(mallctl_fn *mallctl)
-{
-    if (forks.mallctl == mallctl || pthread_atfork(NULL, NULL, in_child) != 0)
-        return;
-    forks.handlers++;
-    forks.mallctl = mallctl;
-}
-
-void
-fork_keep(void)
-{
-    if (forks.was_active)
-        mallctl_write_bool(forks.mallctl, "prof.active", true);
-    forks.was_active = false;
 }

@@ -37,6 +37,8 @@ static const struct figure whole[] = {
     {"arenas.narenas", U32},
     {"arenas.nbins", U32},
     {"arenas.page", SIZE},
+    {"arenas.dirty_decay_ms", SSIZE},
+    {"arenas.muzzy_decay_ms", SSIZE},
     {"stats.allocated", SIZE},
     {"stats.active", SIZE},
     {"stats.metadata", SIZE},
@@ -57,6 +59,8 @@ static const struct figure whole[] = {
     {"opt.thp", WORD},
     {"opt.metadata_thp", WORD},
     {"opt.retain", BOOL},
+    {"config.cache_oblivious", BOOL},
+    {"opt.cache_oblivious", BOOL},
     {"opt.tcache", BOOL},
     {"opt.lg_tcache_max", SIZE},
     {"opt.tcache_max", SIZE},
@@ -71,6 +75,7 @@ static const struct figure whole[] = {
     {"opt.prof_final", BOOL},
     {"opt.prof_leak", BOOL},
     {"opt.prof_leak_error", BOOL},
+    {"opt.prof_sys_thread_name", BOOL},
     {"opt.prof_bt_max", U32},
     {"opt.abort", BOOL},
     {"prof.active", BOOL},
@@ -98,7 +103,7 @@ static const struct figure of_arena[] = {
     {"nthreads", U32},  {"small.allocated", SIZE}, {"large.allocated", SIZE},
     {"pactive", SIZE},  {"pdirty", SIZE},          {"pmuzzy", SIZE},
     {"mapped", SIZE},   {"retained", SIZE},        {"base", SIZE},
-    {"internal", SIZE}, {"resident", SIZE},
+    {"internal", SIZE}, {"resident", SIZE},        {"tcache_bytes", SIZE},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -289,6 +294,23 @@ by_library(struct writer *w)
         line(w, "heapwire.by_library %llu\n", (unsigned long long)count);
 }
 
+/* The size classes above the bins', those alone that are in use. */
+static void
+larges(struct writer *w)
+{
+    unsigned count = count_of(w, "arenas.nlextents");
+    char name[AGENT_NAME_MAX];
+
+    for (unsigned i = 0; i < count && i < BINS_MAX; i++) {
+        snprintf(name, sizeof(name), LARGES ".%u.curlextents", i);
+        if (value_of(w, name, sizeof(size_t)) == 0)
+            continue;
+        one(w, name, SIZE);
+        snprintf(name, sizeof(name), "arenas.lextent.%u.size", i);
+        one(w, name, SIZE);
+    }
+}
+
 /* Skips arenas that no thread has used yet. */
 static bool
 initialised(struct writer *w, unsigned arena)
@@ -388,6 +410,7 @@ statistics_write(struct jemalloc *jemalloc, int fd)
         numbered(&w, "arenas.bin", i, sizes_of_bin, COUNT(sizes_of_bin));
         numbered(&w, BINS, i, of_bin, COUNT(of_bin));
     }
+    larges(&w);
     arenas(&w);
     flush(&w);
     return w.error;

@@ -289,6 +289,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     if (!concerns_us(!all_threads)) {
         if (!filter || !seccomp_filter_allows(filter, &calls)) {
             recorder_spare_thread();
+            names_stop(false);
             backtrace_stop();
         }
         return f;
@@ -298,6 +299,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
         recorder_stop(true);
+        names_stop(true);
         backtrace_stop();
         away.inside++;
         away.due = start_leave(all_threads) || away.due;
@@ -318,6 +320,7 @@ end_filter(struct filtering f, bool done)
     if (f.for_good && !done) {
         away.shut = false;
         recorder_stop(false);
+        names_go_on();
     }
     end(f.begun);
 }

@@ -18,6 +18,7 @@
 #include "recorded_maps.h"
 #include "recorded_threads.h"
 #include "segment_read.h"
+#include "size_class.h"
 
 enum {
     MEMORY_MAX = 512 << 20,
@@ -51,7 +52,10 @@ struct making {
     struct addresses addresses;
     struct recorded_threads threads;
     struct part_entry *entries; /* by thread and age */
-    uint64_t *moves;            /* by module: recorded_maps.h */
+    /* Of the present stack, by size class; numbers: those that it has. */
+    struct heap_size sizes[SIZE_CLASSES];
+    uint32_t numbers[SIZE_CLASSES], size_count;
+    uint64_t *moves; /* by module: recorded_maps.h */
     uint64_t since_ns, at_ms;
 };
 
@@ -197,6 +201,50 @@ before_ms(const struct making *m, uint64_t time_ns)
     return ms < m->at_ms ? m->at_ms - ms : 0;
 }
 
+/* Each stands for weight objects, and had the chance 1 / weight. */
+static void
+add_size(struct making *m, uint64_t size, double weight)
+{
+    uint32_t number = size_class_of(size);
+    struct heap_size *to = &m->sizes[number];
+
+    if (to->objects == 0)
+        m->numbers[m->size_count++] = number;
+    to->number = number;
+    to->objects += weight;
+    to->bytes += weight * (double)size;
+    to->variance += weight * (weight - 1);
+}
+
+static struct heap_stack *
+last_entry(const struct making *m)
+{
+    struct heap_piece *piece = m->dump->stacks.last;
+
+    return &piece->stacks[piece->count - 1];
+}
+
+/* Ends a stack: its last entry has them. */
+static int
+give_sizes(struct making *m, struct heap_stack *entry)
+{
+    struct heap_size *list;
+
+    if (m->size_count == 0)
+        return 0;
+    list = arena_alloc(m->dump->arena, m->size_count * sizeof(*list));
+    if (!list)
+        return -1;
+    for (uint32_t i = 0; i < m->size_count; i++) {
+        list[i] = m->sizes[m->numbers[i]];
+        m->sizes[m->numbers[i]] = (struct heap_size){.objects = 0};
+    }
+    entry->sizes = list;
+    entry->size_count = m->size_count;
+    m->size_count = 0;
+    return 0;
+}
+
 static int
 add_sample(struct making *m, uint32_t stack, uint32_t *indices, uint32_t depth,
            const struct segment_sample *sample, double weight)
@@ -218,6 +266,7 @@ add_sample(struct making *m, uint32_t stack, uint32_t *indices, uint32_t depth,
     part->entry->objects++;
     part->entry->bytes += sample->size; /* at most 2^48 */
     profile_add_estimate(&part->entry->estimate, 1, sample->size, weight);
+    add_size(m, sample->size, weight);
     return 0;
 }
 
@@ -242,7 +291,7 @@ add_stack(struct making *m, uint32_t stack)
             add_sample(m, stack, indices, seen.depth, &sample, weight) != 0)
             return -1;
     }
-    return 0;
+    return m->size_count > 0 ? give_sizes(m, last_entry(m)) : 0;
 }
 
 static int
@@ -313,6 +362,7 @@ recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
         heap_stacks_init(&m.dump->stacks, MEMORY_MAX) == 0) {
         m.dump->rate = rate_of(header);
         m.dump->weighted = true;
+        m.dump->sized = true;
         rc = fill(&m);
     }
     mem_free(m.lists.first);

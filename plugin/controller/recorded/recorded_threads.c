@@ -1,6 +1,7 @@
 /* recorded_threads.c - see recorded_threads.h. */
 #include "recorded_threads.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
@@ -11,6 +12,45 @@
 
 _Static_assert((int)HEAP_THREAD_NAME_MAX + 1 == (int)SEGMENT_NAME_MAX,
                "a name has room");
+
+struct tid_holder {
+    uint32_t tid, place;
+    uint64_t started_ns;
+};
+
+static int
+compare_holders(const void *a, const void *b)
+{
+    const struct tid_holder *x = a, *y = b;
+
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->started_ns < y->started_ns ? -1 : x->started_ns > y->started_ns;
+}
+
+/* The kernel gives the tid of a thread that has ended to another one, whose it
+ * is then. */
+static int
+find_passed_on(struct recorded_threads *threads, uint32_t places)
+{
+    struct tid_holder *holders = mem_zalloc(places, sizeof(*holders));
+    struct segment_thread thread;
+    size_t count = 0;
+
+    if (!holders)
+        return -1;
+    for (uint32_t i = 0; i < places; i++)
+        if (segment_copy_thread(threads->copy, i, &thread))
+            holders[count++] =
+                (struct tid_holder){thread.tid, i, thread.started_ns};
+    if (count > 0)
+        qsort(holders, count, sizeof(*holders), compare_holders);
+    for (size_t i = 1; i < count; i++)
+        if (holders[i - 1].tid == holders[i].tid)
+            threads->passed_on[holders[i - 1].place] = true;
+    mem_free(holders);
+    return 0;
+}
 
 int
 recorded_threads_init(struct recorded_threads *threads,
@@ -23,7 +63,9 @@ recorded_threads_init(struct recorded_threads *threads,
     threads->arena = arena;
     threads->list = arena_alloc(arena, room * sizeof(*threads->list));
     threads->numbers = mem_zalloc(places, sizeof(*threads->numbers));
-    if (!threads->list || !threads->numbers)
+    threads->passed_on = mem_zalloc(places, sizeof(*threads->passed_on));
+    if (!threads->list || !threads->numbers || !threads->passed_on ||
+        find_passed_on(threads, places) != 0)
         return -1;
     threads->list[threads->count++].name = "";
     return 0;
@@ -33,7 +75,9 @@ void
 recorded_threads_fini(struct recorded_threads *threads)
 {
     mem_free(threads->numbers);
+    mem_free(threads->passed_on);
     threads->numbers = NULL;
+    threads->passed_on = NULL;
 }
 
 static int
@@ -47,7 +91,8 @@ add_thread(struct recorded_threads *threads, const struct segment_thread *from,
     if (!name)
         return -1;
     clean_text((struct span){from->name, size}, name);
-    *to = (struct heap_thread){from->tid, name};
+    *to = (struct heap_thread){.tid = threads->passed_on[place] ? 0 : from->tid,
+                               .name = name};
     threads->numbers[place] = threads->count++;
     return 0;
 }

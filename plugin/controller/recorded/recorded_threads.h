@@ -2,6 +2,7 @@
 #ifndef HW_RECORDED_THREADS_H
 #define HW_RECORDED_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "heap_threads.h"
@@ -18,6 +19,7 @@ struct recorded_threads {
     struct heap_thread *list;
     uint32_t count;
     uint32_t *numbers; /* by place in the segment: of list; 0: not in it */
+    bool *passed_on;   /* likewise: its tid is a younger thread's by now */
 };
 
 /* Into a zeroed struct.  -1: no memory. */

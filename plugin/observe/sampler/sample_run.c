@@ -64,7 +64,7 @@ look_at_process(struct sample_run *run)
         return false;
     run->own_ticks = stat.user_ticks + stat.system_ticks;
     run->waited_ticks = stat.waited_ticks;
-    if (stat.state == 'Z' || stat.state == 'X') {
+    if (process_stat_is_over(&stat)) {
         more = sample_tids_list(run->options->pid, &tids, NULL) == 0 &&
                tids.count > 1;
         sample_tids_free(&tids);

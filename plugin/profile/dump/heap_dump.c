@@ -10,6 +10,7 @@
 
 #include "arena.h"
 #include "buffer.h"
+#include "dump_threads.h"
 #include "errors.h"
 #include "heap_stack_text.h"
 #include "memory.h"
@@ -311,6 +312,7 @@ struct parser {
     struct error *err;
     struct heap_lines lines;
     struct heap_stack_text stacks;
+    struct dump_threads threads;
     bool counted; /* the last stack has counts already */
 };
 
@@ -350,18 +352,37 @@ add_stack(struct parser *p, const struct heap_stack *counts)
     return 0;
 }
 
-/* "t*: 3: 96 [0: 0]" after the 't'; newer versions of jemalloc add a thread's
- * name. */
+/* "t3: ..." before the stacks names a thread; else it is a share of the last.
+ */
+static int
+add_thread_counts(struct parser *p, uint64_t number,
+                  const struct heap_stack *counts, const struct reader *rest)
+{
+    struct span name = {(const char *)rest->pos, reader_left(rest)};
+    int rc = 0;
+
+    if (!p->stacks.stack)
+        rc = dump_threads_name(&p->threads, number, name);
+    else if (p->counted)
+        rc = dump_threads_share(&p->threads, number, counts->objects,
+                                counts->bytes);
+    if (rc != 0)
+        error_memory(p->err, "the profile's threads");
+    return rc;
+}
+
+/* "t*: 3: 96 [0: 0]" after the 't'. */
 static int
 parse_counts(struct parser *p, struct reader r)
 {
     bool all_threads = heap_text_take(&r, '*');
     struct heap_stack counts = {0};
+    uint64_t number = 0;
 
     if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
         return 0; /* another word with a t */
     if (!all_threads)
-        heap_text_decimal(&r);
+        number = heap_text_decimal(&r);
     heap_text_expect(&r, ':');
     reader_skip_blanks(&r);
     counts.objects = heap_text_decimal(&r);
@@ -378,7 +399,9 @@ parse_counts(struct parser *p, struct reader r)
     heap_text_expect(&r, ']');
     if (r.failed)
         return heap_stack_text_fail(&p->stacks, "impossible counts");
-    return p->stacks.stack && all_threads ? add_stack(p, &counts) : 0;
+    if (!all_threads)
+        return add_thread_counts(p, number, &counts, &r);
+    return p->stacks.stack ? add_stack(p, &counts) : 0;
 }
 
 static int
@@ -496,12 +519,14 @@ parse(struct span text, const struct heap_source *source,
         goto out;
     }
     p.dump->sorted = true;
+    p.threads.dump = p.dump;
     if (parse_all(&p) != 0)
         goto out;
     done = p.dump;
 out:
     buffer_fini(&p.lines.window);
     heap_stack_text_fini(&p.stacks);
+    dump_threads_fini(&p.threads);
     if (!done)
         heap_dump_free(p.dump);
     return done;
@@ -534,5 +559,6 @@ heap_dump_free(struct heap_dump *dump)
     arena_free(dump->arena);
     heap_stacks_fini(&dump->stacks);
     mem_free(dump->addresses);
+    mem_free(dump->shares);
     mem_free(dump);
 }

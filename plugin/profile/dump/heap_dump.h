@@ -5,11 +5,11 @@
  *       t*: <objects>: <bytes> [<objects ever>: <bytes ever>]
  *     @ <address> <address> ...
  *       t*: ...         this stack, all threads
- *       t3: ...         this stack, thread 3
+ *       t3: ...         this stack, thread 3 (dump_threads.h)
  *     MAPPED_LIBRARIES:
  *     <the text of /proc/self/maps>
  *
- * Keeps the sums over threads.  The totals "ever" are counted with
+ * The totals "ever" are counted with
  * opt.prof_accum only, and 0 otherwise.  Lines of unknown form are skipped, as
  * jeprof does; known ones with impossible numbers are errors.  Counts are of
  * samples: profile.h estimates the real ones.
@@ -39,6 +39,13 @@ struct heap_estimate {
     double objects, bytes, variance;
 };
 
+/* Samples in use of one size class (../model/size_class.h). */
+struct heap_size {
+    uint32_t number;
+    double objects, bytes; /* what they stand for */
+    double variance;       /* of objects */
+};
+
 struct heap_stack {
     uint32_t *addresses; /* indices; leaf first */
     uint32_t depth;      /* may be 0: the unwinder found nothing */
@@ -48,6 +55,16 @@ struct heap_stack {
     uint64_t objects_ever, bytes_ever;
     /* Where the dump is weighted, as one rate does not tell them. */
     struct heap_estimate estimate;
+    /* A recorder's: of all entries of the stack, in one of them. */
+    const struct heap_size *sizes;
+    uint32_t size_count;
+};
+
+/* What one thread has of a stack in use, as sampled: jemalloc's lines by
+ * thread. */
+struct heap_share {
+    uint32_t stack, thread; /* indices of the dump's */
+    uint64_t objects, bytes;
 };
 
 struct heap_piece {
@@ -81,6 +98,7 @@ struct heap_source {
 enum {
     HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
     HEAP_DUMP_STACKS_MAX = 1 << 20,   /* real programs have thousands */
+    HEAP_DUMP_SHARES_MAX = 1 << 22,   /* what is above is of no known thread */
     HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
 };
 
@@ -100,8 +118,12 @@ struct heap_dump {
      * call itself has the name (jeprof's rule). */
     uint64_t *addresses;
     size_t address_count;
-    /* A recorder's, who notes thread and age of each sample; else none. */
+    /* A recorder notes thread and age of each sample; jemalloc's dump has
+     * shares of threads, by stack; other dumps have none. */
     struct heap_threads threads;
+    bool sized; /* likewise: stacks have sizes */
+    struct heap_share *shares;
+    size_t share_count;
     uint64_t counted_ms;  /* how long the sums "ever" counted; 0: not known */
     struct mappings maps; /* empty if the dump was cut before them */
     bool truncated;       /* cut off; the whole lines before are here */

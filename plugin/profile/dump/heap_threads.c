@@ -1,6 +1,30 @@
 /* heap_threads.c - see heap_threads.h. */
 #include "heap_threads.h"
 
+#include <ctype.h>
+
+void
+heap_thread_pool(const char *name, char out[HEAP_THREAD_NAME_MAX + 1])
+{
+    size_t size = 0;
+
+    while (*name && size < HEAP_THREAD_NAME_MAX) {
+        const char *end = name;
+
+        while (isdigit((unsigned char)*end))
+            end++;
+        if (end > name && !isalpha((unsigned char)*end)) {
+            out[size++] = '*';
+            name = end;
+            continue;
+        }
+        do /* a number that belongs to a word, or another character */
+            out[size++] = *name++;
+        while (name < end && size < HEAP_THREAD_NAME_MAX);
+    }
+    out[size] = '\0';
+}
+
 static const struct {
     uint32_t from_s;
     const char *name;

@@ -1,11 +1,13 @@
 /*
- * heap_threads.h - what a recorder's samples tell besides: thread and age.
+ * heap_threads.h - the threads of a heap's samples, their pools and ages.
  *
- * jemalloc's dumps do not have them.
+ * A recorder notes thread and age of each sample; jemalloc's dumps have sums by
+ * thread, under numbers of its own.
  */
 #ifndef HW_HEAP_THREADS_H
 #define HW_HEAP_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,14 +18,20 @@ enum {
 };
 
 struct heap_thread {
-    uint32_t tid; /* 0: not known; name is "" then */
-    const char *name;
+    uint32_t tid;     /* 0: not known */
+    const char *name; /* "": not known */
+    uint64_t number;  /* 1 + jemalloc's own; 0: none, as of a recorder's */
 };
 
 struct heap_threads {
     const struct heap_thread *list;
     size_t count;
+    bool numbered; /* by jemalloc: no tids, and no ages */
 };
+
+/* The pool of a thread: its name, each number in it replaced by one '*'.  A
+ * digit before a letter, as in h2o, is no number.  Of "" it is "". */
+void heap_thread_pool(const char *name, char out[HEAP_THREAD_NAME_MAX + 1]);
 
 /* The class of an age, and what it is called: "1 s to 10 s". */
 uint32_t heap_age_of(uint64_t age_ms);

@@ -1,5 +1,6 @@
 # embed.cmake - text files, one after the other, as a C array, without the
 # indentation and the lines that are comments (//), which nobody need send:
+# of Markdown all that there is:
 # cmake -DIN=FILE,... -DOUT= -DNAME= -DHEADER= -P
 string(REPLACE "," ";" files "${IN}")
 set(text "\n")
@@ -7,8 +8,10 @@ foreach(file ${files})
     file(READ "${file}" more)
     string(APPEND text "${more}")
 endforeach()
-string(REGEX REPLACE "\n +" "\n" text "${text}")
-string(REGEX REPLACE "\n(//[^\n]*\n|\n)+" "\n" text "${text}")
+if(NOT IN MATCHES "[.]md$")
+    string(REGEX REPLACE "\n +" "\n" text "${text}")
+    string(REGEX REPLACE "\n(//[^\n]*\n|\n)+" "\n" text "${text}")
+endif()
 string(SUBSTRING "${text}" 1 -1 text)
 string(HEX "${text}" bytes)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")

@@ -212,9 +212,9 @@ const Flame = (function () {
             this.brush.room = this.brush.width * this.share();
             this.brush.draw(this.panels, this.scroll.scrollTop, this.hits);
             if (this.hover)
-                this.brush.outline(this.hover.panel, this.hover.frame, this.scroll.scrollTop, '#1b1b1b', 1);
+                this.brush.outline(this.hover.panel, this.hover.frame, this.scroll.scrollTop, this.brush.colors.pointed, 1);
             if (this.at && document.activeElement === this.canvas)
-                this.brush.outline(this.at.panel, this.at.frame, this.scroll.scrollTop, '#0b3d91', 2);
+                this.brush.outline(this.at.panel, this.at.frame, this.scroll.scrollTop, this.brush.colors.focused, 2);
             this.back.disabled = this.panels.every((one) => one.zoom === 0) && this.whole;
         }
 
@@ -307,9 +307,15 @@ const Flame = (function () {
 
         setColor(way) {
             this.color = this.ways.value = way;
-            for (const panel of this.panels)
-                panel.color = flamePaint.painter(panel.tree, way);
+            this.paint();
             this.done();
+        }
+
+        // Also when the page turns dark or light.
+        paint() {
+            for (const panel of this.panels)
+                panel.color = flamePaint.painter(panel.tree, this.color);
+            this.draw();
         }
 
         nextColor() {

@@ -5,7 +5,7 @@
 // top its first row.  A sandwich has two panels.
 'use strict';
 const flameCanvas = (function () {
-    const PAD = 3, GAP = 0.5, NARROW = 0.7, INK = '#1b1b1b';
+    const PAD = 3, GAP = 0.5, NARROW = 0.7;
     const FONT = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
     const rowOf = (panel, depth) => panel.top +
@@ -97,9 +97,9 @@ const flameCanvas = (function () {
         // shows it.
         flush(y) {
             if (this.runEnd > this.runStart)
-                this.box('#b5b9b2', this.runStart, y, this.runEnd - this.runStart);
+                this.box(this.colors.crowd, this.runStart, y, this.runEnd - this.runStart);
             for (const x of this.runHits)
-                this.box(flamePaint.HIT, x, y, 1);
+                this.box(this.colors.hit, x, y, 1);
             this.runStart = this.runEnd = -1;
             this.runHits = [];
         }
@@ -113,7 +113,7 @@ const flameCanvas = (function () {
             const text = flamePaint.fit(name, Math.floor((width - 2 * PAD) / this.column));
             if (!text)
                 return;
-            this.pen.fillStyle = INK;
+            this.pen.fillStyle = this.colors.ink;
             this.pen.fillText(text, x + PAD, y + this.frame / 2 + 0.5, width - 2 * PAD);
         }
 
@@ -135,10 +135,10 @@ const flameCanvas = (function () {
                 }
                 this.flush(y);
                 if (under) { // pale, on paper of any color
-                    this.box('#fff', x, y, width - GAP);
+                    this.box(this.colors.paper, x, y, width - GAP);
                     this.pen.globalAlpha = 0.55;
                 }
-                this.box(hit ? flamePaint.HIT : panel.color(i), x, y, Math.max(width - GAP, 0.4));
+                this.box(hit ? this.colors.hit : panel.color(i), x, y, Math.max(width - GAP, 0.4));
                 this.pen.globalAlpha = 1;
                 if (width > 20)
                     this.label(tree.names[tree.name[i]], x, y, width);
@@ -153,12 +153,13 @@ const flameCanvas = (function () {
         // What the profile does not see stands beside all frames.
         unseen(panel, scroll) {
             const from = -scroll, rows = panel.tree.rows.length, width = this.width - this.room;
-            this.pen.fillStyle = flamePaint.GREY;
+            this.pen.fillStyle = this.colors.grey;
             this.pen.fillRect(this.room, from, width, rows * this.step - 1);
             this.label(`${flamePaint.UNSEEN} ${flamePaint.size(panel.tree.unseen)}`, this.room, rowOf(panel, 0) * this.step - scroll, width);
         }
 
         draw(panels, scroll, hits) {
+            this.colors = flamePaint.palette();
             this.clear();
             if (this.room < this.width)
                 this.unseen(panels[0], scroll);

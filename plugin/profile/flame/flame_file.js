@@ -31,11 +31,15 @@
 
     place();
     const flame = new Flame(host, tree);
+    flamePaint.scheme.addEventListener('change', () => flame.paint());
     window.addEventListener('keydown', (event) => {
         if ((event.ctrlKey || event.metaKey) && event.key === 'f') {
             event.preventDefault();
             flame.search.focus();
             flame.search.select();
+        } else if (event.key === '/' && !event.defaultPrevented && !event.ctrlKey && !event.metaKey && !event.altKey && event.target !== flame.search) {
+            event.preventDefault();
+            flame.search.focus();
         } else if (event.key === 'Escape' && !host.contains(event.target)) {
             flame.escape();
         }

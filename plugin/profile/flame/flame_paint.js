@@ -1,7 +1,15 @@
 // Colors, texts and figures of flame graphs.
 'use strict';
 const flamePaint = (function () {
-    const GREY = 'hsl(0 0% 85%)', UNSEEN = '[not in the profile]', HIT = '#ee3cd2';
+    const UNSEEN = '[not in the profile]';
+    // What is drawn, and how; of a name its saturation and lightness, each from and
+    // how much more; of growth the lightness of none and how much more of the most.
+    const LIGHT = {ink: '#1b1b1b', paper: '#fff', grey: 'hsl(0 0% 85%)', noise: 'hsl(0 0% 91%)', crowd: '#b5b9b2', hit: '#ee3cd2',
+        pointed: '#1b1b1b', focused: '#0b3d91', name: [42, 20, 66, 11], module: [48, 72, 5], growth: [85, 93, -30]};
+    const DARK = {ink: '#f4f4f4', paper: '#15181c', grey: 'hsl(0 0% 28%)', noise: 'hsl(0 0% 24%)', crowd: '#4a4e48', hit: '#a3128c',
+        pointed: '#fff', focused: '#9cc9ff', name: [34, 14, 23, 8], module: [36, 23, 3], growth: [70, 20, 20]};
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const palette = () => scheme.matches ? DARK : LIGHT;
     const GOLDEN = 137.508; // degrees: neighbours differ most
 
     function hash(text) {
@@ -15,21 +23,22 @@ const flamePaint = (function () {
     const hueOf = (tree, h) => tree.unit === 'time' || tree.unit === 'samples' ? 5 + h % 50 : 80 + h % 75;
 
     function byName(tree, name) {
-        const h = hash(name);
-        return `hsl(${hueOf(tree, h)} ${42 + (h >>> 8) % 100 / 5}% ${66 + (h >>> 16) % 100 / 9}%)`;
+        const h = hash(name), [grey, vivid, dark, light] = palette().name;
+        return `hsl(${hueOf(tree, h)} ${grey + (h >>> 8) % 100 / 100 * vivid}% ${dark + (h >>> 16) % 100 / 100 * light}%)`;
     }
 
     function byModule(module) {
-        return `hsl(${(module * GOLDEN) % 360} 48% ${72 + module % 3 * 5}%)`;
+        const [vivid, dark, step] = palette().module;
+        return `hsl(${(module * GOLDEN) % 360} ${vivid}% ${dark + module % 3 * step}%)`;
     }
 
     // Red grew, blue shrank; grey may be chance.
     function byGrowth(tree, i) {
-        const total = tree.total[i];
+        const total = tree.total[i], {noise, growth: [vivid, none, more]} = palette();
         if (total === 0 || tree.noise[i])
-            return 'hsl(0 0% 91%)';
+            return noise;
         const part = Math.sqrt(Math.min(Math.abs(total) / tree.heaviest, 1));
-        return `hsl(${total > 0 ? 8 : 215} 85% ${93 - Math.round(30 * part)}%)`;
+        return `hsl(${total > 0 ? 8 : 215} ${vivid}% ${none + Math.round(more * part)}%)`;
     }
 
     const isGrey = (name, i) => i === 0 && name === 'all' ||
@@ -43,7 +52,7 @@ const flamePaint = (function () {
         return (i) => {
             const n = tree.name[i], name = tree.names[n];
             if (!known[n])
-                known[n] = isGrey(name, i) ? GREY :
+                known[n] = isGrey(name, i) ? palette().grey :
                     way === 'module' ? byModule(tree.module[n]) : byName(tree, name);
             return known[n];
         };
@@ -114,5 +123,5 @@ const flamePaint = (function () {
             `that are in use: ${tree.unseen_why}. Click “all” to look at the profile alone.`;
     }
 
-    return {GREY, UNSEEN, unseen, HIT, hash, painter, fit, size, describe};
+    return {palette, scheme, UNSEEN, unseen, hash, painter, fit, size, describe};
 })();

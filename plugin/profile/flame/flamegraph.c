@@ -283,7 +283,10 @@ add_label(struct drawing *d, double x, double width, int y)
 
     if (columns < 3 || size == 0)
         return;
-    buffer_format(d->out, "<text x=\"%.2f\" y=\"%d\">", x + PAD, y + 12);
+    if (shown_columns(d->name.data, size) < columns)
+        columns = shown_columns(d->name.data, size);
+    buffer_format(d->out, "<text x=\"%.2f\" y=\"%d\" textLength=\"%.1f\">",
+                  x + PAD, y + 12, (double)columns * char_width);
     if (shown_columns(d->name.data, size) <= columns) {
         xml_text(d->name.data, size, d->out);
     } else {

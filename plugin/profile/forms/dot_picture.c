@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "dot_fit.h"
 #include "headline.h"
 #include "graph.h"
 #include "profile.h"
@@ -352,9 +353,9 @@ dot_picture_titled(const struct profile *profile, const struct graph *graph,
         if (!behind)
             break;
         title += sizeof(open) - 1;
-        buffer_add(out, at, (size_t)(title - at));
+        dot_fit_texts(at, (size_t)(title - at), out);
         at = add_title(&p, title) ? behind : title;
     }
-    buffer_add(out, at, (size_t)(end - at));
+    dot_fit_texts(at, (size_t)(end - at), out);
     painter_fini(&p);
 }

@@ -20,7 +20,8 @@ void dot_picture(const struct profile *profile, const struct graph *graph,
                  const struct view_options *options, struct buffer *out);
 
 /* Appends graphviz's SVG of it, with titles that give the whole name and the
- * figures of each box and arrow. */
+ * figures of each box and arrow, and texts that stay within.  svg is
+ * NUL-terminated. */
 void dot_picture_titled(const struct profile *profile,
                         const struct graph *graph,
                         const struct view_options *options, const char *svg,

@@ -61,7 +61,7 @@ compare_change(const void *a, const void *b)
 }
 
 static int
-compare_growth(const void *a, const void *b)
+compare_flat_and_cumulative(const void *a, const void *b)
 {
     const struct weight *x = *(const struct weight *const *)a;
     const struct weight *y = *(const struct weight *const *)b;
@@ -103,9 +103,10 @@ order(struct report *r)
             r->lines[r->line_count++] = &weights->list[i];
     if (r->line_count > 0)
         qsort(r->lines, r->line_count, sizeof(const struct weight *),
-              r->options->by_growth              ? compare_growth
-              : r->cut && r->profile->difference ? compare_change
-                                                 : compare_flat);
+              r->cut && r->profile->difference && !r->options->by_growth
+                  ? compare_change
+              : r->cut || r->options->by_growth ? compare_flat_and_cumulative
+                                                : compare_flat);
     return 0;
 }
 

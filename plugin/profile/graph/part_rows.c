@@ -66,7 +66,7 @@ static void
 find_tops(const struct functions *functions, const struct share *shares,
           size_t count, struct thread_row *rows)
 {
-    double top_bytes = 0, bytes;
+    double bytes;
 
     for (size_t i = 0, next; i < count; i = next) {
         struct thread_row *row = &rows[shares[i].thread];
@@ -80,10 +80,10 @@ find_tops(const struct functions *functions, const struct share *shares,
         if (shares[i].name == NAMELESS)
             continue;
         name = texts_get(functions->names.texts, shares[i].name);
-        if (!is_larger(bytes, name, top_bytes, row->top))
+        if (!is_larger(bytes, name, row->top_bytes, row->top))
             continue;
         row->top = name;
-        top_bytes = bytes;
+        row->top_bytes = bytes;
     }
 }
 

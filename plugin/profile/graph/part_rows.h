@@ -17,6 +17,7 @@ struct thread_row {
     uint64_t samples;
     double objects, bytes;
     const char *top; /* the function that allocated most of it; "": none */
+    double top_bytes;
 };
 
 struct age_row {

@@ -279,12 +279,22 @@ check_measure(const struct profile *profile, enum measure measure,
     if (heap != (measure != MEASURE_TIME && measure != MEASURE_SAMPLES)) {
         error_set(err, ER_WRONG_ARGUMENTS, "%s: it does not count %s",
                   heap ? "a profile of the heap is by inuse_space, "
-                         "inuse_objects, alloc_space or alloc_objects"
+                         "inuse_objects, alloc_space, alloc_objects or waste"
                        : "a profile of time is by time or by samples",
                   measure_words[measure]);
         return -1;
     }
-    if (!heap || profile->accumulated || profile->stack_count == 0)
+    if (measure == MEASURE_WASTE && !profile->wasted) {
+        error_set(err, ER_UNKNOWN, "the profile does not tell waste: %s",
+                  profile->nodes > 0
+                      ? "a node of the sum does not"
+                      : "that needs the size classes of a jemalloc that counts "
+                        "them, as heapwire.malloc_bins has them, of when the "
+                        "snapshot was taken");
+        return -1;
+    }
+    if (!heap || measure == MEASURE_WASTE || profile->accumulated ||
+        profile->stack_count == 0)
         return 0;
     error_set(err, ER_UNKNOWN,
               "the profile does not count what was ever allocated: %s",

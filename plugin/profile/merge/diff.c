@@ -246,6 +246,7 @@ add_counts(struct profile_stack *to, const struct profile_stack *from,
     to->bytes += sign * from->bytes;
     to->objects_ever += sign * from->objects_ever;
     to->bytes_ever += sign * from->bytes_ever;
+    to->waste += sign * from->waste;
 }
 
 /*
@@ -482,9 +483,11 @@ copy_head(struct profile *out, const struct profile *now,
     out->rate = now->rate;
     out->duration_ms = now->duration_ms;
     out->truncated = now->truncated || base->truncated;
+    out->wasted = now->wasted && base->wasted;
     out->accumulated = counts_ever(now) && counts_ever(base) &&
                        (now->accumulated || base->accumulated);
     out->difference = true;
+    out->roots = now->roots;
     if (__builtin_add_overflow(now->samples, base->samples, &out->samples))
         out->samples = UINT64_MAX;
     out->program =

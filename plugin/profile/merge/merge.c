@@ -264,6 +264,7 @@ add_counts(struct profile_stack *to, const struct profile_stack *from)
     to->bytes += from->bytes;
     to->objects_ever += from->objects_ever;
     to->bytes_ever += from->bytes_ever;
+    to->waste += from->waste;
     to->variance += from->variance;
     add_saturated(&to->in_use.objects, from->in_use.objects);
     add_saturated(&to->in_use.bytes, from->in_use.bytes);
@@ -357,6 +358,7 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
     m->mixed_rates |=
         !first && profile->rate != out->rate && profile->kind == PROFILE_HEAP;
     m->counts_ever &= profile->accumulated || profile->stack_count == 0;
+    m->tells_waste &= profile->wasted || profile->stack_count == 0;
     add_times(&out->origin, &profile->origin, first);
     if (first)
         out->rate = profile->rate;
@@ -368,6 +370,7 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
                 ? "not in the nodes' profiles"
                 : profile->unseen.why;
     out->accumulated |= profile->accumulated;
+    out->wasted |= profile->wasted;
     add_saturated(&out->samples, profile->samples);
     return 0;
 }
@@ -547,6 +550,7 @@ merge_finish(struct merge *m, const char *missing, struct error *err)
     out->nodes = m->share_count;
     out->difference = m->difference;
     out->accumulated &= m->counts_ever;
+    out->wasted &= m->tells_waste;
     m->out = NULL;
     return out;
 }

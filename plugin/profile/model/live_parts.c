@@ -1,7 +1,6 @@
 /* live_parts.c - see live_parts.h. */
 #include "live_parts.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +30,12 @@ copy_threads(struct arena *arena, const struct heap_threads *from,
     for (size_t i = 0; i < from->count; i++) {
         const char *name = from->list[i].name;
 
-        list[i].tid = from->list[i].tid;
+        list[i] = from->list[i];
         list[i].name = arena_strndup(arena, name, strlen(name));
         if (!list[i].name)
             return false;
     }
-    *to = (struct heap_threads){list, from->count};
+    *to = (struct heap_threads){list, from->count, from->numbered};
     return true;
 }
 
@@ -47,8 +46,8 @@ live_parts_new(struct arena *arena, const struct heap_dump *dump)
 
     if (!parts || !copy_threads(arena, &dump->threads, &parts->threads))
         return NULL;
-    parts->list =
-        arena_alloc(arena, count_samples(dump) * sizeof(*parts->list));
+    parts->list = arena_alloc(arena, (count_samples(dump) + dump->share_count) *
+                                         sizeof(*parts->list));
     return parts->list ? parts : NULL;
 }
 

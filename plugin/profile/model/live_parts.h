@@ -3,11 +3,13 @@
  *
  * One list for all: a part is what one thread allocated with one stack and is
  * of one class of age.  So there are at most as many as live samples, and the
- * parts of a stack add up to its bytes and objects in use exactly.
+ * parts of a stack add up to its bytes and objects in use exactly.  Parts of
+ * jemalloc's dumps have no age: all are 0 (threads.numbered).
  */
 #ifndef HW_LIVE_PARTS_H
 #define HW_LIVE_PARTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +30,16 @@ struct live_parts {
     size_t count;
 };
 
-/* The parts of dump, in arena: room for each of its samples, and none yet.
+/* Whether they are of jemalloc's dump: not by tid, and without ages.  NULL: no.
+ */
+static inline bool
+live_parts_numbered(const struct live_parts *parts)
+{
+    return parts && parts->threads.numbered;
+}
+
+/* The parts of dump, in arena: room for each of its samples, or its shares and
+ * the rest of each stack, and none yet.
  * NULL: no memory. */
 struct live_parts *live_parts_new(struct arena *arena,
                                   const struct heap_dump *dump);

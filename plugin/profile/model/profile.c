@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "heap_dump.h"
 #include "live_parts.h"
+#include "live_sizes.h"
 #include "memory.h"
 #include "search.h"
 #include "texts.h"
@@ -87,6 +88,7 @@ profile_value(const struct profile_stack *stack, enum measure measure)
         [MEASURE_ALLOC_OBJECTS] = stack->objects_ever,
         [MEASURE_TIME] = stack->bytes,
         [MEASURE_SAMPLES] = stack->objects,
+        [MEASURE_WASTE] = stack->waste,
     };
 
     return values[measure];
@@ -102,6 +104,7 @@ profile_total(const struct profile *profile, enum measure measure)
         [MEASURE_ALLOC_OBJECTS] = profile->objects_ever,
         [MEASURE_TIME] = profile->bytes,
         [MEASURE_SAMPLES] = profile->objects,
+        [MEASURE_WASTE] = profile->waste_bytes,
     };
 
     return totals[measure];
@@ -127,6 +130,7 @@ profile_add_up(struct profile *profile)
         profile->bytes += stack->bytes;
         profile->objects_ever += stack->objects_ever;
         profile->bytes_ever += stack->bytes_ever;
+        profile->waste_bytes += stack->waste;
     }
 }
 
@@ -171,6 +175,8 @@ struct taking {
     struct profile *profile;
     struct profile_stack *list;
     struct live_parts *parts; /* NULL: the dump has none */
+    struct live_sizes *sizes; /* likewise */
+    size_t share;             /* the next of the dump's */
     uint32_t *slots; /* 1 + place in list, by hash; NULL: all are distinct */
     size_t mask;
 };
@@ -315,11 +321,93 @@ add_part(struct taking *t, const struct profile_stack *to,
     live_parts_add(t->parts, &part);
 }
 
+/* What a line by thread stands for. */
+static struct heap_estimate
+estimate_share(const struct heap_share *share, uint64_t rate)
+{
+    double scale = profile_scale(share->objects, share->bytes, rate);
+
+    return (struct heap_estimate){.objects = (double)share->objects * scale,
+                                  .bytes = (double)share->bytes * scale};
+}
+
+/* A part of what is left of the stack. */
+static void
+add_thread_share(struct taking *t, struct live_part *rest,
+                 const struct heap_share *share, double objects, double bytes)
+{
+    struct live_part part = *rest;
+
+    part.thread = share->thread;
+    if (share->objects < part.samples)
+        part.samples = share->objects;
+    part.objects = fmin(estimate(1, objects), rest->objects);
+    part.bytes = fmin(estimate(1, bytes), rest->bytes);
+    rest->samples -= part.samples;
+    rest->objects -= part.objects;
+    rest->bytes -= part.bytes;
+    live_parts_add(t->parts, &part);
+}
+
+/*
+ * Divides the dump's next stack by its lines by thread.  A thread's objects may
+ * be of other sizes than the stack's, so each line has a scale of its own; and
+ * jemalloc 5.3 makes up for the chance of sampling in each line by itself, and
+ * rounds it, so that their counts are not quite the stack's.  What the lines
+ * stand for is: the stack is divided by that, and adds up.
+ *
+ * Without lines, where they are more than rounding makes of the stack, or where
+ * the list of them ends too soon, all is of no known thread (the first).
+ */
+static void
+add_thread_shares(struct taking *t, const struct heap_dump *dump,
+                  uint32_t stack, const struct profile_stack *to,
+                  const struct heap_stack *from,
+                  const struct heap_estimate *in_use)
+{
+    struct live_part rest = {.stack = (uint32_t)(to - t->list),
+                             .samples = from->objects,
+                             .objects = in_use->objects,
+                             .bytes = in_use->bytes};
+    struct heap_estimate one, sum = {0};
+    size_t first = t->share, count;
+    uint64_t samples = 0;
+
+    for (;
+         t->share < dump->share_count && dump->shares[t->share].stack == stack;
+         t->share++) {
+        one = estimate_share(&dump->shares[t->share], dump->rate);
+        sum.objects += one.objects;
+        sum.bytes += one.bytes;
+        add_saturated(&samples, dump->shares[t->share].objects);
+    }
+    count = t->share - first;
+    if (from->objects == 0)
+        return;
+    if ((samples > count && samples - count > from->objects) ||
+        (samples < from->objects && t->share == dump->share_count &&
+         (dump->truncated || t->share == HEAP_DUMP_SHARES_MAX)))
+        count = 0;
+    for (size_t i = first; i + 1 < first + count; i++) {
+        one = estimate_share(&dump->shares[i], dump->rate);
+        add_thread_share(t, &rest, &dump->shares[i],
+                         in_use->objects * (one.objects / sum.objects),
+                         sum.bytes > 0 ? in_use->bytes * (one.bytes / sum.bytes)
+                                       : 0);
+    }
+    if (count > 0)
+        add_thread_share(t, &rest, &dump->shares[first + count - 1],
+                         rest.objects, rest.bytes);
+    else
+        live_parts_add(t->parts, &rest);
+}
+
 static void
 add_stacks(struct taking *t, const struct heap_dump *dump)
 {
     struct profile *profile = t->profile;
     struct profile_stack *to = NULL;
+    uint32_t stack = 0;
 
     for (struct heap_piece *piece = dump->stacks.first; piece;
          piece = piece->next)
@@ -332,8 +420,12 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
                 from->depth != to->depth)
                 to = t->slots ? place_stack(t, from) : add_stack(t, from);
             add_counts(to, from, &in_use, dump);
-            if (t->parts && from->objects > 0)
+            if (t->parts && dump->threads.numbered)
+                add_thread_shares(t, dump, stack++, to, from, &in_use);
+            else if (t->parts && from->objects > 0)
                 add_part(t, to, from, &in_use);
+            if (t->sizes)
+                live_sizes_add(t->sizes, (uint32_t)(to - t->list), from);
             add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
         }
@@ -353,6 +445,11 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
         if (!t.parts)
             return -1;
     }
+    if (dump->sized) {
+        t.sizes = live_sizes_new(profile->arena, dump);
+        if (!t.sizes)
+            return -1;
+    }
     while (capacity < dump->stack_count * 2)
         capacity *= 2;
     t.mask = capacity - 1;
@@ -368,6 +465,9 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
     if (t.parts)
         live_parts_end(t.parts);
     profile->parts = t.parts;
+    if (t.sizes)
+        live_sizes_end(t.sizes);
+    profile->sizes = t.sizes;
     if (arena_adopt(profile->arena, dump->stacks.indices) != 0)
         return -1;
     heap_stacks_fini(&dump->stacks); /* makes room for the rest */

@@ -22,6 +22,8 @@ struct error;
 struct heap_dump;
 struct heap_estimate;
 struct live_parts;
+struct live_sizes;
+struct waste;
 struct texts;
 
 /* The origin of a live profile; a profile from a file has none. */
@@ -44,6 +46,8 @@ struct profile_stack {
     /* Of bytes, the square of the standard error due to sampling.  In a
      * difference, of the bytes that came and went (diff.c). */
     double variance;
+    uint64_t size_class; /* bytes, of most of bytes; 0: not known */
+    double waste; /* bytes of its classes' slabs that are free (waste.h) */
     struct profile_sampled in_use, ever; /* as in the dump; 0 in a difference */
 };
 
@@ -64,6 +68,9 @@ struct profile_unseen {
 #define PROFILE_WITH_KERNEL ", with the kernel's functions"
 #define PROFILE_CHANCE      "; by chance alone " /* last: of this profile alone */
 
+/* What the outermost frames of all stacks are: profile_root.h. */
+enum { PROFILE_BY_THREAD = 1, PROFILE_BY_POOL = 2 };
+
 struct profile {
     enum profile_kind kind;
     const char *program;
@@ -81,9 +88,16 @@ struct profile {
     bool accumulated;     /* the dump counted what was ever allocated */
     bool weighted;        /* samples have weights that the rate does not tell */
     bool difference;      /* made by diff_make, or a sum of such */
+    unsigned roots;       /* PROFILE_BY_*: what its stacks are rooted at */
     size_t nodes; /* how many nodes it sums up (merge.h); 0: not a sum */
     /* By thread and age; NULL: not known, as only a recorder notes them. */
     const struct live_parts *parts;
+    /* By size class; NULL: likewise. */
+    const struct live_sizes *sizes;
+    /* What waste_fill has found; NULL: not known, or a sum or difference. */
+    const struct waste *waste;
+    double waste_bytes;  /* of all stacks */
+    bool wasted;         /* it is known */
     uint64_t counted_ms; /* how long the sums "ever" counted; 0: not known */
     const struct profile_module *modules; /* those with code, ascending */
     size_t module_count;

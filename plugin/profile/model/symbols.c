@@ -66,7 +66,7 @@ grow_shortened(struct maker *m)
 /* Adds the name and its short name, and gives both numbers; thousands of frames
  * share hundreds of names. */
 static int
-shorten(struct maker *m, const char *name, struct draft *draft)
+shorten(struct maker *m, const char *name, bool label, struct draft *draft)
 {
     struct span whole = {name, 0};
     uint32_t *known;
@@ -80,8 +80,12 @@ shorten(struct maker *m, const char *name, struct draft *draft)
     if (*known == 0) {
         buffer_clear(&m->scratch);
         whole.size = texts_size(m->full, draft->full_name);
-        (m->jeprof_names ? function_name_shorten
-                         : function_name_plain)(whole, &m->scratch);
+        if (label)
+            buffer_add(&m->scratch, name, whole.size);
+        else if (m->jeprof_names)
+            function_name_shorten(whole, &m->scratch);
+        else
+            function_name_plain(whole, &m->scratch);
         if (add_scratch(m, m->texts, known) != 0)
             return -1;
         ++*known;
@@ -124,13 +128,14 @@ draft_frame(struct maker *m, const struct location *location, uint32_t i,
 {
     struct draft symbol;
 
-    if (shorten(m, location->frames[i].function, draft) != 0)
+    if (shorten(m, location->frames[i].function,
+                frame_is_label(&location->frames[i]), draft) != 0)
         return -1;
     if (!location->symbol ||
         (m->jeprof_names ? !begins(location->symbol, m, draft->short_name)
                          : i + 1 < location->frame_count))
         return 0;
-    if (shorten(m, location->symbol, &symbol) != 0)
+    if (shorten(m, location->symbol, false, &symbol) != 0)
         return -1;
     if (!m->jeprof_names && symbol.short_name != draft->short_name)
         return 0;

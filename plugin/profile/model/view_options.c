@@ -18,9 +18,9 @@ const struct view_options view_defaults = {.nodecount = 80,
                                            .edgefraction = .001,
                                            .maxdegree = 8};
 
-const char *const measure_words[] = {"inuse_space", "inuse_objects",
-                                     "alloc_space", "alloc_objects",
-                                     "time",        "samples"};
+const char *const measure_words[] = {
+    "inuse_space", "inuse_objects", "alloc_space", "alloc_objects",
+    "time",        "samples",       "waste"};
 const char *const granularity_words[] = {"functions", "lines", "files",
                                          "addresses"};
 
@@ -62,7 +62,7 @@ bool
 measure_is_amount(enum measure measure)
 {
     return measure == MEASURE_INUSE_SPACE || measure == MEASURE_ALLOC_SPACE ||
-           measure == MEASURE_TIME;
+           measure == MEASURE_TIME || measure == MEASURE_WASTE;
 }
 
 bool
@@ -110,6 +110,10 @@ granularity_name(struct buffer *out, enum granularity granularity,
 {
     bool file_known = *frame->file != '\0';
 
+    if (frame_is_label(frame)) {
+        buffer_text(out, function);
+        return;
+    }
     if (granularity == GRANULARITY_FILES && file_known)
         buffer_text(out, frame->file);
     if (granularity == GRANULARITY_ADDRESSES ||
@@ -153,6 +157,7 @@ counted_of(enum measure measure)
         [MEASURE_ALLOC_OBJECTS] = &objects_counted,
         [MEASURE_TIME] = &times_counted,
         [MEASURE_SAMPLES] = &samples_counted,
+        [MEASURE_WASTE] = &bytes_counted,
     };
 
     return all[measure];
@@ -208,6 +213,8 @@ figure_where(enum measure measure, enum profile_kind kind)
 {
     if (kind != PROFILE_HEAP)
         return kind == PROFILE_CPU ? "on the processor" : "of the clock";
+    if (measure == MEASURE_WASTE)
+        return "not in use";
     return measure == MEASURE_ALLOC_SPACE || measure == MEASURE_ALLOC_OBJECTS
                ? "allocated"
                : "in use";

@@ -25,7 +25,8 @@ enum measure {
     MEASURE_ALLOC_OBJECTS,
     /* Of profiles of time: */
     MEASURE_TIME, /* nanoseconds */
-    MEASURE_SAMPLES
+    MEASURE_SAMPLES,
+    MEASURE_WASTE /* bytes of pages that nobody uses: waste.h */
 };
 
 enum granularity {
@@ -50,6 +51,9 @@ struct view_options {
     bool jeprof_names;     /* functions without template arguments: dot, text */
     bool show_bytes;       /* whole bytes in place of megabytes */
     bool by_growth;        /* in a difference: the most grown comes first */
+    /* Roots all stacks at the thread that allocated, or at its pool: the pool
+     * outermost, if at both (profile_root.h, which the caller calls). */
+    bool by_thread, by_pool;
     /* Regular expressions (PCRE2): some frame of a stack must match focus, none
      * may match ignore; NULL: any. */
     const char *focus, *ignore;
@@ -59,9 +63,9 @@ struct view_options {
 /* jeprof's: in use bytes by function, 80, .005, .001, 8 */
 extern const struct view_options view_defaults;
 
-/* jeprof's words: "inuse_space", ...; "functions", ...; and "time", "samples"
- */
-enum { MEASURE_COUNT = 6, GRANULARITY_COUNT = 4 };
+/* jeprof's words: "inuse_space", ...; "functions", ...; and "time", "samples",
+ * "waste" */
+enum { MEASURE_COUNT = 7, GRANULARITY_COUNT = 4 };
 extern const char *const measure_words[MEASURE_COUNT];
 extern const char *const granularity_words[GRANULARITY_COUNT];
 

@@ -15,6 +15,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "confined.h"
+#include "elf_file.h"
 #include "errors.h"
 #include "files.h"
 #include "helper_exchange.h"
@@ -219,7 +220,9 @@ static int
 spawn_helper(struct helper *h, int socket)
 {
     char memory[24], seconds[24], parent[24], reader[24];
-    char *const argv[] = {h->program, memory, seconds, parent, reader, NULL};
+    char *const argv[] = {h->program, memory, seconds,
+                          parent,     reader, (char *)debug_fetched_dir(),
+                          NULL};
     char *const environment[] = {NULL};
     struct spawn_apart helper = {
         h->program, argv, environment, {socket, -1, -1}};

@@ -320,6 +320,7 @@ static void
 report_asked(const struct resolve_object *object, uint64_t began, bool indexed)
 {
     const struct symbolizer_indexes *indexes = &object->job->s->indexes;
+    const struct symbolizer_debug *debug = &object->job->s->debug;
     struct symbolizer_asked asked = {.elf = &object->elf,
                                      .path = object->path,
                                      .indexed = indexed,
@@ -329,6 +330,8 @@ report_asked(const struct resolve_object *object, uint64_t began, bool indexed)
 
     if (indexes->asked)
         indexes->asked(indexes->arg, &asked);
+    if (debug->asked)
+        debug->asked(debug->arg, &asked);
 }
 
 /* Repeated later, when all names come from the cache. */

@@ -60,6 +60,7 @@ struct cache_key
 cache_key_of(const struct elf_file *elf)
 {
     struct cache_key key = {{0}, 0};
+    char unused[PATH_MAX];
     struct stat st;
 
     if (elf->build_id_size) {
@@ -72,6 +73,9 @@ cache_key_of(const struct elf_file *elf)
         memcpy(key.bytes, facts, sizeof(facts));
         key.size = sizeof(facts);
     }
+    /* Its names are others once its debug file is there. */
+    if (debug_fetched_find(elf, unused))
+        key.bytes[0] ^= 0xff;
     return key;
 }
 

@@ -105,6 +105,7 @@ struct symbolizer {
     uint32_t deadline_ms;
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
     struct symbolizer_indexes indexes; /* zeroed: none */
+    struct symbolizer_debug debug;
     bool no_lines, short_names, once, here;
     struct resolve_kept kept;
 };

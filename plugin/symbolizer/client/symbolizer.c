@@ -232,6 +232,7 @@ symbolizer_new(const struct symbolizer_options *options, struct error *err)
     s->short_names = options->short_names;
     s->once = options->once;
     s->here = options->here;
+    s->debug = options->debug;
     if (options->indexes)
         s->indexes = *options->indexes;
     s->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

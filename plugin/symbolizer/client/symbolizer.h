@@ -39,12 +39,20 @@ struct symbolizer_indexes {
     void *arg;
 };
 
+/* The caller's interest in objects that may lack debug information.  Likewise
+ * called; asked may be NULL. */
+struct symbolizer_debug {
+    void (*asked)(void *arg, const struct symbolizer_asked *asked);
+    void *arg;
+};
+
 struct symbolizer_options {
     const char *program;   /* path of heapwire-symbolizer */
     uint64_t memory_bytes; /* its RLIMIT_AS; 0: the default, 4 GiB */
     uint32_t deadline_ms;  /* of one resolve; 0: the default, 60 s */
     uint32_t reader_mb;    /* may be kept of DWARF; 0: 256 */
     const struct symbolizer_indexes *indexes; /* copied; NULL: none */
+    struct symbolizer_debug debug;
     bool no_lines; /* functions suffice: files and lines may be missing */
     /* Function names may also be short ones (function_name_shorten), except
      * those that end in '>', which may be a tag. */

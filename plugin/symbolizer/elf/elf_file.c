@@ -472,11 +472,38 @@ find_by_link(const struct elf_file *elf, const char *path, char out[PATH_MAX])
            find_beside(path, name, out);
 }
 
+static const char *fetched_dir;
+
+void
+debug_fetched_set(const char *dir)
+{
+    fetched_dir = dir;
+}
+
+const char *
+debug_fetched_dir(void)
+{
+    return fetched_dir;
+}
+
+bool
+debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX])
+{
+    char text[ELF_BUILD_ID_TEXT], name[ELF_BUILD_ID_TEXT + sizeof("/.debug")];
+
+    if (!fetched_dir || elf->build_id_size == 0)
+        return false;
+    elf_build_id_text(elf, text);
+    snprintf(name, sizeof(name), "/%s.debug", text);
+    return is_there(fetched_dir, "", name, out) && *out;
+}
+
 bool
 debug_beside_find(const struct elf_file *elf, const char *path,
                   char out[PATH_MAX])
 {
-    return find_by_id(elf, out) || find_by_link(elf, path, out);
+    return find_by_id(elf, out) || find_by_link(elf, path, out) ||
+           debug_fetched_find(elf, out);
 }
 
 bool

@@ -98,6 +98,14 @@ int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
 bool debug_beside_find(const struct elf_file *elf, const char *path,
                        char out[PATH_MAX]);
 
+/* A directory of debug files that were fetched, "<build-id>.debug" each, where
+ * they are looked for last.  Borrowed; set it once, before any thread starts.
+ * NULL: none. */
+void debug_fetched_set(const char *dir);
+const char *debug_fetched_dir(void);
+/* Whether one is there for elf; out is then its path. */
+bool debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX]);
+
 /* Whether debug information may exist, in the file or beside it, that an index
  * with symbols only must not hide.  Loads the sections. */
 bool debug_beside(struct elf_file *elf, const char *path);

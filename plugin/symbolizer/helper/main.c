@@ -1,8 +1,10 @@
 /*
  * main.c - heapwire-symbolizer MEMORY_BYTES CPU_SECONDS PARENT_PID READER_MB
+ *                               [DIRECTORY]
  *
  * Started by heapwired or heapwire-prof with a socket as descriptor 0; answers
- * requests (symbolizer_wire.h) until its end.  Linked with libbfd, and thereby
+ * requests (symbolizer_wire.h) until its end.  DIRECTORY has debug files that
+ * were fetched.  Linked with libbfd, and thereby
  * distributed under GPL-3.0-or-later.
  */
 #include <errno.h>
@@ -467,7 +469,7 @@ main(int argc, char **argv)
     uint64_t memory_bytes, cpu_seconds, parent, reader_mb;
     int status;
 
-    if (argc != 5 || !take_number(argv[1], &memory_bytes) ||
+    if (argc < 5 || argc > 6 || !take_number(argv[1], &memory_bytes) ||
         !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
         !take_number(argv[3], &parent) || !take_number(argv[4], &reader_mb) ||
         reader_mb > UINT32_MAX) {
@@ -483,6 +485,7 @@ main(int argc, char **argv)
     /* libbfd searches the working directory for split debug files too. */
     if (chdir("/") != 0 || limits_apply(memory_bytes, (pid_t)parent) != 0)
         return EXIT_FAILURE;
+    debug_fetched_set(argv[5]); /* or NULL */
     h.cpu_seconds = (uint32_t)cpu_seconds;
     h.reader_bytes = reader_mb << 20;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);

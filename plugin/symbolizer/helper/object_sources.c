@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bfd_names.h"
 #include "errors.h"
@@ -34,19 +35,40 @@ debug_file_fini(struct debug_file *file)
     free(file->path);
 }
 
+/* As malloc'd text, as libbfd's is; NULL: none. */
+static char *
+find_fetched(const struct elf_file *object)
+{
+    char path[PATH_MAX];
+
+    return debug_fetched_find(object, path) ? strdup(path) : NULL;
+}
+
+static bool
+is_same_build(const struct elf_file *a, const struct elf_file *b)
+{
+    return a->build_id_size == b->build_id_size &&
+           memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
+}
+
 /* NULL: none. */
 static const struct elf_file *
 find(struct debug_file *file)
 {
     struct error err;
+    bool fetched;
 
     if (!file->sought) {
         file->sought = true;
         file->path = bfd_debug_file(file->object->fd, file->object_path);
+        fetched = file->path == NULL;
+        if (fetched)
+            file->path = find_fetched(file->object);
         if (file->path)
             file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (file->fd >= 0 &&
             (elf_init(&file->elf, file->fd, file->path, &err) != 0 ||
+             (fetched && !is_same_build(&file->elf, file->object)) ||
              elf_load_sections(&file->elf, &err) != 0)) {
             fd_close(file->fd);
             file->fd = -1;

@@ -85,6 +85,8 @@ static const char *const unwind_endings[] = {".hwunwind", NULL};
 const struct file_kind index_dir_kind = {"an index", index_endings, is_id};
 const struct file_kind index_dir_unwind_kind = {"an unwind table",
                                                 unwind_endings, is_id};
+static const char *const debug_endings[] = {".debug", NULL};
+const struct file_kind debug_dir_kind = {"a debug file", debug_endings, is_id};
 
 static void
 name_of(const struct file_store *dir, const struct build_id *id,

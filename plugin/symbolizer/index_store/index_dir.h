@@ -3,6 +3,7 @@
  *
  *     <build-id in hex>.hwindex    a whole symbol index
  *     <build-id in hex>.hwunwind   a whole unwind table, in another directory
+ *     <build-id in hex>.debug      a fetched debug file, likewise
  *
  * Other nodes, or heapwire-prof, may write there too.  The files' content is
  * not read.  Not thread-safe, except index_dir_use.
@@ -39,7 +40,8 @@ void build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT]);
 bool build_id_parse(const char *text, size_t size, struct build_id *out);
 
 /* What a directory is of. */
-extern const struct file_kind index_dir_kind, index_dir_unwind_kind;
+extern const struct file_kind index_dir_kind, index_dir_unwind_kind,
+    debug_dir_kind;
 
 /* Opens a file and marks it as used now.  -1 with *err: it cannot be used. */
 int index_dir_use(const struct file_store *dir, const struct build_id *id,

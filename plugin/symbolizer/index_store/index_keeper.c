@@ -424,6 +424,27 @@ index_keeper_start(const struct index_keeper_options *options,
     return NULL;
 }
 
+struct index_keeper *
+index_keeper_start_anyhow(const char *dir, const char *program, uint64_t bytes,
+                          uint32_t reader_mb, void (*log)(const char *line))
+{
+    struct index_keeper_options options = index_keeper_defaults;
+    struct index_keeper *keeper;
+    struct error err;
+
+    if (!dir)
+        return NULL;
+    options.dir = dir;
+    options.program = program;
+    options.rules.bytes = bytes;
+    options.reader_mb = reader_mb;
+    options.log = log;
+    keeper = index_keeper_start(&options, &err);
+    if (!keeper)
+        log_to(log, "no symbol indexes are made: %s", err.text);
+    return keeper;
+}
+
 void
 index_keeper_stop(struct index_keeper *keeper)
 {

@@ -33,6 +33,12 @@ extern const struct index_keeper_options index_keeper_defaults;
 struct index_keeper *
 index_keeper_start(const struct index_keeper_options *options,
                    struct error *err);
+/* Likewise, by the defaults but for these (bytes: of all indexes).  NULL: dir
+ * is, or, which is logged, none can be made; names take longer then, but are
+ * the same. */
+struct index_keeper *
+index_keeper_start_anyhow(const char *dir, const char *program, uint64_t bytes,
+                          uint32_t reader_mb, void (*log)(const char *line));
 /* Gives up the index being made: its helper is killed, and may end after this.
  * NULL is fine. */
 void index_keeper_stop(struct index_keeper *keeper);

@@ -147,9 +147,10 @@ take_augmentation(struct reader *r, const struct cfi_section *section,
     }
 }
 
-bool
-cfi_section_common(const struct cfi_section *section, uint64_t at,
-                   struct cfi_common *out)
+/* Reads the CIE at a place; false: it cannot be used. */
+static bool
+read_common_entry(const struct cfi_section *section, uint64_t at,
+                  struct cfi_common *out)
 {
     struct reader r = reader_at(section, at);
     struct span letters;
@@ -188,7 +189,7 @@ find_common(const struct cfi_section *section, uint64_t here, uint64_t pointer,
         return true;
     last->at = at;
     last->valid =
-        at < section->size && cfi_section_common(section, at, &last->common);
+        at < section->size && read_common_entry(section, at, &last->common);
     return last->valid;
 }
 

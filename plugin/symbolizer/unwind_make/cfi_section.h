@@ -54,10 +54,6 @@ bool cfi_section_next(const struct cfi_section *section, uint64_t *at,
                       struct cfi_last *last, struct cfi_function *out,
                       bool *is_function);
 
-/* Reads the CIE at a place; false: it cannot be used. */
-bool cfi_section_common(const struct cfi_section *section, uint64_t at,
-                        struct cfi_common *out);
-
 /* DW_EH_PE_*: the address at r, in a section. */
 uint64_t cfi_take_pointer(struct reader *r, const struct cfi_section *section,
                           uint8_t encoding);

@@ -1,42 +1,15 @@
 // The page: what is chosen is in the URL, and a link shows the same again.
 'use strict';
 (function () {
-    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, ANSWER_MS = 20000, PATIENCE_MS = 700, PROGRESS_MS = 1000, SAMPLES_MAX = 21600;
-    const element = Flame.element;
+    const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, DIAGNOSE_MS = 60000, DIAGNOSE_SHARE = 100, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
+    const BY = ['inuse_objects', 'waste'];
+    const element = Flame.element, {complain, forget, act, wait, passes} = pageTell, {options, arrows} = pageControls;
+    const {state, address, readAddress, keep, flameState, keepFlame} = pageAddress;
     const byId = (id) => document.getElementById(id);
-    const state = {};
     let known = {nodes: []}; // of the chosen node: another one's is another object
-    let line = null, flame = null, self = null, drawing = null, listing = null, running = null, lost = false;
-
-    // ---- the URL ----
-
-    const address = () => '#' + new URLSearchParams(state);
-
-    function readAddress() {
-        for (const key of Object.keys(state))
-            delete state[key];
-        Object.assign(state, Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
-    }
-
-    // What quietly changes is no step to go back to.
-    function keep(changes, quietly) {
-        const before = address();
-        for (const [key, value] of Object.entries(changes))
-            if (value)
-                state[key] = value;
-            else
-                delete state[key];
-        if (address() !== before)
-            history[quietly ? 'replaceState' : 'pushState'](null, '', address());
-    }
-
-    const FLAME_STATE = ['zoom', 'search', 'icicle', 'sandwich', 'color'];
-    const flameState = () => Object.fromEntries(FLAME_STATE.map((key) => [key, state[key]]));
-
-    function keepFlame(changes) {
-        const all = Object.fromEntries(FLAME_STATE.map((key) => [key, changes[key] || '']));
-        keep(all, FLAME_STATE.every((key) => key === 'search' || all[key] === (state[key] || '')));
-    }
+    let line = null, flame = null, self = null, drawing = null, listing = null, lost = false;
+    let have = null; // the tables that the node has
+    let last = null; // of a database that is gone or hangs, the snapshot that is shown instead of now
 
     // Back, forward, or another link.
     function goBack() {
@@ -47,84 +20,14 @@
             visit();
             return;
         }
-        if (differ('view', 'snapshot', 'base', 'by', 'kind', 'seconds')) {
+        if (differ('view', 'snapshot', 'base', 'by', 'root', 'kind', 'seconds', 'force')) {
             showChoices();
             drawFlame();
-        } else if (flame && differ(...FLAME_STATE)) {
+        } else if (flame && differ(...Object.keys(flameState()))) {
             flame.restore(flameState());
         }
-        if (differ('tab') || (differ('view', 'snapshot', 'base') && tableNow().heap))
+        if (differ('tab') || (differ('view', 'snapshot', 'base', 'force') && tableNow().heap))
             drawTable();
-    }
-
-    // ---- messages and progress ----
-
-    // What is wrong, by what was asked for: it goes once that works.
-    const wrong = new Map();
-
-    function showWrong() {
-        const texts = Array.from(wrong.values(), (error) => error.message);
-        byId('message').textContent = Array.from(new Set(texts)).join('\n');
-        byId('message').hidden = !wrong.size;
-        const reason = known.profiler && known.profiler.reason; // which is said once
-        byId('cost').hidden = Boolean(reason) && texts.some((text) => text.includes(reason));
-    }
-
-    function complain(what, error) {
-        if (error.name !== 'AbortError')
-            wrong.set(what, error);
-        showWrong();
-    }
-
-    function forget(what) {
-        wrong.delete(what);
-        showWrong();
-    }
-
-    // What people do by a button.
-    function act(how) {
-        forget('act');
-        Promise.resolve(how()).catch((error) => complain('act', error));
-    }
-
-    // Does work(signal), and says how far it is where that takes long, or so many
-    // seconds.
-    async function wait(what, work, stop = new AbortController(), seconds = 0) {
-        const bar = byId('progress');
-        const started = Date.now();
-        const say = (text, percent) => {
-            if (running !== stop)
-                return;
-            bar.querySelector('span').textContent = text;
-            if (percent)
-                bar.querySelector('progress').value = percent / 100;
-            else
-                bar.querySelector('progress').removeAttribute('value');
-            bar.hidden = false;
-        };
-        const tick = async () => {
-            if (running !== stop)
-                return;
-            const past = (Date.now() - started) / 1000;
-            const rows = past < seconds ? [] : await data.rows("SELECT state FROM heapwire.sessions WHERE command = 'Query' " +
-                "AND state LIKE '%(%of%' ORDER BY time DESC LIMIT 1").catch(() => []);
-            const how = rows.length ? `: ${rows[0].state}` : '';
-            if (past < seconds)
-                say(`${what}, ${Math.round(past)} of ${seconds} s`, 100 * past / seconds);
-            else
-                say(`${what}, ${Math.round(past)} s${how}`, parseInt(how.split(', ')[1], 10));
-            setTimeout(tick, past < seconds ? PROGRESS_MS / 4 : PROGRESS_MS);
-        };
-        running = stop;
-        setTimeout(tick, seconds ? 0 : PATIENCE_MS);
-        try {
-            return await work(stop.signal);
-        } finally {
-            if (running === stop) {
-                running = null;
-                bar.hidden = true;
-            }
-        }
     }
 
     // ---- names of what is looked at ----
@@ -139,7 +42,14 @@
     const isCpu = () => state.view === 'cpu';
     const toSample = () => isCpu() && !state.snapshot;
     const kindNow = () => state.kind === 'wall' ? 'wall' : 'cpu';
+    // What the stacks of the heap begin with: '' as they are.
+    const rootNow = () => ['pool', 'thread'].find((one) => one === state.root) || '';
+    // As the flame graph calls a row of the threads.
+    const labelOf = (row) => rootNow() === 'thread' && row.thread ? ['thread', row.thread, row.name].filter(Boolean).join(' ') :
+        row.pool ? `pool ${row.pool}` : 'unknown pool';
     const secondsNow = () => [5, 30].find((one) => one === Number(state.seconds)) || 10;
+
+    const snapshotNow = () => state.snapshot || (last && !isCpu() ? last.name : '');
 
     // A snapshot's name as views take it.
     function nameOf(snapshot, of = node()) {
@@ -149,26 +59,26 @@
         return snapshot && snapshot !== 'now' ? `${sum}:${snapshot}` : sum;
     }
 
-    async function method(call, of = node()) {
-        const script = data.quote(`System.print(HeapProf.getInstance().${call})`);
+    // What the method answers: of one node its lines.
+    async function method(call, of = node(), profiler = 'HeapProf') {
+        const script = data.quote(`System.print(${profiler}.getInstance().${call})`);
         const rows = await data.rows(`ADMIN EXECUTE ON ${of === null ? self : of === 'all' ? 'ALL' : of} ${script}`);
         const bad = rows.filter((row) => row.status === 'ERROR');
         if (bad.length)
             throw new Error(bad.map((row) => `node ${row.node_id}: ${data.plain(row.result)}`).join('\n'));
     }
 
-    // ---- the flame graph ----
-
-    function options(select, list, chosen) {
-        const all = chosen && !list.some(([value]) => value === chosen) ? [...list, [chosen, chosen]] : list;
-        const text = JSON.stringify(all);
-        if (select.shows !== text) // one that is open stays as it is
-            select.replaceChildren(...all.map(([value, what]) => element('option', {value}, what)));
-        select.shows = text;
-        select.value = chosen;
+    // What is shown, as views and downloads take it; seconds: it is sampled for them.
+    function viewNow() {
+        const seconds = toSample() ? secondsNow() : 0;
+        const name = data.quote(nameOf(seconds ? `${kindNow()}:${seconds}` : snapshotNow()));
+        const options = [!isCpu() && BY.includes(state.by) && `by=${state.by}`, !isCpu() && rootNow() && `by_${rootNow()}`,
+            state.base && state.force && 'force'];
+        return {seconds, name, arguments: `${name}, ${state.base ? data.quote(nameOf(state.base)) : 'NULL'}, ` +
+            `'${options.filter(Boolean).join('; ')}'`};
     }
 
-    const processOf = (one) => `${one.node_id} ${one.pid} ${one.program}`;
+    // ---- the flame graph ----
 
     // What cannot be compared with the heap as it is now.
     function markOf(one) {
@@ -181,12 +91,16 @@
         const names = Array.from(new Map(list.map((one) => [one.name, one.name + markOf(one)])));
         options(byId('snapshot'), [['', isCpu() ? 'a new profile' : 'now'], ...names], state.snapshot || '');
         options(byId('base'), [['', isCpu() ? 'nothing' : 'the start'], ...names], state.base || '');
-        byId('by').value = state.by || 'inuse_space';
+        byId('by').value = BY.includes(state.by) ? state.by : 'inuse_space';
+        byId('by-waste').hidden = !have?.has('heap_waste');
+        byId('root').value = rootNow();
         byId('kind').value = kindNow();
         byId('seconds').value = secondsNow();
         byId('again').textContent = toSample() ? 'Sample' : 'Again';
         byId('flame-title').textContent = isCpu() ? 'CPU' : 'Heap';
-        byId('by').parentNode.hidden = isCpu();
+        byId('by').parentNode.hidden = byId('root').parentNode.hidden = isCpu();
+        const forms = pageDownload.list(!state.base && (node() === null || node() === self)), form = byId('form').value;
+        options(byId('form'), forms, forms.some(([one]) => one === form) ? form : forms[0][0]);
         byId('sampling').hidden = !toSample();
         for (const one of byId('views').children) {
             const chosen = one.id === (isCpu() ? 'view-cpu' : 'view-heap');
@@ -204,6 +118,7 @@
         host.style.minHeight = `${host.offsetHeight}px`;
         host.replaceChildren();
         byId('title').textContent = byId('notes').textContent = '';
+        byId('restart').hidden = true;
         flame = null;
     }
 
@@ -214,7 +129,7 @@
 
     // Of an empty heap, why.
     function showEmpty() {
-        const empty = Boolean(flame) && !isCpu() && !state.snapshot && !state.base && flame.tree.total.every((one) => one === 0);
+        const empty = Boolean(flame) && !isCpu() && !snapshotNow() && !state.base && flame.tree.total.every((one) => one === 0);
         const off = known.profiler && !known.profiler.active;
         byId('flame').hidden = empty;
         if (empty)
@@ -228,22 +143,42 @@
         byId('title').textContent = '“Sample” looks at what the threads do for so long.';
     }
 
+    // Of a database that is gone or hangs, what was asked about it now: whether its
+    // last snapshot can be asked instead.
+    async function turnToLast(error, mine = known) {
+        const of = node();
+        if (last)
+            return !state.snapshot && !isCpu();
+        if (![503, 504].includes(error.status) || of === 'all' || isCpu() || state.snapshot || state.base)
+            return false;
+        const [one] = await data.rows('SELECT name, taken FROM ' +
+            `${pageTables.of('snapshots', of, "kind = 'heap' AND cause <> 'imported'")} ORDER BY taken DESC LIMIT 1`).catch(() => []);
+        if (!one || mine !== known)
+            return false;
+        last = last || {...one, why: error.message};
+        byId('last').textContent = `Not the heap of now: ${last.why}. This is the last snapshot, ${last.name}, of ${last.taken} UTC.`;
+        return true;
+    }
+
+    function showLast() {
+        byId('last').hidden = !last || isCpu() || Boolean(state.snapshot);
+        pageTell.show();
+    }
+
     // A profile that takes its time is taken when people press the button.
     async function drawFlame(pressed = false) {
         clearFlame();
+        showLast();
         if (toSample() && !pressed) {
             showSample();
             return;
         }
         byId('flame').hidden = false;
-        const now = drawing = new AbortController();
-        const seconds = toSample() ? secondsNow() : 0;
-        const name = data.quote(nameOf(seconds ? `${kindNow()}:${seconds}` : state.snapshot));
-        const base = state.base ? data.quote(nameOf(state.base)) : 'NULL';
-        const by = !isCpu() && state.by === 'inuse_objects' ? 'by=inuse_objects' : '';
+        const now = drawing = new AbortController(), before = last;
+        const view = viewNow();
         try {
-            const blob = await wait(seconds ? 'Sampling' : `Drawing the ${isCpu() ? 'profile' : 'heap'}`,
-                (signal) => data.value(`SELECT calls(${name}, ${base}, '${by}')`, signal), now, seconds);
+            const blob = await wait(view.seconds ? 'Sampling' : `Drawing the ${isCpu() ? 'profile' : 'heap'}`,
+                (signal) => data.value(`SELECT calls(${view.arguments})`, signal), now, view.seconds);
             const tree = flameTree.parse(await blob.text());
             if (now !== drawing)
                 return;
@@ -258,22 +193,69 @@
             showNotes();
             showEmpty();
         } catch (error) {
-            if (now === drawing) {
-                complain('flame', error);
-                if (toSample())
-                    showSample();
+            if (now === drawing && error.name !== 'AbortError' && !before && await turnToLast(error)) {
+                if (now === drawing)
+                    drawFlame();
+                return;
             }
+            if (now === drawing)
+                complainOfFlame(error);
         }
         if (now === drawing)
             byId('flame').style.minHeight = '';
+    }
+
+    function complainOfFlame(error) {
+        if (toSample())
+            showSample();
+        const apart = state.base && /^(.*?); .*compares them nevertheless/.exec(error.message);
+        byId('restart').hidden = !apart;
+        byId('restart').querySelector('span').textContent = apart ? `${apart[1]}: what differs may not be what grew.` : '';
+        if (apart)
+            forget('flame');
+        else
+            complain('flame', error);
+    }
+
+    // ---- links and files ----
+
+    // What is now is another heap when somebody looks again: a snapshot is not.
+    async function keepLink() {
+        const {seconds} = viewNow();
+        if (!state.snapshot && !snapshotNow()) {
+            const name = `link_${new Date().toISOString().replace(/\D/g, '').slice(0, 14)}_${Math.random().toString(36).slice(2, 4)}`;
+            await wait(seconds ? 'Sampling' : 'Taking a snapshot', () => isCpu() ?
+                method(`${kindNow() === 'wall' ? 'snapshot_wall' : 'snapshot'}("${name}", ${seconds})`, node(), 'CpuProf') :
+                method(`snapshot("${name}")`), undefined, seconds);
+            keep({snapshot: name});
+            await refresh();
+            drawFlame();
+        } else {
+            keep({snapshot: snapshotNow()});
+            showLast();
+        }
+        showChoices();
+        if (tableNow().heap)
+            drawTable();
+        const link = data.link(address());
+        const said = await navigator.clipboard?.writeText(link).then(() => 'Copied: ', () => '') || 'The link: ';
+        byId('kept').replaceChildren(said, element('a', {href: link}, link));
+        byId('kept').hidden = false;
+    }
+
+    function download() {
+        const {seconds, arguments: all, name} = viewNow(), form = byId('form').value;
+        return pageDownload.get(form, form === 'export' ? name : all,
+            [snapshotNow() || (isCpu() ? kindNow() : 'now'), ...state.base ? ['since', state.base] : []].join('_'), seconds);
     }
 
     // What a table was asked for is where people see it.
     const showFlame = () => byId('flame').scrollIntoView({block: 'nearest'});
 
     function choose(changes) {
-        keep({zoom: '', sandwich: '', ...changes});
+        keep({zoom: '', sandwich: '', force: 'snapshot' in changes || 'base' in changes ? '' : state.force, ...changes});
         forget('flame');
+        byId('kept').hidden = true;
         showChoices();
         drawFlame();
         if (tableNow().heap)
@@ -282,63 +264,25 @@
 
     // ---- the time line ----
 
-    const seconds = (text) => Date.parse(`${text}Z`.replace(' ', 'T')) / 1000;
-
-    function deathText(one) {
-        const last = [['RSS', one.rss], ['allocated', one.allocated]].filter(([, value]) => value !== null)
-            .map(([what, value]) => `last ${what} ${flamePaint.size(value)}`);
-        return [`death: ${one.how}`, ...last, ...one.last_snapshot ? [`last snapshot ${one.last_snapshot}`] : []].join(', ');
-    }
-
-    // What has no moment is in the tables alone.
     function drawLine() {
-        line.set(known.samples, [
-            ...known.snapshots.map((one) => ({t: seconds(one.taken), live: one.bytes,
-                text: `snapshot ${one.name}, ${flamePaint.size(one.bytes)} live`})),
-            ...known.deaths.map((one) => ({t: seconds(one.at), death: true, text: deathText(one)}))]
-            .filter((one) => Number.isFinite(one.t)));
-    }
-
-    // Of a list, the one that is nearest to a moment; of those of one second, the
-    // first, or (later) the last.
-    const away = (one, t) => Math.abs(seconds(one.taken) - t);
-    const nearestTo = (t, later, list = known.snapshots) => list.reduce((best, one) =>
-        !best || away(one, t) < away(best, t) || (later && away(one, t) === away(best, t)) ? one : best, null);
-
-    // The two of one process that are best for two moments: both within, if any are.
-    function twoOf(from, to) {
-        let best = null;
-        for (const key of new Set(known.snapshots.map(processOf))) {
-            const all = known.snapshots.filter((one) => processOf(one) === key);
-            const within = all.filter((one) => seconds(one.taken) > from - 1 && seconds(one.taken) < to + 1);
-            const list = within.length > 1 ? within : all;
-            const first = nearestTo(from, false, list), second = nearestTo(to, true, list);
-            const far = away(first, from) + away(second, to);
-            const pair = {first, second, within: list === within, far};
-            if (first !== second && (!best || pair.within > best.within || (pair.within === best.within && far < best.far)))
-                best = pair;
-        }
-        return best;
+        line.set(known.samples, pageMarks.of(known), known.others);
     }
 
     function picked(from, to) {
         if (to === null) {
-            const one = nearestTo(from);
-            if (!one || away(one, from) >= 1)
+            const one = pageMarks.nearestTo(known.snapshots, from, false);
+            if (!one || pageMarks.away(one, from) >= 1)
                 return 'pick a second moment to compare the nearest snapshots';
             choose({snapshot: one.name, base: ''});
             return `snapshot ${one.name}; pick another moment to compare`;
         }
-        const two = twoOf(from, to);
+        const two = pageMarks.twoOf(known.snapshots, from, to);
         if (!two)
             return 'no two snapshots of one process are near: there is nothing to compare';
         choose({snapshot: two.second.name, base: two.first.name});
         return `compares ${two.second.name} with ${two.first.name}${two.within ? '' :
             ', the nearest of one process: no two of one are within'}`;
     }
-
-    // The sum of all nodes has no time line: this node's is shown.
-    const lineNode = () => node() === 'all' ? null : node();
 
     // Of another node the whole history costs much: it is read once, and again when
     // its database is gone, for its last seconds.
@@ -348,8 +292,8 @@
         if (other && !started && mine.ended)
             return;
         const rows = await ask(other && started ?
-            `SELECT unix_timestamp(taken) AS t, rss, allocated, cgroup_limit AS \`limit\`, answered AS responsive, 1 AS seldom FROM ${pageTables.of('memory', of)}` :
-            'SELECT unix_timestamp(at) AS t, pid, started, responsive, rss, allocated, cgroup_limit AS `limit` ' +
+            `SELECT unix_timestamp(taken) AS t, rss, allocated, active, resident, cgroup_limit AS \`limit\`, answered AS responsive, 1 AS seldom FROM ${pageTables.of('memory', of)}` :
+            'SELECT unix_timestamp(at) AS t, pid, started, responsive, rss, allocated, active, resident, cgroup_limit AS `limit`, seconds ' +
                 `FROM ${pageTables.of('memory_history', of, `at > from_unixtime(${newest ? newest.t : 0})`)} ORDER BY at`);
         mine.ended = !started;
         for (const row of rows)
@@ -359,18 +303,6 @@
     }
 
     // ---- tables ----
-
-    const DOWNLOADS = [['pprof', 'pb.gz'], ['flamegraph', 'svg'], ['svg', 'graph.svg'], ['pdf', 'pdf'],
-        ['collapsed', 'txt'], ['export', 'heapwire']];
-
-    async function download(row, form, of) {
-        const extension = DOWNLOADS.find(([one]) => one === form)[1];
-        const blob = await wait(`Making ${form}`, (signal) =>
-            data.value(`SELECT ${form}(${data.quote(nameOf(row.name, of))})`, signal));
-        const url = URL.createObjectURL(blob);
-        element('a', {href: url, download: `${row.name}.${extension}`}).click();
-        setTimeout(() => URL.revokeObjectURL(url), 60000);
-    }
 
     function doingsOf(row) {
         const press = (text, title, how) => {
@@ -382,25 +314,26 @@
         const name = JSON.stringify(row.name), of = node() === null ? null : row.node_id;
         const change = (call) => method(call, of).then(() => refresh()).then(drawTable);
         const list = element('select', {'aria-label': `download ${row.name}`});
-        for (const [form] of DOWNLOADS)
-            if (form !== 'export' || of === null || of === self) // which other nodes do not send
-                list.append(element('option', {value: form}, form));
+        options(list, pageDownload.list(of === null || of === self), 'flamegraph');
         return [
             press('Compare', 'what has grown since it', () => choose({view: row.kind === 'heap' ? '' : 'cpu',
                 kind: row.kind === 'wall' ? 'wall' : '', snapshot: '', base: row.name})),
             press(row.pinned ? 'Unpin' : 'Pin', 'eviction spares what is pinned',
                 () => change(`${row.pinned ? 'unpin' : 'pin'}(${name})`)),
             press('Delete', '', () => confirm(`Delete the snapshot ${row.name}${row.pinned ? ', which is pinned' : ''}?`) && change(`delete(${name})`)),
-            list, press('Download', '', () => download(row, list.value, of))];
+            list, press('Download', '', () => pageDownload.get(list.value, data.quote(nameOf(row.name, of)), row.name))];
     }
 
-    function turned(rows) {
-        return Object.entries(rows[0]).map(([figure, value]) => ({figure,
-            value: typeof value === 'number' ? flamePaint.size(value) : value}));
-    }
-
-    const tabNow = () => Object.hasOwn(pageTables.tables, state.tab || '') ? state.tab : 'functions';
+    // Whether the node has the table that the tab shows.
+    const hasTab = ({needs, heap}) => !needs || have?.has(heap ? needs : pageTables.placeOf(needs, node()));
+    const tabNow = () => Object.hasOwn(pageTables.tables, state.tab || '') && hasTab(pageTables.tables[state.tab]) ? state.tab : 'functions';
     const tableNow = () => pageTables.tables[tabNow()];
+
+    function lookAt(row) {
+        if (flame)
+            flame.look(row.function);
+        showFlame();
+    }
 
     async function drawTable() {
         const tab = tabNow(), table = tableNow(), host = byId('table'), now = listing = {};
@@ -408,45 +341,45 @@
             const chosen = one.id === `tab-${tab}`;
             one.setAttribute('aria-selected', String(chosen));
             one.tabIndex = chosen ? 0 : -1;
+            one.hidden = !hasTab(pageTables.tables[one.id.slice(4)]);
         }
         host.setAttribute('aria-labelledby', `tab-${tab}`);
-        const name = nameOf(state.snapshot), ask = isCpu() && table.heap ?
+        if (tab === 'sql') {
+            forget('table');
+            pageSql(host, {text: state.sql || '', keep: (text) => keep({sql: text.slice(0, SQL_MAX)}, true)});
+            return;
+        }
+        const before = last, name = nameOf(snapshotNow()), ask = isCpu() && table.heap ?
             !state.base && state.snapshot && table.cpu?.(name) :
-            table.of(node(), name, state.base && nameOf(state.base));
+            table.of(node(), name, state.base && nameOf(state.base), state.force);
         try {
             const rows = ask ? await data.rows(ask) : [];
             if (now !== listing)
                 return;
             forget('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows) : rows, {...table, none: !ask && 'Only of kept profiles.',
+            showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : table.cpu ? 'Only of kept profiles: “Keep and copy link” keeps one.' : 'Only of the heap.',
                 doings: tab === 'snapshots' && doingsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
                     showFlame();
-                }, functions: (row) => {
+                }, threads: (row) => {
                     if (flame)
-                        flame.look(row.function);
+                        flame.look(labelOf(row));
                     showFlame();
-                },
+                }, functions: lookAt, waste: lookAt, trend: lookAt,
                 nodes: (row) => toNode(String(row.id))}[tab]});
         } catch (error) {
+            if (now === listing && table.heap && !before && await turnToLast(error)) {
+                if (now === listing)
+                    drawTable();
+                return;
+            }
             if (now !== listing)
                 return;
             host.replaceChildren();
-            complain('table', error);
+            if (!/heap_diff does not$/.test(error.message)) // which is said beside the flame graph
+                complain('table', error);
         }
-    }
-
-    function arrows(tabs) {
-        tabs.addEventListener('keydown', (event) => {
-            const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-            if (!step)
-                return;
-            const list = Array.from(tabs.children);
-            const next = list[(list.indexOf(event.target) + step + list.length) % list.length];
-            next.focus();
-            next.click();
-        });
     }
 
     function makeTabs() {
@@ -456,7 +389,10 @@
             one.addEventListener('click', () => {
                 keep({tab: key});
                 forget('table');
-                drawTable();
+                if (key === 'threads' && !isCpu() && !rootNow())
+                    choose({root: 'pool'});
+                else
+                    drawTable();
             });
             tabs.append(one);
         }
@@ -470,27 +406,30 @@
         visit();
     }
 
-    // Shows the chosen node: the heap first.  Nothing stays of the one before.
+    // Shows the chosen node: what is unusual and the heap first, which share a
+    // profile.  Nothing stays of the node before.
     async function visit() {
-        const mine = known = {nodes: known.nodes, snapshots: [], profiles: [], samples: [], deaths: [], profiler: null, stale: {}};
-        wrong.clear();
-        showWrong();
+        const mine = known = {nodes: known.nodes, snapshots: [], profiles: [], samples: [], deaths: [], others: null, profiler: null, stale: {}};
+        pageTell.clear();
         showProfiler('asks the node');
         drawLine();
         showStale();
         byId('table').replaceChildren();
         options(byId('snapshot'), [], '');
         options(byId('base'), [], '');
-        listing = null;
+        byId('nodes').hidden = byId('kept').hidden = true;
+        pageDiagnosis(byId('diagnosis'), []);
+        listing = last = null;
         lost = false;
         clearFlame();
         showName();
         await fetchNodes().catch((error) => complain('nodes', error));
         if (mine !== known)
             return; // another one was chosen since
+        const news = refresh().catch((error) => showLost(error.message));
         drawFlame();
         drawTable();
-        await refresh().catch((error) => showLost(error.message));
+        await news;
     }
 
     function showNodes() {
@@ -500,32 +439,14 @@
             String(node() || self));
     }
 
-    // All nodes' profilers as one.
-    function together(list) {
-        const count = (what) => `${list.filter(what).length} of ${known.nodes.length}`;
-        const costs = list.map((one) => one.overhead).filter((cost) => cost !== null);
-        return {state: `${count((one) => one.state === 'connected')} connected`,
-            profiling: `on in ${count((one) => one.active)}`, active: list.every((one) => one.active),
-            overhead: costs.length ? costs.reduce((sum, cost) => sum + cost, 0) : null};
-    }
-
-    function costOf(profiler) {
-        if (profiler.reason && !profiler.active)
-            return profiler.reason;
-        if (profiler.overhead !== null)
-            return `costs ${profiler.overhead.toFixed(2)}% of one CPU`;
-        return profiler.active ? 'its cost is not measured yet' :
-            `one sample in ${flamePaint.size(profiler.sample_rate || 524288)}`;
-    }
-
     function showProfiler(otherwise) {
         const one = known.profiler, press = byId('switch');
         byId('state').textContent = one ? `${one.state}, profiling: ${one.profiling}` +
-            (one.guard_reason ? `; switched off: ${one.guard_reason}` : '') : otherwise;
+            (one.guard_reason && !one.active ? `; switched off: ${one.guard_reason}` : '') : otherwise;
         byId('state').classList.toggle('wrong', known.profiler === null && lost);
         press.hidden = byId('take').hidden = !one;
-        byId('cost').textContent = one ? costOf(one) : '';
-        showWrong();
+        byId('cost').textContent = one ? pageProfiler.costOf(one) : '';
+        pageTell.show();
         showEmpty();
         if (!one)
             return;
@@ -548,10 +469,29 @@
         byId('stale').hidden = !texts.length;
     }
 
+    const isToDiagnose = (mine, of) => have?.has(pageTables.placeOf('diagnosis', of)) && mine.profiler?.state !== 'absent' &&
+        !(Date.now() < mine.diagnose);
+
+    // A profile is taken for it: so of the time it has a hundredth at most.
+    async function fetchDiagnosis(mine, of, ask) {
+        const began = Date.now();
+        try {
+            mine.diagnosis = await ask(`SELECT * FROM ${pageTables.of('diagnosis', of)}`);
+        } finally {
+            mine.diagnose = Date.now() + Math.max(DIAGNOSE_MS, DIAGNOSE_SHARE * (Date.now() - began));
+        }
+    }
+
+    // Of all nodes.
+    function showRows(mine, of) {
+        if (of === 'all' && mine.memory)
+            pageNodes.show(byId('nodes'), mine, (id) => toNode(String(id)));
+    }
+
     // Everything but the flame graph and the table, which change when people ask.
     // What fails leaves the rest as it is; the profiler's rows are how the node is.
     async function refresh() {
-        const mine = known, of = node(), at = lineNode();
+        const mine = known, of = node();
         const ask = (statement) => data.rows(statement, AbortSignal.timeout(ANSWER_MS));
         const part = async (what, work, show) => {
             const error = mine === known && await work().then(() => null, (failed) => failed);
@@ -568,21 +508,30 @@
             drawLine();
         });
         const failed = await part('profiler', async () => {
-            const list = await ask('SELECT state, profiling, active, sample_rate, overhead, reason, guard_reason, started ' +
-                `FROM ${pageTables.of('profiler', of)}`);
-            mine.profiler = of === 'all' && list.length ? together(list) : list[0] || null;
+            const list = await ask(`SELECT ${of === 'all' ? 'node_id, ' : ''}state, profiling, active, sample_rate, overhead, reason, ` +
+                `guard_reason, started FROM ${pageTables.of('profiler', of)}`);
+            mine.profilers = list;
+            mine.profiler = of === 'all' && list.length ? pageProfiler.together(list, known.nodes.length) : list[0] || null;
         }, () => {
             lost = lost || !mine.profiler;
             showProfiler('the node does not answer');
         });
         if (!failed || !failed.passes) {
+            const diagnosed = isToDiagnose(mine, of) && part('diagnosis', () => fetchDiagnosis(mine, of, ask), () => {
+                pageDiagnosis(byId('diagnosis'), mine.diagnosis);
+                showRows(mine, of);
+            });
             const list = (condition) => 'SELECT name, taken, bytes, node_id, pid, program, cause ' +
                 `FROM ${pageTables.of('snapshots', of, condition)} ORDER BY taken`;
             await rows('snapshots', list("kind = 'heap'"));
             await rows('profiles', list("kind <> 'heap'"));
-            await rows('deaths', 'SELECT coalesce(at, sampled, started) AS at, how, rss, allocated, ' +
-                `last_snapshot FROM ${pageTables.of('deaths', at)}`);
-            await part('memory', () => fetchHistory(mine, at, ask), drawLine);
+            await rows('deaths', `SELECT ${of === 'all' ? 'node_id, ' : ''}coalesce(at, sampled, started) AS at, how, rss, allocated, ` +
+                `last_snapshot FROM ${pageTables.of('deaths', of)}`);
+            await part('memory', () => of === 'all' ? pageNodes.fetch(mine, ask) : fetchHistory(mine, of, ask), () => {
+                drawLine();
+                showRows(mine, of);
+            });
+            await diagnosed;
         }
         if (failed && mine === known)
             throw failed;
@@ -593,18 +542,18 @@
         const id = node() || self;
         document.title = byId('program').textContent = id === 'all' ? 'heapwire, all nodes' :
             id ? `heapwire, node ${id}` : 'heapwire';
-        byId('line-title').textContent = node() === null || self === null ? 'Memory' :
-            `Memory of node ${lineNode() ?? self}${id === 'all' ? ', this one: the sum has no time line' : ''}`;
+        byId('line-title').textContent = id === 'all' ? 'Memory: RSS of each node' :
+            node() === null || self === null ? 'Memory' : `Memory of node ${id}`;
     }
 
     async function fetchNodes() {
         known.nodes = await data.rows('SELECT id, self FROM heapwire.nodes ORDER BY id');
         self = known.nodes.find((one) => one.self).id;
+        have = have || new Set((await data.rows("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'heapwire'"))
+            .map((one) => one.name));
         showName();
         showNodes();
     }
-
-    const passes = (what) => wrong.has(what) && wrong.get(what).passes;
 
     // Asks again and again; a node that is gone ever more seldom.  What failed
     // meanwhile is asked for again once the node answers.
@@ -614,7 +563,7 @@
         try {
             if (!document.hidden) {
                 await refresh();
-                if (known.profiler && (lost || self === null))
+                if (known.profiler && (lost || self === null || (last && known.profiler.state === 'connected')))
                     visit();
                 else if (passes('flame'))
                     drawFlame();
@@ -634,13 +583,17 @@
         on('snapshot', 'change', () => choose({snapshot: byId('snapshot').value}));
         on('base', 'change', () => choose({base: byId('base').value}));
         on('by', 'change', () => choose({by: byId('by').value === 'inuse_space' ? '' : byId('by').value}));
+        on('root', 'change', () => choose({root: byId('root').value}));
         on('kind', 'change', () => keep({kind: byId('kind').value === 'cpu' ? '' : 'wall'}));
         on('seconds', 'change', () => keep({seconds: byId('seconds').value}));
         on('again', 'click', () => toSample() ? drawFlame(true) : visit());
         arrows(byId('views'));
         for (const what of ['heap', 'cpu'])
             on(`view-${what}`, 'click', () => choose({view: what === 'heap' ? '' : what, snapshot: '', base: ''}));
-        on('stop', 'click', () => running && running.abort());
+        on('stop', 'click', pageTell.stop);
+        on('keep', 'click', () => act(keepLink));
+        on('download', 'click', () => act(download));
+        on('force', 'click', () => choose({force: '1'}));
         on('switch', 'click', () => act(() =>
             method(known.profiler.active ? 'disable_prof()' : 'enable_prof()').then(() => refresh())));
         on('take', 'submit', (event) => {
@@ -654,7 +607,22 @@
             (flame ? flame.canvas : byId('flame')).focus(); // which takes the keys
         });
         window.addEventListener('popstate', goBack);
-        matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawLine);
+        window.addEventListener('keydown', (event) => {
+            if (event.key !== '/' || !flame || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey ||
+                event.target.closest?.('input, select, textarea'))
+                return;
+            event.preventDefault();
+            flame.search.focus();
+        });
+        pageTell.told = (texts) => { // the reason is said once
+            const reason = known.profiler && known.profiler.reason;
+            byId('cost').hidden = Boolean(reason) && [...texts, byId('last').hidden ? '' : last.why].some((text) => text.includes(reason));
+        };
+        flamePaint.scheme.addEventListener('change', () => {
+            drawLine();
+            if (flame)
+                flame.paint();
+        });
     }
 
     line = new TimeLine(byId('line'), {picked});

@@ -5,7 +5,8 @@ const data = (function () {
     const here = location.origin + location.pathname.replace(/[^/]*$/, '');
 
     // An error that passes: the same may work later, as it is.
-    const failure = (text, passes = false) => Object.assign(new Error(text), {passes});
+    // status: the answer's, 0 if there was none.
+    const failure = (text, passes = false, status = 0) => Object.assign(new Error(text), {passes, status});
 
     // Without the place in a script that people did not write.
     const plain = (text) => text.replace(/script line \d+(, column \d+)?: /, '');
@@ -24,13 +25,16 @@ const data = (function () {
             throw failure('the login is no longer valid: load the page again', true);
         if (!answer.ok)
             throw failure(plain(body.trim()) ||
-                `the node answers ${answer.status}`);
+                `the node answers ${answer.status}`, false, answer.status);
         return body;
     }
 
+    // {columns, rows, warnings}, as they came.
+    const answer = (statement, signal) => ask('sql', statement, signal, (one) => one.json());
+
     // Rows as objects by their columns' names.
     async function rows(statement, signal) {
-        const {columns, rows: lists} = await ask('sql', statement, signal, (answer) => answer.json());
+        const {columns, rows: lists} = await answer(statement, signal);
         return lists.map((list) => Object.fromEntries(list.map((value, i) => [columns[i], value])));
     }
 
@@ -40,5 +44,8 @@ const data = (function () {
     // A text as SQL has it.  A backslash is an escape there.
     const quote = (text) => `'${String(text).replace(/['\\]/g, '\\$&')}'`;
 
-    return {rows, value, quote, plain};
+    // To the page as it is shown, without a password of its URL.
+    const link = (hash) => location.origin + location.pathname + hash;
+
+    return {answer, rows, value, quote, plain, link};
 })();

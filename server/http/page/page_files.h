@@ -27,4 +27,8 @@ extern const size_t page_css_size;
 extern const char page_js[];
 extern const size_t page_js_size;
 
+/* sql/REFERENCE.md, which the page links to: /reference. */
+extern const char reference_text[];
+extern const size_t reference_text_size;
+
 #endif

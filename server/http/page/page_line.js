@@ -7,11 +7,17 @@
 const TimeLine = (function () {
     const CURVES = ['rss', 'allocated', 'limit'], MARGIN = 6, SNAP = 8;
     // Where the next value is later, nothing was read: the kernel's are of each second,
-    // jemalloc's of each ten, and so are another node's.
-    const LAPSE_S = 5, SELDOM_S = 30;
+    // jemalloc's of each ten, and so are another node's; older ones stand for as many
+    // seconds as they say.
+    const LAPSE_S = 5, SELDOM_S = 30, LAPSES = 2.5;
+    // What is drawn, in seconds to the newest; 0: all.
+    const HOUR = 3600, SPANS = [[HOUR, 'the last hour'], [6 * HOUR, '6 hours'], [24 * HOUR, 'the last day'], [168 * HOUR, 'the last week'], [0, 'all']];
+    const GOLDEN = 137.508; // degrees: neighbours differ most
     const element = Flame.element;
 
     const clock = (t) => new Date(t * 1000).toISOString().slice(5, 19).replace('T', ' ');
+    const lapseOf = (one) => Math.max(one.seldom ? SELDOM_S : LAPSE_S, LAPSES * (one.seconds || 0));
+    const isApart = (a, b) => b.t - a.t > Math.max(lapseOf(a), lapseOf(b));
 
     class TimeLine {
         constructor(host, {picked}) {
@@ -22,11 +28,20 @@ const TimeLine = (function () {
                 'aria-label': 'memory over time. Left and right move, with Shift further, up and ' +
                     'down to snapshots and deaths, Enter picks a moment, twice to compare two.'});
             this.said = element('p', {class: 'said', role: 'status'});
-            host.append(element('div', {class: 'key'},
-                ...[['rss', 'RSS'], ['allocated', 'allocated'], ['live', 'live bytes, at snapshots'],
-                    ['limit', 'limit of the cgroup']].map(([name, text]) =>
+            this.legend = element('div', {class: 'key'},
+                ...lineBands.KINDS.map(([kind, text]) =>
+                    element('span', {class: `block ${kind}`}, element('i', {}), text)).reverse(),
+                ...[['rss', 'RSS'], ['limit', 'limit of the cgroup'], ['live', 'live bytes, at snapshots']].map(([name, text]) =>
                     element('span', {class: name}, element('i', {}), text)),
-                element('span', {}, '▼ snapshot, ✕ death')), this.canvas, this.said);
+                element('span', {class: 'marks'}, '▼ snapshot, ✕ death'));
+            this.span = element('select', {'aria-label': 'how much is shown'});
+            this.wanted = 6 * HOUR;
+            this.span.addEventListener('change', () => {
+                this.wanted = Number(this.span.value);
+                this.set(...this.given);
+            });
+            this.legend.append(this.span);
+            host.append(this.legend, this.canvas, this.said);
             this.limits = host.querySelector('.limit');
             this.set([], []);
             this.listen();
@@ -46,17 +61,45 @@ const TimeLine = (function () {
                 this.brushed = false;
             });
             on('pointerleave', () => this.point(null));
-            on('keydown', (event) => this.key(event));
+            on('keydown', (event) => this.press(event));
         }
 
-        set(samples, marks) {
-            this.samples = samples;
-            this.marks = marks;
+        // others: of several nodes {name, samples}, whose RSS is a line each.
+        set(samples, marks, others = null) {
+            this.given = [samples, marks, others];
+            const from = others ? -Infinity : this.spanStart(samples);
+            this.others = others;
+            this.samples = samples.filter((one) => one.t >= from);
+            this.marks = marks.filter((one) => one.t >= from);
             this.range = this.wholeRange();
             this.highest = this.highestValue();
             this.first = this.firstOfLives();
-            this.limits.hidden = samples.every((one) => !one.limit);
+            this.stacks = others ? [] : lineBands.stack(this.samples, this.first);
+            this.showKey();
             this.draw();
+        }
+
+        // When what is shown begins: of a history that is longer than an hour there is a
+        // choice.
+        spanStart(samples) {
+            const newest = samples.length ? samples[samples.length - 1].t : 0, length = samples.length ? newest - samples[0].t : 0;
+            const list = SPANS.filter(([span]) => span < length), [span] = list.find(([one]) => one === this.wanted) || [0];
+            this.span.hidden = list.length < 2;
+            if (this.span.length !== list.length)
+                this.span.replaceChildren(...list.map(([value, text]) => element('option', {value: String(value)}, text)));
+            this.span.value = String(span);
+            return span ? newest - span : -Infinity;
+        }
+
+        showKey() {
+            const kinds = lineBands.seen(this.stacks), limit = this.limitNow();
+            for (const [kind] of lineBands.KINDS)
+                this.legend.querySelector(`.${kind}`).hidden = !kinds.includes(kind);
+            const there = {rss: !this.others, live: !this.others && this.marks.some((one) => one.live), marks: this.marks.length > 0};
+            for (const [name, shown] of Object.entries(there))
+                this.legend.querySelector(`.${name}`).hidden = !shown;
+            this.limits.hidden = Boolean(this.others) || this.samples.every((one) => !one.limit);
+            this.limits.lastChild.textContent = limit > this.highest ? `limit: ${flamePaint.size(limit)}, far above` : 'limit of the cgroup';
         }
 
         // Of each process, the first: before it there was no database.
@@ -67,22 +110,27 @@ const TimeLine = (function () {
 
         // ---- where a moment is ----
 
+        all() {
+            return this.others ? this.others.flatMap((one) => one.samples) : this.samples;
+        }
+
         wholeRange() {
-            const times = [...this.marks.map((one) => one.t)];
-            if (this.samples.length)
-                times.push(this.samples[0].t, this.samples[this.samples.length - 1].t);
+            const times = [...this.marks.map((one) => one.t)], lists = this.others ? this.others.map((one) => one.samples) : [this.samples];
+            const some = lists.filter((one) => one.length);
+            for (const one of some)
+                times.push(one[0].t, one[one.length - 1].t);
             if (!times.length)
                 return [0, 1];
             const last = Math.max(...times);
             // What is older than the history is at its edge.
-            const first = this.samples.length ? this.samples[0].t : Math.min(...times);
+            const first = Math.min(...(some.length ? some.map((one) => one[0].t) : times));
             return [first, Math.max(last, first + 10)];
         }
 
         x(t) {
             const [from, to] = this.range;
             const part = Math.min(Math.max((t - from) / (to - from), 0), 1);
-            return MARGIN + part * (this.width - 2 * MARGIN);
+            return this.left + part * (this.width - this.left - this.right);
         }
 
         time(event) {
@@ -92,33 +140,41 @@ const TimeLine = (function () {
                 .sort((a, b) => Math.abs(this.x(a.t) - x) - Math.abs(this.x(b.t) - x))[0];
             if (near)
                 return near.t;
-            const part = (x - MARGIN) / (box.width - 2 * MARGIN);
+            const part = (x - this.left) / (box.width - this.left - this.right);
             return from + Math.min(Math.max(part, 0), 1) * (to - from);
         }
 
-        sampleAt(t) {
-            let low = 0, high = this.samples.length - 1;
+        placeAt(t, samples = this.samples) {
+            let low = 0, high = samples.length - 1;
             while (low < high) {
                 const middle = low + high + 1 >> 1;
-                if (this.samples[middle].t <= t)
+                if (samples[middle].t <= t)
                     low = middle;
                 else
                     high = middle - 1;
             }
-            return this.samples[low];
+            return low;
+        }
+
+        sampleAt(t) {
+            return this.samples[this.placeAt(t)];
         }
 
         // ---- drawing ----
 
+        limitNow() {
+            return !this.others && this.samples.length && this.samples[this.samples.length - 1].limit || 0;
+        }
+
         highestValue() {
             let most = 1;
-            for (const one of this.samples)
+            for (const one of this.all())
                 most = Math.max(most, one.rss || 0, one.allocated || 0);
             for (const one of this.marks)
-                most = Math.max(most, one.live || 0);
-            const limit = this.samples.length && this.samples[this.samples.length - 1].limit;
+                most = Math.max(most, this.others ? 0 : one.live || 0);
+            const limit = this.limitNow();
             // A limit far away would press the curves flat.
-            return (limit && limit < most * 5 ? Math.max(limit, most) : most) * 1.08;
+            return (limit < most * 5 ? Math.max(limit, most) : most) * 1.08;
         }
 
         draw() {
@@ -135,9 +191,18 @@ const TimeLine = (function () {
             this.floor = height - 1.5 * this.em;
             const scale = (this.floor - 1.2 * this.em) / this.highest;
             this.y = (value) => this.floor - value * scale;
+            this.sizes = lineAxis.sizes(this.highest);
+            const widest = (texts) => Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+            this.left = MARGIN + widest(this.sizes.map((one) => one.text)) + MARGIN; // the figures stand beside the curves
+            this.right = MARGIN + widest((this.others || []).map((one) => one.name));
+            if (!this.others)
+                lineBands.draw(pen, this.stacks, this.pieces(), (i) => this.x(this.samples[i].t), this.y, this.color);
             this.drawAxes(width);
-            for (const name of CURVES)
-                this.drawCurve(name);
+            if (this.others)
+                this.drawOthers();
+            else
+                for (const name of CURVES)
+                    this.drawCurve(name);
             this.drawMarks();
             this.drawSpan();
         }
@@ -145,46 +210,66 @@ const TimeLine = (function () {
         drawAxes(width) {
             const pen = this.pen, [from, to] = this.range;
             pen.fillStyle = this.color('dim');
-            pen.strokeStyle = this.color('soft');
-            const power = Math.floor(Math.log(this.highest) / Math.log(1024)), unit = 1024 ** power;
-            const third = this.highest / unit / 3.3, ten = 10 ** Math.floor(Math.log10(third));
-            const step = [5, 2, 1].find((one) => one * ten <= third) * ten; // a round figure
-            for (let i = 1; this.highest > 2 && i * step * unit < this.highest; i++) {
-                const y = this.y(i * step * unit);
+            pen.strokeStyle = this.color('line');
+            for (const {value, text} of this.sizes) {
+                const y = this.y(value);
+                pen.globalAlpha = 0.25;
                 pen.beginPath();
-                pen.moveTo(MARGIN, y);
-                pen.lineTo(width - MARGIN, y);
+                pen.moveTo(this.left, y);
+                pen.lineTo(width - this.right, y);
                 pen.stroke();
-                pen.fillText(`${Number((i * step).toPrecision(3))} ${flamePaint.size(unit).split(' ')[1]}`, MARGIN + 2, y - 3);
-            }
-            if (!this.samples.length && !this.marks.length)
-                return;
-            const count = Math.max(Math.min(Math.floor(width / (14 * this.em)), 8), 2);
-            for (let i = 0; i < count; i++) {
-                const t = from + (to - from) * i / (count - 1);
-                pen.textAlign = i === 0 ? 'left' : i === count - 1 ? 'right' : 'center';
-                pen.fillText(clock(t) + (i === 0 ? ' UTC' : ''), this.x(t), this.floor + 1.2 * this.em);
+                pen.globalAlpha = 1;
+                pen.textAlign = 'right';
+                pen.fillText(text, this.left - MARGIN, y + 0.35 * this.em);
             }
             pen.textAlign = 'left';
+            if (!this.all().length && !this.marks.length)
+                return;
+            for (const {t, text} of lineAxis.moments(from, to, Math.max(Math.floor((width - this.left) / (8 * this.em)), 2))) {
+                const half = pen.measureText(text).width / 2;
+                pen.fillText(text, Math.min(Math.max(this.x(t), half), width - half) - half, this.floor + 1.2 * this.em);
+            }
         }
 
-        drawCurve(name) {
+        // The places whose samples are drawn together: not where nothing was read, nor
+        // two of one pixel.
+        pieces() {
+            const list = [];
+            let before = null, last = -2;
+            this.samples.forEach((one, i) => {
+                if (!this.stacks[i]) {
+                    before = null;
+                    return;
+                }
+                const x = this.x(one.t), gap = !before || this.first.has(one) || isApart(before, one);
+                before = one;
+                if (gap)
+                    list.push([]);
+                else if (x - last < 0.5)
+                    return;
+                list[list.length - 1].push(i);
+                last = x;
+            });
+            return list;
+        }
+
+        drawCurve(name, samples = this.samples, color = this.color(name)) {
             const pen = this.pen;
-            let gap = true, last = -1, before = -Infinity;
-            pen.strokeStyle = this.color(name);
+            let last = -2, before = null, gap = true;
+            pen.strokeStyle = color;
             pen.lineWidth = this.em / 7.5;
             pen.lineCap = 'round'; // a single one is a dot
             pen.setLineDash(name === 'limit' ? [6, 4] : []);
             pen.beginPath();
-            for (const one of this.samples) {
+            for (const one of samples) {
                 const x = this.x(one.t);
                 gap = gap || this.first.has(one) || (one.responsive === 0 && name === 'allocated');
                 if (one[name] === null) {
                     gap = gap || name === 'rss';
                     continue;
                 }
-                gap = gap || one.t - before > (name === 'allocated' || one.seldom ? SELDOM_S : LAPSE_S);
-                before = one.t;
+                gap = gap || (isApart(before, one) && !(name === 'allocated' && one.t - before.t <= SELDOM_S));
+                before = one;
                 if (x - last < 0.5 && !gap)
                     continue;
                 if (gap)
@@ -196,6 +281,24 @@ const TimeLine = (function () {
             pen.stroke();
             pen.lineCap = 'butt';
             pen.setLineDash([]);
+        }
+
+        // Each with its name at its end, where that has room.
+        drawOthers() {
+            const pen = this.pen, taken = [];
+            this.others.forEach(({name, samples}, i) => {
+                const color = `hsl(${(210 + i * GOLDEN) % 360} 65% ${flamePaint.scheme.matches ? 68 : 36}%)`;
+                const last = samples[samples.length - 1];
+                this.drawCurve('rss', samples, color);
+                let y = last && last.rss !== null ? this.y(last.rss) : NaN;
+                while (taken.some((one) => Math.abs(one - y) < this.em))
+                    y += this.em; // below the others
+                if (!(y >= 0 && y < this.floor))
+                    return;
+                taken.push(y);
+                pen.fillStyle = color;
+                pen.fillText(name, this.x(last.t) + MARGIN / 2, y + 0.35 * this.em);
+            });
         }
 
         drawMarks() {
@@ -213,7 +316,7 @@ const TimeLine = (function () {
                 pen.textAlign = 'center';
                 pen.fillText(one.death ? '✕' : '▼', x, 0.9 * this.em);
                 pen.textAlign = 'left';
-                if (one.live)
+                if (one.live && !this.others)
                     pen.fillRect(x - this.em / 4, this.y(one.live) - this.em / 4, this.em / 2, this.em / 2);
             }
         }
@@ -238,16 +341,42 @@ const TimeLine = (function () {
         // ---- what people do ----
 
         describe(t) {
-            const mark = this.marks.find((one) => one.t === t), one = this.sampleAt(t);
-            let text = clock(t) + ' UTC';
-            if (one && t - one.t > (one.seldom ? SELDOM_S : LAPSE_S))
-                text += ', nothing was read';
-            else if (one)
-                for (const [name, word] of [['rss', 'RSS'], ['allocated', 'allocated'], ['limit', 'limit']])
-                    if (one[name] !== null)
-                        text += `, ${word} ${flamePaint.size(one[name])}`;
-            text += one && one.responsive === 0 ? ', the database did not answer' : '';
+            const mark = this.marks.find((one) => one.t === t);
+            const text = `${clock(t)} UTC${this.others ? this.describeOthers(t) : this.describeOne(t)}`;
             return mark ? `${text}; ${mark.text}` : text;
+        }
+
+        describeOne(t) {
+            const place = this.placeAt(t), one = this.samples[place];
+            let text = '';
+            if (one && t - one.t > lapseOf(one))
+                text = ', nothing was read';
+            else if (one) {
+                const read = this.readingAt(place);
+                text += one.rss !== null ? `, RSS ${flamePaint.size(one.rss)}` : '';
+                const told = read ? lineBands.tell(read, flamePaint.size) : '';
+                text += told && read !== one ? `; at ${clock(read.t).slice(6)} ${told.slice(2)}` : told;
+                text += one.limit ? `, limit ${flamePaint.size(one.limit)}` : '';
+            }
+            return text + (one && one.responsive === 0 ? ', the database did not answer' : '');
+        }
+
+        // The newest figures of jemalloc's that are meant there.
+        readingAt(place) {
+            const t = this.samples[place].t;
+            for (; place >= 0 && t - this.samples[place].t <= lineBands.HOLDS_S; place--) {
+                if (this.samples[place].allocated !== null)
+                    return this.samples[place];
+                if (this.first.has(this.samples[place]))
+                    return null;
+            }
+            return null;
+        }
+
+        describeOthers(t) {
+            return this.others.map(({name, samples}) => [name, samples[this.placeAt(t, samples)]])
+                .filter(([, one]) => one && t >= one.t && t - one.t <= SELDOM_S && one.rss !== null)
+                .map(([name, one]) => `, node ${name} ${flamePaint.size(one.rss)}`).join('');
         }
 
         point(t) {
@@ -313,7 +442,7 @@ const TimeLine = (function () {
             return text;
         }
 
-        key(event) {
+        press(event) {
             const [from, to] = this.range;
             const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
             if (step)

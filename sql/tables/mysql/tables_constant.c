@@ -24,25 +24,34 @@ produce_topic(const struct catalog_scope *scope, struct rowset *out)
 {
     (void)scope;
     rowset_text(out, "ADMIN EXECUTE");
-    rowset_text(out, "ADMIN EXECUTE ON {node_id | (node_id, ...) | ALL "
-                     "[BACKENDS | COMPUTE NODES]} 'script'\n\n"
-                     "Runs a script on the nodes that are named and returns "
-                     "what it prints: a row for each line of one node's, a "
-                     "row for each node of a list or ALL. SELECT id, self "
-                     "FROM heapwire.nodes lists the nodes, and which "
-                     "is this one. SET heapwire_timeout bounds it, in "
-                     "seconds; SET heapwire_parallel says on how many nodes "
-                     "at a time it runs. Scripts drive the heap profiler of "
-                     "the database (HeapProf), sample what its threads run or "
-                     "wait for (CpuProf), and show all their stacks, and who "
-                     "waits for whom (ExecEnv).\n");
+    rowset_text(
+        out,
+        "ADMIN EXECUTE ON {node_id | (node_id, ...) | ALL "
+        "[BACKENDS | COMPUTE NODES]} 'script'\n\n"
+        "Runs a script on the nodes that are named and returns "
+        "what it prints: a row for each line of one node's, a "
+        "row for each node of a list or ALL. SELECT id, self "
+        "FROM heapwire.nodes lists the nodes, and which "
+        "is this one. SET heapwire_timeout bounds it, in "
+        "seconds; SET heapwire_parallel says on how many nodes "
+        "at a time it runs. Scripts drive the heap profiler of "
+        "the database (HeapProf), say why its memory is so large "
+        "(HeapProf.getInstance().diagnose()), sample what its threads run or "
+        "wait for (CpuProf), show all their stacks, and who "
+        "waits for whom (ExecEnv), and change jemalloc for a time "
+        "(Jemalloc).\n");
     rowset_text(out, "ADMIN EXECUTE ON ALL "
                      "'System.print(HeapProf.getInstance()."
                      "has_enable())'\n"
                      "ADMIN EXECUTE ON ALL "
+                     "'System.print(HeapProf.getInstance()."
+                     "diagnose())'\n"
+                     "ADMIN EXECUTE ON ALL "
                      "'System.print(CpuProf.getInstance().profile(10))'\n"
                      "ADMIN EXECUTE ON ALL 'System.print("
-                     "ExecEnv.get_stack_trace_for_all_threads())'\n");
+                     "ExecEnv.get_stack_trace_for_all_threads())'\n"
+                     "ADMIN EXECUTE ON ALL "
+                     "'System.print(Jemalloc.getInstance().risks())'\n");
 }
 
 static const struct catalog_column topic[] = {

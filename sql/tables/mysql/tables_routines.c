@@ -78,6 +78,9 @@ static const struct routine procedures[] = {
      "(target, script): as ADMIN EXECUTE ON target 'script'"},
     {"import_snapshot", "PROCEDURE", NULL, "MODIFIES SQL DATA",
      "(name, bytes): keeps a profile from elsewhere under that name"},
+    {"budget", "PROCEDURE", NULL, "MODIFIES SQL DATA",
+     "(name, bytes): how much memory that function or pool of threads may "
+     "have in use; NULL: any"},
 };
 
 enum { PROCEDURES = sizeof(procedures) / sizeof(procedures[0]) };
@@ -119,6 +122,8 @@ static const struct parameter parameters_of[] = {
     {"admin_execute", "script", "longtext", UINT32_MAX, UINT32_MAX},
     {"import_snapshot", "name", "varchar(64)", 64, 256},
     {"import_snapshot", "bytes", "longblob", UINT32_MAX, UINT32_MAX},
+    {"budget", "name", "varchar(256)", 256, 1024},
+    {"budget", "bytes", "varchar(64)", 64, 256},
 };
 
 /* The parameters of every function, after its result. */

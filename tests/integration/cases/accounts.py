@@ -546,7 +546,7 @@ def test_settings_users_and_the_audit_log_are_tables():
                         f"SELECT * FROM heapwire.{table}")
             assert boss.query("SELECT * FROM heapwire.users ORDER BY name") == [
                 [b"ann", b"STATUS,PROFILE", b"native+sha2", b"1"],
-                [b"boss", b"STATUS,PROFILE,CONTROL,CLUSTER,ADMIN",
+                [b"boss", b"STATUS,PROFILE,CONTROL,CLUSTER,ADMIN,TUNE",
                  b"native+sha2", b"1"]]
             refused(1227, "42000", w.query, "ADMIN EXECUTE ON 10001 "
                     "'HeapProf.getInstance().enable_prof()'")

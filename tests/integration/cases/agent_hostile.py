@@ -28,7 +28,7 @@ from runner import named, run_tests
 SEED = int(os.environ.get("SEED", "25"))
 PROTOCOL, FDS_MAX = 2, 2
 (HELLO, GET_ACTIVE, SET_ACTIVE, DUMP, OBJECT, STATS, RESET,
- ALLOCATORS, MAPS, TABLE, DUMPABLE) = range(1, 12)
+ ALLOCATORS, MAPS, TABLE, DUMPABLE, LEVER, SMAPS) = range(1, 14)
 BAD_REQUEST = 6
 EDGES = (0, 1, 2, 12, 16, 30, 31, 255, 256, 1 << 31, (1 << 32) - 1, 1 << 32,
          1 << 63, (1 << 64) - 1)
@@ -167,7 +167,7 @@ def malformed(r, rng):
 
 
 def truncated(r, _):
-    for op in range(1, DUMPABLE + 1):
+    for op in range(1, SMAPS + 1):
         whole = request(op, 1)
         for size in range(1, len(whole), 5):
             with r.connect() as s:
@@ -180,9 +180,9 @@ def truncated(r, _):
 
 def unknown(r, rng):
     """Operations and protocols that there are not are told so, and the end."""
-    for op, protocol in [(op, PROTOCOL) for op in EDGES[:1] + EDGES[3:]
-                         if op >> 32 == 0] + [
-                             (op, p) for op in range(12)
+    for op, protocol in [(op, PROTOCOL) for op in EDGES
+                         if op >> 32 == 0 and (op == 0 or op > SMAPS)] + [
+                             (op, p) for op in range(SMAPS + 1)
                              for p in (0, 1, 3, 1 << 31)]:
         with r.connect() as s:
             s.send(request(op, rng.getrandbits(64), protocol=protocol))
@@ -193,7 +193,7 @@ def unknown(r, rng):
 
 def extreme(r, rng):
     """Each operation with numbers of every kind."""
-    for op in range(1, DUMPABLE + 1):
+    for op in range(1, SMAPS + 1):
         for _ in range(12):
             force = rng.choice((0, 0, 1, 1 << 63))
             number = rng.choice(EDGES)

@@ -62,7 +62,7 @@ system views: COLUMNS
 primary keys: id
 indexes: PRIMARY
 foreign keys:
-procedures: dot text top tree collapsed flamegraph svg pdf calls pprof raw address_names export admin_execute import_snapshot
+procedures: dot text top tree collapsed flamegraph svg pdf calls pprof raw address_names export admin_execute import_snapshot budget
 functions: dot text top tree collapsed flamegraph svg pdf calls pprof raw address_names export
 privileges:
 table types: SYSTEM VIEW TABLE VIEW

@@ -55,7 +55,7 @@ ready() { # WAY: what there is before
     redis_of "$1" >"$work/$1.redis"
 }
 back() { # WAY: another heapwired serves, the same database is profiled
-    wait_for 60 another "$1" || {
+    wait_for 180 another "$1" || { # by then it may be tried every 60 s
         fault "$1: heapwired is not back: $(cat "$work/$1.err")"
         return
     }

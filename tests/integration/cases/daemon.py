@@ -52,8 +52,10 @@ def test_check(directory):
                  "linger=900", "heartbeat=30", "profiler.budget_percent=1",
                  "profiler.guard_timeout=60", "snapshots.at_percent=80, 90, 95",
                  "snapshots.growth=0", "snapshots.every=0",
-                 "snapshots.min_interval=60", "symbols.index=on",
-                 "symbols.keep_bytes=1073741824", "symbols.memory=268435456"):
+                 "snapshots.ring=3600", "snapshots.hours_left=6",
+                 "snapshots.min_interval=60", "budgets.every=60", "symbols.index=on",
+                 "symbols.keep_bytes=1073741824", "symbols.memory=268435456",
+                 "symbols.debuginfod_urls=", "symbols.debuginfod_timeout=120"):
         assert f"\n{line}\n" in done.stdout, done.stdout
     assert not os.path.exists(state), "--check made something"
     done = run("--check", "--state-dir", "x", cwd=directory)

@@ -218,6 +218,19 @@ def mariadb_it_is_looked_at(db):
         assert db.is_closed()
 
 
+def mariadb_its_mappings_have_owners(db):
+    assert db.is_closed()
+    threads = int(db.value(
+        "SELECT COUNT(DISTINCT tid) FROM heapwire.mappings WHERE kind = "
+        "'thread stack' AND evidence = 'a stack pointer'"))
+    assert threads >= 5, threads
+    assert db.is_closed()
+    with db.asks("SELECT collapsed('wall:4')") as (_, said):
+        assert db.value("SELECT COUNT(*) FROM heapwire.mappings") > "0"
+        assert said or not db.is_closed()  # for the profile that goes on
+    wait_for(db.is_closed, 25)  # as below
+
+
 def mariadb_two_at_once(db):
     """The stacks of threads do not close it to the profile that goes on."""
     began = time.monotonic()

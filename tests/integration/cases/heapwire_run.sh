@@ -85,7 +85,7 @@ expect "the user's jemalloc" "$JEMALLOC:$ours" "$(preloads "$JEMALLOC" "")"
 expect "--jemalloc no" "$ours" "$(preloads "" "--jemalloc no")"
 expect "--jemalloc PATH" "$ours:$JEMALLOC" \
     "$(preloads "" "$redis_exe --jemalloc $JEMALLOC")"
-ready=prof:true,prof_active:false,prof_stats:true
+ready=prof:true,prof_active:false,prof_stats:true,prof_sys_thread_name:true
 MALLOC_CONF=narenas:1 JE_MALLOC_CONF=narenas:2 $start -- env >"$WORK/environ"
 expect "options of jemalloc, of this one" "$ready,narenas:1 narenas:2" \
     "$(field MALLOC_CONF <"$WORK/environ") $(field JE_MALLOC_CONF \
@@ -125,7 +125,8 @@ END
 expect "a full environment" "0 True" \
     "$(python3 "$WORK/full.py" $start -- /bin/true)"
 MALLOC_CONF=prof_active:true $start -- env >"$WORK/environ"
-expect "the user's word" "prof:true,prof_stats:true,prof_active:true" \
+expect "the user's word" \
+    "prof:true,prof_stats:true,prof_sys_thread_name:true,prof_active:true" \
     "$(field MALLOC_CONF <"$WORK/environ")"
 # A program's own jemalloc: nothing beside it, and its own variable alone.  A
 # static one is left alone: prof:true would end the real one.

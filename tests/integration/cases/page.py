@@ -150,6 +150,7 @@ def back(page):
 def unseen(page):
     """What is in use and not in the profile is a block beside it."""
     page.open()
+    page.browser.until("!document.querySelector('#diagnosis').hidden")  # what is below stays where it is
     page.run("""
         const ask = data.value;
         data.value = async (statement, signal) => !statement.startsWith('SELECT calls') ? ask(statement, signal) :
@@ -224,6 +225,10 @@ def compare(page):
               page.run(TEXT, "#notes"))
     page.run("document.querySelector('#table tbody button').click()")
     check("sandwich" in page.hash(), "a function of it is a sandwich", page.hash())
+
+    page.open("snapshot=after&base=before&tab=threads")
+    text = page.run(TEXT, "#table")
+    check("grown bytes" in text and "redis-server" in text and "significant" in text, "what pools grew by", text)
 
     # The same by a brush over the time line.
     page.open()
@@ -414,14 +419,16 @@ def tables(page):
     page.open()
     tabs = page.run("return Array.from(document.querySelectorAll('#tabs [role=tab]'),"
                     " (one) => one.id.slice(4))")
-    check(len(tabs) == 11, "there are tabs", tabs)
+    check({"functions", "threads", "mappings", "deaths", "sql"} < set(tabs), "there are tabs", tabs)
     for i in tabs:
         page.run("document.querySelector('#table').replaceChildren();"
                  "document.querySelector('#tab-' + arguments[0]).click()", i)
         page.settle()
         if i == "threads":
-            check("_start" in page.run(TEXT, "#table"), "a thread's first function",
+            check("redis-server" in page.run(TEXT, "#table"), "a thread and its pool",
                   page.run(TEXT, "#table"))
+            check("pool redis-server" in [f["name"] for f in page.frames()],
+                  "the flame graph begins with pools", page.frames())
         if i == "waits":
             check("bioProcessBackgroundJobs" in page.run(TEXT, "#table"),
                   "what a thread does now", page.run(TEXT, "#table"))
@@ -429,7 +436,7 @@ def tables(page):
     page.run("document.querySelector('#table').replaceChildren()")
     page.keys(RIGHT)
     page.browser.until("document.querySelectorAll('#table tbody tr').length === 2")
-    check(page.hash() == {"tab": "snapshots"}, "keys change tabs", page.hash())
+    check(page.hash() == {"tab": "snapshots", "root": "pool"}, "keys change tabs", page.hash())
 
     doing(page, "before", "Pin")
     page.until_text("#table tbody", "Unpin")
@@ -601,6 +608,10 @@ def hostile(browser, work):
             page.run("document.querySelector('#table').replaceChildren();"
                      "document.querySelector('#tab-' + arguments[0]).click()", tab)
             page.settle()
+            if tab == "threads":
+                check("<b onclick=x>-*" in page.run(TEXT, "#table"), "a thread's name is text",
+                      page.run(TEXT, "#table"))
+                check("pool <b onclick=x>-*" in [f["name"] for f in page.frames()], "and its pool", page.frames())
         page.script('snapshot("before")')
         page.open("snapshot=before&tab=%3Cimg%20src=x%3E&search=%3Csvg%3E&node=%3Cb%3E")
         page.save("hostile")
@@ -834,7 +845,7 @@ def gone(browser, work):
         page.choose("#node", "10002")
         page.until_text("#state", "gone, profiling: unknown")
         browser.until(f"{NAMES} === ',base,later'")
-        browser.until("!document.querySelector('#message').hidden")
+        browser.until("!document.querySelector('#last').hidden && document.querySelector('.flame')")
         refreshed(page)
         text = page.run("return document.body.innerText")
         check(text.count("it was killed by signal 9") == 1, "why there is no heap is said once", text)

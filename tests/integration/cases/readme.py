@@ -160,6 +160,7 @@ class Reader:
         for name in ("bin/heapwire-run", "bin/heapwire-passwd",
                      "bin/heapwire-prof", "lib/heapwire/heapwired",
                      "lib/heapwire/heapwire-symbolizer",
+                     "lib/heapwire/heapwire-debuginfod",
                      "lib/heapwire/libheapwire.so"):
             self.check(os.path.exists(f"{self.root}/usr/local/{name}"),
                        "not installed:", name)

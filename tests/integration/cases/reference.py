@@ -407,6 +407,7 @@ def test_methods():
                 ("CpuProf", ["CpuProf", "CpuProf.getInstance()"]),
                 ("HeapProf", ["HeapProf", "HeapProf.getInstance()"]),
                 ("ExecEnv", ["ExecEnv", "ExecEnv.getInstance()"]),
+                ("Jemalloc", ["Jemalloc", "Jemalloc.getInstance()"]),
                 ("Profile", ["Profile", 'Profile.of("a")'])):
             there = {m for e in expressions for m in methods_of(n.socket, e)}
             same(name, {m for cell, *_ in rows(part("Scripts"))[1:]
@@ -446,6 +447,7 @@ def test_privileges():
     values = {"name": '"a"', "pattern": '"a"', "seconds": "60", "n": "5", "hz": "9",
               "measure": '"inuse_space"', "what": '"lines"', "f": "0.5",
               "regexp": '"a"', "lg_sample": "19", "force": "true", "x": "1",
+              "dirty_ms": "0", "muzzy_ms": "0", "on": "true",
               "tid": "1", "part": '"a"', '"kernel"': '"kernel"'}
     for cell, _, privilege in rows(part("Scripts"))[1:]:
         for call in quoted(cell):
@@ -455,6 +457,7 @@ def test_privileges():
                                   arguments.split(",") if a)
             of = {"HeapProf": "HeapProf.getInstance()",
                   "CpuProf": "CpuProf.getInstance()",
+                  "Jemalloc": "Jemalloc.getInstance()",
                   "Profile": 'Profile.of("a")'}.get(name, name)
             if method in ("getInstance", "of", "now"):
                 of = name
@@ -462,6 +465,7 @@ def test_privileges():
                 privilege
     needed["SHOW BACKENDS"] = "`status`"
     needed["CALL heapwire.import_snapshot('a', 'b')"] = "`control`"
+    needed["CALL heapwire.budget('a', NULL)"] = "`control`"
     needed["ADMIN EXECUTE ON ALL 'System.print(1)'"] = "none"
     users = {",".join(sorted(given - {p})): p for p in given}
     with Node(REAL, users=[(f"not_{p}", b"pw", rest)

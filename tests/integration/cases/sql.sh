@@ -19,17 +19,24 @@ same "databases" "heapwire
 information_schema" "$(sql 'show databases')"
 same "tables" "allocators
 audit_log
+budgets
 cluster_allocators
+cluster_budgets
 cluster_cpu_functions
 cluster_daemon
 cluster_deaths
+cluster_diagnosis
 cluster_heap_ages
 cluster_heap_churn
 cluster_heap_functions
 cluster_heap_threads
+cluster_heap_trend
+cluster_heap_waste
+cluster_levers
 cluster_malloc_arenas
 cluster_malloc_bins
 cluster_malloc_stats
+cluster_mappings
 cluster_memory
 cluster_memory_history
 cluster_profiler
@@ -40,14 +47,19 @@ cpu_functions
 cpu_stacks
 daemon
 deaths
+diagnosis
 heap_ages
 heap_churn
 heap_diff
 heap_flame_graph
 heap_frames
 heap_functions
+heap_pool_diff
 heap_stacks
 heap_threads
+heap_trend
+heap_waste
+levers
 malloc_arenas
 malloc_bins
 malloc_stats

@@ -304,6 +304,19 @@ def quiet(node):
                     if not row[1].startswith(b"node ")]) == 1
 
 
+def descriptors(node):
+    """But for those of a symbol index that is being made, which takes for ever
+    on a busy machine: its file, its object, and its helper's."""
+    folder = f"/proc/{node.process.pid}/fd"
+    files = []
+    for name in os.listdir(folder):
+        try:
+            files.append(os.readlink(os.path.join(folder, name)))
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return len(files) - 3 * any(file.endswith(".tmp") for file in files)
+
+
 def main():
     users = [("ann", b"secret", "all")]
     redis = None
@@ -317,7 +330,7 @@ def main():
             wait_for(lambda: w.query("SELECT state FROM heapwire.profiler") ==
                      [[b"connected"]])
             w.query(script(f"{HEAP}.enable_prof()"))
-        before = node.descriptors()
+        before = descriptors(node)
 
         clients = storm(node)
         while any(c.is_alive() for c in clients):
@@ -329,7 +342,7 @@ def main():
         end(clients)
         wait_for(lambda: quiet(node), 60)
         assert node.process.poll() is None
-        wait_for(lambda: node.descriptors() <= before + 2 + 2 * OWN_LINKS)
+        wait_for(lambda: descriptors(node) <= before + 2 + 2 * OWN_LINKS)
         print("ok a storm leaves nothing behind")
 
         stopping = threading.Event()

@@ -380,7 +380,9 @@ same "its owner's alone" "600 700" \
 contains "the log" " bytes, " "$(log | grep 'made the symbol index of load ')"
 same "the settings" "symbols.index	on	0
 symbols.keep_bytes	1073741824	0
-symbols.memory	268435456	0" \
+symbols.memory	268435456	0
+symbols.debuginfod_urls		0
+symbols.debuginfod_timeout	120	0" \
     "$(sql "select * from heapwire.settings where name like 'symbols.%'")"
 
 # ---- used ----

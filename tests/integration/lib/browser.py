@@ -36,7 +36,7 @@ class Browser:
         self.base += "/session/" + answer["sessionId"]
 
     def port(self):
-        for _ in range(900):
+        for _ in range(1200):
             self.log.seek(0)
             for line in self.log.read().splitlines():
                 if "started successfully on port" in line:
@@ -46,7 +46,7 @@ class Browser:
 
     def until(self, condition):
         """Waits until that JavaScript is true, and what it asks about is there."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 30
         while time.monotonic() < end:
             if self.run(f"try {{ return {condition}; }} catch (error) {{"
                         " if (error instanceof TypeError) return false; throw error; }"):

@@ -16,10 +16,11 @@ PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
 SANITIZED = "asan" in BUILD or "tsan" in BUILD
 
 
-def wait_for(what, seconds=60, step=0.02):
+def wait_for(what, seconds=60, step=0.02, tell=lambda: ""):
+    """tell: what was seen in its place."""
     end = time.monotonic() + seconds
     while not what():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, f"waited in vain: {tell()}"
         time.sleep(step)
 
 
@@ -32,7 +33,8 @@ def states(pid):
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError), \
-                open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as f:
+                open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8",
+                     errors="replace") as f:
             found.append(f.read().rpartition(") ")[2][0])
     return found
 

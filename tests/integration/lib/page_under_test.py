@@ -1,9 +1,10 @@
-"""The page in Chromium, over a Redis with heapwire: for cases/page.py and
-cases/slow/page.py.  SHOTS, where given, keeps the screenshots."""
+"""The page in Chromium, over a Redis with heapwire: for cases/page.py,
+cases/page_hurry.py and cases/slow/page.py.  SHOTS, where given, keeps the screenshots."""
 import os
 import subprocess
 
 import pymysql
+
 
 SHOTS = os.environ.get("SHOTS")
 TEXT = "return document.querySelector(arguments[0]).textContent"
@@ -31,13 +32,14 @@ return Array.from(document.querySelectorAll('h1, h2, p, a, label, button:enabled
     .map((one) => [contrast(parse(getComputedStyle(one).color), behind(one)),
         one.tagName + ' ' + one.textContent.slice(0, 30)])
     .filter(([ratio]) => ratio < 4.5)"""
-# Of frames as the canvas has them; beside the text they are the lightest.
+# Of frames as the canvas has them; beside the text they differ most from it.
 FRAME_CONTRASTS = LIGHT + """
 const canvas = document.querySelector('.flame canvas'), flame = document.querySelector('.flame').flame;
 const copy = new OffscreenCanvas(canvas.width, canvas.height), ratio = devicePixelRatio;
 const pen = copy.getContext('2d', {willReadFrequently: true});
 pen.drawImage(canvas, 0, 0);
-const at = (x, y) => contrast([0x1b, 0x1b, 0x1b], pen.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data);
+const ink = flame.brush.colors.ink.match(/[0-9a-f]{2}/g).map((one) => parseInt(one, 16));
+const at = (x, y) => contrast(ink, pen.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data);
 return Math.min(...flame.frames().filter((one) => one.width > 24 && one.y >= 0 && one.y < flame.brush.height - 18)
     .map((one) => Math.max(...[4, 8, 13].flatMap((y) => [5, 8, 11].map((x) => at(one.x + one.width - x, one.y + y))))))"""
 # Lines and marks of the time line.

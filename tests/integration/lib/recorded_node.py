@@ -109,7 +109,9 @@ class Ran(RedisNode):
                                  "\n".join(heap(w, "state()"))).group(1))
 
     def keeps(self, times=1):
-        """Recorded_blocks does its next step."""
+        """Recorded_blocks does its next step.  Before it is ready, the signal
+        would end it."""
+        wait_for(lambda: "ready" in self.said())
         os.kill(self.pid(), signal.SIGUSR1)
         wait_for(lambda: ("kept", "freed")[times - 1] in self.said())
 

@@ -94,6 +94,14 @@ class RedisNode:
     def socket(self):
         return os.path.join(self.directory, "state", "mysql.sock")
 
+    def await_word(self, word):
+        """Until the database, or heapwire-run, has said it."""
+        wait_for(lambda: word in self.output())
+
+    def output(self):
+        with open(os.path.join(self.directory, "out"), "rb") as out:
+            return out.read()
+
     def log(self):
         with contextlib.suppress(FileNotFoundError):
             with open(self.log_path, encoding="utf-8") as f:

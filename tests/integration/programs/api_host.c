@@ -152,10 +152,14 @@ rounds(int count)
 
     for (int i = 0; i < count + SETTLED; i++) {
         long began = microseconds();
+        int error;
 
         failed += heapwire_start(NULL) != 0;
         failed += heapwire_start(NULL) != EALREADY;
-        failed += heapwire_stop() != 0;
+        do
+            error = heapwire_stop();
+        while (error == ETIMEDOUT); /* on a busy machine, too */
+        failed += error != 0;
         if (microseconds() - began > slowest)
             slowest = microseconds() - began;
         if (i == SETTLED) {

@@ -304,12 +304,14 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
-    keys = {"cpu_stacks": ["snapshot", "stack"],
+    keys = {"budgets": ["name"], "cpu_stacks": ["snapshot", "stack"],
+            "diagnosis": ["place"],
             "heap_ages": ["snapshot", "stack", "age_from_s"],
             "heap_churn": ["snapshot", "stack"],
             "heap_flame_graph": ["snapshot", "frame"],
             "heap_frames": ["snapshot", "stack", "depth"],
-            "heap_stacks": ["snapshot", "stack"], "malloc_arenas": ["arena"],
+            "heap_stacks": ["snapshot", "stack"], "levers": ["lever"],
+            "malloc_arenas": ["arena"],
             "malloc_bins": ["bin"], "malloc_stats": ["name"], "nodes": ["id"],
             "sessions": ["id"], "settings": ["name"], "snapshots": ["name"],
             "symbol_indexes": ["build_id"], "threads": ["tid"]}

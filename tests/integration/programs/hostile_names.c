@@ -1,9 +1,11 @@
 /*
  * hostile_names.c - a process whose functions have names that no compiler
- * gives: markup, formulas, writing that turns round.  It stays until killed.
+ * gives: markup, formulas, writing that turns round; and so has its thread.  It
+ * stays until killed.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { BYTES = 4 << 20 };
@@ -36,6 +38,7 @@ NAMED(7, TEN(TEN(TEN("very_long_"))))
 int
 main(void)
 {
+    prctl(PR_SET_NAME, "<b onclick=x>-7");
     hostile_0();
     hostile_1();
     hostile_2();

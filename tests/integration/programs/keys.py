@@ -23,7 +23,7 @@ def rows(cursor, text, *values):
 
 def conditions(table):
     """The heap now, and all that are kept; what compares, with a base."""
-    if table == "heap_diff":
+    if table.endswith("_diff"):
         return ["", " WHERE base = '%s'" % base,
                 " WHERE base = '%s' AND snapshot LIKE '%%'" % base]
     if table.startswith("heap_"):

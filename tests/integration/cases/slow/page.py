@@ -212,7 +212,7 @@ def progress(page):
              " one.textContent === 'Download').click()")
     page.browser.until("!document.querySelector('#progress').hidden")
     text = page.run(TEXT, "#progress span")
-    check("Making svg" in text, "long work is told of", text)
+    check("Making call graph, SVG" in text, "long work is told of", text)
     page.browser.until("document.querySelector('#progress span').textContent.includes(' of ')")
     print("progress:", page.run(TEXT, "#progress span"))
     page.save("progress")

@@ -29,6 +29,13 @@ memory_sampler_history(struct memory_sampler *sampler)
     return NULL;
 }
 
+struct budgets *
+memory_sampler_budgets(struct memory_sampler *sampler)
+{
+    (void)sampler;
+    return NULL;
+}
+
 void
 memory_sampler_set_rules(struct memory_sampler *sampler,
                          const struct marks_rules *rules)

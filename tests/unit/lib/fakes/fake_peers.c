@@ -149,6 +149,8 @@ push_rows(size_t index, const char *rows)
         size_t length = strcspn(copy, columns > 1 ? "|\n" : "\n");
         size_t kept = allow(index, length);
 
+        for (size_t i = 0; i < length; i++)
+            copy[i] = copy[i] == '\v' ? '\n' : copy[i];
         block->cells[cell++] = length == 2 && memcmp(copy, "\\N", 2) == 0
                                    ? (struct span){NULL, 0}
                                    : (struct span){copy, kept};

@@ -15,7 +15,8 @@ enum { FAKE_NODES_MAX = PEERS_MAX, FAKE_COLUMNS_MAX = 8, FAKE_REAL_MAX = 4 };
 /* What a node answers: rows of text, cells between bars, or an error. */
 struct fake_node {
     struct peer_row row;
-    const char *rows;  /* "a|b\nc|d"; \N is NULL; "" one row; NULL: none */
+    const char *rows;  /* "a|b\nc|d"; \N is NULL; "" one row; NULL: none; \v is
+                        * a line's end within a cell */
     struct span value; /* if it has data: one row with this one cell */
     uint16_t error;    /* 0: it answers rows */
     const char *why;

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "forms.h"
 #include "memory.h"
+#include "memory_map.h"
 #include "profile.h"
 #include "snapshot.h"
 
@@ -228,6 +229,11 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
         result->stats = scripted.stats ? scripted.stats() : NULL;
         break;
     case JOB_ACCESS:
+    case JOB_LEVER:
+    case JOB_PLACES:
+        break;
+    case JOB_MAPPINGS:
+        result->mappings = memory_map_new();
         break;
     case JOB_RECORDED:
     case JOB_SNAPSHOT:

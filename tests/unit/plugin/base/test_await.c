@@ -135,6 +135,27 @@ START_TEST(time_that_was_asked_for_moves_the_deadline)
 }
 END_TEST
 
+START_TEST(a_limit_is_a_limit_whatever_was_granted)
+{
+    struct await await;
+    struct error err;
+    uint64_t limit_ms = clock_ms() + 100;
+
+    await_init(&await, NULL, NULL);
+    await_grant(&await, 3600000);
+    ck_assert_uint_eq(await_limit(&await, limit_ms), 0);
+    ck_assert_int_eq(await_news(&await, &err), -1);
+    ck_assert_uint_ge(clock_ms(), limit_ms);
+    ck_assert(await_is_over(&await));
+    await.deadline_ms = 0;
+    ck_assert(!await_is_over(&await));
+    await.deadline_ms = limit_ms = clock_ms(); /* it was nearer */
+    ck_assert_uint_eq(await_limit(&await, limit_ms + 7200000), limit_ms);
+    ck_assert_uint_eq(await.deadline_ms, limit_ms);
+    await_fini(&await);
+}
+END_TEST
+
 START_TEST(a_wait_may_have_a_time_of_its_own)
 {
     uint64_t begun_ms = clock_ms();
@@ -202,6 +223,7 @@ main(void)
     tcase_add_loop_test(tc, a_cancel_ends_every_wait_now_and_later, 0, 2);
     tcase_add_test(tc, a_deadline_ends_a_wait_in_time);
     tcase_add_test(tc, time_that_was_asked_for_moves_the_deadline);
+    tcase_add_test(tc, a_limit_is_a_limit_whatever_was_granted);
     tcase_add_test(tc, a_wait_may_have_a_time_of_its_own);
     tcase_add_test(tc, progress_is_the_works_within_its_stages);
     suite_add_tcase(suite, tc);

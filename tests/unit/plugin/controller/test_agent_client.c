@@ -18,13 +18,18 @@
 #include "clock.h"
 #include "dump.h"
 #include "errors.h"
+#include "files.h"
 #include "agent_client.h"
 #include "node_status.h"
 #include "objects.h"
 #include "recorded_maps.h"
 #include "suite.h"
 
-enum { SOON_MS = 3500 }; /* an answer is waited for for 4 s */
+enum {
+    SOON_MS =
+        3500, /* an answer is waited for for 4 s, but of what takes long */
+    LATER_US = 5 * 1000 * 1000
+};
 
 static struct agent_client client;
 static int agent, wake_pipe[2];
@@ -253,6 +258,29 @@ START_TEST(a_late_answer_is_taken_and_its_descriptors_closed)
 }
 END_TEST
 
+/* Of a database with a hundred gigabytes, or on a busy machine. */
+START_TEST(what_takes_long_is_waited_for)
+{
+    static const enum agent_op ops[] = {AGENT_LEVER, AGENT_SMAPS};
+    struct agent_request request = {.op = ops[_i]};
+    struct agent_reply reply = reply_to(1);
+    struct agent_client_answer answer;
+    struct error err = {0};
+    pid_t other = fork();
+
+    ck_assert_int_ge(other, 0);
+    if (other == 0) {
+        usleep(LATER_US);
+        say(&reply, sizeof(reply), -1, 0);
+        _exit(0);
+    }
+    ck_assert_msg(agent_client_call(&client, &request, &answer, &err) == 0,
+                  "%s", err.text);
+    ck_assert_int_eq(client.status.state, NODE_CONNECTED);
+    ck_assert_int_eq(waitpid(other, NULL, 0), other);
+}
+END_TEST
+
 START_TEST(stopped_and_ended_processes_are_reported)
 {
     struct agent_request request = {.op = AGENT_GET_ACTIVE};
@@ -348,7 +376,7 @@ START_TEST(what_can_still_change_is_not_mapped)
     ck_assert_int_eq(write(fd, text, sizeof(text)), (int)sizeof(text));
     ck_assert_int_eq(ftruncate(fd, sealed[_i].size), 0);
     ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, sealed[_i].seals), 0);
-    ck_assert(agent_client_map_memory(fd, sealed[_i].max, &map, &size) ==
+    ck_assert(fd_map_sealed(fd, sealed[_i].max, &map, &size) ==
               sealed[_i].mapped);
     if (map) {
         ck_assert_uint_eq(size, sizeof(text));
@@ -356,8 +384,8 @@ START_TEST(what_can_still_change_is_not_mapped)
         munmap(map, size);
     }
     close(fd);
-    ck_assert(!agent_client_map_memory(wake_pipe[0], 1 << 20, &map, &size));
-    ck_assert(!agent_client_map_memory(-1, 1 << 20, &map, &size));
+    ck_assert(!fd_map_sealed(wake_pipe[0], 1 << 20, &map, &size));
+    ck_assert(!fd_map_sealed(-1, 1 << 20, &map, &size));
 }
 END_TEST
 
@@ -402,6 +430,7 @@ main(void)
     Suite *suite = suite_create("agent_client");
     TCase *tc = tcase_create("agent_client");
 
+    tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, an_agent_of_another_release_is_named, 0,
                         sizeof(foreign) / sizeof(foreign[0]));
@@ -412,6 +441,7 @@ main(void)
     tcase_add_test(tc, more_descriptors_than_asked_for_are_closed);
     tcase_add_test(tc, an_agent_that_ends_during_a_request_is_reported);
     tcase_add_test(tc, a_late_answer_is_taken_and_its_descriptors_closed);
+    tcase_add_loop_test(tc, what_takes_long_is_waited_for, 0, 2);
     tcase_add_test(tc, stopped_and_ended_processes_are_reported);
     tcase_add_test(tc, a_dump_is_read_from_memory_only);
     tcase_add_loop_test(tc, what_can_still_change_is_not_mapped, 0,

@@ -173,6 +173,29 @@ START_TEST(a_reset_forgets_the_sums_alone)
 }
 END_TEST
 
+/* The kernel gives the tids of ended threads to others. */
+START_TEST(a_tid_is_the_youngest_threads)
+{
+    struct segment_thread *threads = part_at(SEGMENT_THREADS);
+    struct heap_dump *dump;
+
+    threads[2].tid = threads[1].tid;
+    segment_copy_free(copy);
+    copy = segment_read(fd, &err);
+    dump = recorded_heap(copy, AT_MS, &err);
+    ck_assert_ptr_nonnull(dump);
+    for (size_t i = 1; i < dump->threads.count; i++) {
+        const struct heap_thread *thread = &dump->threads.list[i];
+
+        if (strcmp(thread->name, "main") == 0)
+            ck_assert_uint_eq(thread->tid, 0);
+        else
+            ck_assert_uint_eq(thread->tid, thread->name[0] == 'i' ? 41 : 43);
+    }
+    heap_dump_free(dump);
+}
+END_TEST
+
 START_TEST(want_of_memory_is_an_error)
 {
     struct heap_dump *dump = NULL;
@@ -201,6 +224,7 @@ main(void)
     tcase_add_test(tc, samples_have_threads_and_ages);
     tcase_add_test(tc, a_sample_from_later_is_young);
     tcase_add_test(tc, a_reset_forgets_the_sums_alone);
+    tcase_add_test(tc, a_tid_is_the_youngest_threads);
     tcase_add_test(tc, want_of_memory_is_an_error);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

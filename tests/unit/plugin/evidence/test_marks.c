@@ -134,6 +134,80 @@ static const struct {
      NULL},
 };
 
+/* Hours left at each look; below 0: no end is in sight. */
+static const struct {
+    unsigned at_s;
+    double hours;
+    bool due;
+} hours[] = {{0, -1, false},    {10, 7, false},     {20, 5.9, true},
+             {30, 5, false},    {90, 1, false},     {100, 8.9, false},
+             {110, 5, false},   {120, 9.1, false},  {130, 5.5, true},
+             {140, -1, false},  {150, 3, false},    {160, -1, false},
+             {1949, -1, false}, {1951, -1, false},  {1960, 5, true},
+             {1970, 0, false},  {99999, 10, false}, {100009, 6, true}};
+
+/* Once for each crossing, with some way back. */
+START_TEST(few_hours_left_are_a_mark)
+{
+    const struct marks_rules rules = {.hours_left = 6,
+                                      .min_interval_ms = 60000};
+    struct marks marks = {0};
+    struct marks_due due = {0};
+
+    for (size_t i = 0; i < sizeof(hours) / sizeof(hours[0]); i++) {
+        struct marks_now now = {.now_ms = 1 + (uint64_t)hours[i].at_s * 1000,
+                                .ready = true,
+                                .total = (uint64_t)1000 * MB,
+                                .of_cgroup = true, /* which is not the nearer */
+                                .left_s = hours[i].hours * 3600};
+
+        ck_assert_msg(marks_look(&marks, &rules, &now, &due) ==
+                          (hours[i].due ? MARKS_TAKE : MARKS_NOTHING),
+                      "at %u s", hours[i].at_s);
+    }
+    ck_assert_int_eq(due.cause, SNAPSHOT_MARK);
+    ck_assert_str_eq(due.reason, "the end of free memory is reached in 6.0 "
+                                 "hours as memory grows now");
+}
+END_TEST
+
+START_TEST(the_ring_is_due_by_the_clock_alone)
+{
+    const struct marks_rules rules = {.ring_ms = 3600 * 1000,
+                                      .min_interval_ms = 60000};
+    const uint64_t start_ms = 999999999;
+    struct marks marks = {0};
+    struct marks_due due = {0};
+    struct marks_now now = {.now_ms = start_ms,
+                            .ready = true,
+                            .left_s = -1,
+                            .ring_ago_ms = UINT64_MAX};
+
+    ck_assert(marks_begin_with(&marks, &now));
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert(!marks_begin_with(&marks, &now));
+    now.now_ms = start_ms + 3599 * 1000;
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    now.now_ms = start_ms + 3600 * 1000;
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_TAKE);
+    ck_assert_int_eq(due.cause, SNAPSHOT_RING);
+    ck_assert_str_eq(due.reason, "one is kept every 3600 s (snapshots.ring)");
+    now.now_ms++;
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    /* A new heapwired goes on where the one before it was. */
+    memset(&marks, 0, sizeof(marks));
+    now.ring_ago_ms = 3000 * 1000;
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    now.now_ms += 600 * 1000;
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_TAKE);
+    memset(&marks, 0, sizeof(marks));
+    now.ring_ago_ms = 99 * 3600 * 1000;
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_TAKE);
+    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_look(&marks, &never, &now, &due), MARKS_NOTHING);
+}
+END_TEST
+
 START_TEST(snapshots_are_taken_when_they_are_due)
 {
     struct marks marks = {0};
@@ -203,6 +277,8 @@ main(void)
     Suite *suite = suite_create("marks");
     TCase *tc = tcase_create("marks");
 
+    tcase_add_test(tc, few_hours_left_are_a_mark);
+    tcase_add_test(tc, the_ring_is_due_by_the_clock_alone);
     tcase_add_loop_test(tc, snapshots_are_taken_when_they_are_due, 0,
                         sizeof(courses) / sizeof(courses[0]));
     tcase_add_test(tc, nothing_is_due_with_an_unknown_limit);

@@ -198,7 +198,8 @@ START_TEST(debians_jemalloc_is_found_in_a_program)
     ck_assert_str_eq(file.jemallocs[0].prefix, "");
     ck_assert_str_eq(file.jemallocs[0].variable, "MALLOC_CONF");
     ck_assert_uint_eq(file.marks, LOCATE_JEMALLOC | LOCATE_PROFILES |
-                                      LOCATE_COUNTS | LOCATE_LIBC_START);
+                                      LOCATE_COUNTS | LOCATE_NAMES |
+                                      LOCATE_LIBC_START);
     ck_assert_int_eq(strncmp(file.version, "5.", 2), 0);
 }
 END_TEST

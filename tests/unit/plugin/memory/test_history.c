@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "history.h"
+#include "history_record.h"
 #include "suite.h"
 
 enum { AT_MS = 1795228267 };
@@ -160,22 +161,129 @@ START_TEST(what_is_deleted_is_written_again)
 }
 END_TEST
 
-START_TEST(the_newest_stay)
+static void
+overwrite(off_t at, const void *bytes, size_t size)
 {
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    ck_assert_int_eq(pwrite(fd, bytes, size, at), (ssize_t)size);
+    close(fd);
+}
+
+/* By the resolution of their rows. */
+static void
+count_rows(struct history *history, size_t out[3])
+{
+    static struct history_sample samples[HISTORY_SAMPLES];
+    uint64_t next = 0;
+    size_t count = history_read(history, &next, samples, HISTORY_SAMPLES);
+
+    out[0] = out[1] = out[2] = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct history_sample *s = &samples[i];
+
+        ck_assert(i == 0 || s->at_ms > samples[i - 1].at_ms);
+        ck_assert(i == 0 || s->seconds <= samples[i - 1].seconds);
+        out[s->seconds == 1 ? 0 : s->seconds == 60 ? 1 : 2]++;
+        /* The highest of those with the allocator's figures: each tenth. */
+        if (s->seconds > 1) {
+            int64_t slot_ms = (int64_t)s->seconds * 1000;
+
+            ck_assert(s->allocated.known);
+            ck_assert_int_gt(s->at_ms % slot_ms + 60000, slot_ms);
+        }
+    }
+    ck_assert_uint_eq(history_read(history, &next, samples, 1), 0);
+}
+
+/* A faked clock: each second of hours, then one in ten seconds of weeks. */
+START_TEST(what_is_old_is_thinned)
+{
+    const uint64_t hours = 5, day = 86400, weeks = 100 * day;
     struct history *history = history_open(dir, hear);
     struct stat st;
+    size_t rows[3];
 
-    add(history, 1, HISTORY_SAMPLES + 77);
-    check_samples(history, 78, HISTORY_SAMPLES + 77, 0, 0);
+    add(history, 1, hours * 3600);
+    count_rows(history, rows);
+    ck_assert_uint_eq(rows[0], HISTORY_SECONDS);
+    ck_assert_uint_ge(rows[1], (hours - 2) * 60);
+    ck_assert_uint_le(rows[1], (hours - 2) * 60 + 1);
+    ck_assert_uint_eq(rows[2], 0);
+    history_close(history);
+    history = history_open(dir, hear);
+    count_rows(history, rows);
+    ck_assert_uint_eq(rows[0], HISTORY_SECONDS);
+    ck_assert_uint_ge(rows[1], (hours - 2) * 60);
+    for (uint64_t n = hours * 3600 + 10; n < weeks; n += 50) {
+        struct history_sample sample = sample_of(n);
+
+        history_add(history, &sample);
+    }
+    count_rows(history, rows);
+    ck_assert_uint_eq(rows[0], HISTORY_SECONDS);
+    /* 50 s apart, the seconds are of four days. */
+    ck_assert_uint_ge(rows[1], 2 * day / 60);
+    ck_assert_uint_ge(rows[2], HISTORY_HOURS - 8 * 24);
+    ck_assert_uint_le(rows[2], HISTORY_HOURS);
     history_close(history);
     ck_assert_int_eq(stat(file, &st), 0);
     ck_assert_int_eq(st.st_size, HISTORY_FILE_MAX);
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+/* Each database has its row in a minute; of many in one, some have. */
+START_TEST(databases_are_told_apart)
+{
+    struct history *history = history_open(NULL, NULL);
+    struct history_sample sample, read[8];
+    uint64_t next = 0;
+    size_t count;
+
+    for (int i = 0; i < 20; i++) {
+        sample = sample_of(10);
+        sample.at_ms = AT_MS / 60 * (int64_t)60000 + i * 1000;
+        sample.pid = 1 + i / 10;
+        history_add(history, &sample);
+    }
+    for (uint64_t n = 0; n < HISTORY_SECONDS; n++) {
+        sample = sample_of(7200 + n);
+        history_add(history, &sample);
+    }
+    count = history_read(history, &next, read, 2);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_int_eq(read[0].pid, 1);
+    ck_assert_int_eq(read[1].pid, 2);
+    ck_assert_uint_eq(read[1].seconds, 60);
+    history_close(history);
+}
+END_TEST
+
+/* A file of the version before: six hours of seconds. */
+START_TEST(an_older_file_is_read)
+{
+    uint8_t record[HISTORY_RECORD];
+    struct history *history;
+
+    ck_assert(history_record_head(record, 1, 21600));
+    overwrite(0, record, sizeof(record));
+    for (uint64_t n = 21601; n <= 21600 + 100; n++) {
+        struct history_sample sample = sample_of(n - 21600);
+
+        ck_assert(history_record_encode(&sample, n, record));
+        overwrite((off_t)((n - 1) % 21600 + 1) * HISTORY_RECORD, record,
+                  sizeof(record));
+    }
     history = history_open(dir, hear);
-    check_samples(history, 78, HISTORY_SAMPLES + 77, 0, 0);
-    add(history, HISTORY_SAMPLES + 78, HISTORY_SAMPLES + 78);
-    check_samples(history, 79, HISTORY_SAMPLES + 78, 0, 0);
+    check_samples(history, 1, 100, 0, 0);
+    add(history, 101, 102);
+    history_close(history);
+    history = history_open(dir, hear);
+    check_samples(history, 1, 102, 0, 0);
     history_close(history);
     ck_assert_str_eq(said, "");
+    ck_assert_int_ne(access(aside, F_OK), 0);
 }
 END_TEST
 
@@ -200,15 +308,6 @@ START_TEST(there_is_none_without_a_history)
     history_close(NULL);
 }
 END_TEST
-
-static void
-overwrite(off_t at, const void *bytes, size_t size)
-{
-    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
-    ck_assert_int_eq(pwrite(fd, bytes, size, at), (ssize_t)size);
-    close(fd);
-}
 
 /* Every byte of a record counts. */
 START_TEST(a_torn_sample_is_passed_over)
@@ -373,7 +472,9 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, samples_outlive_their_taker);
     tcase_add_test(tc, what_is_deleted_is_written_again);
-    tcase_add_test(tc, the_newest_stay);
+    tcase_add_test(tc, what_is_old_is_thinned);
+    tcase_add_test(tc, databases_are_told_apart);
+    tcase_add_test(tc, an_older_file_is_read);
     tcase_add_test(tc, without_a_directory_it_is_in_memory);
     tcase_add_test(tc, there_is_none_without_a_history);
     tcase_add_loop_test(tc, a_torn_sample_is_passed_over, 0, HISTORY_RECORD);

@@ -69,6 +69,8 @@ static const struct {
     {"opt.prof_final 1\n", "opt.prof_final is set"},
     {"opt.prof_leak 1\n", "opt.prof_leak is set"},
     {"opt.prof_accum 1\n", "opt.prof_accum is set"},
+    {"opt.prof_sys_thread_name 1\n", "opt.prof_sys_thread_name is set"},
+    {"opt.prof_sys_thread_name 0\n", ""},
     {"opt.prof_accum yes\nopt.prof 1\nopt.abort_conf 1\n", ""},
 };
 
@@ -80,6 +82,15 @@ START_TEST(a_dangerous_option_is_reported)
         ck_assert_msg(strstr(text, options[_i].has) != NULL, "%s", text);
     else
         ck_assert_msg(strstr(text, "opt.") == NULL, "%s", text);
+}
+END_TEST
+
+START_TEST(an_option_is_dangerous_until_it_was_mended)
+{
+    static const char names[] = "opt.prof_sys_thread_name 1\n";
+
+    ck_assert_ptr_nonnull(strstr(told("5.3.0-0-g54eaed1d", names), "opt."));
+    ck_assert_ptr_null(strstr(told("5.3.1-0-g1", names), "opt."));
 }
 END_TEST
 
@@ -101,6 +112,7 @@ main(void)
                         sizeof(versions) / sizeof(versions[0]));
     tcase_add_loop_test(tc, a_dangerous_option_is_reported, 0,
                         sizeof(options) / sizeof(options[0]));
+    tcase_add_test(tc, an_option_is_dangerous_until_it_was_mended);
     tcase_add_test(tc, a_sampled_object_has_pages_of_its_own);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -21,12 +21,16 @@ static const char good[] = "config.stats 1\n"
                            "stats.arenas.4096.bins.0.nmalloc 7\n"
                            "stats.arenas.4096.bins.0.nothing_known x\n"
                            "arenas.bin.1.size 16\n"
+                           "stats.arenas.4096.lextents.2.curlextents 3\n"
+                           "arenas.lextent.2.size 28672\n"
+                           "stats.arenas.4096.lextents.9.curlextents 1\n"
                            "stats.arenas.4096.bins.1.curregs 9\n"
                            "stats.arenas.4096.mapped 9\n"
                            "stats.arenas.0.nthreads 3\n"
                            "stats.arenas.0.pactive 2\n"
                            "stats.arenas.0.base 10\n"
                            "stats.arenas.0.internal 5\n"
+                           "stats.arenas.0.tcache_bytes 77\n"
                            "stats.arenas.7.resident 4\n";
 
 static struct stats *
@@ -59,7 +63,14 @@ START_TEST(figures_go_where_they_belong)
     ck_assert_uint_eq(s->bins[0].regions, 512);
     ck_assert_uint_eq(s->bins[0].nmalloc, 7);
     ck_assert_uint_eq(s->bins[1].curregs, 9);
+    ck_assert_uint_eq(s->page, 4096);
+    ck_assert_uint_eq(s->large_count, 2);
+    ck_assert_uint_eq(s->larges[0].index, 2);
+    ck_assert_uint_eq(s->larges[0].extents, 3);
+    ck_assert_uint_eq(s->larges[0].size, 28672);
+    ck_assert_uint_eq(s->larges[1].extents, 1);
     ck_assert_uint_eq(s->arena_count, 2);
+    ck_assert_uint_eq(s->arenas[0].tcache, 77);
     ck_assert_uint_eq(s->arenas[0].threads, 3);
     ck_assert_uint_eq(s->arenas[0].active, 8192);
     ck_assert_uint_eq(s->arenas[0].metadata, 15);

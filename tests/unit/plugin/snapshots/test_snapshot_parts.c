@@ -93,6 +93,32 @@ START_TEST(threads_and_ages_come_back)
 }
 END_TEST
 
+/* They have numbers, and their version says so. */
+START_TEST(jemallocs_threads_come_back)
+{
+    struct snapshot *copy;
+
+    profile_free(original->profile);
+    original->profile = fixture_profile(
+        "heap_v2/1\nt0: 1: 1 [0: 0] main\nt900: 1: 1 [0: 0] io-1\n"
+        "@ 0x1000 0x2001\nt*: 3: 300 [0: 0]\nt0: 1: 100 [0: 0]\n"
+        "t900: 2: 200 [0: 0]\n",
+        fixture_part_names, NULL);
+    buffer_clear(&file);
+    ck_assert_int_eq(snapshot_encode(original, &file, &err), 0);
+    ck_assert_uint_eq(file.data[8], 8);
+    copy = snapshot_decode(file.data, file.size, &err);
+    ck_assert_msg(copy != NULL, "%s", err.text);
+    check_same(original->profile, copy->profile);
+    ck_assert(live_parts_numbered(copy->profile->parts));
+    ck_assert_uint_eq(copy->profile->parts->threads.list[2].number, 901);
+    snapshot_unref(copy);
+    encode_body();
+    for (size_t size = 0; size < body.size; size++)
+        ck_assert_ptr_null(decode_body(size, false));
+}
+END_TEST
+
 START_TEST(other_snapshots_have_the_version_of_before)
 {
     const struct live_parts *parts = original->profile->parts;
@@ -232,6 +258,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, threads_and_ages_come_back);
+    tcase_add_test(tc, jemallocs_threads_come_back);
     tcase_add_test(tc, other_snapshots_have_the_version_of_before);
     tcase_add_test(tc, names_from_outside_are_cleaned);
     tcase_add_test(tc, a_cut_body_is_rejected);

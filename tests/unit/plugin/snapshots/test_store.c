@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "failing_memory.h"
 #include "snapshot_fixture.h"
 #include "store.h"
+#include "store_state.h"
 #include "suite.h"
 
 static char top[32], dir[64], path[256], told[4096];
@@ -740,6 +742,71 @@ START_TEST(one_that_is_there_twice_is_there_once)
 }
 END_TEST
 
+/* What is kept by default has room of its own, and others have theirs. */
+/* One that hangs would stop whoever reads the settings again. */
+START_TEST(a_ring_is_set_while_another_has_the_disk)
+{
+    reopen();
+    store_set_ring(store, 5);
+    pthread_mutex_lock(&store->disk);
+    store_set_ring(store, 0);
+    ck_assert_uint_eq(store_get_ring(store), 0);
+    ck_assert_uint_eq(store->options.ring_ms, 5);
+    pthread_mutex_unlock(&store->disk);
+    store_expire(store);
+    ck_assert_uint_eq(store->options.ring_ms, 0);
+}
+END_TEST
+
+START_TEST(the_ring_is_apart)
+{
+    struct store_entry *list = calloc(STORE_COUNT_MAX, sizeof(*list));
+    struct store_entry last;
+    size_t count, ring = 0;
+    char name[32];
+
+    ck_assert_ptr_nonnull(list);
+    reopen();
+    store_set_ring(store, 1);
+    add_by_itself("mine", SNAPSHOT_ASKED);
+    for (int i = 0; i < 2 * RING_MAX; i++) {
+        snprintf(name, sizeof(name), "auto_%03d", i);
+        add_by_itself(name, SNAPSHOT_RING);
+    }
+    for (int i = 0; i < 63; i++) { /* up to the 64 that are kept */
+        snprintf(name, sizeof(name), "other_%03d", i);
+        add(name);
+    }
+    count = store_list(store, list, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count; i++)
+        ring += list[i].cause == SNAPSHOT_RING;
+    ck_assert_uint_ge(ring, 1);
+    ck_assert_uint_le(ring, RING_MAX);
+    ck_assert_uint_eq(count - ring, 64);
+    ck_assert_int_eq(store_find(store, SNAPSHOT_LAST, &last, &err), 0);
+    ck_assert_int_ne(last.cause, SNAPSHOT_RING);
+    add("one_more"); /* takes the place of another of its kind */
+    ck_assert_uint_eq(store_list(store, list, STORE_COUNT_MAX), count);
+    ck_assert_int_eq(store_find(store, "mine", &last, &err), 0);
+    /* Pinned, it is one of the others, and leaves no place. */
+    count = store_list(store, list, STORE_COUNT_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].cause == SNAPSHOT_RING)
+            snprintf(name, sizeof(name), "%s", list[i].name);
+    ck_assert_int_eq(store_pin(store, name, true, &err), 0);
+    add("and_one_more");
+    ck_assert_uint_eq(store_list(store, list, STORE_COUNT_MAX), count - 1);
+    ck_assert_int_eq(store_find(store, name, &last, &err), 0);
+    ck_assert_int_eq(store_find(store, "mine", &last, &err), 0);
+    store_set_ring(store, 3600 * 1000);
+    reopen();
+    ck_assert_int_eq(store_find(store, name, &last, &err), 0);
+    ck_assert(last.pinned);
+    ck_assert_int_eq(last.cause, SNAPSHOT_RING);
+    free(list);
+}
+END_TEST
+
 START_TEST(too_many_files_are_not_all_known)
 {
     reopen();
@@ -1180,6 +1247,8 @@ main(void)
     tcase_add_test(tc, what_is_not_ours_is_left_alone);
     tcase_add_test(tc, a_file_is_called_as_it_is_named);
     tcase_add_test(tc, one_that_is_there_twice_is_there_once);
+    tcase_add_test(tc, a_ring_is_set_while_another_has_the_disk);
+    tcase_add_test(tc, the_ring_is_apart);
     tcase_add_test(tc, too_many_files_are_not_all_known);
     tcase_add_test(tc, a_directory_that_is_not_ours_alone_is_refused);
     tcase_add_test(tc, a_file_that_vanished_is_an_error);

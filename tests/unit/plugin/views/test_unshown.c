@@ -82,7 +82,8 @@ static const struct {
      ": 16.0 MB, 50.0% of the 32.0 MB that are in use: whyever\n"
      "why it is not there</title><rect x=\"600.00\" y=\"76\" "
      "width=\"590.00\" height=\"50\" rx=\"1\" fill=\"#d9d9d9\"/><text "
-     "x=\"603.00\" y=\"122\">" UNSHOWN_NAME " 16.0 MB</text></g>",
+     "x=\"603.00\" y=\"122\" textLength=\"203.0\">" UNSHOWN_NAME
+     " 16.0 MB</text></g>",
      0},
     {"svg",
      "<title>" UNSHOWN_NAME

@@ -122,8 +122,8 @@ wait_for_wake(struct asker *a)
 }
 
 static struct peer_fanout *
-ask(struct asker *a, const uint64_t *ids, size_t count, unsigned timeout_ms,
-    unsigned parallel)
+ask_with(struct asker *a, const uint64_t *ids, size_t count,
+         unsigned timeout_ms, unsigned parallel, bool stops)
 {
     static const struct sql_identity who = {.user = "root",
                                             .privileges = PRIVILEGE_ALL};
@@ -133,6 +133,7 @@ ask(struct asker *a, const uint64_t *ids, size_t count, unsigned timeout_ms,
                                    .column_count = 1,
                                    .timeout_ms = timeout_ms,
                                    .parallel = parallel,
+                                   .stops = stops,
                                    .node_bytes_max = 1000,
                                    .bytes_max = 1000,
                                    .caller = &who,
@@ -143,6 +144,13 @@ ask(struct asker *a, const uint64_t *ids, size_t count, unsigned timeout_ms,
     fanout = peers->ask(peers->arg, &request, &err);
     ck_assert_ptr_nonnull(fanout);
     return fanout;
+}
+
+static struct peer_fanout *
+ask(struct asker *a, const uint64_t *ids, size_t count, unsigned timeout_ms,
+    unsigned parallel)
+{
+    return ask_with(a, ids, count, timeout_ms, parallel, false);
 }
 
 /* Until all have ended; each does once. */
@@ -179,6 +187,18 @@ ask_all(void *arg)
 {
     struct asker *a = arg;
     struct peer_fanout *fanout = ask(a, all, 4, 60000, a->seed);
+
+    take_all(a, fanout, 4);
+    peers->release(fanout);
+    uv_async_send(&over);
+    return NULL;
+}
+
+static void *
+ask_and_stop(void *arg)
+{
+    struct asker *a = arg;
+    struct peer_fanout *fanout = ask_with(a, all, 4, 5000, a->seed, true);
 
     take_all(a, fanout, 4);
     peers->release(fanout);
@@ -275,6 +295,21 @@ START_TEST(every_node_has_its_end)
 }
 END_TEST
 
+/* One at a time, or two: those that had begun by then have their own end. */
+START_TEST(after_a_failure_no_other_one_is_asked)
+{
+    static const char not_asked[] = "not asked: node ";
+    struct asker a = {.seed = (unsigned)_i};
+
+    run(&a, 1, ask_and_stop);
+    ck_assert_str_eq(a.ends[0].error.text, "submit failed for node 1: "
+                                           "No such file or directory");
+    for (int i = _i; i < 4; i++)
+        ck_assert_int_eq(
+            strncmp(a.ends[i].error.text, not_asked, sizeof(not_asked) - 1), 0);
+}
+END_TEST
+
 START_TEST(what_is_late_has_failed)
 {
     struct asker a = {.seed = 0};
@@ -339,6 +374,7 @@ main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, every_node_has_its_end, 0, 3);
+    tcase_add_loop_test(tcase, after_a_failure_no_other_one_is_asked, 1, 3);
     tcase_add_test(tcase, what_is_late_has_failed);
     tcase_add_test(tcase, a_caller_may_leave_at_any_moment);
     tcase_add_test(tcase, a_stop_ends_what_was_asked);

@@ -143,9 +143,14 @@ START_TEST(marks_and_linger_are_read)
     ck_assert_uint_eq(config.marks.at_percent[2], 95);
     ck_assert_uint_eq(config.marks.growth + config.marks.every_ms, 0);
     ck_assert_uint_eq(config.marks.min_interval_ms, 60000);
+    ck_assert_uint_eq(config.marks.hours_left, 6);
+    ck_assert_uint_eq(config.marks.ring_ms, 3600000);
+    ck_assert_uint_eq(config.marks.budgets_ms, 60000);
     ck_assert_int_eq(parse("[snapshots]\n"
                            "at_percent = 50 ,70,  96\ngrowth = 256M\n"
                            "every = 1h\nmin_interval = 5\n"
+                           "ring = 1\nhours_left = 12\n"
+                           "[budgets]\nevery = 5m\n"
                            "[node]\nlinger = 2m\n"),
                      0);
     ck_assert_uint_eq(config.linger_s, 120);
@@ -156,8 +161,13 @@ START_TEST(marks_and_linger_are_read)
     ck_assert_uint_eq(config.marks.growth, 256 << 20);
     ck_assert_uint_eq(config.marks.every_ms, 3600000);
     ck_assert_uint_eq(config.marks.min_interval_ms, 5000);
+    ck_assert_uint_eq(config.marks.hours_left, 12);
+    ck_assert_uint_eq(config.marks.ring_ms, 1000);
+    ck_assert_uint_eq(config.marks.budgets_ms, 300000);
     ck_assert_int_eq(parse("[snapshots]\nat_percent = none\n"), 0);
     ck_assert_uint_eq(config.marks.percents, 0);
+    ck_assert_int_eq(parse("[snapshots]\nring = 0\nhours_left = 0\n"), 0);
+    ck_assert_uint_eq(config.marks.hours_left + config.marks.ring_ms, 0);
 }
 END_TEST
 
@@ -212,6 +222,10 @@ static const struct {
     {"[snapshots]\ngrowth = 9999999T\n", "f:2: growth = 9999999T: must be a"},
     {"[snapshots]\nevery = 5\n", "f:2: every = 5: must be a time such as"},
     {"[snapshots]\nevery = -5\n", "f:2: every = -5: must be a time such as"},
+    {"[snapshots]\nring = 1y\n", "f:2: ring = 1y: must be a time such as"},
+    {"[snapshots]\nring = -1\n", "f:2: ring = -1: must be a time such as"},
+    {"[snapshots]\nhours_left = 9999\n", "f:2: hours_left = 9999: must be"},
+    {"[snapshots]\nhours_left = 1h\n", "f:2: hours_left = 1h: must be"},
     {"[snapshots]\nmin_interval = 0\n", "f:2: min_interval = 0: must be a t"},
     {"[profiler]\nbudget_percent = -1\n", "f:2: budget_percent = -1: must be"},
     {"[profiler]\nbudget_percent = 1e9\n", "f:2: budget_percent = 1e9: must"},

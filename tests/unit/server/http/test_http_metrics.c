@@ -111,7 +111,7 @@ START_TEST(each_metric_is_documented_and_no_other)
     int used;
 
     for (size_t i = 0; i < COLUMNS; i++)
-        row[i] = (struct value){.type = VALUE_TEXT, .data = "1", .size = 1};
+        row[i] = (struct value){.type = VALUE_TEXT, .data = "1 x", .size = 3};
     http_metrics_row(metrics, row, COLUMNS);
     http_metrics_write(metrics, false, &out);
     for (const char *at = out.data; (at = strstr(at, "# HELP ")); at += used) {

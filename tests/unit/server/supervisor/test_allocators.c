@@ -34,7 +34,11 @@ find(const char *program)
     ck_assert_int_eq(allocators_find(&found, program, &env, &err), 0);
 }
 
-enum { OWN = LOCATE_JEMALLOC | LOCATE_PROFILES, COUNTS = OWN | LOCATE_COUNTS };
+enum {
+    OWN = LOCATE_JEMALLOC | LOCATE_PROFILES,
+    COUNTS = OWN | LOCATE_COUNTS,
+    NAMES = OWN | LOCATE_NAMES
+};
 
 static const struct {
     unsigned marks;
@@ -55,6 +59,14 @@ static const struct {
      "prof:true,prof_active:false"},
     {OWN, "prof:true,lg_prof_sample:19", false, "prof:true"},
     {COUNTS, "prof_stats:false", false, "prof:true,prof_active:false"},
+    {NAMES, NULL, false,
+     "prof:true,prof_active:false,prof_sys_thread_name:true"},
+    {NAMES, "x:1,prof_sys_thread_name:false", false,
+     "prof:true,prof_active:false"},
+    {NAMES | LOCATE_SETS_NAMES, NULL, false, "prof:true,prof_active:false"},
+    {COUNTS | LOCATE_NAMES | LOCATE_SETS_THREADS, NULL, false,
+     "prof:true,prof_active:false,prof_thread_active_init:true,prof_stats:true,"
+     "prof_sys_thread_name:true"},
     {OWN | LOCATE_SETS_ACTIVE, NULL, false, "prof:true"},
     {OWN | LOCATE_SETS_PROF, NULL, false, "prof:true"},
     {OWN | LOCATE_SETS_PROF, NULL, true, "prof:true,prof_active:true"},
@@ -89,6 +101,24 @@ START_TEST(the_right_variable_is_set_and_no_other)
     ck_assert_str_eq(environment_get(&env, "HEAPWIRE_PROFILING"),
                      "prof:true,prof_active:false");
     ck_assert_uint_eq(env.count, 2);
+}
+END_TEST
+
+/* Of another build than Debian's library; its own archive is in the host. */
+START_TEST(threads_of_an_unknown_5_3_0_are_not_named)
+{
+    find(HW_TEST_HOSTS "/host_real");
+    ck_assert_uint_ne(found.list[0].file.marks & LOCATE_NAMES, 0);
+    ck_assert_int_eq(strncmp(found.list[0].file.version, "5.3.0", 5), 0);
+    ck_assert_int_eq(allocators_prepare(&found, false, &env, &err), 0);
+    ck_assert_str_eq(environment_get(&env, "MALLOC_CONF"),
+                     "prof:true,prof_active:false,prof_stats:true");
+    environment_unset(&env, "MALLOC_CONF");
+    snprintf(found.list[0].file.version, sizeof(found.list[0].file.version),
+             "5.3.1");
+    ck_assert_int_eq(allocators_prepare(&found, false, &env, &err), 0);
+    ck_assert_ptr_nonnull(strstr(environment_get(&env, "MALLOC_CONF"),
+                                 ",prof_sys_thread_name:true"));
 }
 END_TEST
 
@@ -178,6 +208,7 @@ main(void)
     tcase_add_loop_test(tcase, only_what_is_needed_is_set, 0,
                         sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tcase, the_right_variable_is_set_and_no_other);
+    tcase_add_test(tcase, threads_of_an_unknown_5_3_0_are_not_named);
     tcase_add_test(tcase, the_agent_hears_where_each_is);
     tcase_add_test(tcase, linked_and_preloaded_ones_are_found);
     tcase_add_test(tcase, a_library_beside_the_program_is_found_by_its_origin);

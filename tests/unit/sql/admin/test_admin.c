@@ -95,7 +95,7 @@ static const struct {
      "1064/42000 script line 1, column 8: a method's name is expected here"},
     {"ADMIN EXECUTE ON ALL 'Foo.x()'",
      "1064/42000 script line 1, column 1: unknown name 'Foo'; the classes are "
-     "HeapProf, CpuProf, System, ExecEnv, "
+     "HeapProf, CpuProf, System, ExecEnv, Jemalloc, "
      "Profile"},
 };
 

@@ -66,7 +66,7 @@ static const struct {
     {PEER_SCRIPT, "admin forward 'System.print(\"a\\\\nb\")';", "result\na\nb"},
     {PEER_SCRIPT, "ADMIN FORWARD 'nonsense'",
      "1064/42000 script line 1, column 1: unknown name 'nonsense'; the classes "
-     "are HeapProf, CpuProf, System, ExecEnv, "
+     "are HeapProf, CpuProf, System, ExecEnv, Jemalloc, "
      "Profile"},
     {PEER_SELECT, "ADMIN FORWARD 'SELECT connection_id() AS id'", "id\n#99"},
     {PEER_SELECT, "ADMIN FORWARD 'SELECT user() AS u'", "u\neve@10.9.8.7"},

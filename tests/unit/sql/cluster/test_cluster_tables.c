@@ -98,6 +98,53 @@ START_TEST(only_nodes_that_are_named_are_asked)
 }
 END_TEST
 
+#define HISTORY                                                                \
+    "SELECT count(*) n FROM heapwire.cluster_memory_history "                  \
+    "WHERE at "
+
+/* What the nodes are asked for ends so; SQLite compares again. */
+static const struct {
+    const char *condition, *end;
+} bounded[] = {
+    {"> '2026-11-29 18:00:01'", "` WHERE `at` >= '2026-11-29 18:00:01'"},
+    {">= '2026-11-29'", "` WHERE `at` >= '2026-11-29"},
+    {">= from_unixtime(1796000000)", "` WHERE `at` >= '2026-11-30 00:53:20'"},
+    {"> from_unixtime(1796000000.5)", "` WHERE `at` >= '2026-11-30 00:53:20'"},
+    {"BETWEEN '2026-11-29 18:00:01' AND '2026-11-30 00:00:00'",
+     "FROM heapwire.`memory_history`"},
+    {"> '2026-11-29 18:00:01' AND rss > 5",
+     "` WHERE `at` >= '2026-11-29 18:00:01'"},
+    {"< '2026-11-29 18:00:01'", "FROM heapwire.`memory_history`"},
+    {"> '2026-11-29 18:00:01' OR rss > 5", "FROM heapwire.`memory_history`"},
+    {"> 5", "FROM heapwire.`memory_history`"},
+    {"> NULL", NULL},
+};
+
+START_TEST(nodes_are_asked_from_that_time_on)
+{
+    const char *end = bounded[_i].end, *asked;
+    char text[256];
+
+    snprintf(text, sizeof(text), HISTORY "%s", bounded[_i].condition);
+    run(text);
+    asked = fake_peers.text.data ? fake_peers.text.data : "";
+    if (end)
+        ck_assert_msg(strstr(asked, end) != NULL, "%s: %s", text, asked);
+}
+END_TEST
+
+/* Not once for each row. */
+START_TEST(a_join_by_time_asks_at_most_twice)
+{
+    run("SELECT count(*) FROM (SELECT '2026-11-29 18:00:01' AS t UNION SELECT "
+        "'2026-11-29 18:00:02' UNION SELECT '2026-11-29 18:00:03' UNION SELECT "
+        "'2026-11-29 18:00:04') l JOIN heapwire.cluster_memory_history m ON "
+        "m.at > l.t");
+    ck_assert_uint_ge(fake_peers.asked, 1);
+    ck_assert_uint_le(fake_peers.asked, 2);
+}
+END_TEST
+
 START_TEST(an_impossible_condition_asks_no_node)
 {
     ck_assert_str_eq(run("SELECT count(*) n FROM heapwire.cluster_malloc_stats "
@@ -190,6 +237,16 @@ START_TEST(what_is_no_value_of_its_column_is_null)
 }
 END_TEST
 
+START_TEST(sentences_have_lines_and_names_have_none)
+{
+    fake_peers.nodes[1].rows = "1|leak|certain|a\vname|5|why|1. look\v2. act";
+    ck_assert_str_eq(
+        run("SELECT subject, steps FROM heapwire.cluster_diagnosis "
+            "WHERE node_id = 10002"),
+        "subject|steps\na?name|1. look\n2. act");
+}
+END_TEST
+
 START_TEST(a_cut_answer_is_a_warning)
 {
     fake_peers.nodes[1].truncated = true;
@@ -212,13 +269,13 @@ START_TEST(the_nodes_take_a_profile_for_what_is_named_alone)
                          0);
         ck_assert_ptr_nonnull(strstr(fake_peers.text.data,
                                      "`cgroup_limit`, NULL, NULL, "
-                                     "`unexplained`, NULL, `answered` FROM "));
+                                     "`unexplained`, NULL, `answered`, "));
         run("SELECT * FROM heapwire.cluster_memory");
         ck_assert_uint_eq(fake_peers.request.parallel, 2);
         ck_assert_ptr_nonnull(strstr(
             fake_peers.text.data, "`cgroup_limit`, `profile_bytes`, "
                                   "`profile_samples`, `unexplained`, `note`, "
-                                  "`answered` FROM "));
+                                  "`answered`, "));
     }
 }
 END_TEST
@@ -488,11 +545,15 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, each_nodes_rows_and_a_warning_for_silent_nodes);
     LOOP(only_nodes_that_are_named_are_asked, restricted);
+    tcase_add_loop_test(tc, nodes_are_asked_from_that_time_on, 0,
+                        sizeof(bounded) / sizeof(bounded[0]));
+    tcase_add_test(tc, a_join_by_time_asks_at_most_twice);
     tcase_add_test(tc, an_impossible_condition_asks_no_node);
     tcase_add_test(tc, a_join_asks_all_at_once);
     LOOP(no_answer_at_all_is_an_error, unanswered);
     tcase_add_loop_test(tc, it_waits_and_a_kill_ends_it, 0, 2);
     LOOP(what_is_no_value_of_its_column_is_null, hostile);
+    tcase_add_test(tc, sentences_have_lines_and_names_have_none);
     tcase_add_test(tc, a_cut_answer_is_a_warning);
     tcase_add_test(tc, the_nodes_take_a_profile_for_what_is_named_alone);
     tcase_add_test(tc, a_profile_of_each_rolls_and_a_kept_one_does_not);

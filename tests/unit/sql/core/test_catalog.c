@@ -166,8 +166,8 @@ static const struct {
     {"SHOW COUNT(*) WARNINGS", "@@session.warning_count\n#0"},
     {"SHOW COUNT(*) ERRORS", "@@session.error_count\n#0"},
     {"SHOW GRANTS FOR CURRENT_USER()",
-     "Grants for admin@localhost\nGRANT STATUS,PROFILE,CONTROL,CLUSTER,ADMIN "
-     "ON *.* TO `admin`@`localhost`\n"
+     "Grants for admin@localhost\nGRANT STATUS,PROFILE,CONTROL,CLUSTER,ADMIN,"
+     "TUNE ON *.* TO `admin`@`localhost`\n"
      "GRANT SELECT ON `heapwire`.* TO `admin`@`localhost`"},
     {"SHOW GRANTS FOR 'other'@'%'",
      "1141/42000 There is no such grant defined for user 'other' on host '%': "
@@ -252,13 +252,18 @@ static const struct {
      "SELECT id, self FROM heapwire.nodes lists the nodes, and which is "
      "this one. SET heapwire_timeout bounds it, in seconds; SET "
      "heapwire_parallel says on how many nodes at a time it runs. Scripts "
-     "drive the heap profiler of the database (HeapProf), sample what its "
-     "threads run or wait for (CpuProf), and show all their stacks, and who "
-     "waits for whom (ExecEnv).\n|ADMIN "
+     "drive the heap profiler of the database (HeapProf), say why its memory "
+     "is so large (HeapProf.getInstance().diagnose()), sample what its "
+     "threads run or wait for (CpuProf), show all their stacks, and who "
+     "waits for whom (ExecEnv), and change jemalloc for a time "
+     "(Jemalloc).\n|ADMIN "
      "EXECUTE ON ALL 'System.print(HeapProf.getInstance().has_enable())'\n"
+     "ADMIN EXECUTE ON ALL 'System.print(HeapProf.getInstance().diagnose())'\n"
      "ADMIN EXECUTE ON ALL 'System.print(CpuProf.getInstance().profile(10))'\n"
      "ADMIN EXECUTE ON ALL "
-     "'System.print(ExecEnv.get_stack_trace_for_all_threads())'\n"},
+     "'System.print(ExecEnv.get_stack_trace_for_all_threads())'\n"
+     "ADMIN EXECUTE ON ALL "
+     "'System.print(Jemalloc.getInstance().risks())'\n"},
 
     /* EXPLAIN */
     {"EXPLAIN SELECT 1", EXPLAINED "\n#1|SIMPLE|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"

@@ -150,7 +150,7 @@ static const struct {
      "1210/HY000 export gives one snapshot: leave the base out"},
     {"dot('a', null, 'by=blood')",
      "1210/HY000 by takes one of inuse_space, inuse_objects, alloc_space, "
-     "alloc_objects, time, samples, not 'blood'"},
+     "alloc_objects, time, samples, waste, not 'blood'"},
     {"dot('a', null, 'granularity')",
      "1210/HY000 granularity takes one of functions, lines, files, addresses, "
      "not ''"},

@@ -126,7 +126,7 @@ static const struct {
 } wrong[] = {
     {"Foo.bar()", 1, 1,
      "unknown name 'Foo'; the classes are HeapProf, CpuProf, System, "
-     "ExecEnv, Profile"},
+     "ExecEnv, Jemalloc, Profile"},
     {"\n  foo", 2, 3, "unknown name 'foo'"},
     {"System.print(x)", 1, 14, "unknown name 'x'"},
     {"HeapProf.enable()", 1, 10,
@@ -136,7 +136,7 @@ static const struct {
      "...)"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
-     "enable_prof([Num]), disable_prof(), has_enable(), state(), "
+     "enable_prof([Num]), disable_prof(), has_enable(), state(), diagnose(), "
      "snapshot([String]), to_dot_format(String), dump_dot_snapshot(), "
      "reset([Num], [Bool]), snapshots(), describe(String), "},
     {"HeapProf.getInstance(1)", 1, 10, "with 1 argument;"},
@@ -482,10 +482,9 @@ END_TEST
 
 static const struct {
     const char *method, *argument;
-} words[] = {{"by", "\"alloc_space\""},
-             {"granularity", "\"files\""},
-             {"nodefraction", "0.5"},
-             {"edgefraction", "0.5"}};
+} words[] = {{"by", "\"alloc_space\""}, {"granularity", "\"files\""},
+             {"nodefraction", "0.5"},   {"edgefraction", "0.5"},
+             {"decay", "0, -1, 60"},    {"background_threads", "true, 60"}};
 
 static const char *
 argument_of(const struct script_method *m)
@@ -540,6 +539,7 @@ static const struct {
     {"HeapProf", "enable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "disable_prof", PRIVILEGE_CONTROL, SCRIPT_CHANGING},
     {"HeapProf", "has_enable", PRIVILEGE_STATUS, SCRIPT_WAITING},
+    {"HeapProf", "diagnose", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "snapshot", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"HeapProf", "to_dot_format", PRIVILEGE_PROFILE, SCRIPT_SLOW},
     {"HeapProf", "dump_dot_snapshot", PRIVILEGE_PROFILE, SCRIPT_SLOW},
@@ -549,6 +549,14 @@ static const struct {
     {"System", "print", 0, SCRIPT_INSTANT},
     {"ExecEnv", "get_stack_trace_for_all_threads", PRIVILEGE_PROFILE,
      SCRIPT_SLOW},
+    {"Jemalloc", "getInstance", 0, SCRIPT_PURE},
+    {"Jemalloc", "purge", PRIVILEGE_TUNE, SCRIPT_CHANGING},
+    {"Jemalloc", "decay", PRIVILEGE_TUNE, SCRIPT_CHANGING},
+    {"Jemalloc", "background_threads", PRIVILEGE_TUNE, SCRIPT_CHANGING},
+    {"Jemalloc", "flush_tcaches", PRIVILEGE_TUNE, SCRIPT_CHANGING},
+    {"Jemalloc", "undo", PRIVILEGE_TUNE, SCRIPT_CHANGING},
+    {"Jemalloc", "state", PRIVILEGE_STATUS, SCRIPT_INSTANT},
+    {"Jemalloc", "risks", PRIVILEGE_STATUS, SCRIPT_WAITING},
     {"Profile", "of", PRIVILEGE_PROFILE, SCRIPT_PURE},
     {"Profile", "now", PRIVILEGE_PROFILE, SCRIPT_WAITING},
     {"Profile", "by", PRIVILEGE_PROFILE, SCRIPT_PURE},

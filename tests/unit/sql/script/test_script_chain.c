@@ -69,7 +69,7 @@ static const struct {
     {"Profile.of(\"a\").base(\"\")", 1, 22, "'' is not a snapshot's name"},
     {"Profile.of(\"a\").by(\"bytes\")", 1, 20,
      "by takes one of inuse_space, inuse_objects, alloc_space, alloc_objects, "
-     "time, samples, not 'bytes'"},
+     "time, samples, waste, not 'bytes'"},
     {"var p = Profile.of(\"a\")\n\np.granularity(\"x\").by(\"y\")", 3, 15,
      "granularity takes one of functions, lines, files, addresses, not 'x'"},
     {"Profile.of(\"a\").by(\"inuse_space\\0\")", 1, 20, "by takes one of"},
@@ -115,7 +115,7 @@ START_TEST(senseless_values_that_are_made_say_where_too)
     ck_assert_str_eq(err.text,
                      "script line 2, column 20: by takes one of inuse_space, "
                      "inuse_objects, alloc_space, alloc_objects, time, "
-                     "samples, not 'xx'");
+                     "samples, waste, not 'xx'");
     script_free(script);
 }
 END_TEST

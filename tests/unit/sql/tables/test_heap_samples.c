@@ -17,9 +17,19 @@ make_after_reset(void)
 }
 
 static struct profile *
-make_jemallocs(void)
+make_plain(void)
 {
     return fixture_profile("heap_v2/1\n@ 0x1000 0x2001\nt*: 1: 1000 [0: 0]\n",
+                           fixture_part_names, NULL);
+}
+
+static struct profile *
+make_jemallocs(void)
+{
+    return fixture_profile("heap_v2/1\nt0: 1: 1 [0: 0] io-1\n"
+                           "t5: 1: 1 [0: 0]\n@ 0x1000 0x2001\n"
+                           "t*: 3: 3000 [0: 0]\nt0: 2: 2000 [0: 0]\n"
+                           "t5: 1: 1000 [0: 0]\n",
                            fixture_part_names, NULL);
 }
 
@@ -41,13 +51,14 @@ static const struct {
     const char *query, *answer;
 } cases[] = {
     {"select snapshot, tid, name, pool, live_bytes, percent, top_function, "
-     "samples from heapwire.heap_threads",
-     "snapshot|tid|name|pool|live_bytes|percent|top_function|samples\n"
-     "now|#71|io-1|io-*|#4459|~73.94|leak|#9\n"
-     "now|#72|io-2|io-*|#1000|~16.58|cache|#1\n"
-     "now|#73|main|main|#500|~8.29|leak|#1\n"
-     "now|#74|42|*|#70|~1.16|\\N|#1\n"
-     "now|\\N|\\N|\\N|#2|~0.03|leak|#1"},
+     "top_bytes, samples, number from heapwire.heap_threads",
+     "snapshot|tid|name|pool|live_bytes|percent|top_function|top_bytes|samples|"
+     "number\n"
+     "now|#71|io-1|io-*|#4459|~73.94|leak|#4000|#9|\\N\n"
+     "now|#72|io-2|io-*|#1000|~16.58|cache|#1000|#1|\\N\n"
+     "now|#73|main|main|#500|~8.29|leak|#500|#1|\\N\n"
+     "now|#74|42|*|#70|~1.16|\\N|\\N|#1|\\N\n"
+     "now|\\N|\\N|\\N|#2|~0.03|leak|#2|#1|\\N"},
     {"select pool, count(*) n, sum(live_bytes) b from heapwire.heap_threads "
      "group by pool having n > 1",
      "pool|n|b\nio-*|#2|#5459"},
@@ -98,7 +109,7 @@ END_TEST
 START_TEST(kept_snapshots_have_theirs)
 {
     scripted_keep("a");
-    scripted.profile = make_jemallocs;
+    scripted.profile = make_plain;
     scripted_keep("b");
     scripted.profile = fixture_parts;
     scripted_keep("c");
@@ -107,7 +118,56 @@ START_TEST(kept_snapshots_have_theirs)
                                      "like '%' group by snapshot"),
                      "snapshot|n\na|#5\nc|#5");
     ck_assert_ptr_nonnull(
-        strstr(harness_run(&h, "show warnings"), "snapshot 'b': threads and"));
+        strstr(harness_run(&h, "show warnings"), "snapshot 'b': threads are"));
+}
+END_TEST
+
+START_TEST(jemallocs_threads_are_rows)
+{
+    scripted.profile = make_jemallocs;
+    ck_assert_str_eq(
+        harness_run(&h, "select tid, name, pool, number, live_bytes, percent, "
+                        "top_function, top_bytes, samples from "
+                        "heapwire.heap_threads"),
+        "tid|name|pool|number|live_bytes|percent|top_function|top_bytes|"
+        "samples\n"
+        "\\N|io-1|io-*|#0|#2000|~66.67|cache|#2000|#2\n"
+        "\\N|\\N|\\N|#5|#1000|~33.33|cache|#1000|#1");
+    ck_assert_str_eq(harness_run(&h, "show warnings"), "Level|Code|Message");
+}
+END_TEST
+
+START_TEST(pools_are_compared)
+{
+    scripted.profile = make_jemallocs;
+    scripted_keep("a");
+    scripted.profile = make_plain;
+    scripted_keep("plain");
+    scripted.profile = fixture_parts;
+    ck_assert_str_eq(
+        harness_run(&h, "select snapshot, base, pool, grown_bytes, "
+                        "grown_objects, significant, top_function, top_bytes "
+                        "from heapwire.heap_pool_diff where base = 'a'"),
+        "snapshot|base|pool|grown_bytes|grown_objects|significant|"
+        "top_function|top_bytes\n"
+        "now|a|io-*|#3459|#8|#1|leak|#4000\n"
+        "now|a|main|#500|#1|#1|leak|#500\n"
+        "now|a|*|#70|#1|#1|\\N|\\N\n"
+        "now|a|\\N|#-998|#1|#1|leak|#2");
+    ck_assert_str_eq(harness_run(&h, "select count(*) n from "
+                                     "heapwire.heap_pool_diff"),
+                     "n\n#0");
+    ck_assert_str_eq(
+        harness_run(&h, "show warnings"),
+        "Level|Code|Message\nWarning|#1210|heap_pool_diff compares "
+        "with a snapshot that must be named: add WHERE base = "
+        "'...'");
+    ck_assert_str_eq(harness_run(&h, "select count(*) n from "
+                                     "heapwire.heap_pool_diff where base = "
+                                     "'plain'"),
+                     "n\n#0");
+    ck_assert_ptr_nonnull(
+        strstr(harness_run(&h, "show warnings"), "threads are not known: "));
 }
 END_TEST
 
@@ -116,12 +176,16 @@ static const struct {
     struct profile *(*profile)(void);
     const char *warning;
 } unknown[] = {
-    {"heap_threads", make_jemallocs,
-     "snapshot 'now': threads and ages are known only of a database that "
-     "records its heap: heapwire-run --profiling-source interposed"},
+    {"heap_threads", make_plain,
+     "snapshot 'now': threads are not known: neither a recorder noted them nor "
+     "has jemalloc's profile lines by thread, or an older heapwire kept the "
+     "snapshot"},
+    {"heap_ages", make_plain,
+     "snapshot 'now': ages are known only of a database that records its heap: "
+     "heapwire-run --profiling-source interposed"},
     {"heap_ages", make_jemallocs,
-     "snapshot 'now': threads and ages are known only of a database that "
-     "records its heap: heapwire-run --profiling-source interposed"},
+     "snapshot 'now': ages are known only of a database that records its heap: "
+     "heapwire-run --profiling-source interposed"},
     {"heap_churn", make_jemallocs,
      "snapshot 'now': what is allocated and freed a second is known only of a "
      "database that records its heap: heapwire-run --profiling-source "
@@ -156,6 +220,8 @@ main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, samples_are_tables, 0, COUNT(cases));
     tcase_add_test(tc, kept_snapshots_have_theirs);
+    tcase_add_test(tc, jemallocs_threads_are_rows);
+    tcase_add_test(tc, pools_are_compared);
     tcase_add_loop_test(tc, what_is_not_known_is_empty_and_says_why, 0,
                         COUNT(unknown));
     suite_add_tcase(suite, tc);

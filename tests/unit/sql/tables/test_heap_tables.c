@@ -97,11 +97,12 @@ static const struct {
      "now|ns::outer|\\N|#0|~0|#6000|~60|#0|#2|#0|#0\n"
      "now|beta[u8; 4]|\\N|#1000|~10|#1000|~10|#1|#1|#0|#0"},
     {"select * from heapwire.heap_stacks",
-     "snapshot|stack|depth|bytes|objects|function|folded\n"
-     "now|#1|#4|#6000|#2|inner (inline)|main;alpha;ns::outer;inner (inline)\n"
-     "now|#2|#3|#3000|#1|alpha|main;alpha;alpha\n"
-     "now|#3|#0|#500|#1|\\N|\\N\n"
-     "now|#4|#1|#1000|#1|beta[u8; 4]|beta[u8: 4]"},
+     "snapshot|stack|depth|bytes|objects|function|folded|size_class\n"
+     "now|#1|#4|#6000|#2|inner (inline)|main;alpha;ns::outer;inner (inline)|"
+     "\\N\n"
+     "now|#2|#3|#3000|#1|alpha|main;alpha;alpha|\\N\n"
+     "now|#3|#0|#500|#1|\\N|\\N|\\N\n"
+     "now|#4|#1|#1000|#1|beta[u8; 4]|beta[u8: 4]|\\N"},
     {"select stack, depth, function, symbol, file, line, inlined, module, "
      "module_offset, bytes, objects from heapwire.heap_frames",
      "stack|depth|function|symbol|file|line|inlined|module|module_offset|"

@@ -100,7 +100,7 @@ START_TEST(labels_end_within_their_frames)
         if (sscanf(at++,
                    "<rect x=\"%lf\" y=\"%d\" width=\"%lf\" height=\"%d\" "
                    "rx=\"1\" fill=\"%*7c\"/><text x=\"%lf\" "
-                   "y=\"%*d\">%255[^<]",
+                   "y=\"%*d\" textLength=\"%*f\">%255[^<]",
                    &x, &y, &width, &height, &text_x, label) != 6)
             continue;
         for (char *lt;

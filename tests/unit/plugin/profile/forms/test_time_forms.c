@@ -123,8 +123,8 @@ START_TEST(text_counts_seconds_and_leaves_malloc_where_it_was)
                  "Total: 300 samples\n"
                  "     200  66.7%  66.7%      200  66.7% malloc\n"
                  "     100  33.3% 100.0%      100  33.3% serve\n"
-                 "       0   0.0% 100.0%      200  66.7% load\n"
-                 "       0   0.0% 100.0%      300 100.0% main\n");
+                 "       0   0.0% 100.0%      300 100.0% main\n"
+                 "       0   0.0% 100.0%      200  66.7% load\n");
 }
 END_TEST
 

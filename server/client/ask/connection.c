@@ -11,6 +11,7 @@
 
 #include "clean_text.h"
 #include "client.h"
+#include "connection.h"
 
 enum { PORT = 9036, CONNECT_S = 10, ER_DENIED = 1045, ER_TLS_REQUIRED = 3159 };
 enum { LINE_ROOM = 4096 /* libmariadb's, too */, PROGRESS_ROOM = 80 };
@@ -59,14 +60,25 @@ on_progress(const MYSQL *mysql, unsigned stage, unsigned stages, double percent,
             percent);
 }
 
-/* The copy is read while connecting, and replaces what is set here. */
-static bool
-dial(MYSQL *mysql, const char *const *given)
+/* Asked for once: a connection that was lost is made anew without a word. */
+const char *
+connection_password(const char *const *given)
+{
+    static const char *password;
+
+    if (given['p'] && !password)
+        password = getpass("Password: "); /* NOLINT: one thread */
+    return password;
+}
+
+int
+connection_prepare(MYSQL *mysql, const char *const *given,
+                   struct connection_target *target)
 {
     unsigned wait = CONNECT_S, port = PORT, off = 0, tcp = MYSQL_PROTOCOL_TCP;
-    char path[32], *password = NULL;
     int copy = copy_options();
     glob_t found = {0};
+    char path[32];
     my_bool on = 1;
 
     mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -91,30 +103,51 @@ dial(MYSQL *mysql, const char *const *given)
         mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on);
         mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
     }
-    if (isatty(STDERR_FILENO))
-        mysql_optionsv(mysql, MYSQL_PROGRESS_CALLBACK, on_progress);
-    if (given['p'])
-        password = getpass("Password: "); /* NOLINT: one thread */
-    return mysql_real_connect(mysql, given['h'], given['u'], password, NULL,
-                              given['P'] ? (unsigned)atoi(given['P']) : 0,
-                              given['S'],
-                              isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
+    *target = (struct connection_target){
+        given['h'], given['u'], connection_password(given), given['S'],
+        given['P'] ? (unsigned)atoi(given['P']) : 0};
+    return copy;
 }
 
-/* where: what to do if no node was reached. */
+static bool
+dial(MYSQL *mysql, const char *const *given)
+{
+    struct connection_target to;
+    int copy = connection_prepare(mysql, given, &to);
+    bool made;
+
+    if (isatty(STDERR_FILENO))
+        mysql_optionsv(mysql, MYSQL_PROGRESS_CALLBACK, on_progress);
+    made = mysql_real_connect(mysql, to.host, to.user, to.password, NULL,
+                              to.port, to.socket,
+                              isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
+    close(copy);
+    return made;
+}
+
+const char *
+connection_advice(unsigned number, bool dialled, const char *const *given)
+{
+    if (number == ER_TLS_REQUIRED)
+        return ": --ssl-ca FILE, with the node's server-cert.pem";
+    if (number == ER_DENIED && !dialled)
+        return ": --user NAME --password";
+    if (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR && !dialled &&
+        !given['S'] && !given['h'])
+        return "\nname a node: --socket /run/heapwire/10001/mysql.sock, or "
+               "--host";
+    return "";
+}
+
 static enum client_status
-complain(MYSQL *mysql, bool dialled, const char *where)
+complain(MYSQL *mysql, bool dialled, const char *const *given)
 {
     unsigned number = mysql_errno(mysql);
-    bool lost = number >= CR_MIN_ERROR && number <= CR_MAX_ERROR;
 
-    say(mysql_error(mysql),
-        number == ER_TLS_REQUIRED
-            ? ": --ssl-ca FILE, with the node's server-cert.pem"
-        : number == ER_DENIED && !dialled ? ": --user NAME --password"
-        : lost                            ? where
-                                          : "");
-    return lost || !dialled ? CLIENT_NO_NODE : CLIENT_FAILED;
+    say(mysql_error(mysql), connection_advice(number, dialled, given));
+    return (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) || !dialled
+               ? CLIENT_NO_NODE
+               : CLIENT_FAILED;
 }
 
 /* A cluster's table or view says so which nodes it lacks. */
@@ -142,8 +175,6 @@ MYSQL_RES *
 client_ask(const char *const *given, struct span statement, bool may_lack,
            enum client_status *status)
 {
-    static const char name_it[] =
-        "\nname a node: --socket /run/heapwire/10001/mysql.sock, or --host";
     MYSQL mysql = {0}, *made;
     MYSQL_RES *rows = NULL;
     struct sigaction pipe;
@@ -151,17 +182,18 @@ client_ask(const char *const *given, struct span statement, bool may_lack,
     sigaction(SIGPIPE, NULL, &pipe);
     made = mysql_init(&mysql); /* ignores it */
     if (!made || !dial(made, given)) {
-        *status =
-            complain(&mysql, false, given['S'] || given['h'] ? "" : name_it);
+        *status = complain(&mysql, false, given);
     } else if (!strstr(mysql_get_server_info(made), "heapwire")) {
-        say("that is no heapwire node", name_it);
+        say("that is no heapwire node",
+            "\nname a node: --socket /run/heapwire/10001/mysql.sock, or "
+            "--host");
         *status = CLIENT_NO_NODE;
     } else {
         if (mysql_real_query(made, statement.data, statement.size) == 0)
             rows = mysql_store_result(made);
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr); /* of the progress */
-        *status = mysql_errno(made) ? complain(made, true, "")
+        *status = mysql_errno(made) ? complain(made, true, given)
                   : may_lack        ? show_warnings(made)
                                     : CLIENT_OK;
     }

@@ -1,0 +1,244 @@
+/* mappings_take.c - see mappings_take.h. */
+#include "mappings_take.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_client.h"
+#include "clock.h"
+#include "errors.h"
+#include "files.h"
+#include "jobs.h"
+#include "log.h"
+#include "map_seen.h"
+#include "memory_map.h"
+#include "node_status.h"
+#include "observer.h"
+
+enum { OPEN_MS = 30000 /* that a reading takes at most */ };
+
+/* -1 with *err; *refused: only that the process is closed keeps us from it. */
+static int
+open_smaps(struct mappings_take *take, bool *refused, struct error *err)
+{
+    if (map_source_open(&take->source) == 0)
+        return 0;
+    *refused = errno == EACCES || errno == EPERM;
+    error_sys(err, ER_UNKNOWN, "heapwired (uid %u) may not read /proc/%d/smaps",
+              (unsigned)geteuid(), (int)take->source.pid);
+    return -1;
+}
+
+/* Makes a process that is closed to us dumpable, where only that keeps us from
+ * it; whether it is. */
+static bool
+open_closed(struct observer *observer, struct agent_client *client)
+{
+    struct error unsaid;
+    bool opened = false;
+
+    if (!observer->dumpable || client->status.state != NODE_CONNECTED ||
+        client->status.hello.uid != geteuid())
+        return false;
+    observer->access_until_ms[OBSERVER_MAPPINGS] = clock_ms() + OPEN_MS;
+    if (observer_set_access(observer, client, &opened, &unsaid) == 0 && opened)
+        return true;
+    observer->access_until_ms[OBSERVER_MAPPINGS] = 0;
+    return false;
+}
+
+/* Puts it back, unless others need it. */
+static void
+close_opened(struct observer *observer, struct agent_client *client)
+{
+    struct error err;
+    bool opened;
+
+    observer->access_until_ms[OBSERVER_MAPPINGS] = 0;
+    if (client->status.state == NODE_CONNECTED &&
+        observer_set_access(observer, client, &opened, &err) != 0)
+        log_to(observer->log,
+               "the database (pid %d) was made dumpable and may be so still, "
+               "which is looked after again: %s",
+               (int)client->status.hello.pid, err.text);
+}
+
+static int
+ask_for_smaps(struct mappings_take *take, struct agent_client *client,
+              struct error *err)
+{
+    struct agent_request request = {.op = AGENT_SMAPS};
+    struct agent_client_answer answer;
+    int rc = -1;
+
+    if (agent_client_call(client, &request, &answer, err) != 0)
+        return -1;
+    if (agent_client_read_memory(client, answer.fds[0], &take->smaps,
+                                 "its mappings", err) == 0 &&
+        agent_client_read_memory(client, answer.fds[1], &take->tasks,
+                                 "its threads", err) == 0)
+        rc = 0;
+    take->source.cut = answer.reply.value != 0;
+    agent_client_answer_close(&answer);
+    take->source.text = (struct span){take->smaps.data, take->smaps.size};
+    take->source.threads = (struct span){take->tasks.data, take->tasks.size};
+    return rc;
+}
+
+/* Behind why it is not read says why the agent did not, too. */
+static int
+ask_agent_instead(struct mappings_take *take, struct agent_client *client,
+                  struct error *err)
+{
+    struct error why = *err, more;
+
+    if (client->status.state != NODE_CONNECTED &&
+        client->status.state != NODE_UNRESPONSIVE)
+        return -1; /* there is none */
+    if (client->status.state == NODE_CONNECTED &&
+        !(client->status.knows & AGENT_KNOWS_SMAPS)) {
+        error_set(err, ER_UNKNOWN,
+                  "%s, and the agent in %s (pid %d) is older than heapwired "
+                  "and cannot read them for it; restart the database to load "
+                  "the new one",
+                  why.text, client->status.hello.exe, client->status.hello.pid);
+        return -1;
+    }
+    if (take->source.by_pages) {
+        error_set(err, ER_UNKNOWN,
+                  "%s, and with %d GB or more in memory its agent is not asked "
+                  "to, since the database's own mmap would wait for it%s",
+                  why.text, MAP_SMAPS_GB,
+                  take->source.pid == 0
+                      ? ""
+                      : "; run heapwired as the database's user, or set "
+                        "dumpable to auto");
+        return -1;
+    }
+    if (ask_for_smaps(take, client, &more) != 0) {
+        error_set(err, ER_UNKNOWN, "%s, and its agent did not: %s", why.text,
+                  more.text);
+        return -1;
+    }
+    snprintf(take->remark, sizeof(take->remark),
+             "%s: the agent has read them%s; what has no name is judged by its "
+             "place",
+             why.text,
+             take->source.cut ? ", but only the first 16 MB of the text, so "
+                                "that mappings are missing"
+                              : "");
+    return 0;
+}
+
+int
+mappings_take_open(struct mappings_take *take, struct agent_client *client,
+                   struct observer *observer, struct error *err)
+{
+    const struct snapshot_memory *memory = &client->memory;
+    struct node_arrival process;
+    bool refused = false;
+
+    *take = (struct mappings_take){.source = {.smaps = -1}};
+    buffer_init(&take->smaps, AGENT_SMAPS_MAX);
+    buffer_init(&take->tasks, MAPPINGS_TASKS_MAX);
+    take->source.remark = take->remark;
+    take->source.jemalloc = *client->status.hello.mallctl != '\0';
+    if (memory->mapped.known && memory->retained.known)
+        take->source.jemalloc_most =
+            memory->mapped.value + memory->retained.value;
+    process = node_status_find_process(&client->status, client->state_dir, err);
+    take->source.pid = process.pid;
+    take->source.start_ticks = process.start_ticks;
+    if (process.pid != 0)
+        take->source.by_pages = map_source_is_large(process.pid);
+    else if (memory->rss.known && memory->rss.value >> 30 >= MAP_SMAPS_GB)
+        take->source.by_pages = memory->rss.value;
+    if (process.pid != 0 && open_smaps(take, &refused, err) == 0)
+        return 0;
+    take->opened = refused && open_closed(observer, client);
+    if (take->opened && open_smaps(take, &refused, err) == 0)
+        return 0;
+    return ask_agent_instead(take, client, err);
+}
+
+struct memory_map *
+mappings_take_read(struct mappings_take *take, struct map_seen *seen,
+                   struct error *err)
+{
+    struct memory_map *map = map_source_read(&take->source, err);
+
+    if (map)
+        map_seen_note(seen, take->source.pid, take->source.start_ticks, map,
+                      map->taken_ms);
+    return map;
+}
+
+struct memory_map *
+mappings_take_nothing(const struct error *why)
+{
+    struct memory_map *map = memory_map_new();
+
+    if (!map)
+        return NULL;
+    map->taken_ms = clock_wall_ms();
+    map->failure = memory_map_text(map, why->text, strlen(why->text));
+    return map;
+}
+
+void
+mappings_take_close(struct mappings_take *take, struct agent_client *client,
+                    struct observer *observer)
+{
+    if (take->opened)
+        close_opened(observer, client);
+    fd_close(take->source.smaps);
+    buffer_fini(&take->smaps);
+    buffer_fini(&take->tasks);
+}
+
+/* ---- what is there, and since when ---- */
+
+void
+mappings_take_places(struct job *job, const struct agent_client *client,
+                     struct map_seen *seen)
+{
+    pthread_mutex_t *lock = &job->flight.flights->lock;
+    uint64_t start_ticks = client->status.hello.start_ticks;
+    pid_t pid = client->peer;
+
+    pthread_mutex_lock(lock);
+    jobs_give_agent(job);
+    pthread_mutex_unlock(lock);
+    if (pid != 0)
+        map_seen_look(seen, pid, start_ticks);
+    pthread_mutex_lock(lock);
+    jobs_finish(job, NULL);
+    pthread_mutex_unlock(lock);
+}
+
+static void
+wake_nobody(void *arg)
+{
+    (void)arg;
+}
+
+void
+mappings_ask_places(struct jobs *jobs, const struct node_status *status,
+                    struct map_seen *seen, struct seat **places)
+{
+    const struct job_request request = {.kind = JOB_PLACES};
+    struct waker nobody = {wake_nobody, NULL};
+    struct error unsaid;
+
+    if (*places && flight_look(*places, &unsaid) == FLIGHT_RUNS)
+        return;
+    flight_leave(*places);
+    *places = NULL;
+    pthread_mutex_lock(&jobs->flights.lock);
+    if (status->state == NODE_CONNECTED && status->peer != 0 &&
+        map_seen_is_due(seen, status->peer, status->hello.start_ticks))
+        *places = jobs_join(jobs, &request, nobody, &unsaid);
+    pthread_mutex_unlock(&jobs->flights.lock);
+}

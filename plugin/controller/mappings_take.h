@@ -1,0 +1,53 @@
+/*
+ * mappings_take.h - what the database has mapped: read from outside, or by its
+ * agent where heapwired may not.
+ */
+#ifndef HW_MAPPINGS_TAKE_H
+#define HW_MAPPINGS_TAKE_H
+
+#include "buffer.h"
+#include "map_source.h"
+
+struct agent_client;
+struct error;
+struct job;
+struct jobs;
+struct map_seen;
+struct memory_map;
+struct node_status;
+struct observer;
+struct seat;
+
+enum { MAPPINGS_TASKS_MAX = 16 << 20 /* bytes: 65536 threads */ };
+
+struct mappings_take {
+    struct map_source source;
+    struct buffer smaps, tasks; /* the agent's */
+    bool opened; /* the process is dumpable for it: keep the agent */
+    char remark[512];
+};
+
+/* Of who has the agent.  Opens what is to be read, has the process made
+ * dumpable, or has the agent read it.  -1 with *err: nothing can be read; close
+ * is needed all the same. */
+int mappings_take_open(struct mappings_take *take, struct agent_client *client,
+                       struct observer *observer, struct error *err);
+/* Needs the agent no more, but where it says opened.  NULL with *err. */
+struct memory_map *mappings_take_read(struct mappings_take *take,
+                                      struct map_seen *seen, struct error *err);
+/* In place of what cannot be read; NULL without memory. */
+struct memory_map *mappings_take_nothing(const struct error *why);
+void mappings_take_close(struct mappings_take *take,
+                         struct agent_client *client,
+                         struct observer *observer);
+
+/* Runs a JOB_PLACES, which gives the agent to others first: the kernel may have
+ * the memory map locked for as long as the database hangs. */
+void mappings_take_places(struct job *job, const struct agent_client *client,
+                          struct map_seen *seen);
+/* Of one thread: asks for one where that is due.  status is of the jobs' lock;
+ * *places: the seat, or NULL. */
+void mappings_ask_places(struct jobs *jobs, const struct node_status *status,
+                         struct map_seen *seen, struct seat **places);
+
+#endif

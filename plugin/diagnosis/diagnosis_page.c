@@ -1,0 +1,227 @@
+/*
+ * diagnosis_page.c - the diagnosis as a page of plain text.
+ *
+ * What a person in a hurry reads first stands first: the findings, each with
+ * its steps; then where the bytes of RSS are; then what grew.  The parts add up
+ * to RSS: what is missing, or too much, is a line of its own.
+ */
+#include "diagnosis.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "buffer.h"
+#include "bytes_text.h"
+#include "clock.h"
+#include "diagnosis_facts.h"
+
+/* Of finding_certainty: a reader takes what is said without a word as certain.
+ */
+static void
+write_finding(const struct finding *finding, struct buffer *out)
+{
+    buffer_format(out, "%s", finding_word(finding->kind));
+    if (finding->subject[0])
+        buffer_format(out, " in %s", finding->subject);
+    if (finding->kind != FINDING_NOT_KNOWN_YET)
+        buffer_format(out, " (%s)", finding_certainty_word(finding->certainty));
+    buffer_format(out, ": %s.\n", finding->why);
+    for (size_t i = 0; i < finding->step_count; i++)
+        buffer_format(out, "  %zu. %s\n", i + 1, finding->steps[i]);
+}
+
+/* RSS, and how much of it the lines so far have. */
+struct page_parts {
+    struct buffer *out;
+    double whole, told;
+};
+
+static void
+write_bytes(struct page_parts *parts, double bytes, const char *what)
+{
+    buffer_format(parts->out, "  %10s  %3.0f %%  %s\n", bytes_text(bytes).text,
+                  parts->whole > 0 ? 100.0 * bytes / parts->whole : 0.0, what);
+}
+
+static void
+write_part(struct page_parts *parts, struct fact bytes, const char *what)
+{
+    if (!bytes.known)
+        return;
+    parts->told += (double)bytes.value;
+    write_bytes(parts, (double)bytes.value, what);
+}
+
+/* Who has what is outside of jemalloc: of that, or of RSS where there is none.
+ */
+static void
+write_owners(const struct diagnosis_facts *facts, struct page_parts *parts)
+{
+    for (size_t i = 0; i < facts->owner_count; i++)
+        write_part(parts, (struct fact){true, facts->owners[i].bytes},
+                   facts->owners[i].name);
+    if (facts->owners_more.value > 0)
+        write_part(parts, facts->owners_more, "others (heapwire.mappings)");
+}
+
+static void
+write_rest(struct page_parts *parts, const char *missing, const char *beyond)
+{
+    double rest = parts->whole - parts->told;
+
+    if (rest >= 1 || rest <= -1)
+        write_bytes(parts, rest, rest > 0 ? missing : beyond);
+}
+
+static void
+write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
+{
+    static const char beyond[] = "counted by jemalloc, but not in memory: not "
+                                 "touched yet, taken back, or swapped out";
+    struct page_parts outside = {parts->out, parts->whole, 0};
+
+    write_part(parts, facts->allocated, "in use by the program");
+    write_part(parts, facts->inside,
+               "free between what is in use (fragmentation)");
+    if (facts->padding.value > 0)
+        write_part(parts, facts->padding,
+                   "a page beside each large block, as jemalloc lays them out");
+    write_part(parts, facts->free_pages, "free pages that are kept");
+    write_part(parts, facts->bookkeeping, "jemalloc's bookkeeping");
+    write_part(parts, facts->elsewhere, "of other jemallocs");
+    if (facts->owner_count == 0) {
+        write_part(parts, facts->outside, "outside the allocator");
+    } else {
+        outside.told = parts->told;
+        write_owners(facts, &outside);
+        parts->told = outside.told;
+    }
+    write_rest(parts,
+               facts->owner_count == 0
+                   ? "not told apart"
+                   : "outside the allocator, and not told apart",
+               beyond);
+}
+
+static void
+write_parts(const struct diagnosis_facts *facts, struct buffer *out)
+{
+    struct page_parts parts = {out, (double)facts->rss.value, 0};
+
+    if (!facts->rss.known) {
+        buffer_text(out, "\nWhere its memory is: not known.\n");
+        return;
+    }
+    buffer_format(out, "\nWhere its memory is (RSS, %s):\n",
+                  bytes_text(parts.whole).text);
+    if (facts->has_jemalloc && facts->allocated.known) {
+        write_jemallocs(facts, &parts);
+    } else {
+        write_owners(facts, &parts);
+        write_rest(&parts,
+                   "not told apart, or new since the mappings were looked at",
+                   "gone since the mappings were looked at");
+    }
+    if (facts->page_tables.value > 0)
+        buffer_format(out,
+                      "Besides, the kernel has %s of page tables for it.\n",
+                      bytes_text((double)facts->page_tables.value).text);
+}
+
+static void
+write_list(const struct fact_holder *list, size_t count, const char *by,
+           struct buffer *out)
+{
+    for (size_t i = 0; i < count; i++)
+        buffer_format(out, "%s %s%s%s", i > 0 ? "," : "",
+                      bytes_text((double)list[i].bytes).text, by, list[i].name);
+    buffer_text(out, ".\n");
+}
+
+/* The profile has what was allocated since it is on. */
+static void
+write_holders(const struct diagnosis_facts *facts, struct buffer *out)
+{
+    if (facts->holder_count == 0)
+        return;
+    buffer_format(
+        out,
+        "By the profile's estimate, of what was allocated since it is "
+        "on %s are in use:",
+        bytes_text((double)facts->profile_bytes.value).text);
+    write_list(facts->holders, facts->holder_count, " by ", out);
+    if (facts->thread_count == 0)
+        return;
+    buffer_text(out, "By the threads that allocated it:");
+    write_list(facts->threads, facts->thread_count, " ", out);
+}
+
+static void
+write_growth(const struct diagnosis_facts *facts, struct buffer *out)
+{
+    size_t judged = 0, grow = 0;
+
+    if (facts->grows)
+        buffer_format(out,
+                      "\nAll its memory grows by %s an hour (%s to %s), seen "
+                      "over %s.\n",
+                      bytes_text(facts->growth).text,
+                      bytes_text(facts->growth_low).text,
+                      bytes_text(facts->growth_high).text,
+                      span_text(facts->growth_hours * 3600).text);
+    if (facts->grows && facts->hours_left < 0 && facts->limit.known &&
+        facts->growth > 0 && facts->limit.value > facts->rss.value)
+        buffer_format(
+            out,
+            "If that went on, %s of %s would be reached in %s, which is "
+            "further ahead than what was seen can tell.\n",
+            facts->limit_is_machines ? "all that this machine has for it"
+                                     : "the cgroup's limit",
+            bytes_text((double)facts->limit.value).text,
+            span_text((double)(facts->limit.value - facts->rss.value) /
+                      facts->growth * 3600)
+                .text);
+    for (size_t i = 0; i < facts->trend_count; i++) {
+        const struct fact_trend *trend = &facts->trends[i];
+
+        judged += trend->kind != FACT_UNCERTAIN;
+        if ((trend->kind != FACT_GROWS && trend->kind != FACT_FILLS) ||
+            trend->low <= 0)
+            continue;
+        if (grow++ == 0)
+            buffer_text(out, "\nWhat grows, in an hour (between these two with "
+                             "98 % confidence):\n");
+        buffer_format(out, "  %10s (%s to %s)  %s%s\n",
+                      bytes_text(trend->per_hour).text,
+                      bytes_text(trend->low).text, bytes_text(trend->high).text,
+                      trend->function,
+                      trend->kind == FACT_FILLS ? ", slower and slower" : "");
+    }
+    if (judged > 0 && grow == 0)
+        buffer_format(
+            out, "\nNo function's memory is seen to grow: %zu %s judged.\n",
+            judged, judged == 1 ? "was" : "were");
+}
+
+void
+diagnosis_write(const struct diagnosis_facts *facts,
+                const struct diagnosis *diagnosis, struct buffer *out)
+{
+    char at[CLOCK_TEXT];
+
+    for (size_t i = 0; i < diagnosis->count; i++)
+        write_finding(&diagnosis->findings[i], out);
+    write_parts(facts, out);
+    write_holders(facts, out);
+    write_growth(facts, out);
+    if (facts->figures_ms <= 0)
+        return;
+    clock_text(facts->figures_ms, at, sizeof(at));
+    buffer_format(out, "\nNode %" PRIu32 ", figures of %s UTC", facts->node_id,
+                  at);
+    if (facts->owners_ms > 0) {
+        clock_text(facts->owners_ms, at, sizeof(at));
+        buffer_format(out, "; whose mappings: %s UTC", at);
+    }
+    buffer_text(out, ".\n");
+}

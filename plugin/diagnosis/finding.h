@@ -1,0 +1,58 @@
+/*
+ * finding.h - how the parts of a diagnosis write what they find.
+ *
+ * Pure.  One function for each kind of finding looks at the facts and adds what
+ * it finds, or nothing.
+ */
+#ifndef HW_FINDING_H
+#define HW_FINDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bytes_text.h"
+#include "diagnosis.h"
+#include "diagnosis_facts.h"
+
+#define MB(value)     (bytes_text((double)(value)).text)
+#define SPAN(seconds) (span_text((double)(seconds)).text)
+
+/* subject NULL: all; a long one is cut.  Every kind has room for SAME_KIND. */
+struct finding *finding_add(struct diagnosis *diagnosis, enum finding_kind kind,
+                            enum finding_certainty certainty,
+                            const char *subject, double bytes);
+/* Adds to what was seen. */
+void __attribute__((format(printf, 2, 3)))
+finding_explain(struct finding *finding, const char *format, ...);
+void __attribute__((format(printf, 2, 3)))
+finding_step(struct finding *finding, const char *format, ...);
+bool finding_is_there(const struct diagnosis *diagnosis,
+                      enum finding_kind kind);
+
+/* Whether that much is worth a finding, beside RSS: now, and for a while. */
+bool finding_is_worth(const struct diagnosis_facts *facts, struct fact bytes,
+                      struct fact least);
+
+/* Likewise of what is outside of jemalloc: more than a program's own code. */
+bool finding_is_outside_worth(const struct diagnosis_facts *facts);
+
+/* ---- what grows: find_growth.c ---- */
+
+/* Shorter: a database that has just started, or a load that begins. */
+bool is_growth_seen_for_long(const struct diagnosis_facts *facts);
+
+void find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out);
+void find_leak(const struct diagnosis_facts *facts, struct diagnosis *out);
+void find_growth(const struct diagnosis_facts *facts, struct diagnosis *out);
+void find_cache(const struct diagnosis_facts *facts, struct diagnosis *out);
+
+/* ---- what is held, and not used: find_held.c ---- */
+
+void find_fragmentation(const struct diagnosis_facts *facts,
+                        struct diagnosis *out);
+void find_free_pages(const struct diagnosis_facts *facts,
+                     struct diagnosis *out);
+void find_outside(const struct diagnosis_facts *facts, struct diagnosis *out);
+void find_low_limit(const struct diagnosis_facts *facts, struct diagnosis *out);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * refusal.h - why a snapshot was refused, as it was logged last.
+ *
+ * Tries follow each other as fast as the rules say: the same refusal is not
+ * logged each time.
+ */
+#ifndef HW_REFUSAL_H
+#define HW_REFUSAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "errors.h"
+
+enum { REFUSAL_EVERY_MS = 600 * 1000 /* the same is logged again */ };
+
+/* Zeroed: nothing was refused. */
+struct refusal {
+    char why[ERROR_TEXT_MAX];
+    uint64_t at_ms; /* monotonic */
+};
+
+/* Whether it is to be logged; then that is noted. */
+bool refusal_is_news(struct refusal *refusal, const char *why, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * map_seen.h - since when memory without a name has been there: what is
+ * mapped is remembered from look to look.
+ *
+ * A look reads /proc/<pid>/maps, which counts no pages: some milliseconds for
+ * a thousand mappings.  Any thread.
+ */
+#ifndef HW_MAP_SEEN_H
+#define HW_MAP_SEEN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct memory_map;
+
+enum { MAP_SEEN_MAX = 4096 /* the largest */, MAP_SEEN_LOOK_MS = 60000 };
+
+struct seen_range {
+    uint64_t start, end;
+    int64_t first_ms; /* wall clock */
+};
+
+/* Of one process; zeroed, with its lock, at first. */
+struct map_seen {
+    pthread_mutex_t lock; /* guards all below */
+    pid_t pid;
+    uint64_t start_ticks;
+    struct seen_range *list; /* ascending */
+    size_t count;
+    uint64_t due_ms; /* clock_ms: the next look of its own */
+};
+
+void map_seen_init(struct map_seen *seen);
+void map_seen_fini(struct map_seen *seen);
+
+/* Whether a look is due: after a while, or at another process. */
+bool map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
+/* Looks.  It may wait for the kernel, for as long as that has locked the memory
+ * map of a process that hangs: nobody else waits then. */
+void map_seen_look(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
+/* Remembers the mappings of a map of that process, which was taken at now_ms,
+ * and tells since when each foreign one has been there. */
+void map_seen_note(struct map_seen *seen, pid_t pid, uint64_t start_ticks,
+                   struct memory_map *map, int64_t now_ms);
+
+#endif

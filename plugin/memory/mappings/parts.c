@@ -1,0 +1,97 @@
+/* parts.c - see parts.h. */
+#include "parts.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "search.h"
+
+enum { FIRST_ROOM = 1024 };
+
+void
+parts_fini(struct parts *parts)
+{
+    mem_free(parts->list);
+    *parts = (struct parts){0};
+}
+
+static int
+compare_parts(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->end < b->end) - (a->end > b->end); /* the longer one first */
+}
+
+/* Whether they may be one, as far as their owner goes. */
+static bool
+is_same_owner(const struct part *a, const struct part *b)
+{
+    return a->kind == b->kind && a->tid == b->tid && a->owner == b->owner &&
+           a->evidence == b->evidence;
+}
+
+void
+parts_sort(struct parts *parts)
+{
+    struct part *last = NULL;
+    size_t kept = 0;
+
+    if (parts->count > 1)
+        qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);
+    for (size_t i = 0; i < parts->count; i++) {
+        struct part part = parts->list[i];
+
+        if (last && part.start <= last->end && is_same_owner(last, &part)) {
+            if (part.end > last->end)
+                last->end = part.end;
+            continue;
+        }
+        if (last && part.start < last->end)
+            part.start = last->end;
+        if (part.start >= part.end)
+            continue;
+        last = &parts->list[kept++];
+        *last = part;
+    }
+    parts->count = kept;
+}
+
+/* False: there is none. */
+static bool
+make_room(struct parts *parts)
+{
+    size_t room = parts->room ? parts->room * 2 : FIRST_ROOM;
+    struct part *list;
+
+    if (parts->room == PARTS_MAX) {
+        parts_sort(parts);
+        return parts->count <= PARTS_MAX / 2;
+    }
+    list = mem_realloc(parts->list, room * sizeof(*list));
+    if (!list)
+        return false;
+    parts->list = list;
+    parts->room = room;
+    return true;
+}
+
+void
+parts_add(struct parts *parts, const struct part *part)
+{
+    if (parts->full || part->start >= part->end)
+        return;
+    if (parts->count == parts->room && !make_room(parts)) {
+        parts->full = true;
+        return;
+    }
+    parts->list[parts->count++] = *part;
+}
+
+size_t
+parts_find(const struct parts *parts, uint64_t address)
+{
+    return SEARCH_ABOVE(parts->list, parts->count, end, address);
+}

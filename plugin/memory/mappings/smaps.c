@@ -1,0 +1,195 @@
+/*
+ * smaps.c - see smaps.h.
+ *
+ * A mapping begins with a line as in maps, "start-end rw-p offset device inode
+ * path", whose first byte is a small hexadecimal digit; lines of figures, "Rss:
+ * 12 kB", begin with a capital letter.  What makes no sense (an end before its
+ * start, a place that is taken, more in memory than there is) is left out and
+ * counted.
+ */
+#include "smaps.h"
+
+#include <string.h>
+
+#include "memory_map.h"
+
+/* Digits of that base; false: none, or more than 64 bits. */
+static bool
+take_digits_of(struct reader *r, unsigned base, uint64_t *out)
+{
+    const uint8_t *from = r->pos;
+
+    for (*out = 0; r->pos < r->end; r->pos++) {
+        unsigned c = *r->pos, digit;
+
+        if (c >= '0' && c <= '9')
+            digit = c - '0';
+        else if (base == 16 && c >= 'a' && c <= 'f')
+            digit = c - 'a' + 10;
+        else
+            break;
+        if (*out > (UINT64_MAX - digit) / base)
+            return false;
+        *out = *out * base + digit;
+    }
+    return r->pos > from;
+}
+
+/* Up to the next blank, which is eaten; empty at the end. */
+static struct span
+take_smaps_word(struct reader *r)
+{
+    const uint8_t *from = r->pos;
+    struct span word;
+
+    while (r->pos < r->end && *r->pos != ' ')
+        r->pos++;
+    word = (struct span){(const char *)from, (size_t)(r->pos - from)};
+    reader_skip_blanks(r);
+    return word;
+}
+
+/* "start-end perms offset device inode   name". */
+static bool
+parse_mapping_head(struct span line, struct memory_range *range,
+                   struct span *name)
+{
+    struct reader r = reader_of(line.data, line.size);
+    struct span word, inode;
+
+    if (!take_digits_of(&r, 16, &range->start) || reader_u8(&r) != '-' ||
+        !take_digits_of(&r, 16, &range->end) || reader_u8(&r) != ' ' ||
+        range->end <= range->start)
+        return false;
+    word = take_smaps_word(&r);
+    if (word.size != sizeof(range->permissions) - 1)
+        return false;
+    for (size_t i = 0; i < word.size; i++)
+        if (!strchr("rwxps-", word.data[i]) || !word.data[i])
+            return false;
+    memcpy(range->permissions, word.data, word.size);
+    take_smaps_word(&r); /* the offset, */
+    take_smaps_word(&r); /* and the device */
+    inode = take_smaps_word(&r);
+    *name = reader_rest(&r);
+    range->bare = name->size == 0 && span_is(inode, "0");
+    range->size = range->end - range->start;
+    return inode.size > 0;
+}
+
+/* Where the figures of the mapping go. */
+static struct memory_range *
+add_smaps_range(struct smaps *smaps, const struct memory_range *range,
+                struct span name)
+{
+    struct memory_map *map = smaps->map;
+    struct memory_range *new = memory_map_add(map);
+
+    if (!new && map->count < MEMORY_MAP_MAX) {
+        smaps->no_memory = true;
+        return NULL;
+    }
+    if (!new) {
+        map->rest_count++;
+        map->rest.size += range->size;
+        return &map->rest;
+    }
+    *new = *range;
+    new->owner = new->evidence = "";
+    new->name = memory_map_text(map, name.data, name.size);
+    return new;
+}
+
+static void
+begin_mapping(struct smaps *smaps, struct span line)
+{
+    struct memory_range range = {0};
+    struct span name;
+
+    smaps->now = NULL;
+    if (!parse_mapping_head(line, &range, &name) ||
+        range.start < smaps->last_end) {
+        smaps->map->bad_lines++;
+        return;
+    }
+    smaps->last_end = range.end;
+    smaps->now = add_smaps_range(smaps, &range, name);
+}
+
+/* "Rss:                12 kB": adds it up, where that is no more than there is.
+ */
+static bool
+sum_smaps_figure(struct reader *r, uint64_t size, uint64_t *out)
+{
+    uint64_t kilobytes;
+
+    reader_skip_blanks(r);
+    if (!take_digits_of(r, 10, &kilobytes) || kilobytes > size / 1024 ||
+        *out + kilobytes * 1024 > size)
+        return false;
+    *out += kilobytes * 1024;
+    return true;
+}
+
+static void
+take_smaps_figure(struct smaps *smaps, struct span line)
+{
+    struct memory_range *now = smaps->now;
+    struct reader r = reader_of(line.data, line.size);
+    struct span key = take_smaps_word(&r);
+    const struct {
+        const char *key;
+        uint64_t *figure;
+    } figures[] = {
+        {"Rss:", &now->rss},
+        {"Shared_Dirty:", &now->dirty},
+        {"Private_Dirty:", &now->dirty},
+        {"Anonymous:", &now->anonymous},
+        {"Swap:", &now->swap},
+    };
+
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        if (span_is(key, figures[i].key) &&
+            !sum_smaps_figure(&r, now->size, figures[i].figure))
+            smaps->map->bad_lines++;
+}
+
+void
+smaps_begin(struct smaps *smaps, struct memory_map *map)
+{
+    *smaps = (struct smaps){.map = map};
+}
+
+static void
+take_smaps_line(struct smaps *smaps, struct span line)
+{
+    if (line.size == 0)
+        return;
+    if (line.data[0] >= 'A' && line.data[0] <= 'Z') {
+        if (smaps->now)
+            take_smaps_figure(smaps, line);
+    } else {
+        begin_mapping(smaps, line);
+    }
+}
+
+size_t
+smaps_take(struct smaps *smaps, struct span text)
+{
+    size_t taken = 0;
+
+    while (taken < text.size) {
+        const char *from = text.data + taken;
+        const char *end = memchr(from, '\n', text.size - taken);
+
+        if (!end)
+            break;
+        take_smaps_line(smaps, (struct span){from, (size_t)(end - from)});
+        taken += (size_t)(end - from) + 1;
+    }
+    if (taken == 0 && text.size > SMAPS_LINE_MAX) {
+        smaps->map->bad_lines++;
+        taken = text.size;
+    }
+    return taken;
+}

@@ -1,0 +1,136 @@
+/* dump_threads.c - see dump_threads.h. */
+#include "dump_threads.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "clean_text.h"
+#include "hash.h"
+#include "memory.h"
+
+enum { THREADS_FIRST = 64, SHARES_FIRST = 1024 /* powers of two */ };
+
+static uint32_t *
+find_number(const struct dump_threads *t, uint64_t number)
+{
+    const size_t mask = t->room * 2 - 1;
+    size_t i = hash_mix(hash_seed(t->slots), number) & mask;
+
+    while (t->slots[i] && t->list[t->slots[i] - 1].number != number + 1)
+        i = (i + 1) & mask;
+    return &t->slots[i];
+}
+
+/* The first of the list stands for all that are not known. */
+static int
+grow_threads(struct dump_threads *t)
+{
+    struct heap_threads *threads = &t->dump->threads;
+    size_t room = t->room > 0 ? t->room * 2 : THREADS_FIRST;
+    struct heap_thread *list =
+        arena_alloc(t->dump->arena, room * sizeof(*list));
+    uint32_t *slots = mem_zalloc(room * 2, sizeof(*slots));
+
+    if (!list || !slots) {
+        mem_free(slots);
+        return -1;
+    }
+    if (t->room > 0)
+        memcpy(list, t->list, threads->count * sizeof(*list));
+    else
+        list[threads->count++].name = "";
+    mem_free(t->slots);
+    t->list = list;
+    t->slots = slots;
+    t->room = room;
+    threads->list = list;
+    threads->numbered = true;
+    for (size_t i = 1; i < threads->count; i++)
+        *find_number(t, list[i].number - 1) = (uint32_t)i + 1;
+    return 0;
+}
+
+/* *thread: its place in the list; 0 where there are too many. */
+static int
+place_thread(struct dump_threads *t, uint64_t number, uint32_t *thread)
+{
+    struct heap_threads *threads = &t->dump->threads;
+    uint32_t *slot;
+
+    if (threads->count == t->room && t->room < HEAP_THREADS_MAX &&
+        grow_threads(t) != 0)
+        return -1;
+    slot = find_number(t, number);
+    *thread = 0;
+    if (*slot == 0 && (threads->count == t->room || number == UINT64_MAX))
+        return 0;
+    if (*slot == 0) {
+        t->list[threads->count] =
+            (struct heap_thread){.name = "", .number = number + 1};
+        *slot = (uint32_t)++threads->count;
+    }
+    *thread = *slot - 1;
+    return 0;
+}
+
+int
+dump_threads_name(struct dump_threads *t, uint64_t number, struct span name)
+{
+    uint32_t thread;
+    char *copy;
+
+    if (place_thread(t, number, &thread) != 0)
+        return -1;
+    name = span_trim(name);
+    if (thread == 0 || name.size == 0)
+        return 0;
+    if (name.size > HEAP_THREAD_NAME_MAX)
+        name.size = HEAP_THREAD_NAME_MAX;
+    copy = arena_strndup(t->dump->arena, name.data, name.size);
+    if (!copy)
+        return -1;
+    clean_text(name, copy);
+    t->list[thread].name = copy;
+    return 0;
+}
+
+static int
+grow_shares(struct dump_threads *t)
+{
+    size_t room = t->share_room > 0 ? t->share_room * 2 : SHARES_FIRST;
+    struct heap_share *shares;
+
+    if (!arena_hold(t->dump->arena, (room - t->share_room) * sizeof(*shares)))
+        return -1;
+    shares = mem_realloc(t->dump->shares, room * sizeof(*shares));
+    if (!shares)
+        return -1;
+    t->dump->shares = shares;
+    t->share_room = room;
+    return 0;
+}
+
+int
+dump_threads_share(struct dump_threads *t, uint64_t number, uint64_t objects,
+                   uint64_t bytes)
+{
+    struct heap_dump *dump = t->dump;
+    uint32_t thread;
+
+    if (objects == 0 || dump->share_count == HEAP_DUMP_SHARES_MAX)
+        return 0;
+    if (dump->share_count == t->share_room && grow_shares(t) != 0)
+        return -1;
+    if (place_thread(t, number, &thread) != 0)
+        return -1;
+    dump->shares[dump->share_count++] = (struct heap_share){
+        (uint32_t)dump->stack_count - 1, thread, objects, bytes};
+    return 0;
+}
+
+void
+dump_threads_fini(struct dump_threads *t)
+{
+    mem_free(t->slots);
+    t->slots = NULL;
+}

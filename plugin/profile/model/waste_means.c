@@ -1,0 +1,324 @@
+/*
+ * waste_means.c - what each stack of a dump has in use of each size class, of
+ * which only the mean is known: see waste.h.
+ *
+ * Stacks whose mean is the size of a class are of that class.  What they leave
+ * of the regions in use is spread over the others, in groups of about the same
+ * mean.
+ */
+#include "waste_work.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "memory.h"
+#include "profile.h"
+#include "waste_spread.h"
+
+enum {
+    GROUPS_TO_DOUBLING = 8, /* 9 % apart */
+    GROUPS_MAX = 512,
+    NONE = UINT32_MAX
+};
+
+/* An estimate of fewer objects than that is no part, nor one of a smaller share
+ * of the stack and fewer bytes of waste: these regions are nobody's. */
+#define LEAST_OBJECTS 0.5
+#define LEAST_SHARE   0.05
+#define LEAST_BYTES   1024
+
+/* What a sample of a class adds to a dump. */
+struct seen_class {
+    double objects, bytes;
+};
+
+struct means {
+    struct waste_work *work;
+    const struct waste_heap *heap;
+    struct seen_class seen[WASTE_CLASSES_MAX];
+    double left[WASTE_CLASSES_MAX]; /* regions of no stack of one class */
+    double most[WASTE_CLASSES_MAX]; /* objects that may be of the class */
+    double nobodys;                 /* regions in use beyond all objects */
+    double smallest, largest;       /* classes in use */
+    struct spread_group *groups;
+    uint32_t group_count;
+    uint32_t group_of[GROUPS_MAX]; /* by the mean's logarithm */
+    size_t needed;                 /* parts, counted before there is room */
+};
+
+/*
+ * jemalloc 5.3 makes up for the chance of sampling in what it writes: it adds,
+ * for each sample of a class, eighths of the objects and whole bytes that it
+ * stands for, both rounded, and scales the sums so that jeprof's own correction
+ * gives them back.  The sums of one class show that: by samples, so many
+ * objects and bytes.  Older ones write the samples as they are.
+ */
+static void
+see_class(struct means *m, uint32_t number)
+{
+    double rate = (double)m->work->profile->rate, size = m->work->sizes[number];
+    double chance = -expm1(-size / rate);
+    double objects = round(8 / chance) / 8, bytes = round(size / chance);
+    double mean = bytes / objects;
+
+    m->seen[number].objects = objects * -expm1(-mean / rate);
+    m->seen[number].bytes = m->seen[number].objects * mean;
+}
+
+/* Whether so many samples, each of those objects and bytes, make up both sums,
+ * which are rounded, and were counted in doubles. */
+static bool
+is_sum_of(const struct profile_stack *stack, double samples, double objects,
+          double bytes)
+{
+    objects = samples * objects;
+    bytes = samples * bytes;
+    return fabs(objects - (double)stack->in_use.objects) <=
+               .501 + objects * 1e-9 &&
+           fabs(bytes - (double)stack->in_use.bytes) <= .501 + bytes * 1e-9;
+}
+
+static bool
+is_all_of(const struct means *m, const struct profile_stack *stack,
+          uint32_t number)
+{
+    const struct seen_class *seen = &m->seen[number];
+    double samples = (double)stack->in_use.objects;
+
+    if (is_sum_of(stack, samples, 1, m->work->sizes[number]))
+        return true;
+    samples = floor(samples / seen->objects);
+    return is_sum_of(stack, samples, seen->objects, seen->bytes) ||
+           is_sum_of(stack, samples + 1, seen->objects, seen->bytes);
+}
+
+static double
+mean_of(const struct profile_stack *stack)
+{
+    return stack->objects > 0 ? stack->bytes / stack->objects : 0;
+}
+
+/* The class that all objects of the stack are of; NONE: of several. */
+static uint32_t
+find_only_class(const struct means *m, const struct profile_stack *stack)
+{
+    uint32_t number = waste_class_find(m->heap, (uint64_t)mean_of(stack));
+
+    if (number > 0)
+        number--;
+    for (uint32_t i = number; i < m->heap->class_count && i < number + 3; i++)
+        if (is_all_of(m, stack, i))
+            return i;
+    return NONE;
+}
+
+static double
+one_class_objects(const struct means *m, const struct profile_stack *stack,
+                  uint32_t number)
+{
+    return stack->bytes / m->work->sizes[number];
+}
+
+static uint32_t
+index_group(const struct profile_stack *stack)
+{
+    double index = log2(mean_of(stack)) * GROUPS_TO_DOUBLING;
+
+    return index < 0            ? 0
+           : index < GROUPS_MAX ? (uint32_t)index
+                                : GROUPS_MAX - 1;
+}
+
+/* Whether the stack has objects of classes that are listed. */
+static bool
+is_counted(const struct means *m, const struct profile_stack *stack)
+{
+    const struct waste_class *last =
+        &m->heap->classes[m->heap->class_count - 1];
+    double mean = mean_of(stack);
+
+    return stack->in_use.objects > 0 && mean >= 1 && mean <= (double)last->size;
+}
+
+/* First the stacks of one class, whose objects the others cannot be. */
+static void
+sort_stacks(struct means *m)
+{
+    double objects[GROUPS_MAX] = {0}, bytes[GROUPS_MAX] = {0}, all = 0;
+    double variance[WASTE_CLASSES_MAX] = {0}, regions = 0;
+
+    for (size_t i = 0; i < m->work->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->work->stacks[i];
+        uint32_t number, group;
+
+        if (!is_counted(m, stack))
+            continue;
+        number = find_only_class(m, stack);
+        all += stack->objects;
+        if (number != NONE) {
+            m->left[number] -= one_class_objects(m, stack, number);
+            m->most[number] += one_class_objects(m, stack, number);
+            variance[number] += stack->variance / m->work->sizes[number] /
+                                m->work->sizes[number];
+            continue;
+        }
+        group = index_group(stack);
+        objects[group] += stack->objects;
+        bytes[group] += stack->bytes;
+    }
+    for (uint32_t i = 0; i < m->heap->class_count; i++) {
+        regions += (double)m->heap->classes[i].in_use;
+        m->left[i] = fmax(0, m->left[i] - sqrt(variance[i]));
+    }
+    m->nobodys = fmax(0, regions - all);
+    for (uint32_t i = 0; i < GROUPS_MAX; i++) {
+        if (objects[i] == 0)
+            continue;
+        m->group_of[i] = m->group_count;
+        m->groups[m->group_count].objects = objects[i];
+        m->groups[m->group_count++].mean = bytes[i] / objects[i];
+    }
+}
+
+static double
+most_of(const struct means *m, const struct profile_stack *stack,
+        uint32_t number)
+{
+    double most =
+        stack->objects * spread_most(mean_of(stack), m->work->sizes[number],
+                                     m->smallest, m->largest);
+
+    return fmin(most, (double)m->heap->classes[number].in_use);
+}
+
+/* How far the objects may be from the estimate, one way or the other: no more
+ * than the mean allows, and no fewer than what nobody else can have. */
+static double
+bound_of(const struct means *m, const struct profile_stack *stack,
+         uint32_t number, double objects)
+{
+    double most = most_of(m, stack, number);
+    double least = (double)m->heap->classes[number].in_use -
+                   (m->most[number] - most) - m->nobodys;
+
+    return fmax(most - objects, objects - fmax(0, fmin(least, objects)));
+}
+
+/* Counts it; or adds it, once there is room. */
+static void
+add_part(struct means *m, const struct waste_part *part)
+{
+    m->needed++;
+    waste_work_add(m->work, part);
+}
+
+static void
+add_spread(struct means *m, uint32_t i, const struct spread_group *group)
+{
+    const struct profile_stack *stack = &m->work->stacks[i];
+    double of_bytes = mean_of(stack);
+
+    for (uint32_t number = 0; number < m->heap->class_count; number++) {
+        double objects = stack->objects * group->shares[number];
+
+        if (objects < LEAST_OBJECTS ||
+            (group->shares[number] < LEAST_SHARE &&
+             objects * m->work->waste->each[number] < LEAST_BYTES))
+            continue;
+        m->work->have[number] += objects;
+        add_part(m,
+                 &(struct waste_part){
+                     .stack = i,
+                     .number = number,
+                     .method = WASTE_SPREAD,
+                     .objects = objects,
+                     .variance = stack->variance / of_bytes / of_bytes *
+                                 group->shares[number] * group->shares[number],
+                     .bound = bound_of(m, stack, number, objects)});
+    }
+}
+
+static void
+walk_stacks(struct means *m)
+{
+    for (uint32_t i = 0; i < m->work->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->work->stacks[i];
+        uint32_t number;
+        double size;
+
+        if (!is_counted(m, stack))
+            continue;
+        number = find_only_class(m, stack);
+        if (number == NONE) {
+            add_spread(m, i, &m->groups[m->group_of[index_group(stack)]]);
+            continue;
+        }
+        size = m->work->sizes[number];
+        m->work->have[number] += one_class_objects(m, stack, number);
+        add_part(m, &(struct waste_part){
+                        .stack = i,
+                        .number = number,
+                        .method = WASTE_ONE_CLASS,
+                        .objects = one_class_objects(m, stack, number),
+                        .variance = stack->variance / size / size});
+    }
+}
+
+static void
+count_most(struct means *m)
+{
+    for (size_t i = 0; i < m->work->profile->stack_count; i++) {
+        const struct profile_stack *stack = &m->work->stacks[i];
+
+        if (!is_counted(m, stack) || find_only_class(m, stack) != NONE)
+            continue;
+        for (uint32_t k = 0; k < m->heap->class_count; k++)
+            m->most[k] += most_of(m, stack, k);
+    }
+}
+
+static void
+list_classes(struct means *m)
+{
+    m->smallest = INFINITY;
+    for (uint32_t i = 0; i < m->heap->class_count; i++) {
+        see_class(m, i);
+        m->left[i] = (double)m->heap->classes[i].in_use;
+        if (m->heap->classes[i].in_use == 0)
+            continue;
+        m->smallest = fmin(m->smallest, m->work->sizes[i]);
+        m->largest = m->work->sizes[i];
+    }
+}
+
+int
+waste_means(struct waste_work *work)
+{
+    struct means m = {.work = work, .heap = &work->waste->heap};
+    double weights[WASTE_CLASSES_MAX];
+    double *shares =
+        mem_zalloc(GROUPS_MAX, m.heap->class_count * sizeof(*shares));
+    int rc = -1;
+
+    m.groups = mem_zalloc(GROUPS_MAX, sizeof(*m.groups));
+    if (!m.groups || !shares)
+        goto out;
+    list_classes(&m);
+    sort_stacks(&m);
+    for (uint32_t i = 0; i < m.group_count; i++)
+        m.groups[i].shares = &shares[(size_t)i * m.heap->class_count];
+    waste_spread(work->sizes, m.left, m.heap->class_count, m.groups,
+                 m.group_count, weights);
+    count_most(&m);
+    walk_stacks(&m); /* counts the parts */
+    if (waste_work_room(work, m.needed) != 0)
+        goto out;
+    memset(work->have, 0, sizeof(work->have));
+    walk_stacks(&m);
+    rc = 0;
+out:
+    mem_free(m.groups);
+    mem_free(shares);
+    return rc;
+}

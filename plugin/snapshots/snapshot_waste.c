@@ -1,0 +1,185 @@
+/* snapshot_waste.c - see snapshot_waste.h. */
+#include "snapshot_waste.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "arena.h"
+#include "buffer.h"
+#include "errors.h"
+#include "live_sizes.h"
+#include "profile.h"
+#include "reader.h"
+#include "size_class.h"
+#include "waste.h"
+
+enum {
+    SIZES_MAX = 1 << 22,
+    /* The fewest bytes that one takes: what a count may promise. */
+    CLASS_BYTES = 5,
+    SIZE_BYTES = 26
+};
+
+enum { HAS_SIZES = 1, ARENAS_LEFT_OUT = 2 };
+
+static const double real_max = 1e300; /* as in snapshot_body.c */
+
+static void
+encode_sizes(const struct live_sizes *sizes, struct buffer *out)
+{
+    uint32_t stack = 0;
+
+    buffer_lenenc(out, sizes->count);
+    for (size_t i = 0; i < sizes->count; i++) {
+        const struct live_size *size = &sizes->list[i];
+        const double reals[] = {size->objects, size->bytes, size->variance};
+        uint64_t bits[3];
+
+        memcpy(bits, reals, sizeof(bits));
+        buffer_lenenc(out, size->stack - stack);
+        buffer_u8(out, (uint8_t)size->number);
+        for (size_t k = 0; k < 3; k++)
+            buffer_u64(out, bits[k]);
+        stack = size->stack;
+    }
+}
+
+/* Of the heap, in the file's order. */
+enum { FIGURES = 8 };
+
+static void
+list_figures(struct waste_heap *heap, uint64_t *figures[FIGURES])
+{
+    uint64_t *const list[FIGURES] = {&heap->allocated, &heap->active,
+                                     &heap->resident,  &heap->dirty,
+                                     &heap->muzzy,     &heap->retained,
+                                     &heap->tcache,    &heap->large_padding};
+
+    memcpy(figures, list, sizeof(list));
+}
+
+void
+snapshot_waste_encode(const struct profile *profile, struct buffer *out)
+{
+    struct waste_heap heap = profile->waste->heap;
+    uint64_t *figures[FIGURES];
+
+    list_figures(&heap, figures);
+    buffer_u8(out, (uint8_t)((profile->sizes ? HAS_SIZES : 0) |
+                             (heap.arenas_left_out ? ARENAS_LEFT_OUT : 0)));
+    buffer_lenenc(out, profile->rate);
+    buffer_u64(out, (uint64_t)heap.at_ms);
+    for (size_t i = 0; i < FIGURES; i++)
+        buffer_lenenc(out, *figures[i]);
+    buffer_lenenc(out, heap.class_count);
+    for (uint32_t i = 0; i < heap.class_count; i++) {
+        const struct waste_class *of = &heap.classes[i];
+
+        buffer_lenenc(out, of->size);
+        buffer_lenenc(out, of->regions);
+        buffer_lenenc(out, of->slab_size);
+        buffer_lenenc(out, of->slabs);
+        buffer_lenenc(out, of->in_use);
+    }
+    if (profile->sizes)
+        encode_sizes(profile->sizes, out);
+}
+
+/* Bytes, which become an SQL integer. */
+static uint64_t
+read_sql_size(struct reader *r)
+{
+    uint64_t bytes = reader_lenenc(r);
+
+    r->failed |= bytes > INT64_MAX;
+    return bytes;
+}
+
+static size_t
+read_number_of(struct reader *r, size_t least, size_t max)
+{
+    uint64_t count = reader_lenenc(r);
+
+    r->failed |= count > max || count > reader_left(r) / least;
+    return r->failed ? 0 : (size_t)count;
+}
+
+static double
+read_positive(struct reader *r)
+{
+    uint64_t bits = reader_u64(r);
+    double real;
+
+    memcpy(&real, &bits, sizeof(real));
+    r->failed |= !(real >= 0 && real <= real_max);
+    return real;
+}
+
+/* Each once, by stack and number. */
+static int
+read_sizes(struct reader *r, struct profile *profile)
+{
+    struct live_sizes *sizes = arena_alloc(profile->arena, sizeof(*sizes));
+    size_t count = read_number_of(r, SIZE_BYTES, SIZES_MAX);
+    struct live_size *list = arena_alloc(profile->arena, count * sizeof(*list));
+
+    if (!sizes || !list)
+        return -1;
+    for (size_t i = 0; i < count && !r->failed; i++) {
+        uint64_t step = reader_lenenc(r);
+        uint32_t last = i > 0 ? list[i - 1].stack : 0;
+
+        r->failed |= step >= profile->stack_count - last;
+        list[i].stack = last + (uint32_t)step;
+        list[i].number = reader_u8(r);
+        r->failed |=
+            list[i].number >= SIZE_CLASSES ||
+            (i > 0 && step == 0 && list[i].number <= list[i - 1].number);
+        list[i].objects = read_positive(r);
+        list[i].bytes = read_positive(r);
+        list[i].variance = read_positive(r);
+    }
+    *sizes = (struct live_sizes){list, count};
+    profile->sizes = sizes;
+    return 0;
+}
+
+static void
+read_classes(struct reader *r, struct waste_heap *heap)
+{
+    heap->class_count =
+        (uint32_t)read_number_of(r, CLASS_BYTES, WASTE_CLASSES_MAX);
+    r->failed |= heap->class_count == 0;
+    for (uint32_t i = 0; i < heap->class_count && !r->failed; i++) {
+        struct waste_class *of = &heap->classes[i];
+
+        of->size = read_sql_size(r);
+        of->regions = reader_lenenc(r);
+        of->slab_size = read_sql_size(r);
+        of->slabs = reader_lenenc(r);
+        of->in_use = reader_lenenc(r);
+        r->failed |= of->size <= (i > 0 ? heap->classes[i - 1].size : 0);
+    }
+}
+
+int
+snapshot_waste_decode(struct reader *r, struct profile *profile)
+{
+    struct waste_heap heap = {.at_ms = 0};
+    uint64_t *figures[FIGURES];
+    struct error unsaid;
+    uint8_t flags = reader_u8(r);
+
+    list_figures(&heap, figures);
+    heap.arenas_left_out = flags & ARENAS_LEFT_OUT;
+    profile->rate = reader_lenenc(r); /* as in the head, which comes later */
+    heap.at_ms = (int64_t)reader_u64(r);
+    for (size_t i = 0; i < FIGURES; i++)
+        *figures[i] = read_sql_size(r);
+    read_classes(r, &heap);
+    r->failed |= profile->rate == 0 || heap.at_ms <= 0 ||
+                 (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));
+    if (!r->failed && flags & HAS_SIZES && read_sizes(r, profile) != 0)
+        return -1;
+    return r->failed ? 0 : waste_fill(profile, &heap, &unsaid);
+}

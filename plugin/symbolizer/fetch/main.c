@@ -1,0 +1,172 @@
+/*
+ * main.c - heapwire-debuginfod PARENT_PID BUILD_ID DIRECTORY BYTES SECONDS
+ *
+ * Started by heapwired (index_store/debug_keeper.c) to fetch one object's debug
+ * information from the servers of DEBUGINFOD_URLS: its bytes go to stdout, or
+ * why there are none to stderr.  A process of its own, for it talks to other
+ * machines, through libdebuginfod and libcurl: it can be killed at any moment,
+ * has limits, and nothing that it says is trusted.  The library keeps what it
+ * fetches in a directory, which is DIRECTORY, and emptied before and after.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+
+#define LIBRARY "libdebuginfod.so.1"
+
+enum {
+    NICE = 10,
+    TREE_FDS = 16,
+    COPY_BYTES = 1 << 16,
+    LEAST_BYTES = 1 << 20 /* of a file: the library's own small ones, too */
+};
+
+/* A sanitizer's shadow needs terabytes of address space. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const rlim_t memory_bytes = RLIM_INFINITY;
+#else
+static const rlim_t memory_bytes = (rlim_t)1 << 30;
+#endif
+
+/* Of the library's interface, which is stable since elfutils 0.178. */
+struct debuginfod {
+    void *(*begin)(void);
+    int (*find)(void *client, const unsigned char *build_id, int size,
+                char **path);
+    void (*end)(void *client);
+};
+
+static int
+fail(const char *what, const char *why)
+{
+    fprintf(stderr, "%s%s%s", what, *why ? ": " : "", why);
+    return EXIT_FAILURE;
+}
+
+static int
+remove_entry(const char *path, const struct stat *st, int kind,
+             struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    if (where->level > 0)
+        (void)remove(path);
+    return 0;
+}
+
+static void
+empty_directory(const char *path)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+    (void)nftw(path, remove_entry, TREE_FDS, FTW_DEPTH | FTW_PHYS);
+}
+
+static void
+limit(int what, rlim_t value)
+{
+    struct rlimit both = {value, value}, old;
+
+    if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < value)
+        both = (struct rlimit){old.rlim_max, old.rlim_max};
+    (void)setrlimit((__rlimit_resource_t)what, &both);
+}
+
+static void
+apply_limits(rlim_t bytes, unsigned seconds)
+{
+    (void)setpriority(PRIO_PROCESS, 0, NICE);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, bytes > LEAST_BYTES ? bytes : LEAST_BYTES);
+    limit(RLIMIT_CPU, seconds);
+    limit(RLIMIT_AS, memory_bytes);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)alarm(seconds); /* heapwired kills us before, if it lives */
+}
+
+static int
+load_library(struct debuginfod *out)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library)
+        return fail("it needs the library libdebuginfod (Debian's "
+                    "libdebuginfod1)",
+                    dlerror()); /* NOLINT(concurrency-mt-unsafe) */
+    *(void **)&out->begin = dlsym(library, "debuginfod_begin");
+    *(void **)&out->find = dlsym(library, "debuginfod_find_debuginfo");
+    *(void **)&out->end = dlsym(library, "debuginfod_end");
+    return out->begin && out->find && out->end
+               ? EXIT_SUCCESS
+               : fail(LIBRARY " is none that we know", "");
+}
+
+static int
+copy_out(int fd)
+{
+    static char bytes[COPY_BYTES];
+    ssize_t n = lseek(fd, 0, SEEK_SET); /* the library is at its end */
+
+    while (n >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
+        if (fd_write_all(STDOUT_FILENO, bytes, (size_t)n) != 0)
+            return fail("it was not taken", strerror(errno)); /* NOLINT */
+    return n == 0
+               ? EXIT_SUCCESS
+               : fail("what came cannot be read", strerror(errno)); /* NOLINT */
+}
+
+static int
+fetch_debug(const struct debuginfod *library, const char *build_id)
+{
+    void *client = library->begin();
+    int fd, status;
+
+    if (!client)
+        return fail("libdebuginfod cannot begin", "");
+    fd = library->find(client, (const unsigned char *)build_id, 0, NULL);
+    if (fd == -ENOENT)
+        status = fail("no server has it", "");
+    else if (fd < 0)
+        status = fail("the servers did not give it",
+                      strerror(-fd)); /* NOLINT(concurrency-mt-unsafe) */
+    else
+        status = copy_out(fd);
+    fd_close(fd);
+    library->end(client);
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct debuginfod library = {NULL, NULL, NULL};
+    int status;
+
+    if (argc != 6)
+        return fail("heapwire-debuginfod is started by heapwired, never by "
+                    "hand\n",
+                    "");
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != (pid_t)strtol(argv[1], NULL, 10))
+        return EXIT_FAILURE;
+    apply_limits((rlim_t)strtoull(argv[4], NULL, 10),
+                 (unsigned)strtoul(argv[5], NULL, 10));
+    empty_directory(argv[3]);
+    status = load_library(&library);
+    if (status == EXIT_SUCCESS)
+        status = fetch_debug(&library, argv[2]);
+    empty_directory(argv[3]);
+    _exit(status); /* no exit handler of the library's is needed */
+}

@@ -1,0 +1,53 @@
+/*
+ * debug_keeper.h - fetches debug information from debuginfod servers, for
+ * objects that have none on this machine.
+ *
+ * One at a time, in the background, by a program of its own
+ * (symbolizer/fetch): nobody waits for it, and the next profile has the names.
+ * What came is kept in a directory, "<build-id>.debug" each, up to a ceiling of
+ * bytes; what no server has, or what was none, is not asked for again for
+ * DEBUG_MISS_MS.  All functions are callable from any thread.  Its lock is the
+ * last in the order of locks.
+ */
+#ifndef HW_DEBUG_KEEPER_H
+#define HW_DEBUG_KEEPER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct debug_keeper;
+struct error;
+struct symbolizer_asked;
+
+enum {
+    DEBUG_FILES_MAX = 128,
+    DEBUG_WISHES_MAX = 32, /* that wait; others wish again */
+    DEBUG_MISSES_MAX = 256,
+    DEBUG_MISS_MS = 3600 * 1000
+};
+
+struct debug_keeper_options {
+    const char *dir;     /* made with mode 0700 if missing */
+    const char *program; /* path of heapwire-debuginfod */
+    const char *urls;    /* as DEBUGINFOD_URLS has them */
+    uint64_t bytes;      /* of all files, and of one */
+    uint32_t timeout_s;
+    void (*log)(const char *line); /* NULL: no log */
+};
+
+/* NULL with *err. */
+struct debug_keeper *
+debug_keeper_start(const struct debug_keeper_options *options,
+                   struct error *err);
+/* Gives up what is being fetched.  NULL is fine. */
+void debug_keeper_stop(struct debug_keeper *keeper);
+
+/* For struct symbolizer_debug, with the keeper (or NULL) as arg. */
+void debug_keeper_asked(void *arg, const struct symbolizer_asked *asked);
+
+/* Gives the files to another user, as whom the process continues.  keeper NULL
+ * is fine. */
+int debug_keeper_give(struct debug_keeper *keeper, uid_t uid, gid_t gid,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * heap_trend.h - which functions' memory grows, by the snapshots that are kept
+ * by default and a fresh one.
+ *
+ * Only snapshots of one life of one database are compared, with one rate and no
+ * reset between them.  A function is the leaf of a stack, as in heap_functions;
+ * those are judged that hold TREND_SHARE of the heap, or of what it grew by.
+ *
+ * Of each snapshot the sums by function are remembered, so that its file is
+ * read once.
+ */
+#ifndef HW_HEAP_TREND_H
+#define HW_HEAP_TREND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot.h"
+#include "trend.h"
+
+struct arena;
+struct error;
+struct heap_trends;
+struct store;
+struct view_options;
+
+#define TREND_SHARE 0.01
+
+enum {
+    HEAP_TREND_ROWS_MAX = 200,   /* twice as many as TREND_SHARE lets be */
+    HEAP_TREND_FUNCTIONS = 1024, /* of a snapshot, the largest */
+    HEAP_TREND_STACKS = 2048,    /* likewise */
+    HEAP_TREND_AGES_MAX = 256,   /* bytes of the text */
+    HEAP_TREND_FOLDED_MAX = 8192
+};
+
+struct heap_trend_row {
+    const char *function;
+    double bytes;       /* now */
+    struct trend trend; /* bytes a second */
+    double share; /* of the growth of all that grows; below 0: it does not */
+    const char *ages; /* "under 1 s 3 %, over 1 day 97 %"; "": not known */
+    /* The part of its bytes, in per cent, that is from more than old_s ago: a
+     * part of the time that the trend is from.  -1: not known. */
+    int old_percent;
+    uint32_t old_s;
+    /* By which all that is allocated (or rss, where that is not known) differs
+     * from then on, of TREND_GROWS; not of a sample. */
+    bool whole_known;
+    double whole_gain;
+    const char *folded;                /* the stack of its that grew most */
+    char since[SNAPSHOT_NAME_MAX + 1]; /* the first snapshot that counts */
+    int64_t since_ms;
+};
+
+struct heap_trend_rows {
+    struct heap_trend_row *list; /* what grows most first, then the largest */
+    size_t count;
+    char now[SNAPSHOT_NAME_MAX + 1]; /* the last snapshot */
+    struct arena *arena;
+};
+
+/* The store outlives it.  NULL: no memory. */
+struct heap_trends *heap_trends_new(struct store *store);
+void heap_trends_free(struct heap_trends *trends); /* NULL is fine */
+
+/* now: a fresh snapshot, or NULL: the last of the ring.  options: for the names
+ * (wrappers, cancelled).  No rows where there is neither.  May wait for the
+ * disk; any thread.  -1 with *err, and nothing to free. */
+int heap_trend_make(struct heap_trends *trends, struct snapshot *now,
+                    const struct view_options *options,
+                    struct heap_trend_rows *out, struct error *err);
+void heap_trend_fini(struct heap_trend_rows *rows);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * trend.h - whether a series of figures grows, and how fast.
+ *
+ * Pure.  The method stands in trend.c, what it was measured to miss and to
+ * raise falsely in README.md.
+ */
+#ifndef HW_TREND_H
+#define HW_TREND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    TREND_POINTS_MIN = 12, /* fewer: unknown */
+    TREND_POINTS_MAX = 64  /* only the latest count */
+};
+
+/* Of the whole (the heap), below which no growth matters. */
+#define TREND_MATERIAL 0.005
+
+struct trend_point {
+    double at_s, value;
+    double variance; /* of value, by sampling; 0: it is exact */
+};
+
+enum trend_verdict {
+    TREND_UNKNOWN,
+    TREND_STEADY,   /* it does not grow */
+    TREND_GROWS,    /* and nothing says that it will stop */
+    TREND_FILLS,    /* it grew, and that flattens: a cache, or a load's end */
+    TREND_SAW_TOOTH /* it rises and falls again */
+};
+
+struct trend {
+    enum trend_verdict verdict;
+    const char *why;         /* of TREND_UNKNOWN, else "" */
+    bool sloped;             /* the three below are known */
+    double slope, low, high; /* a second; the interval holds it in 98 % */
+    size_t points;           /* the latest ones, from which that is */
+    /* Of TREND_GROWS: how fast it is in the last part of all points, beside how
+     * fast in the first: 1 where it goes on as it began; and the interval that
+     * this has in 95 %, as sampling errs. */
+    double pace, pace_low, pace_high;
+    double span_s; /* of TREND_GROWS: from the first of points to the last */
+};
+
+/* points: ascending in time, of one life of one process. */
+void trend_judge(const struct trend_point *points, size_t count, double whole,
+                 struct trend *out);
+
+/* "grows", ... */
+const char *trend_word(enum trend_verdict verdict);
+
+#endif

@@ -1,0 +1,22 @@
+/* show_rows.h - rows on standard output.  No control character of a node's
+ * reaches a terminal. */
+#ifndef HW_SHOW_ROWS_H
+#define HW_SHOW_ROWS_H
+
+#include <mysql.h>
+#include <stddef.h>
+
+#include "reader.h"
+
+enum client_form { CLIENT_TEXT, CLIENT_TSV, CLIENT_JSON };
+/* CLIENT_LINES: line ends and tabs stay. */
+enum client_quoting { CLIENT_LINES, CLIENT_CELL, CLIENT_QUOTED };
+
+/* Control characters, and bytes that are no UTF-8, become \xNN; in JSON \u00NN
+ * and U+FFFD.  The width, roughly. */
+size_t client_show(struct span text, enum client_quoting how);
+
+/* rows NULL: as JSON none. */
+void client_show_rows(MYSQL_RES *rows, enum client_form form);
+
+#endif

@@ -1,0 +1,17 @@
+/* checks.c - all findings of facts: see facts.h. */
+#include "checks.h"
+
+size_t
+facts_check(const struct facts *facts, struct finding *findings)
+{
+    static const struct check *const lists[] = {checks_of_node,
+                                                checks_of_machine};
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        for (const struct check *c = lists[i]; c->feature; c++) {
+            findings[count].feature = c->feature;
+            count += c->look(facts, &findings[count]);
+        }
+    return count;
+}

@@ -1,0 +1,84 @@
+/* doctor.c - heapwire doctor: see doctor.h.  Facts are gathered, then judged,
+ * then printed. */
+#include "doctor.h"
+
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "facts.h"
+#include "memory.h"
+#include "show_rows.h"
+
+static const char *const verdicts[] = {"ok", "warning", "stops"};
+
+static void
+show_text(const char *text, enum client_quoting how)
+{
+    client_show((struct span){text, strlen(text)}, how);
+}
+
+static void
+print_line_of(const struct finding *f)
+{
+    printf("%-7s  %s: ", verdicts[f->verdict], f->feature);
+    show_text(f->why, CLIENT_CELL);
+    if (f->act[0] && f->verdict != VERDICT_OK) {
+        fputs(". Do: ", stdout);
+        show_text(f->act, CLIENT_CELL);
+    }
+    putchar('\n');
+}
+
+static void
+print_object(const struct finding *f, bool first)
+{
+    printf("%s{\"verdict\": \"%s\", \"feature\": \"%s\", \"why\": \"",
+           first ? "[\n" : ",\n", verdicts[f->verdict], f->feature);
+    show_text(f->why, CLIENT_QUOTED);
+    fputs("\", \"do\": ", stdout);
+    if (f->act[0]) {
+        putchar('"');
+        show_text(f->act, CLIENT_QUOTED);
+        fputs("\"}", stdout);
+    } else {
+        fputs("null}", stdout);
+    }
+}
+
+int
+doctor_run(const char *const *given, char *const *command)
+{
+    struct facts *facts = mem_zalloc(1, sizeof(*facts));
+    struct finding *findings = mem_zalloc(FINDINGS_MAX, sizeof(*findings));
+    int worst = VERDICT_STOPS;
+    size_t count = 0;
+
+    if (!facts || !findings) {
+        warnx("no memory");
+        goto out;
+    }
+    if (command)
+        facts_look_at_program(facts, command);
+    else
+        facts_ask_node(facts, given);
+    facts_look_at_machine(facts);
+    count = facts_check(facts, findings);
+    worst = VERDICT_OK;
+    signal(SIGPIPE, SIG_DFL); /* libmariadb ignores it */
+    for (size_t i = 0; i < count; i++) {
+        if ((int)findings[i].verdict > worst)
+            worst = (int)findings[i].verdict;
+        if (given['j'])
+            print_object(&findings[i], i == 0);
+        else
+            print_line_of(&findings[i]);
+    }
+    if (given['j'])
+        puts(count ? "\n]" : "[]");
+out:
+    mem_free(facts);
+    mem_free(findings);
+    return worst;
+}

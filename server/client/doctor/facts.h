@@ -1,0 +1,113 @@
+/*
+ * facts.h - what heapwire doctor knows, and what it makes of it.
+ *
+ * node_facts.c asks the node, machine_facts.c looks at this machine,
+ * explain_facts.c lets heapwire-run look at a program; the checks, which are
+ * pure, make findings of that.  A fact is a text; one that is not known has
+ * none.
+ */
+#ifndef HW_FACTS_H
+#define HW_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum fact {
+    /* of the node */
+    FACT_NODE_ERROR, /* why it cannot be asked */
+    FACT_STATE,      /* profiler, from here on */
+    FACT_SINCE,
+    FACT_PROFILING,
+    FACT_REASON,
+    FACT_SOURCE,
+    FACT_RISKS,
+    FACT_PROGRAM,
+    FACT_GUARD_REASON,
+    FACT_ALLOCATOR, /* the chosen one of allocators */
+    FACT_CALLABLE,
+    FACT_ALLOCATOR_NOTE,
+    FACT_BACKGROUND_THREAD,
+    FACT_DIRTY_DECAY_MS,
+    FACT_CGROUP_LIMIT, /* memory */
+    FACT_RSS,
+    FACT_ANSWERED,
+    FACT_MEMORY_ERROR,
+    FACT_DAEMON_PID,
+    FACT_DESCRIPTORS,
+    FACT_DESCRIPTORS_MAX,
+    FACT_FAILED_SNAPSHOTS,
+    FACT_STATE_DIR, /* settings, from here on */
+    FACT_LINGER,
+    FACT_KEEP_BYTES,
+    FACT_AT_PERCENT,
+    FACT_DEBUGINFOD_URLS,
+    FACT_CPU_HEAD, /* what a profile of the processor says of itself */
+    FACT_CPU_ERROR,
+    FACT_THREADS,
+    FACT_THREADS_BLIND, /* how many have no stack */
+    FACT_THREADS_WHY,   /* one of their reasons */
+    FACT_THREADS_ERROR,
+    FACT_FUNCTIONS, /* of the heap */
+    FACT_NAMELESS,  /* how many of them are module+0x... */
+    FACT_NAMELESS_MODULE,
+    FACT_NODES,
+    FACT_NODES_AWAY,
+    FACT_NODES_ERROR,  /* of one that is away */
+    FACT_CLOCK_OFF_MS, /* the node's clock less this one's */
+    /* of this machine */
+    FACT_SAME_MACHINE, /* "1": heapwired runs here */
+    FACT_PERF_PARANOID,
+    FACT_YAMA,
+    FACT_HEAPWIRED_CAPS, /* CapEff, hexadecimal */
+    FACT_CGROUP_VERSION,
+    FACT_THP,
+    FACT_OVERCOMMIT,
+    FACT_CLOCKSOURCE,
+    FACT_SPACE_BYTES, /* of the state directory */
+    FACT_SPACE_TMPFS, /* "1" */
+    FACT_DEBUGINFOD,
+    FACT_DEBUG_FILES, /* "1": /usr/lib/debug/.build-id is there */
+    /* of a program that does not run yet */
+    FACT_EXPLAIN_ERROR,
+    FACT_EXPLAIN_SOURCE,
+    FACT_EXPLAIN_KIND,
+    FACT_EXPLAIN_JEMALLOC,
+    FACT_EXPLAIN_ADVICE,
+    FACT_EXPLAIN_WARNING,
+    FACTS
+};
+
+enum { FACT_MAX = 1024 };
+
+struct facts {
+    char text[FACTS][FACT_MAX];
+    bool known[FACTS];
+};
+
+void facts_set(struct facts *facts, enum fact fact, const char *text);
+const char *facts_get(const struct facts *facts, enum fact fact); /* or NULL */
+
+enum verdict { VERDICT_OK, VERDICT_WARNING, VERDICT_STOPS };
+
+struct finding {
+    enum verdict verdict;
+    const char *feature;
+    char why[FACT_MAX + 256], act[512]; /* act "": nothing to do */
+};
+
+enum { FINDINGS_MAX = 40 };
+
+/* All that can be said of these facts; how many. */
+size_t facts_check(const struct facts *facts, struct finding *findings);
+
+/* What `heapwire-run --explain` printed, and what it warned of. */
+void facts_read_explained(struct facts *facts, char *printed, char *warned);
+
+/* given: client_ask()'s. */
+void facts_ask_node(struct facts *facts, const char *const *given);
+/* After the node was asked, where one was. */
+void facts_look_at_machine(struct facts *facts);
+/* command: heapwire-run's, NULL behind it. */
+void facts_look_at_program(struct facts *facts, char *const *command);
+
+#endif

@@ -1,0 +1,95 @@
+/* machine_facts.c - what this machine allows: see facts.h. */
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "facts.h"
+
+/* The first line; one that cannot be read is not known. */
+static void
+read_kernel_line(const char *path, enum fact fact, struct facts *facts)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+
+    if (file && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\n")] = '\0';
+        facts_set(facts, fact, line);
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Whether that process is a heapwired here, and what it may. */
+static void
+look_at_heapwired(struct facts *facts)
+{
+    const char *pid = facts_get(facts, FACT_DAEMON_PID);
+    char path[64], line[256];
+    FILE *file;
+
+    if (!pid || strspn(pid, "0123456789") != strlen(pid) || strlen(pid) > 10)
+        return;
+    snprintf(path, sizeof(path), "/proc/%s/status", pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "Name:\theapwired", 15) == 0)
+            facts_set(facts, FACT_SAME_MACHINE, "1");
+        if (strncmp(line, "CapEff:\t", 8) == 0 &&
+            facts_get(facts, FACT_SAME_MACHINE))
+            facts_set(facts, FACT_HEAPWIRED_CAPS, line + 8);
+    }
+    if (file)
+        fclose(file);
+}
+
+static void
+look_at_space(struct facts *facts)
+{
+    const char *directory = facts_get(facts, FACT_STATE_DIR);
+    struct statvfs space;
+    struct statfs kind;
+    char text[32];
+
+    if (!directory || statvfs(directory, &space) != 0)
+        return;
+    snprintf(text, sizeof(text), "%llu",
+             (unsigned long long)space.f_bavail * space.f_frsize);
+    facts_set(facts, FACT_SPACE_BYTES, text);
+    if (statfs(directory, &kind) == 0 && kind.f_type == TMPFS_MAGIC)
+        facts_set(facts, FACT_SPACE_TMPFS, "1");
+}
+
+void
+facts_look_at_machine(struct facts *facts)
+{
+    const char *servers = getenv("DEBUGINFOD_URLS"); /* NOLINT: one thread */
+    struct statfs kind;
+
+    look_at_heapwired(facts);
+    /* Of the node's machine, or of the one that a program is to run on. */
+    if (facts_get(facts, FACT_STATE) && !facts_get(facts, FACT_SAME_MACHINE))
+        return;
+    look_at_space(facts);
+    read_kernel_line("/proc/sys/kernel/perf_event_paranoid", FACT_PERF_PARANOID,
+                     facts);
+    read_kernel_line("/proc/sys/kernel/yama/ptrace_scope", FACT_YAMA, facts);
+    read_kernel_line("/sys/kernel/mm/transparent_hugepage/enabled", FACT_THP,
+                     facts);
+    read_kernel_line("/proc/sys/vm/overcommit_memory", FACT_OVERCOMMIT, facts);
+    read_kernel_line("/sys/devices/system/clocksource/clocksource0/"
+                     "current_clocksource",
+                     FACT_CLOCKSOURCE, facts);
+    if (statfs("/sys/fs/cgroup", &kind) == 0)
+        facts_set(facts, FACT_CGROUP_VERSION,
+                  kind.f_type == CGROUP2_SUPER_MAGIC ? "2" : "1");
+    if (servers && *servers)
+        facts_set(facts, FACT_DEBUGINFOD, servers);
+    if (access("/usr/lib/debug/.build-id", R_OK) == 0)
+        facts_set(facts, FACT_DEBUG_FILES, "1");
+}

@@ -1,0 +1,11 @@
+/* top.h - heapwire top. */
+#ifndef HW_TOP_H
+#define HW_TOP_H
+
+#include "client.h"
+
+/* given: client_ask()'s; and 'b': tables instead of a screen, 'n': how many,
+ * 'd': seconds between two.  view: its name; NULL: functions. */
+enum client_status top_run(const char *const *given, const char *view);
+
+#endif
