@@ -152,7 +152,7 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
     take->source.pid = process.pid;
     take->source.start_ticks = process.start_ticks;
     if (process.pid != 0)
-        take->source.by_pages = map_source_is_large(process.pid);
+        take->source.by_pages = map_source_large_bytes(process.pid);
     else if (memory->rss.known && memory->rss.value >> 30 >= MAP_SMAPS_GB)
         take->source.by_pages = memory->rss.value;
     if (process.pid != 0 && open_smaps(take, &refused, err) == 0)

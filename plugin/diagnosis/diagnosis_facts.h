@@ -117,6 +117,8 @@ struct diagnosis_facts {
     double growth, growth_low, growth_high;
     double growth_hours; /* that it was looked at */
     double hours_left;   /* until the limit; negative: not known */
+    /* At that rate, where it is too far ahead to be known; 0: it is not. */
+    double hours_far;
     struct fact_trend trends[FACTS_TRENDS]; /* the fastest first */
     size_t trend_count;
     const char *trend_why; /* why there are none, or NULL */

@@ -14,6 +14,7 @@
 #include "bytes_text.h"
 #include "clock.h"
 #include "diagnosis_facts.h"
+#include "finding.h"
 
 /* Of finding_certainty: a reader takes what is said without a word as certain.
  */
@@ -169,18 +170,12 @@ write_growth(const struct diagnosis_facts *facts, struct buffer *out)
                       bytes_text(facts->growth_low).text,
                       bytes_text(facts->growth_high).text,
                       span_text(facts->growth_hours * 3600).text);
-    if (facts->grows && facts->hours_left < 0 && facts->limit.known &&
-        facts->growth > 0 && facts->limit.value > facts->rss.value)
-        buffer_format(
-            out,
-            "If that went on, %s of %s would be reached in %s, which is "
-            "further ahead than what was seen can tell.\n",
-            facts->limit_is_machines ? "all that this machine has for it"
-                                     : "the cgroup's limit",
-            bytes_text((double)facts->limit.value).text,
-            span_text((double)(facts->limit.value - facts->rss.value) /
-                      facts->growth * 3600)
-                .text);
+    if (facts->hours_far > 0)
+        buffer_format(out,
+                      "If that went on, %s would be reached in %s, which is "
+                      "further ahead than what was seen can tell.\n",
+                      finding_limit_word(facts),
+                      span_text(facts->hours_far * 3600).text);
     for (size_t i = 0; i < facts->trend_count; i++) {
         const struct fact_trend *trend = &facts->trends[i];
 

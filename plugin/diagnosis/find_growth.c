@@ -24,8 +24,8 @@ _Static_assert(FINDING_KINDS + 3 * (SAME_KIND - 1) + 2 <= FINDINGS_MAX,
  * slower for sure is one. */
 static const double leak_pace = 0.7, cache_pace = 0.8;
 
-static const char *
-limit_word(const struct diagnosis_facts *facts)
+const char *
+finding_limit_word(const struct diagnosis_facts *facts)
 {
     return facts->limit_is_machines ? "all that this machine has left for it"
                                     : "the cgroup's limit";
@@ -74,7 +74,7 @@ find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out)
         "it grows by %s an hour (%s to %s, seen over %s); if that goes on, %s "
         "is reached in %s",
         MB(facts->growth), MB(facts->growth_low), MB(facts->growth_high),
-        SPAN(facts->growth_hours * 3600), limit_word(facts),
+        SPAN(facts->growth_hours * 3600), finding_limit_word(facts),
         SPAN(facts->hours_left * 3600));
     if (facts->limit.known)
         finding_explain(finding, ", at %s", MB(facts->limit.value));

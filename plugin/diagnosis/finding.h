@@ -29,6 +29,9 @@ finding_step(struct finding *finding, const char *format, ...);
 bool finding_is_there(const struct diagnosis *diagnosis,
                       enum finding_kind kind);
 
+/* Which limit it is, in words. */
+const char *finding_limit_word(const struct diagnosis_facts *facts);
+
 /* Whether that much is worth a finding, beside RSS: now, and for a while. */
 bool finding_is_worth(const struct diagnosis_facts *facts, struct fact bytes,
                       struct fact least);

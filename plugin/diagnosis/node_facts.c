@@ -432,8 +432,9 @@ read_outlook(const struct node_sources *from, struct diagnosis_facts *out)
         out->growth_high = outlook.high * 3600;
         out->growth_hours = outlook.seen_s / 3600;
     }
-    if (outlook.ends)
-        out->hours_left = outlook.left_s / 3600;
+    if (outlook.grows)
+        *(outlook.ends ? &out->hours_left : &out->hours_far) =
+            outlook.left_s / 3600;
 }
 
 static int

@@ -100,19 +100,17 @@ static void
 take_rate(struct outlook *out, const struct trend *trend, double seen_s,
           int64_t now_ms)
 {
-    double left_s = (double)out->room.left / trend->slope;
-
     out->grows = true;
     out->rate = trend->slope;
     out->low = trend->low;
     out->high = trend->high;
     out->seen_s = seen_s;
-    out->ends = left_s <= OUTLOOK_REACH * seen_s;
+    out->left_s = (double)out->room.left / trend->slope;
+    out->ends = out->left_s <= OUTLOOK_REACH * seen_s;
     out->why = out->ends ? ""
                          : "at that rate the limit is further away than can be "
                            "said from what was seen";
-    out->left_s = out->ends ? left_s : 0;
-    out->full_ms = out->ends ? now_ms + (int64_t)(left_s * 1000) : 0;
+    out->full_ms = out->ends ? now_ms + (int64_t)(out->left_s * 1000) : 0;
 }
 
 void

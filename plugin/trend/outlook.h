@@ -42,13 +42,13 @@ struct outlook_room {
 struct outlook {
     struct outlook_room room;
     bool judged;            /* whether it grows is known */
-    bool grows;             /* the next four are known */
+    bool grows;             /* the next five are known */
     double rate, low, high; /* bytes a second; 98 % */
     double seen_s;          /* over which that is */
-    bool ends;              /* and so are these */
-    int64_t full_ms;        /* wall clock */
-    double left_s;
-    const char *why; /* nothing ends; "" where it does */
+    double left_s;          /* at that rate */
+    bool ends;              /* that is not too far ahead to be said */
+    int64_t full_ms;        /* wall clock; where it ends */
+    const char *why;        /* nothing ends; "" where it does */
 };
 
 /* machine_left: memory_left_machine(). */

@@ -36,7 +36,7 @@ enum {
 /* ---- the text ---- */
 
 uint64_t
-map_source_is_large(pid_t pid)
+map_source_large_bytes(pid_t pid)
 {
     struct stats stats = {0};
 

@@ -19,7 +19,7 @@
 struct error;
 struct memory_map;
 
-enum { MAP_SMAPS_GB = 1 /* in memory: of more, smaps is not read */ };
+enum { MAP_SMAPS_GB = 1 /* in memory, or more: smaps is not read */ };
 
 /* What is to be read. */
 struct map_source {
@@ -35,8 +35,8 @@ struct map_source {
     const char *remark;     /* what is to be said of it; "" */
 };
 
-/* Whether the process has more than that in memory: then how much, else 0. */
-uint64_t map_source_is_large(pid_t pid);
+/* What the process has in memory, if that is too much for smaps; else 0. */
+uint64_t map_source_large_bytes(pid_t pid);
 /* Opens smaps, or maps if by_pages is set.  -1 with errno: EACCES, EPERM: the
  * process is closed to us. */
 int map_source_open(struct map_source *source);

@@ -156,7 +156,7 @@ static void
 add_other_row(struct waste_rows *rows, const char *kind, double bytes,
               const char *within, const char *method)
 {
-    if (bytes != 0)
+    if (bytes > 0) /* or it is of two moments */
         rows->list[rows->count++] = (struct waste_row){.kind = kind,
                                                        .waste = bytes,
                                                        .has_error = true,
@@ -182,12 +182,11 @@ add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
     add_other_row(rows, "slab ends", ends, "active", "counted");
     add_other_row(rows, "large padding", (double)heap->large_padding, "active",
                   "counted");
-    add_other_row(rows, "other pages",
-                  fmax(all - ends - (double)heap->large_padding, 0), "active",
-                  "active - allocated - the rows above");
+    add_other_row(rows, "other pages", all - ends - (double)heap->large_padding,
+                  "active", "active - allocated - the rows above");
     add_other_row(rows, "dirty", (double)heap->dirty, "resident", counted);
-    add_other_row(rows, "metadata", fmax(beside - (double)heap->dirty, 0),
-                  "resident", "resident - active - dirty");
+    add_other_row(rows, "metadata", beside - (double)heap->dirty, "resident",
+                  "resident - active - dirty");
     add_other_row(rows, "tcache", (double)heap->tcache, "allocated", counted);
     add_other_row(rows, "muzzy", (double)heap->muzzy, NULL, counted);
     add_other_row(rows, "retained", (double)heap->retained, NULL, "counted");

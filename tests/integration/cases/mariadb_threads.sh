@@ -50,6 +50,8 @@ same "the thread is among those that are seen from outside" 1 \
     "$(sql "SELECT COUNT(*) FROM heapwire.threads WHERE tid = $tid")"
 same "its stacks" 1 "$(sql "SELECT collapsed('held', NULL, 'by_thread') LIKE
     '%thread $tid mariadbd;%'")"
+contains "the diagnosis has them, for all are of one pool" "MB mariadbd (tid $tid)" \
+    "$(prof 'diagnose()' | grep '^By the threads that allocated it:')"
 
 # Gone, it holds nothing.
 db "KILL $(db "SELECT id FROM information_schema.processlist WHERE tid = $tid")" >/dev/null

@@ -644,6 +644,22 @@ START_TEST(the_page_has_findings_first_and_then_all_of_rss)
 }
 END_TEST
 
+START_TEST(the_end_that_is_too_far_ahead_is_on_the_page)
+{
+    struct diagnosis_facts facts = healthy();
+
+    make_growing(&facts);
+    write_page(&facts);
+    ck_assert(!strstr(page.data, "If that went on"));
+    facts.hours_far = 26;
+    write_page(&facts);
+    ck_assert_msg(strstr(page.data,
+                         "If that went on, the cgroup's limit would be "
+                         "reached in 26.0 hours, which is further ahead"),
+                  "%s", page.data);
+}
+END_TEST
+
 /* The sum of the lines "  850.0 MB   85 %  ...", in MB. */
 static double
 sum_of_parts(void)
@@ -727,6 +743,7 @@ main(void)
                         7);
     tcase_add_loop_test(tcase, what_is_unusual_just_now_is_not_nothing, 0, 3);
     tcase_add_test(tcase, growth_is_told_whatever_is_known_of_functions);
+    tcase_add_test(tcase, the_end_that_is_too_far_ahead_is_on_the_page);
     tcase_add_test(tcase, who_is_stopped_can_go_on);
     tcase_add_test(tcase, what_has_not_grown_much_yet_is_no_finding);
     tcase_add_loop_test(tcase, the_lever_is_that_of_the_cause, 0, 4);

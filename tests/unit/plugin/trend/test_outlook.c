@@ -105,6 +105,7 @@ START_TEST(nothing_is_said_too_early_or_too_far_ahead)
     out = judge_hour(leak, 1000000 * mb, 3600); /* 11 days */
     ck_assert(out.grows && !out.ends);
     ck_assert_ptr_nonnull(strstr(out.why, "further away"));
+    ck_assert_double_gt(out.left_s, 10 * 3600);
     out = judge_hour(leak, 600 * mb, 100);
     ck_assert(out.ends);
 }

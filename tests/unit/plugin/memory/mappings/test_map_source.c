@@ -176,7 +176,7 @@ START_TEST(nothing_is_an_error)
     ck_assert_ptr_nonnull(strstr(err.text, "nothing to read"));
     ck_assert_int_eq(map_source_open(&nobody), -1);
     ck_assert_int_eq(errno, ENOENT);
-    ck_assert_uint_eq(map_source_is_large(0), 0);
+    ck_assert_uint_eq(map_source_large_bytes(0), 0);
     ck_assert_ptr_null(map_source_places(0));
     map_seen_fini(&seen);
 }
