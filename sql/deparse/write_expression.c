@@ -68,7 +68,7 @@ moment(struct writer *w, const struct node *node)
     buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
 }
 
-/* 1367 for 1e400 */
+/* 1367 for 1e400, and for an integer of as many digits. */
 static bool
 is_infinite(struct writer *w, struct span number)
 {
@@ -92,7 +92,7 @@ number(struct writer *w, const struct node *node)
     const char *point = memchr(text.data, '.', text.size);
     size_t size = sizeof(largest) - 1, zeros = 0;
 
-    if (node->kind == NODE_DECIMAL && is_infinite(w, text))
+    if (is_infinite(w, text))
         return;
     while (zeros + 1 < text.size && text.data[zeros] == '0')
         zeros++;

@@ -1,6 +1,7 @@
 /* select_value.c - see select_query.h. */
 #include "select_query.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -249,9 +250,12 @@ is_unsigned(sqlite3_stmt *statement, int i)
 static int
 real_digits(char *text, size_t room, double x, int decimals)
 {
-    int whole = fabs(x) < 1 ? 0 : (int)log10(fabs(x)) + 1;
-    int sure = whole < KIND_DIGITS_MAX ? KIND_DIGITS_MAX - whole : 0;
+    int whole, sure;
 
+    if (!isfinite(x)) /* of a text with more digits */
+        x = copysign(DBL_MAX, x);
+    whole = fabs(x) < 1 ? 0 : (int)log10(fabs(x)) + 1;
+    sure = whole < KIND_DIGITS_MAX ? KIND_DIGITS_MAX - whole : 0;
     if (decimals <= sure)
         return snprintf(text, room, "%.*f", decimals, kind_round(x, decimals));
     return snprintf(text, room, "%.*f%s%0*d", sure, x, sure ? "" : ".",

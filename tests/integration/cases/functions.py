@@ -8,9 +8,11 @@ import itertools
 import re
 import sys
 import warnings
+from contextlib import suppress
 
 import pymysql
 
+from mysql_wire import Refused, Wire, text_value
 from node_under_test import REAL, Node
 from runner import named, run_tests
 
@@ -209,6 +211,49 @@ def test_names_and_faults_are_utf8():
                           b"information_schema.processlist",
                           b"ADMIN EXECUTE ON 10001 'System.print(\"\xe4\")'"):
             ask(c, statement)
+
+
+# What becomes an infinite double where one is made of it.
+LONG = tuple(form.format("9" * digits) for digits in (38, 39, 66, 308, 309, 5000)
+             for form in ("{}", "-{}", "{}.5", "0.{}", ".{}", "0.0{}", "{}e0",
+                          "1e{}")) + ("1e308", "1e309", "-1e400")
+HOLDERS = ("SELECT {}", "SELECT '{}' + 0", "SELECT IF(1, {}, 1.5)",
+           "SELECT IF(1, '{}', 1.5) + 1", "SELECT COALESCE({}, 1.5)",
+           "SELECT CASE WHEN 1 THEN {} ELSE 2.25 END", "SELECT {} UNION SELECT 1.5",
+           "SELECT 1.5 UNION SELECT '{}'", "SELECT 1 WHERE {} > 1",
+           "SELECT 1 WHERE 1 IN ({}, '{}')", "SELECT 1 LIMIT {}",
+           "SELECT CAST({} AS DECIMAL(65, 30))", "SELECT CAST('{}' AS DECIMAL(65, 30))",
+           "SELECT CAST('{}' AS DOUBLE), CAST('{}' AS SIGNED)", "SET @x = {}",
+           "SELECT @x, @x + 1.5", "SELECT {} INTO @y", "SELECT IF(1, @y, 1.5)",
+           "SELECT -@y, @y * 1.5", "SELECT SUM({}), AVG({}), MAX({})",
+           "SELECT GREATEST({}, 1.5)", "SELECT ROUND({}, 2)", "SELECT -({})",
+           "SELECT ABS({}) % 7.5", "SELECT {} DIV 0.3", "SELECT {} / 3",
+           "SELECT FORMAT({}, 2)", "SELECT a * 1.5 FROM (SELECT {} a) t ORDER BY a")
+
+
+def test_no_number_is_too_long():
+    with node() as n, connect(n) as c:
+        for value in LONG:
+            for holder in HOLDERS:
+                ask(c, holder.replace("{}", value))
+            with Wire(n.socket).login() as w:
+                for text in ("SELECT IF(1, ?, 1.5)", "SELECT ? + 1.5",
+                             f"SELECT IF(?, {value}, 1.5)", "SELECT 1 LIMIT ?",
+                             "SELECT CAST(? AS DECIMAL(65, 30))", "SELECT -?",
+                             "SELECT SUM(?), AVG(?)"):
+                    with suppress(Refused):
+                        st = w.prepare(text)
+                        w.execute(st, [text_value(value, kind)
+                                       for kind in (0xF6, 0xFD)]
+                                  [:len(st.parameters)])
+                w.ping()
+        for value in ("9" * 309, "1e400", "-1e400"):
+            try:
+                c.query(f"SELECT {value}")
+                raise AssertionError(value)
+            except pymysql.err.MySQLError as error:
+                assert error.args[0] in (1367, 1690), (value, error)
+        assert n.process.poll() is None
 
 
 run_tests(named(globals(), sys.argv[1:]))
