@@ -263,3 +263,44 @@ json_text(const char *text, size_t size, struct buffer *out)
         add_cleaned(whole, out);
     buffer_char(out, '"');
 }
+
+static size_t
+skip_digits(struct span text, size_t at)
+{
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at;
+}
+
+bool
+json_is_number(struct span text, bool is_double)
+{
+    static const char largest[] = "9007199254740991"; /* 2^53 - 1 */
+    size_t begin = text.size > 0 && text.data[0] == '-', at, digits;
+    size_t whole = skip_digits(text, begin);
+
+    if (whole == begin || (text.data[begin] == '0' && whole > begin + 1))
+        return false;
+    at = whole;
+    digits = whole - begin;
+    if (at < text.size && text.data[at] == '.') {
+        at = skip_digits(text, whole + 1);
+        if (at == whole + 1)
+            return false;
+        digits += at - whole - 1;
+    }
+    if (is_double && at < text.size && text.data[at] == 'e') {
+        size_t power = at + 1 +
+                       (at + 1 < text.size &&
+                        (text.data[at + 1] == '-' || text.data[at + 1] == '+'));
+
+        at = skip_digits(text, power);
+        if (at == power)
+            return false;
+    }
+    if (at != text.size)
+        return false;
+    return is_double || digits < sizeof(largest) - 1 ||
+           (digits == sizeof(largest) - 1 && at == whole &&
+            memcmp(text.data + begin, largest, digits) <= 0);
+}

@@ -27,4 +27,10 @@ void xml_text(const char *text, size_t size, struct buffer *out);
  * UTF-8 is cleaned. */
 void json_text(const char *text, size_t size, struct buffer *out);
 
+/* Whether text may stand in JSON without quotes.  is_double: any number may;
+ * else one that a reader with doubles alone, such as JavaScript, reads as it
+ * is: at most 15 digits, or an integer below 2^53 (RFC 7493).  A larger one is
+ * to be a string. */
+bool json_is_number(struct span text, bool is_double);
+
 #endif

@@ -46,7 +46,12 @@ find_end(const struct diagnosis_facts *facts, struct diagnosis *out)
     finding_step(finding, "See how it grew: SELECT at, rss, allocated, "
                           "cgroup_limit FROM heapwire.memory_history ORDER BY "
                           "at DESC LIMIT 100;");
-    if (!facts->last_snapshot)
+    if (!facts->last_snapshot && facts->was_profiling)
+        finding_step(finding,
+                     "Profiling was on, and no snapshot was due before "
+                     "its end: keep more of them, by every or growth "
+                     "in [snapshots] of heapwire.ini.");
+    else if (!facts->last_snapshot)
         finding_step(finding, "Start it with heapwire-run --profiling on: then "
                               "snapshots are taken at 80, 90 and 95 %% of the "
                               "limit.");

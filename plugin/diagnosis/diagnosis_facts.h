@@ -72,8 +72,9 @@ struct diagnosis_facts {
     bool has_jemalloc;
     bool has_levers;        /* the agent can change jemalloc for a time */
     bool limit_is_machines; /* else the cgroup's */
-    bool profiling;
-    bool growth_judged; /* whether it grows is known */
+    bool profiling;         /* now; */
+    bool was_profiling;     /* of one that has ended: at its end */
+    bool growth_judged;     /* whether it grows is known */
     bool grows;
 
     int64_t state_since_ms; /* wall clock; 0: unknown */

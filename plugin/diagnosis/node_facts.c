@@ -109,6 +109,7 @@ read_status(const struct node_sources *from, struct arena *arena,
     out->has_levers = status.state == NODE_CONNECTED &&
                       (status.knows & AGENT_KNOWS_LEVERS) != 0;
     out->profiling = status.state == NODE_CONNECTED && status.hello.active != 0;
+    out->was_profiling = status.state == NODE_GONE && status.hello.active != 0;
     out->profiling_why = copy_text(arena, from->no_snapshot);
 }
 

@@ -33,7 +33,7 @@ enum {                     /* of 57 characters each */
 struct passwd_options {
     const char *path;
     struct account_change change;
-    bool from_stdin, cluster_secret, token;
+    bool from_stdin, cluster_secret, token, version;
     char password[AUTH_PASSWORD_MAX + 2];
 };
 
@@ -51,7 +51,7 @@ usage(FILE *out)
     fputs(
         "usage: heapwire-passwd FILE NAME [--privileges LIST] [--replace]\n"
         "                       [--stdin | --token]\n"
-        "       heapwire-passwd --cluster-secret\n"
+        "       heapwire-passwd --cluster-secret | --version\n"
         "\n"
         "Adds [user NAME] to the configuration FILE, which is made if need "
         "be, and\nprints the new random password.\n"
@@ -275,6 +275,7 @@ parse(struct passwd_options *options, int argc, char **argv)
         {"cluster-secret", no_argument, NULL, 'c'},
         {"token", no_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -291,12 +292,14 @@ parse(struct passwd_options *options, int argc, char **argv)
             options->cluster_secret = true;
         else if (option == 't')
             options->token = true;
+        else if (option == 'v')
+            options->version = true;
         else if (option == 'h')
             return -1;
         else
             return EX_USAGE;
     }
-    if (options->cluster_secret)
+    if (options->cluster_secret || options->version)
         return argc == 2 ? 0 : EX_USAGE;
     /* A token's hash has no salt, because it is drawn. */
     if (argc - optind != 2 || (options->token && options->from_stdin))
@@ -316,6 +319,8 @@ main(int argc, char **argv)
         usage(rc < 0 ? stdout : stderr);
         return rc < 0 ? 0 : rc;
     }
+    if (options.version)
+        return puts("heapwire-passwd " HW_VERSION) < 0;
     umask(077);
     rc = options.cluster_secret ? print_secret() : run(&options);
     OPENSSL_cleanse(&options, sizeof(options));

@@ -154,6 +154,8 @@ main(int argc, char **argv)
     struct debuginfod library = {NULL, NULL, NULL};
     int status;
 
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return puts("heapwire-debuginfod " HW_VERSION) < 0;
     if (argc != 6)
         return fail("heapwire-debuginfod is started by heapwired, never by "
                     "hand\n",

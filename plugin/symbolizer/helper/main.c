@@ -469,6 +469,11 @@ main(int argc, char **argv)
     uint64_t memory_bytes, cpu_seconds, parent, reader_mb;
     int status;
 
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        static const char version[] = "heapwire-symbolizer " HW_VERSION "\n";
+
+        return write(STDOUT_FILENO, version, sizeof(version) - 1) < 0;
+    }
     if (argc < 5 || argc > 6 || !take_number(argv[1], &memory_bytes) ||
         !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
         !take_number(argv[3], &parent) || !take_number(argv[4], &reader_mb) ||

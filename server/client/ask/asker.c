@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "clean_text.h"
 #include "client.h"
@@ -41,13 +40,9 @@ static const char show_warnings[] = "SHOW WARNINGS";
 
 /* out has ASKER_TEXT bytes. */
 static void
-keep_clean(const char *text, const char *more, char *out)
+keep_clean(const char *text, char *out)
 {
-    char joined[ASKER_TEXT];
-
-    snprintf(joined, sizeof(joined), "%s%s%s", text, *more == '\n' ? "; " : "",
-             more + (*more == '\n'));
-    clean_text((struct span){joined, strlen(joined)}, out);
+    clean_text((struct span){text, strnlen(text, ASKER_TEXT - 1)}, out);
 }
 
 static void
@@ -89,21 +84,18 @@ static int
 start_connect(struct asker *asker)
 {
     struct connection_target to;
-    int copy, waits;
 
     if (!mysql_init(&asker->mysql)) {
         asker->made = NULL;
         return 0;
     }
     asker->open = true;
-    copy = connection_prepare(&asker->mysql, asker->given, &to);
+    connection_prepare(&asker->mysql, asker->given, &to);
     mysql_optionsv(&asker->mysql, MYSQL_OPT_NONBLOCK, 0);
-    waits =
-        mysql_real_connect_start(&asker->made, &asker->mysql, to.host, to.user,
-                                 to.password, NULL, to.port, to.socket, 0);
     asker->connected = true; /* it may have a socket */
-    close(copy);
-    return waits;
+    return mysql_real_connect_start(&asker->made, &asker->mysql, to.host,
+                                    to.user, to.password, NULL, to.port,
+                                    to.socket, 0);
 }
 
 /* ready 0: starts the stage.  The MYSQL_WAIT_ bits; 0: it is done. */
@@ -140,10 +132,11 @@ static void
 fail_statement(struct asker *asker, unsigned number, const char *why)
 {
     bool dialled = asker->stage != CONNECT;
+    char text[CONNECTION_TEXT];
 
     asker->number = number;
-    keep_clean(why, connection_advice(number, dialled, asker->given),
-               asker->error);
+    connection_explain(number, why, dialled, asker->given, text);
+    keep_clean(text, asker->error);
     if (!dialled || (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR))
         drop_connection(asker);
     asker->stage = IDLE;
@@ -162,7 +155,7 @@ read_warnings(struct asker *asker)
                                  size ? "; " : "", row[2] ? row[2] : "");
     mysql_free_result(asker->warned);
     asker->warned = NULL;
-    keep_clean(joined, "", asker->warnings);
+    keep_clean(joined, asker->warnings);
 }
 
 /* The stage is done: the next one. */

@@ -15,7 +15,8 @@ enum client_status {
     CLIENT_OK,
     CLIENT_FAILED,  /* a node, the statement, or its output */
     CLIENT_NO_NODE, /* no connection, or it was lost */
-    CLIENT_USAGE = 64
+    CLIENT_USAGE = 64,
+    CLIENT_NO_INPUT = 66 /* a file that cannot be read */
 };
 
 /* given: by an option's letter, its value; NULL: ~/.my.cnf may have it.  The

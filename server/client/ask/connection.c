@@ -1,50 +1,31 @@
 /* connection.c - asks a node over libmariadb: see client.h. */
 #include <err.h>
 #include <errmsg.h>
-#include <glob.h>
+#include <errno.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "clean_text.h"
 #include "client.h"
 #include "connection.h"
+#include "find_node.h"
+#include "option_file.h"
 
-enum { PORT = 9036, CONNECT_S = 10, ER_DENIED = 1045, ER_TLS_REQUIRED = 3159 };
-enum { LINE_ROOM = 4096 /* libmariadb's, too */, PROGRESS_ROOM = 80 };
+enum { PORT = 9036, CONNECT_S = 10 };
+enum { ER_DENIED = 1045, ER_NO_SUCH_DATABASE = 1049, ER_TLS_REQUIRED = 3159 };
+enum { PROGRESS_ROOM = 80 };
 
 static void
-say(const char *text, const char *more)
+say(const char *text)
 {
     char clean[MYSQL_ERRMSG_SIZE + 1];
 
     clean_text((struct span){text, strnlen(text, MYSQL_ERRMSG_SIZE)}, clean);
-    warnx("%s%s", clean, more);
-}
-
-/* ~/.my.cnf, without what is for databases: init-command, local-infile,
- * max-allowed-packet, and the files that it includes. */
-static int
-copy_options(void)
-{
-    const char *home = getenv("HOME"), *key; /* NOLINT: one thread */
-    int copy = memfd_create("my.cnf", MFD_CLOEXEC);
-    char line[LINE_ROOM];
-    FILE *file;
-
-    snprintf(line, sizeof(line), "%s/.my.cnf", home ? home : "");
-    for (file = fopen(line, "re"); file && fgets(line, sizeof(line), file);) {
-        key = line + strspn(line, " \t");
-        if (strncmp(key, "init", 4) != 0 && strncmp(key, "local", 5) != 0 &&
-            strncmp(key, "max", 3) != 0 && *key != '!')
-            dprintf(copy, "%s", line);
-    }
-    if (file)
-        fclose(file);
-    return copy;
+    warnx("%s", clean);
 }
 
 static void
@@ -71,14 +52,12 @@ connection_password(const char *const *given)
     return password;
 }
 
-int
+void
 connection_prepare(MYSQL *mysql, const char *const *given,
                    struct connection_target *target)
 {
     unsigned wait = CONNECT_S, port = PORT, off = 0, tcp = MYSQL_PROTOCOL_TCP;
-    int copy = copy_options();
-    glob_t found = {0};
-    char path[32];
+    char path[NODE_PATH];
     my_bool on = 1;
 
     mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -88,12 +67,10 @@ connection_prepare(MYSQL *mysql, const char *const *given,
                    "mysql_native_password,caching_sha2_password");
     mysql_optionsv(mysql, MARIADB_OPT_PORT, &port);
     mysql_optionsv(mysql, MARIADB_OPT_SCHEMA, "heapwire");
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    if (glob("/run/heapwire/*/mysql.sock", 0, NULL, &found) == 0 &&
-        found.gl_pathc == 1) /* the only node */
-        mysql_optionsv(mysql, MARIADB_OPT_UNIXSOCKET, found.gl_pathv[0]);
-    globfree(&found);
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+    /* In any case one of ours: the library's default is a database's. */
+    node_find_socket(path);
+    mysql_optionsv(mysql, MARIADB_OPT_UNIXSOCKET, path);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", option_file_fd());
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_FILE, path);
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "heapwire");
     if (given['h']) /* "localhost", too */
@@ -104,47 +81,86 @@ connection_prepare(MYSQL *mysql, const char *const *given,
         mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
     }
     *target = (struct connection_target){
-        given['h'], given['u'], connection_password(given), given['S'],
+        given['h']   ? given['h']
+        : given['S'] ? "localhost" /* whatever host a file names */
+                     : NULL,
+        given['u'], connection_password(given), given['S'],
         given['P'] ? (unsigned)atoi(given['P']) : 0};
-    return copy;
 }
 
 static bool
 dial(MYSQL *mysql, const char *const *given)
 {
     struct connection_target to;
-    int copy = connection_prepare(mysql, given, &to);
-    bool made;
 
+    connection_prepare(mysql, given, &to);
     if (isatty(STDERR_FILENO))
         mysql_optionsv(mysql, MYSQL_PROGRESS_CALLBACK, on_progress);
-    made = mysql_real_connect(mysql, to.host, to.user, to.password, NULL,
+    return mysql_real_connect(mysql, to.host, to.user, to.password, NULL,
                               to.port, to.socket,
                               isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
-    close(copy);
-    return made;
 }
 
-const char *
-connection_advice(unsigned number, bool dialled, const char *const *given)
+/* The library's text, which may end in a bare errno: in words. */
+static void
+write_fault(const char *text, char out[CONNECTION_TEXT])
 {
+    static const char bare[] = "system error: ";
+    const char *at = strstr(text, bare), *why;
+    char *end;
+    long number;
+
+    at = at ? at + sizeof(bare) - 2 : strrchr(text, '(');
+    number = at ? strtol(at + 1, &end, 10) : 0;
+    if (number == 0 || strcmp(end, *at == '(' ? ")" : "") != 0) {
+        snprintf(out, CONNECTION_TEXT, "%s", text);
+        return;
+    }
+    why = number == EINPROGRESS
+              ? "refused, or not to be reached" /* it asks no further */
+          : number < 0 ? gai_strerror((int)number)
+                       : strerror((int)number); /* NOLINT: one thread */
+    snprintf(out, CONNECTION_TEXT, "%.*s%s%s", (int)(at - text) + 1, text, why,
+             end);
+}
+
+void
+connection_explain(unsigned number, const char *text, bool dialled,
+                   const char *const *given, char out[CONNECTION_TEXT])
+{
+    static const char name_one[] =
+        "; name a node: --socket /run/heapwire/10001/mysql.sock, or --host";
+    const char *advice = "";
+    size_t size;
+
+    if (!dialled && strstr(text, NODE_SOCKETS)) {
+        node_tell_others(out);
+        return;
+    }
+    write_fault(text, out);
     if (number == ER_TLS_REQUIRED)
-        return ": --ssl-ca FILE, with the node's server-cert.pem";
-    if (number == ER_DENIED && !dialled)
-        return ": --user NAME --password";
-    if (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR && !dialled &&
-        !given['S'] && !given['h'])
-        return "\nname a node: --socket /run/heapwire/10001/mysql.sock, or "
-               "--host";
-    return "";
+        advice = ": --ssl-ca FILE, with the node's server-cert.pem";
+    else if (number == ER_DENIED && !dialled)
+        advice = ": --user NAME --password";
+    else if (number == ER_NO_SUCH_DATABASE && !dialled)
+        advice = ": that is a MySQL or MariaDB server, and no heapwire node; "
+                 "name a node: --socket /run/heapwire/10001/mysql.sock, or "
+                 "--host";
+    else if (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR && !dialled &&
+             !given['S'] && !given['h'])
+        advice = name_one;
+    size = strlen(out);
+    snprintf(out + size, CONNECTION_TEXT - size, "%s", advice);
 }
 
 static enum client_status
 complain(MYSQL *mysql, bool dialled, const char *const *given)
 {
     unsigned number = mysql_errno(mysql);
+    char text[CONNECTION_TEXT];
 
-    say(mysql_error(mysql), connection_advice(number, dialled, given));
+    connection_explain(number, mysql_error(mysql), dialled, given, text);
+    say(text);
     return (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) || !dialled
                ? CLIENT_NO_NODE
                : CLIENT_FAILED;
@@ -163,7 +179,7 @@ show_warnings(MYSQL *mysql)
         rows = mysql_store_result(mysql);
     while (rows && (row = mysql_fetch_row(rows)) &&
            mysql_num_fields(rows) == 3 && row[2]) {
-        say(row[2], "");
+        say(row[2]);
         if (strncmp(row[2], "node ", 5) == 0)
             status = CLIENT_FAILED;
     }
@@ -184,9 +200,8 @@ client_ask(const char *const *given, struct span statement, bool may_lack,
     if (!made || !dial(made, given)) {
         *status = complain(&mysql, false, given);
     } else if (!strstr(mysql_get_server_info(made), "heapwire")) {
-        say("that is no heapwire node",
-            "\nname a node: --socket /run/heapwire/10001/mysql.sock, or "
-            "--host");
+        say("that is no heapwire node; name a node: --socket "
+            "/run/heapwire/10001/mysql.sock, or --host");
         *status = CLIENT_NO_NODE;
     } else {
         if (mysql_real_query(made, statement.data, statement.size) == 0)

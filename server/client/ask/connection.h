@@ -14,13 +14,14 @@ struct connection_target {
 /* Asks for it on the terminal, once, where given says so; else NULL. */
 const char *connection_password(const char *const *given);
 
-/* Sets the options of mysql; given is client_ask()'s.  A descriptor of options,
- * which connecting reads: the caller closes it then. */
-int connection_prepare(MYSQL *mysql, const char *const *given,
-                       struct connection_target *target);
+/* Sets the options of mysql; given is client_ask()'s. */
+void connection_prepare(MYSQL *mysql, const char *const *given,
+                        struct connection_target *target);
 
-/* What to do about the library's error, or "". */
-const char *connection_advice(unsigned number, bool dialled,
-                              const char *const *given);
+enum { CONNECTION_TEXT = 1024 };
+
+/* The library's error, and what to do about it: one line. */
+void connection_explain(unsigned number, const char *text, bool dialled,
+                        const char *const *given, char out[CONNECTION_TEXT]);
 
 #endif

@@ -1,9 +1,10 @@
 /* show_rows.c - see show_rows.h. */
 #include "show_rows.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "clean_text.h"
 
@@ -39,11 +40,18 @@ client_show(struct span text, enum client_quoting how)
     return width;
 }
 
+bool
+client_is_number(const MYSQL_FIELD *field, struct span cell)
+{
+    return IS_NUM(field->type) &&
+           json_is_number(cell, field->type == MYSQL_TYPE_DOUBLE ||
+                                    field->type == MYSQL_TYPE_FLOAT);
+}
+
 static void
 show_json(const MYSQL_FIELD *field, struct span cell)
 {
-    bool bare = !cell.data || (IS_NUM(field->type) &&
-                               cell.size == strspn(cell.data, "-.e0123456789"));
+    bool bare = !cell.data || client_is_number(field, cell);
 
     client_show((struct span){field->name, field->name_length}, CLIENT_QUOTED);
     fputs(bare ? "\": " : "\": \"", stdout);
@@ -84,18 +92,71 @@ show_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
     fputs(form == CLIENT_JSON ? "}" : "\n", stdout);
 }
 
+/* Of the terminal that it goes to; 0: to none. */
+static size_t
+find_terminal_width(void)
+{
+    struct winsize size = {0};
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* As show_line() has it: the widest row, roughly. */
+static size_t
+find_width(MYSQL_RES *rows)
+{
+    MYSQL_FIELD *fields = mysql_fetch_fields(rows);
+    size_t width = 0;
+
+    for (unsigned i = 0; i < mysql_num_fields(rows); i++)
+        width += (i > 0 ? 2 : 0) + (fields[i].max_length > fields[i].name_length
+                                        ? fields[i].max_length
+                                        : fields[i].name_length);
+    return width;
+}
+
+static void
+show_upright(MYSQL_RES *rows, MYSQL_ROW cells, unsigned long number)
+{
+    const unsigned long *sizes = mysql_fetch_lengths(rows);
+    MYSQL_FIELD *fields = mysql_fetch_fields(rows);
+    unsigned count = mysql_num_fields(rows);
+    size_t widest = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        if (fields[i].name_length > widest && fields[i].name_length < WIDTH_MAX)
+            widest = fields[i].name_length;
+    printf("-- row %lu --\n", number);
+    for (unsigned i = 0; i < count; i++) {
+        size_t at = client_show(
+            (struct span){fields[i].name, fields[i].name_length}, CLIENT_CELL);
+
+        printf("%*s", (int)(at < widest ? widest - at : 0) + 2, "");
+        client_show(cells[i] ? (struct span){cells[i], sizes[i]}
+                             : (struct span){"NULL", 4},
+                    CLIENT_CELL);
+        putchar('\n');
+    }
+}
+
 void
 client_show_rows(MYSQL_RES *rows, enum client_form form)
 {
+    size_t room = form == CLIENT_TEXT ? find_terminal_width() : 0;
+    bool upright = room > 0 && rows && find_width(rows) > room;
     const char *before = "[\n";
+    unsigned long number = 0;
     MYSQL_ROW row;
 
-    if (form != CLIENT_JSON)
+    if (form != CLIENT_JSON && !upright)
         show_line(rows, NULL, form);
     for (; rows && (row = mysql_fetch_row(rows)); before = ",\n") {
         if (form == CLIENT_JSON)
             fputs(before, stdout);
-        show_line(rows, row, form);
+        if (upright)
+            show_upright(rows, row, ++number);
+        else
+            show_line(rows, row, form);
     }
     if (form == CLIENT_JSON)
         fputs(*before == '[' ? "[]\n" : "\n]\n", stdout);

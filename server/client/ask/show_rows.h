@@ -4,6 +4,7 @@
 #define HW_SHOW_ROWS_H
 
 #include <mysql.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "reader.h"
@@ -16,7 +17,11 @@ enum client_quoting { CLIENT_LINES, CLIENT_CELL, CLIENT_QUOTED };
  * and U+FFFD.  The width, roughly. */
 size_t client_show(struct span text, enum client_quoting how);
 
-/* rows NULL: as JSON none. */
+/* Whether a cell stands in JSON without quotes: json_is_number(). */
+bool client_is_number(const MYSQL_FIELD *field, struct span cell);
+
+/* rows NULL: as JSON none.  As text, rows that are wider than the terminal
+ * stand upright: a line for each column. */
 void client_show_rows(MYSQL_RES *rows, enum client_form form);
 
 #endif

@@ -8,18 +8,17 @@
 #include "bundle.h"
 
 #include <err.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "buffer.h"
 #include "bundle_files.h"
 #include "bundle_names.h"
 #include "clean_text.h"
-#include "files.h"
+#include "output_file.h"
+#include "show_rows.h"
 #include "sql_string.h"
 
 enum {
@@ -105,13 +104,6 @@ static const char *const hidden_columns[] = {
 /* ---- rows as JSON ---- */
 
 static bool
-is_bare(const MYSQL_FIELD *field, const char *cell, size_t size)
-{
-    return IS_NUM(field->type) && size > 0 &&
-           strspn(cell, "-.e0123456789") == size;
-}
-
-static bool
 is_hidden(const struct bundle *b, const char *column)
 {
     for (size_t i = 0;
@@ -159,7 +151,8 @@ add_rows(struct bundle *b, MYSQL_RES *rows)
                 buffer_text(out, "null");
             else if (is_hidden(b, fields[i].name))
                 add_hidden_cell(b, row[i], sizes[i]);
-            else if (is_bare(&fields[i], row[i], sizes[i]))
+            else if (client_is_number(&fields[i],
+                                      (struct span){row[i], sizes[i]}))
                 buffer_add(out, row[i], sizes[i]);
             else
                 json_text(row[i], sizes[i], out);
@@ -353,31 +346,6 @@ end_page(struct bundle *b, const unsigned char nonce[NONCE])
     buffer_text(&b->out, "</script>\n</body>\n</html>\n");
 }
 
-/* In one step, and readable by its owner alone: it says what a database does.
- */
-static enum client_status
-replace_file(const struct buffer *out, const char *file)
-{
-    char made[4096];
-    bool written;
-    int fd;
-
-    if (snprintf(made, sizeof(made), "%s.XXXXXX", file) >= (int)sizeof(made)) {
-        warnx("the file's name is too long");
-        return CLIENT_USAGE;
-    }
-    fd = mkostemp(made, O_CLOEXEC); /* 0600 */
-    written = fd >= 0 && fd_write_all(fd, out->data, out->size) == 0;
-    if (fd >= 0 && close(fd) != 0) /* some tell only then that it is full */
-        written = false;
-    if (written && rename(made, file) == 0)
-        return CLIENT_OK;
-    warn("%s", file);
-    if (fd >= 0)
-        unlink(made);
-    return CLIENT_FAILED;
-}
-
 /* Where a part is missing, the file has the others, and the status says so. */
 static enum client_status
 gather(struct bundle *b, char **words, int count)
@@ -433,7 +401,9 @@ bundle_write(const char *const *given, char **words, int count, bool hash,
               FILE_MAX >> 20);
         status = CLIENT_FAILED;
     } else if (status != CLIENT_NO_NODE && status != CLIENT_USAGE) {
-        written = replace_file(&b.out, file);
+        /* Readable by its owner alone: it says what a database does. */
+        written = output_file_write((struct span){b.out.data, b.out.size}, file,
+                                    0600);
         status = written == CLIENT_OK ? status : written;
     }
     free(b.heap);

@@ -4,6 +4,8 @@
 
 #include "client.h"
 
+#define TOP_VIEWS "functions threads running waste diff diagnosis"
+
 /* given: client_ask()'s; and 'b': tables instead of a screen, 'n': how many,
  * 'd': seconds between two.  view: its name; NULL: functions. */
 enum client_status top_run(const char *const *given, const char *view);

@@ -4,6 +4,7 @@ dead, sockets, TCP, files of options, terminals; and a node that lies.
 Arguments name single tests.
 """
 import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -15,10 +16,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 
-from machine import no_localhost, no_terminal
+from http_door import OWN, local, node_with
+from machine import no_localhost, no_namespaces, no_terminal
 from meddler import END, frame
 from mysql_wire import Wire
 from node_under_test import BUILD, REAL, Node, wait_for
@@ -28,23 +31,26 @@ from runner import named, needs, run_tests
 
 HEAPWIRE = os.path.join(BUILD, "bin", "heapwire")
 A, B, DEAD = 10001, 10002, 10003
-DONE, FAILED, NO_NODE, USAGE = 0, 1, 2, 64
+DONE, FAILED, NO_NODE, USAGE, NO_INPUT = 0, 1, 2, 64, 66
 ALL = "status, profile, control, cluster, admin"
 
 
-def heapwire(*words, home="/nonexistent", **more):
+def heapwire(*words, home="/nonexistent", wrapper=(), **more):
     """Its status, and what it printed: to where it should."""
     env = {"HOME": home, "PATH": os.environ["PATH"]}
-    more = {"stdin": subprocess.DEVNULL, "timeout": 60} | more
-    done = subprocess.run([HEAPWIRE, *map(str, words)], env=env,
+    more = {"timeout": 60} | more
+    if "input" not in more:
+        more = {"stdin": subprocess.DEVNULL} | more
+    done = subprocess.run([*wrapper, HEAPWIRE, *map(str, words)], env=env,
                           capture_output=True, check=False, **more)
     return done.returncode, done.stdout, done.stderr.decode()
 
 
 @contextlib.contextmanager
-def on_terminal(*words, home="/nonexistent", stdout=None):
+def on_terminal(*words, home="/nonexistent", stdout=None, width=0):
     """Its process, and the terminal that it has."""
     ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", 24, width, 0, 0))
     process = subprocess.Popen(
         [HEAPWIRE, *map(str, words)], stdin=its, stderr=its,
         stdout=stdout or its, start_new_session=True,
@@ -273,7 +279,7 @@ def test_rows():
         status, out, _ = heapwire(*s, "--json", "sql", statement)
         assert (status, json.loads(out)) == (DONE, [{
             "one": 1, "nothing": None, "part": 1.5, "marks": "\t\n\x1b\\",
-            "wide": "é", "bytes": "\0\ufffd", "most": 9223372036854775807}])
+            "wide": "é", "bytes": "\0\ufffd", "most": "9223372036854775807"}])
         assert b"\x1b" not in out
         status, out, _ = heapwire(*s, "--json", "sql",
                                   "SELECT 1 AS x WHERE false")
@@ -284,6 +290,236 @@ def test_rows():
         for options, says in ((), b""), (("--tsv",), b""), (("--json",), b"[]\n"):
             assert heapwire(*s, *options, "sql", "SET @a = 1") == (
                 DONE, says, ""), options
+
+
+def test_numbers_are_those_of_http():
+    """Where JavaScript would read another one there is a string."""
+    statement = ("SELECT 9007199254740991 AS a, -9007199254740991 AS b, "
+                 "9007199254740992 AS c, -9223372036854775807 AS d, "
+                 "0.1e0 AS e, 1e300 AS f, 12.50 AS g, 1e17 AS h, "
+                 "CAST(pow(2, 60) AS signed) AS i, NULL AS j, '7' AS k, "
+                 "SUM(2) AS l, AVG(3) AS m, 1 = 1 AS n")
+    says = {"a": 9007199254740991, "b": -9007199254740991,
+            "c": "9007199254740992", "d": "-9223372036854775807", "e": .1,
+            "f": 1e300, "g": 12.5, "h": 1e17, "i": "1152921504606846976",
+            "j": None, "k": "7", "l": 2, "m": 3, "n": 1}
+    with node_with() as node:
+        status, out, err = heapwire("-S", node.socket, "--json", "sql",
+                                    statement)
+        assert (status, json.loads(out)) == (DONE, [says]), (out, err)
+        got = json.loads(local(node, "/sql", *OWN, "-d", statement).body)
+        assert dict(zip(got["columns"], got["rows"][0])) == says, got
+
+
+# What has no word of its own
+
+
+def test_versions():
+    with open("CMakeLists.txt", encoding="utf-8") as f:
+        version = re.search(r"VERSION (\d+\.\d+\.\d+) LANGUAGES", f.read())[1]
+    for name in ("heapwire", "heapwired", "heapwire-run", "heapwire-prof",
+                 "heapwire-passwd", "heapwire-symbolizer",
+                 "heapwire-debuginfod"):
+        done = subprocess.run([os.path.join(BUILD, "bin", name), "--version"],
+                              capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (
+            0, f"{name} {version}\n", ""), done
+
+
+def test_a_statement_from_elsewhere():
+    with Node(REAL) as node:
+        s = ("-S", node.socket)
+        one = (DONE, b"1\n1\n", "")
+        assert heapwire(*s, "-e", "SELECT 1") == one
+        assert heapwire(*s, "--execute", "SELECT 1;") == one
+        for words in ((), ("sql",)):
+            assert heapwire(*s, *words, input=b"SELECT\n1;\n") == one, words
+        assert heapwire(*s, "on", "10001", input=b"System.print(7)\n") == (
+            DONE, b"10001: 7\n", ""), heapwire(*s, "on", "10001",
+                                               input=b"System.print(7)\n")
+        assert heapwire(*s, "--json", input=b"SELECT 'a' AS b")[1] == \
+            b'[\n{"b": "a"}\n]\n'
+        for text in b"SELECT 1\0", b"x" * (17 << 20):
+            status, out, err = heapwire(*s, "sql", input=text)
+            assert (status, out) == (USAGE, b"") and "16 MB" in err, err
+
+
+def test_a_file_of_options_that_is_named():
+    with Node(REAL, users=[("ann", b"it's #1", ALL)]) as node, \
+            tempfile.TemporaryDirectory() as home:
+        path = f"{home}/options"
+
+        def ask(text, *words):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            return heapwire("--defaults-file", path, *words, "--tsv", "-e",
+                            "SELECT user()", home=home)
+        good = (f"# mine\n\n[mysqld]\nwhatever\n[client]\nhost = 127.0.0.1\n"
+                f"  port={node.port}\n; and\n[heapwire]\nuser = \"ann\"\n"
+                "password='it\\'s #1'\nconnect_timeout=5\nssl-ca=\n"
+                "local-infile\nmax_allowed_packet = 1M\n")
+        good = good.replace("ssl-ca=\n", "")
+        with open(f"{home}/.my.cnf", "w", encoding="utf-8") as f:
+            f.write("[client]\nhost=127.0.0.9\nuser=eve\n")
+        ann = (DONE, b"user()\nann@127.0.0.1\n", "")
+        assert ask(good) == ann, ask(good)
+        done = subprocess.run(  # a pipe is read once, and two connections made
+            ["bash", "-c", f"{HEAPWIRE} --defaults-file <(cat {path}) "
+             "diagnose"], env={"HOME": home},
+            capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (DONE, ""), done
+        # The command line counts more.
+        status, out, err = ask(good, "-S", node.socket)
+        assert status == DONE and b"ann@localhost" in out, (out, err)
+        for line, says in (("frobnicate = 1", "there is no key frobnicate"),
+                           ("host 127.0.0.1", "a line is KEY = VALUE"),
+                           ("= x", "a line is KEY = VALUE"),
+                           ("[client", "a group is [NAME]"),
+                           ("!include /etc/my.cnf", "no other file"),
+                           ("user=" + "x" * 5000, "at most 4094 bytes")):
+            got = ask(f"[client]\nport=1\n{line}\n")
+            assert got == (USAGE, b"", f"heapwire: {path}:3: {says}\n") or (
+                says in got[2] and f"{path}:3: " in got[2] and
+                got[0] == USAGE), got
+        got = ask("port=1\n")
+        assert got[0] == USAGE and f"{path}:1: it stands before" in got[2], got
+        for path_of_none in home, "/nonexistent/x":
+            status, out, err = heapwire("--defaults-file", path_of_none, "-e",
+                                        "1")
+            assert (status, out) == (NO_INPUT, b"") and path_of_none in err
+
+
+@contextlib.contextmanager
+def in_a_run_of_its_own(nodes):
+    """Where /run has a MariaDB's socket and these nodes: what goes before a
+    command there, and the listener of that socket."""
+    with tempfile.TemporaryDirectory(prefix="hw-") as work, \
+            socket.socket(socket.AF_UNIX) as database:
+        for name in ("heapwire", "mysqld"):
+            os.makedirs(f"{work}/run/{name}")
+        database.bind(f"{work}/run/mysqld/mysqld.sock")
+        database.listen()
+        database.setblocking(False)
+        for i, where in nodes.items():
+            os.makedirs(f"{work}/run/heapwire/{i}")
+            os.symlink(where, f"{work}/run/heapwire/{i}/mysql.sock")
+        yield ("unshare", "--mount", "sh", "-c",
+               f'mount --bind {work}/run /run && exec "$@"', "sh"), database
+
+
+@needs(no_namespaces)
+def test_it_never_asks_what_is_no_node():
+    with Node(REAL) as node:
+        for nodes, says in (
+                ({}, "no node runs here: there is no "
+                 "/run/heapwire/*/mysql.sock; start one with heapwire-run"),
+                ({10001: "/nonexistent", 10002: "/nonexistent"},
+                 "2 nodes: 10001, 10002; name one with --socket "
+                 "/run/heapwire/10001/mysql.sock"),
+                ({i: "/nonexistent" for i in range(10001, 10031)},
+                 "30 nodes: 10001, ")):
+            with in_a_run_of_its_own(nodes) as (wrapper, database):
+                for words in (("-e", "SELECT 1"), ("get", "top"),
+                              ("diagnose",), ("-P", "3306", "-e", "1")):
+                    status, out, err = heapwire(*words, wrapper=wrapper)
+                    assert (status, out) == (NO_NODE, b"") and says in err, err
+                    assert len(err.splitlines()) == 1, err
+                out = heapwire("top", "--batch", "--count", "1",
+                               wrapper=wrapper)[1].decode()
+                assert says[:20] in out, out
+                with contextlib.suppress(BlockingIOError):
+                    raise AssertionError(database.accept())
+        with in_a_run_of_its_own({10001: node.socket}) as (wrapper, _):
+            assert heapwire("-e", "SELECT 1", wrapper=wrapper) == (
+                DONE, b"1\n1\n", "")
+
+
+def test_a_database_by_mistake():
+    """As MariaDB answers who logs in."""
+    refuses = b"\xff\x19\x04#42000Unknown database 'heapwire'"
+    with Liar(b"", version=b"10.11.6-MariaDB", login=refuses) as liar:
+        status, out, err = liar.ask("-e", "SELECT 1")
+        assert (status, out) == (NO_NODE, b""), out
+        assert "'heapwire': that is a MySQL or MariaDB server, and no " \
+            "heapwire node; name a node: --socket" in err, err
+
+
+@needs(no_terminal)
+def test_what_would_fill_a_terminal():
+    with two_nodes_and_a_dead_one() as (nodes, work):
+        s = ("-S", nodes[0].socket)
+        assert heapwire(*s, "on", A, "HeapProf.getInstance().enable_prof()")[0] \
+            == DONE
+        for form in ("svg", "flamegraph", "pdf", "pprof", "calls", "export"):
+            with on_terminal(*s, "get", form) as (process, terminal):
+                said = read_all(terminal)
+                assert process.wait(20) == USAGE and b"-o FILE" in said, said
+        with on_terminal(*s, "get", "top") as (process, terminal):
+            said = read_all(terminal)
+            assert process.wait(20) == DONE and b"profile " in said, said
+        path = os.path.join(work, "a.svg")
+        with on_terminal(*s, "get", "svg", "-o", path) as (process, terminal):
+            assert process.wait(20) == DONE, read_all(terminal)
+        with open(path, "rb") as f:
+            assert f.read(5) == b"<?xml"
+
+
+@needs(no_terminal)
+def test_wide_rows_stand_upright():
+    statement = "SELECT 1 AS a, repeat('x', 30) AS longer UNION SELECT 2, NULL"
+    flat = b"a  longer\n1  " + b"x" * 30 + b"\n2  NULL\n"
+    tall = (b"-- row 1 --\na       1\nlonger  " + b"x" * 30 +
+            b"\n-- row 2 --\na       2\nlonger  NULL\n")
+    with Node(REAL) as node:
+        s = ("-S", node.socket, "-e", statement)
+        for width, says in (0, flat), (33, flat), (32, tall):
+            with on_terminal(*s, width=width) as (process, terminal):
+                said = read_all(terminal).replace(b"\r\x1b[K", b"")
+                assert process.wait(20) == DONE
+            assert said.replace(b"\r\n", b"\n") == says, (width, said)
+        for form in "--tsv", "--json":
+            with on_terminal(form, *s, width=10) as (process, terminal):
+                assert b"row 1" not in read_all(terminal)
+        assert heapwire(*s)[1] == flat
+
+
+@needs(no_namespaces)
+def test_a_file_is_there_wholly_or_not_at_all():
+    with Node(REAL) as node, tempfile.TemporaryDirectory() as work:
+        full = ("unshare", "--mount", "sh", "-c",
+                f'mount -t tmpfs -o size=16k full {work} && cp {work}.old '
+                f'{work}/old && "$@"; s=$?; cat {work}/old; ls -A {work}; '
+                'exit $s', "sh")
+        with open(work + ".old", "w", encoding="ascii") as f:
+            f.write("old\n")
+        try:
+            with Liar(b"") as liar:
+                for name in "old", "new":
+                    answer = (b"\x01", b"\x03def\0\0\0\x01a\x01a\x0c\x2d\0"
+                              b"\xff\xff\0\0\xfd\0\0\0\0\0", END,
+                              b"\xfd\0\0\x01" + b"x" * 65536, END)
+                    liar.answer = b"".join(frame(1 + i, p)
+                                           for i, p in enumerate(answer))
+                    status, out, err = liar.ask("get", "svg", "-o",
+                                                f"{work}/{name}", wrapper=full)
+                    assert (status, out) == (FAILED, b"old\nold\n"), (out, err)
+                    assert err == f"heapwire: {work}/{name}: No space left " \
+                        "on device\n", err
+                # An error of the node's leaves what was there, too.
+                liar.answer = frame(1, b"\xff\x51\x04#HY000no")
+                assert liar.ask("get", "svg", "-o", f"{work}.old")[0] == FAILED
+                with open(work + ".old", encoding="ascii") as f:
+                    assert f.read() == "old\n"
+                liar.answer = rows([b"a"], [b"b"])
+                os.symlink(work + ".old", f"{work}/link")
+                for name in f"{work}/link", "/dev/stdout":
+                    got = liar.ask("get", "svg", "-o", name)
+                    assert got == (DONE, b"b" * (name == "/dev/stdout"), ""), got
+                assert os.path.islink(f"{work}/link")
+                with open(work + ".old", encoding="ascii") as f:
+                    assert f.read() == "b"
+        finally:
+            os.remove(work + ".old")
 
 
 # Faults
@@ -303,7 +539,13 @@ def test_statuses_and_what_to_do():
                             (("sql",), "too few"),
                             (("on", "10001"), "too few"),
                             (("get", "top", "a", "b"), "too many"),
-                            (("get", "Top"), "no form Top"),
+                            (("get", "tops"), "no form tops; the node has "
+                             "dot text top"),
+                            (("--json", "get", "top"), "calls is JSON"),
+                            (("--tsv", "get", "calls"), "calls is JSON"),
+                            (("--json", "--tsv", "sql", "1"), "or --tsv"),
+                            (("-o", "/dev/null", "sql", "1"), "--output is of"),
+                            (("-e", "1", "sql"), "stands alone"),
                             (("get", "text top"), "no form text top"),
                             (("on", "10001;", "1"), "ids with commas"),
                             (("on", "", "1"), "ids with commas"),
@@ -327,6 +569,10 @@ def test_statuses_and_what_to_do():
         assert status == NO_NODE and "name a node: --socket" in err, (out, err)
         status, _, err = heapwire("-h", "127.0.0.1", "-P", port, "sql", "1")
         assert status == NO_NODE and "127.0.0.1" in err, err
+        assert "refused" in err and "(115)" not in err, err
+    status, _, err = heapwire("-S", "/nonexistent", "-e", "1")
+    assert status == NO_NODE and err.endswith(
+        "'/nonexistent' (No such file or directory)\n"), err
 
 
 @needs(no_terminal)
@@ -390,8 +636,10 @@ def test_a_reader_that_has_enough_is_no_fault():
 class Liar:
     """Lets everybody in and says to each statement what it is given."""
 
-    def __init__(self, answer, version=b"8.0.36-heapwire", closes=False):
+    def __init__(self, answer, version=b"8.0.36-heapwire", closes=False,
+                 login=b"\0\0\0\x02\0\0\0"):
         self.answer, self.closes, self.flags = answer, closes, 0
+        self.login = login
         self.heard = b""
         self.greeting = (b"\x0a" + version + b"\0" + b"\x01\0\0\0" +
                          b"saltsalt\0" + b"\xff\xf7\x21\x02\0\xff\xc0\x15" +
@@ -409,7 +657,7 @@ class Liar:
             with client, contextlib.suppress(OSError):
                 client.sendall(frame(0, self.greeting))
                 self.flags = struct.unpack("<I", client.recv(4096)[4:8])[0]
-                client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
+                client.sendall(frame(2, self.login))
                 self.heard += client.recv(4096)
                 client.sendall(self.answer)
                 if self.closes:

@@ -190,6 +190,41 @@ START_TEST(json_is_escaped)
 END_TEST
 
 static const struct {
+    const char *text;
+    bool bare, bare_double;
+} numbers[] = {
+    {"0", true, true},
+    {"-1.50", true, true},
+    {"9007199254740991", true, true},
+    {"-9007199254740991", true, true},
+    {"9007199254740992", false, true}, /* as 2^53 + 1 would be read, too */
+    {"18446744073709551615", false, true},
+    {"0.123456789012345", false, true},
+    {"0.12345678901234", true, true},
+    {"1e300", false, true},
+    {"-2.5e-7", false, true},
+    {"1e", false, false},
+    {"1e+", false, false},
+    {"007", false, false},
+    {"1.", false, false},
+    {".5", false, false},
+    {"--1", false, false},
+    {"-", false, false},
+    {"1 ", false, false},
+    {"nan", false, false},
+    {"", false, false},
+};
+
+START_TEST(a_number_is_bare_where_javascript_reads_it_as_it_is)
+{
+    struct span text = {numbers[_i].text, strlen(numbers[_i].text)};
+
+    ck_assert_int_eq(json_is_number(text, false), numbers[_i].bare);
+    ck_assert_int_eq(json_is_number(text, true), numbers[_i].bare_double);
+}
+END_TEST
+
+static const struct {
     const char *text, *escaped;
 } xmls[] = {
     {"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
@@ -227,6 +262,8 @@ main(void)
     tcase_add_test(tc, nothing_else_is_utf8);
     tcase_add_loop_test(tc, json_is_escaped, 0,
                         sizeof(jsons) / sizeof(jsons[0]));
+    tcase_add_loop_test(tc, a_number_is_bare_where_javascript_reads_it_as_it_is,
+                        0, sizeof(numbers) / sizeof(numbers[0]));
     tcase_add_loop_test(tc, xml_is_escaped, 0, sizeof(xmls) / sizeof(xmls[0]));
     suite_add_tcase(suite, tc);
     return suite_run(suite);

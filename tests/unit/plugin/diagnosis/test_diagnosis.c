@@ -75,6 +75,22 @@ make_killed(struct diagnosis_facts *f)
 }
 
 static void
+make_killed_unseen(struct diagnosis_facts *f)
+{
+    f->state = FACT_ENDED;
+    f->last_snapshot = NULL;
+}
+
+/* It had what is else advised. */
+static void
+make_killed_too_soon(struct diagnosis_facts *f)
+{
+    f->state = FACT_ENDED;
+    f->was_profiling = true;
+    f->last_snapshot = NULL;
+}
+
+static void
 make_hung(struct diagnosis_facts *f)
 {
     f->state = FACT_HANGS;
@@ -232,6 +248,9 @@ static const struct {
     const char *subject, *why, *step;
 } illnesses[] = {
     {make_killed, FINDING_DIED, "", "signal 9", "at-95-percent"},
+    {make_killed_unseen, FINDING_DIED, "", "ended", "--profiling on"},
+    {make_killed_too_soon, FINDING_DIED, "", "ended",
+     "no snapshot was due before its end"},
     {make_hung, FINDING_HANGS, "", "has not answered since 2023-11-14",
      "FROM heapwire.threads"},
     {make_full_soon, FINDING_FULL_SOON, "", "in 5.5 hours", "raise the limit"},

@@ -1,0 +1,149 @@
+/*
+ * option_file.c - see option_file.h.
+ *
+ * The library's reader skips what it does not know, and includes files; so it
+ * reads a copy, which has what is for us and nothing that is for databases.
+ */
+#include "option_file.h"
+
+#include <ctype.h>
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LINE_ROOM = 4096 /* the library's, too */, KEY_ROOM = 64 };
+
+/* Those of the library; */
+static const char known[] =
+    " host port socket user password protocol database connect-timeout "
+    "default-character-set character-sets-dir bind-address compress debug "
+    "plugin-dir default-auth report-data-truncation secure-auth "
+    "restricted-auth server-public-key ssl-ca ssl-capath ssl-cert ssl-cipher "
+    "ssl-crl ssl-crlpath ssl-enforce ssl-fp ssl-fplist ssl-key "
+    "ssl-passphrase ssl-verify-server-cert tls-version ";
+
+/* and those of others, which no node is to be met with. */
+static const char left_out[] =
+    " init-command local-infile loose-local-infile max-allowed-packet ";
+
+static int options = -1;
+
+static bool
+is_one_of(const char *list, const char *key)
+{
+    char word[KEY_ROOM + 2];
+
+    snprintf(word, sizeof(word), " %s ", key);
+    return strstr(list, word) != NULL;
+}
+
+/* The key of a line, written as the library does; "" where there is none. */
+static void
+read_key(const char *line, char key[KEY_ROOM])
+{
+    size_t size = strcspn(line, "= \t\r\n");
+
+    if (size >= KEY_ROOM)
+        size = 0;
+    for (size_t i = 0; i < size; i++)
+        key[i] = (char)(line[i] == '_' ? '-' : line[i]);
+    key[size] = '\0';
+}
+
+static bool
+is_our_group(const char *line)
+{
+    return strncmp(line, "[client]", 8) == 0 ||
+           strncmp(line, "[client-server]", 15) == 0 ||
+           strncmp(line, "[client-mariadb]", 16) == 0 ||
+           strncmp(line, "[heapwire]", 10) == 0;
+}
+
+/* Why a line is not understood, or NULL.  *group: what it stands in. */
+static const char *
+find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
+{
+    const char *end;
+
+    if (*line == '[') {
+        end = strchr(line, ']');
+        if (!end || end == line + 1 || end[1 + strspn(end + 1, " \t\r\n")])
+            return "a group is [NAME]";
+        *has_group = true;
+        *is_ours = is_our_group(line);
+        return NULL;
+    }
+    if (*line == '!')
+        return "no other file is included";
+    if (!*has_group)
+        return "it stands before the first [GROUP]";
+    if (!*is_ours)
+        return NULL;
+    end = line + strcspn(line, "=\r\n");
+    if (!*key || (*end != '=' &&
+                  line[strcspn(line, " \t\r\n") +
+                       strspn(line + strcspn(line, " \t\r\n"), " \t\r\n")]))
+        return "a line is KEY = VALUE";
+    return is_one_of(known, key) || is_one_of(left_out, key)
+               ? NULL
+               : "there is no key ";
+}
+
+static enum client_status
+copy_lines(FILE *file, const char *path)
+{
+    bool has_group = false, is_ours = false;
+    char line[LINE_ROOM], key[KEY_ROOM];
+    const char *at, *fault;
+
+    for (unsigned number = 1; fgets(line, sizeof(line), file); number++) {
+        at = line + strspn(line, " \t\r\n");
+        if (!*at || *at == '#' || *at == ';')
+            continue;
+        read_key(at, key);
+        fault = strlen(line) == sizeof(line) - 1
+                    ? "a line has at most 4094 bytes"
+                    : find_fault(at, key, &has_group, &is_ours);
+        if (path && fault) {
+            warnx("%s:%u: %s%s", path, number, fault,
+                  fault[strlen(fault) - 1] == ' ' ? key : "");
+            return CLIENT_USAGE;
+        }
+        if (*at != '!' && !is_one_of(left_out, key))
+            dprintf(options, "%s", line);
+    }
+    if (path && ferror(file)) {
+        warn("%s", path);
+        return CLIENT_NO_INPUT;
+    }
+    return CLIENT_OK;
+}
+
+enum client_status
+option_file_read(const char *path)
+{
+    const char *home = getenv("HOME"); /* NOLINT: one thread */
+    enum client_status status = CLIENT_OK;
+    char usual[LINE_ROOM];
+    FILE *file;
+
+    snprintf(usual, sizeof(usual), "%s/.my.cnf", home ? home : "");
+    options = memfd_create("my.cnf", MFD_CLOEXEC);
+    file = fopen(path ? path : usual, "re");
+    if (file) {
+        status = copy_lines(file, path);
+        fclose(file);
+    } else if (path) {
+        warn("%s", path);
+        status = CLIENT_NO_INPUT;
+    }
+    return status;
+}
+
+int
+option_file_fd(void)
+{
+    return options;
+}

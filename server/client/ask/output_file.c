@@ -1,0 +1,63 @@
+/* output_file.c - see output_file.h. */
+#include "output_file.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+
+/* Some file systems tell only at the end that they are full. */
+static bool
+write_and_close(int fd, struct span data)
+{
+    bool written = fd >= 0 && fd_write_all(fd, data.data, data.size) == 0;
+    int why = errno;
+
+    if (fd >= 0 && close(fd) != 0 && written)
+        return false;
+    errno = why;
+    return written;
+}
+
+static bool
+replace_file(struct span data, const char *file, mode_t mode)
+{
+    char made[4096];
+    int fd, why;
+
+    if (snprintf(made, sizeof(made), "%s.%d.new", file, (int)getpid()) >=
+        (int)sizeof(made)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (write_and_close(fd, data) && rename(made, file) == 0)
+        return true;
+    why = errno;
+    if (fd >= 0)
+        unlink(made);
+    errno = why;
+    return false;
+}
+
+enum client_status
+output_file_write(struct span data, const char *file, mode_t mode)
+{
+    char *behind = realpath(file, NULL); /* where a link leads */
+    struct stat st;
+    bool written;
+
+    if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+        written = write_and_close(open(file, O_WRONLY | O_CLOEXEC), data);
+    else
+        written = replace_file(data, behind ? behind : file, mode);
+    if (!written)
+        warn("%s", file);
+    free(behind);
+    return written ? CLIENT_OK : CLIENT_FAILED;
+}

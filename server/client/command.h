@@ -1,0 +1,18 @@
+/* command.h - the commands that show what a statement answers: diagnose, on,
+ * sql. */
+#ifndef HW_COMMAND_H
+#define HW_COMMAND_H
+
+#include "client.h"
+
+/* Prints why. */
+enum client_status command_usage(const char *why, const char *what);
+
+/* nodes NULL: the node that is asked. */
+enum client_status command_diagnose(const char *const *given,
+                                    const char *nodes);
+enum client_status command_on(const char *const *given, const char *nodes,
+                              const char *script);
+enum client_status command_sql(const char *const *given, const char *statement);
+
+#endif
