@@ -275,6 +275,7 @@ note_end(struct stay *s)
     if (deaths_append(plan->state_dir, &s->death, &err) != 0)
         fprintf(stderr, "heapwire-run: %s: its end is not kept\n", err.text);
     s->lock = linger_begin(plan->state_dir);
+    flock(plan->hold, LOCK_UN); /* a successor may come */
     s->companion.last = true;
     fprintf(stderr,
             "heapwire-run: process %d (%s) has ended; how is not known, for it "

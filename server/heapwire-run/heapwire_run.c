@@ -1,8 +1,10 @@
 /*
  * heapwire_run.c - heapwire-run: a database with heapwire in it and beside it.
  *
- * A wrong command line or configuration is refused before anything starts.
- * Whatever else fails costs one line, and the database runs without us.
+ * A wrong command line or configuration is refused before anything starts, and
+ * so is a state directory that another one uses: two would write how both their
+ * databases ended into it.  Whatever else fails costs one line, and the
+ * database runs without us.
  */
 #include <limits.h>
 #include <pwd.h>
@@ -162,6 +164,7 @@ run_attached(struct run *run, char **envp)
     enum check_result checked;
     struct buffer settings;
     struct error err = {0};
+    bool busy;
     int rc;
 
     buffer_init(&settings, AGENT_SETTINGS_MAX);
@@ -184,7 +187,9 @@ run_attached(struct run *run, char **envp)
                                : -1;
     if (rc == 0 && options->dry_run)
         rc = attach_try(&attach, &err);
-    else if (rc == 0 && (rc = state_dir_make(run->plan.state_dir, &err)) == 0)
+    else if (rc == 0 &&
+             (rc = state_dir_hold(run->plan.state_dir, &run->plan.hold, &busy,
+                                  &err)) == 0)
         rc = attach_start(&attach, &err);
     if (rc != 0) {
         rc = refuse(&err);
@@ -302,6 +307,7 @@ prepare(struct run *run, char **envp)
     enum check_result checked = CHECK_BROKEN;
     struct error err = {0};
     int exit_status = EX_CONFIG;
+    bool busy = false;
 
     if (environment_init(&run->database, envp, &err) != 0 ||
         environment_init(&run->plain, envp, &err) != 0 ||
@@ -334,11 +340,15 @@ prepare(struct run *run, char **envp)
     run->plan.exe = run->exe;
     run->plan.name = run->name;
     if (checked == CHECK_GOOD) {
-        if (state_dir_make(run->options.value[SETTING_STATE_DIR], &err) == 0 &&
+        if (state_dir_hold(run->options.value[SETTING_STATE_DIR],
+                           &run->plan.hold, &busy, &err) == 0 &&
             run_prepare_environments(run, &err) == 0 &&
             run_plan_heartbeat(run, &err) == 0) {
             run_plan_heapwired(run);
             say_places(run);
+        } else if (busy) {
+            run_say(err.text, refused);
+            return EX_TEMPFAIL;
         } else {
             run_say(err.text, without);
         }
@@ -350,7 +360,8 @@ prepare(struct run *run, char **envp)
 int
 main(int argc, char **argv, char **envp)
 {
-    struct run run = {.start.fd = -1, .notify.fd = -1, .plan.segment = -1};
+    struct run run = {
+        .start.fd = -1, .notify.fd = -1, .plan.segment = -1, .plan.hold = -1};
     enum options_result parsed = options_parse(&run.options, argc, argv);
     int status;
 
@@ -370,6 +381,7 @@ main(int argc, char **argv, char **envp)
     environment_fini(&run.bare);
     start_watch_close(&run.start);
     notify_relay_close(&run.notify);
+    fd_close(run.plan.hold);
     environment_fini(&run.heapwired);
     options_fini(&run.options);
     return status;

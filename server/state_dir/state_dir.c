@@ -4,16 +4,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "agent_word.h"
+#include "clock.h"
 #include "deaths.h"
 #include "errors.h"
 #include "files.h"
 #include "own_file.h"
 
 #define LOCK_NAME "heapwired.lock"
+
+enum {
+    HOLD_STEP_MS = 50,
+    LINGERS_MS = 500, /* from a database's end to its heapwire-run's linger */
+    NOTICES_MS = 5000 /* until a heapwired notices that its own was killed */
+};
 
 /* If only root can make directories there, root may take back one that it gave
  * to the database's user on an earlier run. */
@@ -144,16 +154,6 @@ out:
 }
 
 int
-state_dir_make(const char *path, struct error *err)
-{
-    struct stat st;
-    int fd = make_directory(path, &st, err);
-
-    fd_close(fd);
-    return fd < 0 ? -1 : 0;
-}
-
-int
 state_dir_make_for(const char *path, uid_t uid, struct error *err)
 {
     struct stat st;
@@ -228,6 +228,70 @@ state_dir_is_served(const char *path)
 
     fd_close(fd);
     return served;
+}
+
+/* ---- heapwire-run's own lock ---- */
+
+/* Of the heapwired that took the lock last. */
+static int
+read_lock_pid(const char *path)
+{
+    int fd = own_file_open(path, LOCK_NAME, O_RDONLY);
+    char text[16] = "";
+
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
+        *text = '\0';
+    fd_close(fd);
+    return atoi(text);
+}
+
+/* 0: it has it; -1 with errno, and how long another may need to give way. */
+static int
+lock_for_run(int fd, const char *path, uint64_t *wait_ms)
+{
+    *wait_ms = LINGERS_MS;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return -1;
+    if (!state_dir_is_served(path) || linger_is_held(path) ||
+        !agent_word_is_held(path, NULL))
+        return 0;
+    flock(fd, LOCK_UN);
+    *wait_ms = NOTICES_MS;
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
+int
+state_dir_hold(const char *path, int *hold, bool *busy, struct error *err)
+{
+    const struct timespec step = {.tv_nsec = HOLD_STEP_MS * 1000000L};
+    uint64_t began = clock_ms(), wait_ms;
+    struct stat st;
+    int made = make_directory(path, &st, err), fd, rc;
+
+    *hold = -1;
+    *busy = false;
+    if (made < 0)
+        return -1;
+    fd = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); /* no child's stdio */
+    fd_close(made);
+    while ((rc = lock_for_run(fd, path, &wait_ms)) != 0 &&
+           errno == EWOULDBLOCK && clock_ms() - began < wait_ms)
+        nanosleep(&step, NULL);
+    *busy = rc != 0 && errno == EWOULDBLOCK;
+    if (rc == 0) {
+        *hold = fd;
+        return 0;
+    }
+    fd_close(fd);
+    if (!*busy)
+        return 0;
+    error_set(err, ER_UNKNOWN,
+              "%s is served by another heapwire-run (its heapwired has pid "
+              "%d); one node more needs an id (--node-id) or a state directory "
+              "of its own (--state-dir)",
+              path, read_lock_pid(path));
+    return -1;
 }
 
 void

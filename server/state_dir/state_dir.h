@@ -28,11 +28,7 @@ int state_dir_check(const char *path, struct error *err);
  * alone can make directories. */
 bool state_dir_can_be_given(const char *path);
 
-/* Creates what is missing: for heapwire-run, whose database may want the
- * directory before heapwired has made it. */
-int state_dir_make(const char *path, struct error *err);
-
-/* The same, by root for a heapwired that has left root. */
+/* Creates what is missing, by root for a heapwired that has left root. */
 int state_dir_make_for(const char *path, uid_t uid, struct error *err);
 
 /* Creates what is missing.  *busy when another heapwired has the lock. */
@@ -40,6 +36,12 @@ int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                    struct error *err);
 /* Whether a heapwired has the lock now. */
 bool state_dir_is_served(const char *path);
+/* For heapwire-run, before it writes anything there: makes the directory, and
+ * locks it itself (flock of the directory) for as long as *hold is open, or
+ * until LOCK_UN.  *busy with *err: another heapwire-run has the lock, or a
+ * heapwired serves a database there and does not linger.  *hold -1: locks are
+ * not to be had there.  -1 with *err. */
+int state_dir_hold(const char *path, int *hold, bool *busy, struct error *err);
 
 /* Opens it anew where its name leads nowhere, or to another directory, or where
  * the lock's file was deleted.  *again: the directory is another one now. -1

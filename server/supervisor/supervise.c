@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -469,6 +470,7 @@ linger(struct supervisor *s)
 
     if (lock < 0 && errno == EWOULDBLOCK)
         return -1;
+    flock(s->plan->hold, LOCK_UN); /* a successor may come */
     say_linger(s);
     s->companion.last = true;
     while (!s->over && (now = clock_ms()) < until && !linger_is_over(lock) &&

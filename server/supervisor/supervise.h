@@ -200,6 +200,7 @@ struct plan {
     char *const *heapwired_argv, *const *heapwired_envp;
     int segment;           /* the recorder's, for heapwired; -1: none */
     const char *state_dir; /* for the record of its end */
+    int hold;              /* its lock, see state_dir_hold; -1 */
     uid_t user;            /* the user that heapwired becomes; -1: unknown */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
     uint64_t beat_ms;      /* between its signs of life; 0: none are expected */

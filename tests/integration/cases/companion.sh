@@ -196,6 +196,31 @@ same "both slept" "$kept" "$(heapwired_of ABRT)"
 check
 wait_for 60 serves ABRT || fault "ABRT does not serve"
 
+# A second heapwire-run where one serves is refused, and leaves no trace; also
+# while heapwired has ended for a moment.
+way=ABRT
+trace() {
+    ls -A "$work/$way"
+    cat "$work/$way/deaths"
+}
+before=$(trace)
+for gone in '' killed; do
+    server=$(heapwired_of $way)
+    [ -z "$gone" ] || kill -KILL "$server"
+    status=0
+    "$bin/heapwire-run" --config "$work/$way.ini" --state-dir "$work/$way" -- \
+        touch "$work/begun" 2>"$work/second.err" || status=$?
+    same "a second one $gone" "75 heapwire-run: $work/$way is served by another \
+heapwire-run (its heapwired has pid N); one node more needs an id \
+(--node-id) or a state directory of its own (--state-dir); nothing was started" \
+        "$status $(sed "s/pid $server)/pid N)/" "$work/second.err")"
+done
+same "its trace" "$before" "$(trace)"
+check
+[ ! -e "$work/begun" ] || fault "its database was started"
+check
+wait_for 60 serves $way || fault "$way does not serve any more"
+
 # heapwire-run itself is killed: heapwired serves on, then gives way at once,
 # and the next one serves the next database.
 way=SEGV

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "errors.h"
+#include "files.h"
 #include "suite.h"
 
 enum { STRANGER = 65534 };
@@ -71,6 +73,16 @@ is_there(const char *name)
     return lstat(below(name), &st) == 0;
 }
 
+static int
+try_hold(const char *path)
+{
+    bool busy;
+    int hold, rc = state_dir_hold(path, &hold, &busy, &err);
+
+    fd_close(hold);
+    return rc;
+}
+
 /* Both the look and the deed refuse it, with that sentence. */
 static void
 refused(const char *name, const char *why)
@@ -80,7 +92,7 @@ refused(const char *name, const char *why)
 
     ck_assert_int_eq(state_dir_check(below(name), &err), -1);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
-    ck_assert_int_eq(state_dir_make(below(name), &err), -1);
+    ck_assert_int_eq(try_hold(below(name)), -1);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
     ck_assert_int_eq(state_dir_open(&dir, below(name), &busy, &err), -1);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
@@ -94,7 +106,7 @@ allowed(const char *name)
     bool busy;
 
     ck_assert_msg(state_dir_check(below(name), &err) == 0, "%s", err.text);
-    ck_assert_msg(state_dir_make(below(name), &err) == 0, "%s", err.text);
+    ck_assert_msg(try_hold(below(name)) == 0, "%s", err.text);
     ck_assert_msg(state_dir_open(&dir, below(name), &busy, &err) == 0, "%s",
                   err.text);
     state_dir_close(&dir);
@@ -114,6 +126,25 @@ START_TEST(what_is_missing_is_made)
     ck_assert(!state_dir_can_be_given(below("10001"))); /* others make names */
     allowed("a//b/./c/");
     ck_assert(is_there("a/b/c"));
+}
+END_TEST
+
+START_TEST(one_heapwire_run_holds_it)
+{
+    int first, second;
+    bool busy;
+
+    ck_assert_int_eq(state_dir_hold(below("a"), &first, &busy, &err), 0);
+    ck_assert_int_gt(first, STDERR_FILENO);
+    ck_assert_int_eq(state_dir_hold(below("a"), &second, &busy, &err), -1);
+    ck_assert(busy);
+    ck_assert_int_eq(second, -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "another heapwire-run"));
+    ck_assert_int_eq(try_hold(below("b")), 0);
+    ck_assert_int_eq(flock(first, LOCK_UN), 0); /* as when it lingers */
+    ck_assert_int_eq(state_dir_hold(below("a"), &second, &busy, &err), 0);
+    fd_close(second);
+    fd_close(first);
 }
 END_TEST
 
@@ -154,7 +185,7 @@ START_TEST(our_own_link_is_followed)
     ck_assert(is_there("real/4"));
     link_to("last", "real", geteuid());
     ck_assert_int_eq(state_dir_check(below("last"), &err), -1);
-    ck_assert_int_eq(state_dir_make(below("last"), &err), -1);
+    ck_assert_int_eq(try_hold(below("last")), -1);
 }
 END_TEST
 
@@ -326,6 +357,7 @@ main(void)
 
     tcase_add_checked_fixture(any, set_up, tear_down);
     tcase_add_test(any, what_is_missing_is_made);
+    tcase_add_test(any, one_heapwire_run_holds_it);
     tcase_add_test(any, a_look_makes_nothing);
     tcase_add_test(any, our_own_link_is_followed);
     tcase_add_test(any, links_have_an_end);
