@@ -315,6 +315,7 @@ run(struct session *s, const struct http_route *route)
     show->open_metrics = h->request.open;
     show->all_nodes = asks_all(&h->request);
     show->kept =
+        strchr(route->path, '*') ||
         http_query_get(h->request.query, "snapshot", kept, sizeof(kept)) != 0 ||
         *kept != '\0';
     copy(h->request.if_none_match, show->if_none_match,

@@ -8,6 +8,8 @@
 #include "errors.h"
 #include "http_request.h"
 
+static const char name_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
 int
 http_parameter_text(const struct http_request *request, const char *name,
                     char *out, struct error *err)
@@ -54,9 +56,27 @@ http_parameter_name(const struct http_request *request, const char *name,
 {
     if (http_parameter_text(request, name, out, err) != 0)
         return -1;
-    if (out[strspn(out, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+    if (out[strspn(out, name_characters)])
         return http_parameter_wrong(err, name, "the name of a kept snapshot");
     return 0;
+}
+
+struct span
+http_path_name(struct span path, const char *route)
+{
+    const char *star = strchr(route, '*');
+    size_t before = star ? (size_t)(star - route) : 0, size = 0;
+    struct span none = {"", 0}, name;
+
+    if (!star || path.size < before || memcmp(path.data, route, before) != 0)
+        return none;
+    name = (struct span){path.data + before, path.size - before};
+    while (size < name.size && size < HTTP_VALUE_ROOM - 1 && name.data[size] &&
+           strchr(name_characters, name.data[size]))
+        size++;
+    if (!span_is((struct span){name.data + size, name.size - size}, star + 1))
+        return none;
+    return (struct span){name.data, size};
 }
 
 int

@@ -284,10 +284,8 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 #define PROGRAM                                                                \
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
-    "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true,        \
-            .asks = true,                                                      \
-            .answer = "num_symbols: 1\n" /* that there are any */,             \
-            .make = make_symbol
+    .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true, .asks = true,  \
+    .answer = "num_symbols: 1\n" /* that there are any */
 
 static const char index_text[] =
     "heapwire, the HTTP door of this node\n"
@@ -303,6 +301,8 @@ static const char index_text[] =
     "/debug/pprof/cmdline /debug/pprof/symbol\n"
     "/pprof/profile       as that; ?type=proto, flamegraph or text\n"
     "/pprof/heap          jeprof, which asks /pprof/symbol and /pprof/cmdline\n"
+    "/snapshot/NAME/pprof/heap\n"
+    "                     jeprof, of a kept snapshot\n"
     "/metrics             Prometheus; ?node=\n"
     "/reference           statements, tables, functions\n"
     "/healthz             heapwired is there\n"
@@ -333,8 +333,10 @@ static const char pprof_text[] =
     "/help lists the other paths\n";
 
 static const char growth_text[] =
-    "jemalloc keeps no profile of growth: take two of /pprof/heap, and use "
-    "jeprof --base, or ask /debug/pprof/heap?base=NAME of a kept snapshot\n";
+    "jemalloc keeps no profile of growth: jeprof --raw of two of /pprof/heap "
+    "or "
+    "/snapshot/NAME/pprof/heap gives files for jeprof --base; or ask "
+    "/debug/pprof/heap?base=NAME of a kept snapshot\n";
 
 static const struct http_route routes[] = {
     {"/", .type = "text/html; charset=utf-8", .packed = true, .page = true,
@@ -363,7 +365,7 @@ static const struct http_route routes[] = {
      .packed = true,
      .script = "System.print(ExecEnv.get_stack_trace_for_all_threads())"},
     {"/debug/pprof/cmdline", PROGRAM},
-    {"/debug/pprof/symbol", SYMBOL},
+    {"/debug/pprof/symbol", "node", SYMBOL, .make = make_symbol},
     {"/pprof/heap", "snapshot node", HTTP_TEXT, HTTP_SHOW_VALUE, .packed = true,
      .make = make_raw},
     {"/pprof/growth", .type = HTTP_TEXT, .status = 501, .text = growth_text},
@@ -377,9 +379,16 @@ static const struct http_route routes[] = {
     {"/pprof/profile", CPU, HTTP_TEXT, HTTP_SHOW_VALUE, .output = "text",
      .by = "type", .packed = true, .form = "text", .seconds = 30},
     {"/pprof/cmdline", PROGRAM},
-    {"/pprof/symbol", SYMBOL},
+    {"/pprof/symbol", "node", SYMBOL, .make = make_symbol},
+    {"/snapshot/*/pprof/heap", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
+     .packed = true, .text = "SELECT raw('*')"},
+    {"/snapshot/*/pprof/symbol", SYMBOL, .text = "SELECT address_names('*')"},
+    /* It may be of a program that is gone. */
+    {"/snapshot/*/pprof/cmdline", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
+     .text = "SELECT COALESCE((SELECT program FROM heapwire.snapshots "
+             "WHERE name = '*'), NULLIF(program, '')) FROM heapwire.profiler"},
     {"/debug/mem/pprof/cmdline", PROGRAM},
-    {"/debug/mem/pprof/symbol", SYMBOL},
+    {"/debug/mem/pprof/symbol", "node", SYMBOL, .make = make_symbol},
     {"/profiling/enable", "seconds node", HTTP_TEXT, HTTP_SHOW_LINES,
      .post = true, .make = make_enable},
     {"/profiling/disable", "node", HTTP_TEXT, HTTP_SHOW_LINES, .post = true,
@@ -401,6 +410,8 @@ is_path(const struct http_route *route, struct span path)
         digits++;
         path.size--;
     }
+    if (strchr(route->path, '*'))
+        return http_path_name(path, route->path).size > 0;
     return numbered == (digits > 0) && span_is(path, route->path);
 }
 
@@ -449,12 +460,20 @@ http_route_statement(const struct http_route *route,
                      const struct http_request *request, uint32_t node_id,
                      struct buffer *out, struct error *err)
 {
+    struct span name;
+
     if (route->make)
         return route->make(request, node_id, out, err);
     if (route->form)
         return make_cpu(route, request, node_id, out, err);
     if (route->script)
         return http_parameter_script(request, node_id, route->script, out, err);
-    buffer_text(out, route->text);
+    name = http_path_name(request->path, route->path);
+    for (const char *at = route->text; *at; at++) {
+        if (*at == '*' && name.size > 0)
+            buffer_add(out, name.data, name.size);
+        else
+            buffer_char(out, *at);
+    }
     return 0;
 }

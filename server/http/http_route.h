@@ -27,7 +27,8 @@ enum http_show {
 enum { HTTP_STATEMENT_MAX = 1024 * 1024 /* as HTTP_BODY_MAX */ };
 
 struct http_route {
-    const char *path;       /* with make and a / at its end: a number follows */
+    const char *path;       /* with make and a / at its end: a number follows;
+                               a * is a kept snapshot's name, in text, too */
     const char *parameters; /* those that it takes, blanks between them */
     const char *type;
     enum http_show show;
@@ -80,6 +81,9 @@ int http_parameter_number(const struct http_request *request, const char *name,
 /* A kept snapshot's name; "": not given.  What SQL reads has no quotes. */
 int http_parameter_name(const struct http_request *request, const char *name,
                         char *out, struct error *err);
+/* That which stands in the path, in the place of the *; size 0: there is none,
+ * or the path is another. */
+struct span http_path_name(struct span path, const char *route);
 
 enum http_node { HTTP_THIS_NODE, HTTP_ONE_NODE, HTTP_ALL_NODES };
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from node_under_test import PASSWD, REAL, Node, wait_for
@@ -126,7 +127,7 @@ OK = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
 
 
 @contextlib.contextmanager
-def redis(settings="", program=None, run=RUN):
+def redis(settings="", program=None, run=RUN, linger=0):
     """program: a command in the place of Redis; run: heapwire-run."""
     work = tempfile.mkdtemp(prefix="hw-http-", dir="/tmp")
     http = free_port()
@@ -140,7 +141,8 @@ def redis(settings="", program=None, run=RUN):
                             "--privileges", "all"], input=b"b0ss\n", check=True)
 
     port = free_port()
-    node = Served(work, 10001, {10001: port}, port, program=program, run=run)
+    node = Served(work, 10001, {10001: port}, port, program=program, run=run,
+                  linger=linger)
     node.http_port, node.mysql_port = http, port
     try:
         node.wait()
@@ -150,6 +152,17 @@ def redis(settings="", program=None, run=RUN):
     finally:
         node.stop()
         shutil.rmtree(work)
+
+
+LINGERS_FROM_S = 10  # what ends sooner has failed to start
+
+
+def kill_redis(node):
+    """Late enough for heapwired to outlive it."""
+    started = os.stat(f"/proc/{node.children['redis-server']}").st_mtime
+    wait_for(lambda: time.time() - started > LINGERS_FROM_S + 1)
+    os.kill(node.children["redis-server"], signal.SIGKILL)
+    wait_for(lambda: local(node, "/readyz").status == 503)
 
 
 # Eight times the bytes between two samples: of 3,000 such values, one is not

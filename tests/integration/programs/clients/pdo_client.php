@@ -2,9 +2,13 @@
 // PHP's PDO, which is set not to emulate prepared statements.
 const HAS = 'System.print(HeapProf.getInstance().has_enable())';
 
-function connect(string $way): PDO
+function connect(string $way, bool $buffered = true): PDO
 {
-    $options = [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_EMULATE_PREPARES => false];
+    $options = [
+        PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION,
+        PDO::ATTR_EMULATE_PREPARES => false,
+        PDO::MYSQL_ATTR_USE_BUFFERED_QUERY => $buffered,
+    ];
     $source = 'mysql:charset=utf8mb4;host=127.0.0.1;port=' . getenv('HW_PORT');
     if ($way === 'tls') {
         $options[PDO::MYSQL_ATTR_SSL_CA] = getenv('HW_CA');
@@ -23,7 +27,37 @@ function rows(PDO $link, string $sql, array $values = []): array
     return $statement->fetchAll(PDO::FETCH_NUM);
 }
 
+// Another query before all rows are read: with buffering, PDO's default, it may
+// come; without, PDO itself refuses it (2014, as with any server) until the rows
+// are fetched, or closeCursor() leaves them.
+function interrupt(PDO $link, string $close): string
+{
+    $statement = $link->prepare('ADMIN EXECUTE ON ? ?');
+    $statement->execute([10001, "System.print(1)\nSystem.print(2)"]);
+    if ($close !== '') {
+        $statement->$close();
+    }
+    try {
+        $other = $link->query('SELECT 3')->fetchAll(PDO::FETCH_COLUMN)[0];
+    } catch (PDOException $error) {
+        return $error->errorInfo[1] . '';
+    }
+    return $other . implode($close === '' ? $statement->fetchAll(PDO::FETCH_COLUMN) : []);
+}
+
+function check_rows_left(string $way): void
+{
+    foreach ([[true, '', '312'], [true, 'closeCursor', '3'], [false, '', '2014'],
+              [false, 'fetchAll', '3'], [false, 'closeCursor', '3']] as [$buffered, $close, $wanted]) {
+        $got = interrupt(connect($way, $buffered), $close);
+        if ($got !== $wanted) {
+            exit("rows left, buffered $buffered, $close: $got, not $wanted\n");
+        }
+    }
+}
+
 foreach (['tcp', 'tls', 'socket'] as $way) {
+    check_rows_left($way);
     $link = connect($way);
     if ($way === 'tls' && rows($link, "SHOW STATUS LIKE 'Ssl_cipher'")[0][1] === '') {
         exit("no cipher\n");

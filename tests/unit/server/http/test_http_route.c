@@ -132,6 +132,11 @@ static const struct {
     {"/debug/prof/cpu", "output=proto&node=7",
      "SELECT pprof('cluster@7:cpu:5')"},
     {"/debug/prof/cpu", "output=svg", NULL},
+    {"GET /snapshot/before_2/pprof/heap", "", "SELECT raw('before_2')"},
+    {"/snapshot/before/pprof/symbol", "", "SELECT address_names('before')"},
+    {"GET /snapshot/a/pprof/cmdline", "",
+     "SELECT COALESCE((SELECT program FROM heapwire.snapshots WHERE "
+     "name = 'a'), NULLIF(program, '')) FROM heapwire.profiler"},
     {"/debug/mem/pprof/profile", "seconds=30", "SELECT raw('now')"},
     {"/debug/mem/pprof/profile", "seconds=abc", NULL},
     {"/debug/mem/pprof/profile", "seconds=-1", NULL},
@@ -186,6 +191,15 @@ START_TEST(paths_are_exact)
         "/jeheap/reset/1/2",
         "/jeheap/reset/1234567890",
         "/jeheap/active/maybe",
+        "/snapshot//pprof/heap",
+        "/snapshot/a/pprof/heap/",
+        "/snapshot/a/pprof/growth",
+        "/snapshot/a/b/pprof/heap",
+        "/snapshot/a'b/pprof/heap",
+        "/snapshot/a%27b/pprof/heap",
+        "/snapshot/A/pprof/heap",
+        "/snapshot/../pprof/heap",
+        "/snapshot/*/pprof/heap",
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
