@@ -51,6 +51,14 @@ static const struct {
     {ER_UNKNOWN_ENGINE, "42000"},
     {ER_PARAMETER_COUNT, "42000"},
     {ER_TOO_MANY_PREPARED, "42000"},
+    {ER_TOO_BIG_PRECISION, "42000"},
+    {ER_JSON_TEXT, "22032"},
+    {ER_JSON_PATH, "42000"},
+    {ER_JSON_TYPE, "22032"},
+    {ER_JSON_WILDCARD, "42000"},
+    {ER_JSON_ONE_OR_ALL, "42000"},
+    {ER_JSON_DEPTH, "22032"},
+    {ER_JSON_NULL_KEY, "22032"},
 };
 
 const char *

@@ -10,8 +10,9 @@ enum { GROUP_KEYS_MAX = 8 };
 
 /* SQLite's name or ours, where it differs. */
 static const char *
-name_of(struct span name)
+name_of(const struct node *node)
 {
+    struct span name = node->name;
     static const struct {
         const char *name, *out;
     } names[] = {
@@ -26,6 +27,11 @@ name_of(struct span name)
         {"SUBSTR", "substring"},
     };
 
+    if (span_is_nocase(name, "STRCMP") && node->first && node->first->next &&
+        (write_is_bin(node->first) || write_is_bin(node->first->next)))
+        return "hw_strcmp_bin";
+    if (node->call->form == CALL_PLAIN)
+        return NULL;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (span_is_nocase(name, names[i].name))
             return names[i].out;
@@ -188,7 +194,7 @@ arguments(struct writer *w, const struct node *node)
         return;
     case CALL_AGGREGATE:
         buffer_text(w->sql, call->distinct ? " DISTINCT" : "");
-        if (span_is_any(node->name, "SUM AVG")) {
+        if (span_is_any(node->name, "SUM AVG BIT_AND BIT_OR BIT_XOR")) {
             write_number(w, node->first);
             return;
         }
@@ -245,7 +251,7 @@ void
 write_call(struct writer *w, const struct node *node)
 {
     const struct tree_call *call = node->call;
-    const char *out = call->form == CALL_PLAIN ? NULL : name_of(node->name);
+    const char *out = name_of(node);
 
     if (is_ours(w, node->name))
         return;

@@ -1,7 +1,7 @@
 /*
  * function_compare.c - MySQL's operators where SQLite's differ, and choices.
  *
- * Comparisons of texts with numbers, XOR, bits; functions that choose a value.
+ * Comparisons of texts with numbers, XOR; functions that choose a value.
  */
 #include <math.h>
 #include <string.h>
@@ -97,6 +97,20 @@ call_is(sqlite3_context *c, int argc, sqlite3_value **argv)
         c, first || second
                ? first && second
                : function_compare(argv[0], argv[1], how(2, argc, argv)) == 0);
+}
+
+/* STRCMP(a, b); hw_strcmp_bin, if either asks for utf8mb4_bin. */
+static void
+call_strcmp(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    bool bin = strcmp(function_name(c), "strcmp") != 0;
+    int order;
+
+    if (function_any_null(argc, argv))
+        return;
+    order = function_compare_texts(argv[0], argv[1],
+                                   bin ? COMPARE_BIN : COMPARE_TEXT);
+    sqlite3_result_int(c, (order > 0) - (order < 0));
 }
 
 static enum compare_how
@@ -211,7 +225,7 @@ call_least(sqlite3_context *c, int argc, sqlite3_value **argv)
     choose(c, argc, argv, -1);
 }
 
-/* ---- logic and bits ---- */
+/* ---- logic ---- */
 
 static void
 call_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -219,71 +233,6 @@ call_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (!function_any_null(argc, argv))
         sqlite3_result_int(c, (function_real(argv[0]) != 0) !=
                                   (function_real(argv[1]) != 0));
-}
-
-/* The bits of a number, in two's complement if it is negative. */
-static bool
-bits(int argc, sqlite3_value **argv, uint64_t *a, uint64_t *b)
-{
-    if (function_any_null(argc, argv))
-        return false;
-    *a = (uint64_t)function_integer(argv[0]);
-    *b = argc > 1 ? (uint64_t)function_integer(argv[1]) : 0;
-    return true;
-}
-
-static void
-call_bit_and(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        function_unsigned(c, a & b);
-}
-
-static void
-call_bit_or(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        function_unsigned(c, a | b);
-}
-
-static void
-call_bit_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        function_unsigned(c, a ^ b);
-}
-
-static void
-call_bit_not(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        function_unsigned(c, ~a);
-}
-
-static void
-call_shift_left(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        function_unsigned(c, b < 64 ? a << b : 0);
-}
-
-static void
-call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    uint64_t a, b;
-
-    if (bits(argc, argv, &a, &b))
-        function_unsigned(c, b < 64 ? a >> b : 0);
 }
 
 /* ---- rows ---- */
@@ -319,11 +268,7 @@ call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
         collate_add_weights(&row, collate_trimmed(function_argument(argv[i])));
         buffer_add(&row, "\xdf\xff", 2); /* the weight of no character */
     }
-    if (row.failed)
-        sqlite3_result_error_toobig(c);
-    else
-        function_bytes(c, row.data, row.size);
-    buffer_fini(&row);
+    function_buffer_bytes(c, &row);
 }
 
 const struct function compare_functions[] = {
@@ -338,13 +283,9 @@ const struct function compare_functions[] = {
     {"hw_in", 3, FUNCTION_ANY, call_in, RETURNS_BIGINT},
     {"hw_binary", 1, 1, call_binary, RETURNS_TEXT},
     {"hw_xor", 2, 2, call_xor, RETURNS_BIGINT},
-    {"hw_bit_and", 2, 2, call_bit_and, RETURNS_BIGINT},
-    {"hw_bit_or", 2, 2, call_bit_or, RETURNS_BIGINT},
-    {"hw_bit_xor", 2, 2, call_bit_xor, RETURNS_BIGINT},
-    {"hw_bit_not", 1, 1, call_bit_not, RETURNS_BIGINT},
-    {"hw_shift_left", 2, 2, call_shift_left, RETURNS_BIGINT},
-    {"hw_shift_right", 2, 2, call_shift_right, RETURNS_BIGINT},
     {"hw_limit", 1, 1, call_limit, RETURNS_BIGINT},
+    {"strcmp", 2, 2, call_strcmp, RETURNS_BIGINT},
+    {"hw_strcmp_bin", 2, 2, call_strcmp, RETURNS_BIGINT},
     {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
     {"if", 3, 3, call_if, RETURNS_BRANCHES},
     {"nullif", 2, 2, call_nullif, RETURNS_FIRST},

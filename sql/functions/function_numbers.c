@@ -95,6 +95,79 @@ call_log2(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_double(c, log2(x));
 }
 
+/* ---- angles ---- */
+
+#define ANGLE(name, function)                                                  \
+    static void call_##name(sqlite3_context *c, int argc,                      \
+                            sqlite3_value **argv)                              \
+    {                                                                          \
+        if (!function_any_null(argc, argv))                                    \
+            return_real(c, function(function_real(argv[0])), argc, argv);      \
+    }
+
+static double
+cotangent(double x)
+{
+    return 1 / tan(x);
+}
+
+static double
+degrees(double x)
+{
+    return x * (180 / M_PI);
+}
+
+static double
+radians(double x)
+{
+    return x * (M_PI / 180);
+}
+
+ANGLE(sin, sin)
+ANGLE(cos, cos)
+ANGLE(tan, tan)
+ANGLE(cot, cotangent)
+ANGLE(degrees, degrees)
+ANGLE(radians, radians)
+
+static void
+call_asin(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double x = function_real(argv[0]);
+
+    if (!function_any_null(argc, argv) && fabs(x) <= 1)
+        sqlite3_result_double(c, asin(x));
+}
+
+static void
+call_acos(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    double x = function_real(argv[0]);
+
+    if (!function_any_null(argc, argv) && fabs(x) <= 1)
+        sqlite3_result_double(c, acos(x));
+}
+
+/* ATAN(x), ATAN(y, x) */
+static void
+call_atan(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_double(
+            c, argc > 1 ? atan2(function_real(argv[0]), function_real(argv[1]))
+                        : atan(function_real(argv[0])));
+}
+
+static void
+call_pi(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_double(c, M_PI);
+}
+
+/* ---- rounding ---- */
+
 static void
 whole(sqlite3_context *c, double value)
 {
@@ -271,6 +344,17 @@ const struct function number_functions[] = {
     {"log10", 1, 1, call_log10, RETURNS_DOUBLE},
     {"log2", 1, 1, call_log2, RETURNS_DOUBLE},
     {"log", 1, 2, call_log, RETURNS_DOUBLE},
+    {"sin", 1, 1, call_sin, RETURNS_DOUBLE},
+    {"cos", 1, 1, call_cos, RETURNS_DOUBLE},
+    {"tan", 1, 1, call_tan, RETURNS_DOUBLE},
+    {"cot", 1, 1, call_cot, RETURNS_DOUBLE},
+    {"asin", 1, 1, call_asin, RETURNS_DOUBLE},
+    {"acos", 1, 1, call_acos, RETURNS_DOUBLE},
+    {"atan", 1, 2, call_atan, RETURNS_DOUBLE},
+    {"atan2", 2, 2, call_atan, RETURNS_DOUBLE},
+    {"pi", 0, 0, call_pi, RETURNS_DOUBLE},
+    {"degrees", 1, 1, call_degrees, RETURNS_DOUBLE},
+    {"radians", 1, 1, call_radians, RETURNS_DOUBLE},
     {"rand", 0, 0, call_rand, RETURNS_DOUBLE},
     {"format_bytes", 1, 1, call_format_bytes, RETURNS_TEXT},
     {"format", 2, 3, call_format, RETURNS_TEXT},

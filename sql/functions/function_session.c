@@ -20,16 +20,6 @@ caller(sqlite3_context *c)
     return function_handle(c)->scope.session->connection_id;
 }
 
-static void
-fail(sqlite3_context *c, const struct error *err)
-{
-    struct handle *handle = function_handle(c);
-
-    handle->failure = *err;
-    handle->failed = true;
-    sqlite3_result_error(c, err->text, -1);
-}
-
 /* Checks the name.  False: the statement fails with the reason. */
 static bool
 take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
@@ -45,7 +35,7 @@ take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
               out->size < USER_LOCK_NAME_MAX ? (int)out->size
                                              : USER_LOCK_NAME_MAX,
               out->data, USER_LOCK_NAME_MAX);
-    fail(c, &err);
+    function_fail(c, &err);
     return false;
 }
 
@@ -78,7 +68,7 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
                   "Out of resources: %d user-level locks are held; release "
                   "some",
                   USER_LOCKS_MAX);
-        fail(c, &err);
+        function_fail(c, &err);
     } else if (got == USER_LOCK_DONE || !function_stopped(c)) {
         sqlite3_result_int(c, got == USER_LOCK_DONE);
     }

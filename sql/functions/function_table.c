@@ -10,7 +10,7 @@
 #include "handle.h"
 #include "memory.h"
 
-enum { TABLE_COUNT = 13 };
+enum { TABLE_COUNT = 17 };
 
 const struct function *
 function_table(size_t i)
@@ -20,6 +20,8 @@ function_table(size_t i)
         text_functions,      search_functions,  date_functions,
         interval_functions,  format_functions,  cast_functions,
         aggregate_functions, slot_functions,    arithmetic_functions,
+        bit_functions,       hash_functions,    character_functions,
+        list_functions,
     };
 
     static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,

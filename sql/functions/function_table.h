@@ -22,6 +22,10 @@ extern const struct function cast_functions[];
 extern const struct function aggregate_functions[];
 extern const struct function slot_functions[];
 extern const struct function arithmetic_functions[];
+extern const struct function bit_functions[];
+extern const struct function hash_functions[];
+extern const struct function character_functions[];
+extern const struct function list_functions[];
 
 /* Function i: ours, file by file, then the views; NULL past the last. */
 const struct function *function_table(size_t i);

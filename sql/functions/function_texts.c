@@ -1,142 +1,14 @@
 /* function_texts.c - functions that make texts from texts, by characters. */
-#include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "buffer.h"
 #include "collate.h"
 #include "function.h"
 #include "function_table.h"
 #include "handle.h"
-#include "kind.h"
 
-enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };
-
-static void
-add_hex(struct buffer *out, const void *data, size_t size, const char *digits)
-{
-    const unsigned char *bytes = data;
-
-    for (size_t i = 0; i < size; i++) {
-        buffer_char(out, digits[bytes[i] >> 4]);
-        buffer_char(out, digits[bytes[i] & 15]);
-    }
-}
-
-static void
-digest(sqlite3_context *c, const EVP_MD *method, struct span text)
-{
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    struct buffer out;
-
-    if (EVP_Digest(text.data, text.size, bytes, &size, method, NULL) != 1) {
-        sqlite3_result_error(c, "the digest is not available", -1);
-        return;
-    }
-    buffer_init(&out, SELECT_VALUE_MAX);
-    add_hex(&out, bytes, size, "0123456789abcdef");
-    function_buffer(c, &out);
-}
-
-static void
-call_md5(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!function_any_null(argc, argv))
-        digest(c, EVP_md5(), function_argument(argv[0]));
-}
-
-static void
-call_sha1(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    if (!function_any_null(argc, argv))
-        digest(c, EVP_sha1(), function_argument(argv[0]));
-}
-
-static void
-call_sha2(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    const EVP_MD *method;
-
-    if (function_any_null(argc, argv))
-        return;
-    switch (function_integer(argv[1])) {
-    case 0:
-    case 256:
-        method = EVP_sha256();
-        break;
-    case 224:
-        method = EVP_sha224();
-        break;
-    case 384:
-        method = EVP_sha384();
-        break;
-    case 512:
-        method = EVP_sha512();
-        break;
-    default:
-        return;
-    }
-    digest(c, method, function_argument(argv[0]));
-}
-
-static void
-call_crc32(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-
-    if (!function_any_null(argc, argv))
-        sqlite3_result_int64(
-            c, (int64_t)crc32_z(0, (const Bytef *)text.data, text.size));
-}
-
-/* ---- bytes as texts ---- */
-
-/* HEX: the digits of a number, or the bytes of any other value. */
-static void
-call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    struct buffer out;
-
-    if (function_any_null(argc, argv))
-        return;
-    buffer_init(&out, SELECT_VALUE_MAX);
-    if (function_is_number(argv[0]) || kind_is_integer(argv[0]))
-        buffer_format(&out, "%" PRIX64, (uint64_t)function_integer(argv[0]));
-    else
-        add_hex(&out, text.data, text.size, "0123456789ABCDEF");
-    function_buffer(c, &out);
-}
-
-/* Breaks the text into lines as MySQL does. */
-static void
-call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-    struct span text = function_argument(argv[0]);
-    unsigned char line[BASE64_LINE + 1];
-    struct buffer out;
-
-    if (function_any_null(argc, argv))
-        return;
-    buffer_init(&out, (size_t)sqlite3_limit(sqlite3_context_db_handle(c),
-                                            SQLITE_LIMIT_LENGTH, -1));
-    for (size_t i = 0; i < text.size; i += BASE64_BYTES) {
-        size_t left = text.size - i;
-
-        if (i > 0)
-            buffer_char(&out, '\n');
-        buffer_add(&out, line,
-                   (size_t)EVP_EncodeBlock(
-                       line, (const unsigned char *)text.data + i,
-                       (int)(left < BASE64_BYTES ? left : BASE64_BYTES)));
-    }
-    function_buffer(c, &out);
-}
+enum { UTF8_MAX = 4 /* bytes of a character */ };
 
 /* ---- joining ---- */
 
@@ -185,12 +57,14 @@ repeat(sqlite3_context *c, struct span part, int64_t times)
     size_t size, done;
     char *room;
 
-    buffer_init(&text, SELECT_VALUE_MAX);
-    if (part.size == 0 || times <= 0)
+    if (part.size == 0 || times < 0)
         times = 0;
-    else if (times > SELECT_VALUE_MAX) /* the product would be too large, too */
-        times = SELECT_VALUE_MAX + 1;
+    else if (times > FUNCTION_PACKET_MAX) /* too large whatever the part is */
+        times = FUNCTION_PACKET_MAX + 1;
     size = part.size * (size_t)times;
+    if (!function_fits(c, size))
+        return;
+    buffer_init(&text, SELECT_VALUE_MAX);
     room = buffer_reserve(&text, size);
     for (done = 0; room && done < size;) {
         const char *from = done ? room : part.data;
@@ -209,7 +83,14 @@ static void
 call_repeat(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        repeat(c, function_argument(argv[0]), function_integer(argv[1]));
+        repeat(c, function_argument(argv[0]), function_count(argv[1]));
+}
+
+static void
+call_space(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        repeat(c, (struct span){" ", 1}, function_count(argv[0]));
 }
 
 /* LPAD and RPAD: pads or cuts to n characters. */
@@ -217,7 +98,7 @@ static void
 pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
 {
     struct span text = function_argument(argv[0]), with = {" ", 1};
-    int64_t wanted = function_integer(argv[1]), missing;
+    int64_t wanted = function_count(argv[1]), missing;
     struct buffer out;
     size_t at = 0;
 
@@ -232,6 +113,10 @@ pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
     }
     if (with.size == 0) {
         function_text(c, "", 0);
+        return;
+    }
+    if (wanted > FUNCTION_PACKET_MAX / UTF8_MAX) {
+        function_fits(c, FUNCTION_PACKET_MAX + 1);
         return;
     }
     buffer_init(&out, SELECT_VALUE_MAX);
@@ -269,15 +154,14 @@ call_left(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct span text = function_argument(argv[0]);
 
     if (!function_any_null(argc, argv))
-        function_text(c, text.data,
-                      utf8_prefix(text, function_integer(argv[1])));
+        function_text(c, text.data, utf8_prefix(text, function_count(argv[1])));
 }
 
 static void
 call_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
-    int64_t wanted = function_integer(argv[1]);
+    int64_t wanted = function_count(argv[1]);
     size_t at =
         utf8_prefix(text, utf8_length(text) - (wanted > 0 ? wanted : 0));
 
@@ -290,8 +174,8 @@ static void
 call_substring(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
-    int64_t from = function_integer(argv[1]), length = utf8_length(text);
-    int64_t wanted = argc > 2 ? function_integer(argv[2]) : INT64_MAX;
+    int64_t from = function_count(argv[1]), length = utf8_length(text);
+    int64_t wanted = argc > 2 ? function_count(argv[2]) : INT64_MAX;
     size_t at;
 
     if (function_any_null(argc, argv))
@@ -347,6 +231,33 @@ call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 /* ---- changing ---- */
+
+/* INSERT(text, place, length, new): a place outside of the text changes
+ * nothing. */
+static void
+call_insert(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]), rest;
+    struct span with = function_argument(argv[3]);
+    int64_t place = function_count(argv[1]), length = function_count(argv[2]);
+    struct buffer out;
+    size_t at;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (place < 1 || place > utf8_length(text)) {
+        function_text(c, text.data, text.size);
+        return;
+    }
+    at = utf8_prefix(text, place - 1);
+    rest = (struct span){text.data + at, text.size - at};
+    at += length < 0 ? rest.size : utf8_prefix(rest, length);
+    buffer_init(&out, SELECT_VALUE_MAX);
+    buffer_add(&out, text.data, text.size - rest.size);
+    buffer_add(&out, with.data, with.size);
+    buffer_add(&out, text.data + at, text.size - at);
+    function_buffer(c, &out);
+}
 
 static void
 call_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -408,6 +319,8 @@ const struct function text_functions[] = {
     {"concat", 1, FUNCTION_ANY, call_concat, RETURNS_TEXT},
     {"concat_ws", 2, FUNCTION_ANY, call_concat_ws, RETURNS_TEXT},
     {"repeat", 2, 2, call_repeat, RETURNS_TEXT},
+    {"space", 1, 1, call_space, RETURNS_TEXT},
+    {"insert", 4, 4, call_insert, RETURNS_TEXT},
     {"lpad", 2, 3, call_lpad, RETURNS_TEXT},
     {"rpad", 2, 3, call_rpad, RETURNS_TEXT},
     {"left", 2, 2, call_left, RETURNS_TEXT},
@@ -419,12 +332,5 @@ const struct function text_functions[] = {
     {"ucase", 1, 1, call_upper, RETURNS_TEXT},
     {"lower", 1, 1, call_lower, RETURNS_TEXT},
     {"lcase", 1, 1, call_lower, RETURNS_TEXT},
-    {"md5", 1, 1, call_md5, RETURNS_TEXT},
-    {"sha", 1, 1, call_sha1, RETURNS_TEXT},
-    {"sha1", 1, 1, call_sha1, RETURNS_TEXT},
-    {"sha2", 2, 2, call_sha2, RETURNS_TEXT},
-    {"crc32", 1, 1, call_crc32, RETURNS_BIGINT},
-    {"hex", 1, 1, call_hex, RETURNS_TEXT},
-    {"to_base64", 1, 1, call_to_base64, RETURNS_TEXT},
     {NULL},
 };

@@ -328,7 +328,10 @@ query_fail(const struct query *query, int rc, struct error *err)
             error_memory(err, "a SELECT");
         return -1;
     case SQLITE_TOOBIG:
-        error_memory(err, "a SELECT");
+        error_set(err, ER_NOT_SUPPORTED,
+                  "A value of this SELECT is too long: one has at most %d "
+                  "bytes; select a part of it, or fewer rows into it",
+                  SELECT_VALUE_MAX);
         return -1;
     default:
         break;

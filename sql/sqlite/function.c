@@ -4,6 +4,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "clean_text.h"
 #include "clock.h"
 #include "collate.h"
+#include "errors.h"
 #include "handle.h"
 #include "kind.h"
 #include "sql_session.h"
@@ -198,6 +200,14 @@ function_natural(sqlite3_value *value)
     return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;
 }
 
+int64_t
+function_count(sqlite3_value *value)
+{
+    int64_t count = function_integer(value);
+
+    return count < 0 && function_real(value) > 0 ? INT64_MAX : count;
+}
+
 static int
 compare_bytes(struct span a, struct span b)
 {
@@ -266,8 +276,8 @@ compare_integers(sqlite3_value *a, sqlite3_value *b)
 int
 function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 {
-    int kind_a = sqlite3_value_type(a), kind_b = sqlite3_value_type(b), order;
     double x, y;
+    int order;
 
     if (kind_is_integer(a) && kind_is_integer(b))
         return compare_integers(a, b);
@@ -279,7 +289,14 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
         y = function_real(b);
         return x < y ? -1 : x > y;
     }
-    if (kind_a == SQLITE_BLOB || kind_b == SQLITE_BLOB)
+    return function_compare_texts(a, b, how);
+}
+
+int
+function_compare_texts(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
+{
+    if (sqlite3_value_type(a) == SQLITE_BLOB ||
+        sqlite3_value_type(b) == SQLITE_BLOB)
         return compare_bytes(function_argument(a), function_argument(b));
     return (how == COMPARE_TEXT ? collate_compare : collate_compare_bin)(
         function_argument(a), function_argument(b));
@@ -303,24 +320,32 @@ function_bytes(sqlite3_context *c, const void *bytes, size_t size)
 void
 function_decoded(sqlite3_context *c, struct span text)
 {
-    struct sql_session *session = function_handle(c)->session;
-
     if (text_is_utf8(text))
         function_text(c, text.data, text.size);
-    else if (session)
-        warnings_add(session, ER_INVALID_CHARACTERS,
-                     "Invalid utf8mb4 character string: it is NULL; HEX() "
-                     "shows the bytes");
+    else
+        function_warn(c, ER_INVALID_CHARACTERS,
+                      "Invalid utf8mb4 character string: it is NULL; HEX() "
+                      "shows the bytes");
 }
 
 void
 function_buffer(sqlite3_context *c, struct buffer *text)
 {
-    if (text->failed)
-        sqlite3_result_error_toobig(c);
-    else
+    if (!text->failed)
         function_text(c, text->data ? text->data : "", text->size);
+    else
+        function_fits(c, SELECT_VALUE_MAX + 1);
     buffer_fini(text);
+}
+
+void
+function_buffer_bytes(sqlite3_context *c, struct buffer *bytes)
+{
+    if (!bytes->failed)
+        function_bytes(c, bytes->data ? bytes->data : "", bytes->size);
+    else
+        function_fits(c, SELECT_VALUE_MAX + 1);
+    buffer_fini(bytes);
 }
 
 void
@@ -335,4 +360,73 @@ function_unsigned(sqlite3_context *c, uint64_t value)
     snprintf(text, sizeof(text), "%" PRIu64, value);
     function_text(c, text, strlen(text));
     sqlite3_result_subtype(c, KIND_UNSIGNED);
+}
+
+/* ---- faults ---- */
+
+enum { WARNED_MAX = 64 /* bytes of a value in a warning */ };
+
+void
+function_fail(sqlite3_context *c, const struct error *err)
+{
+    struct handle *handle = function_handle(c);
+
+    handle->failure = *err;
+    handle->failed = true;
+    sqlite3_result_error(c, err->text, -1);
+}
+
+void
+function_warn(sqlite3_context *c, uint16_t code, const char *format, ...)
+{
+    struct sql_session *session = function_handle(c)->session;
+    char text[ERROR_TEXT_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (session)
+        warnings_add(session, code, "%s", text);
+}
+
+void
+function_warn_wrong(sqlite3_context *c, const char *type, struct span text)
+{
+    function_warn(c, ER_WRONG_VALUE_FOR_TYPE,
+                  "Incorrect %s value: '%.*s' for function %s", type,
+                  (int)(text.size < WARNED_MAX ? text.size : WARNED_MAX),
+                  text.data, function_name(c));
+}
+
+/* As MySQL names it. */
+static const char *
+mysql_name(sqlite3_context *c)
+{
+    const char *name = function_name(c);
+
+    return name + (strncmp(name, "hw_", 3) == 0 ? 3 : 0);
+}
+
+bool
+function_fits(sqlite3_context *c, uint64_t size)
+{
+    struct error err;
+
+    if (size <= SELECT_VALUE_MAX)
+        return true;
+    if (size > FUNCTION_PACKET_MAX) {
+        function_warn(c, ER_PACKET_OVERFLOWED,
+                      "Result of %s() was larger than max_allowed_packet (%d) "
+                      "- truncated",
+                      mysql_name(c), FUNCTION_PACKET_MAX);
+        sqlite3_result_null(c);
+        return false;
+    }
+    error_set(&err, ER_NOT_SUPPORTED,
+              "The result of %s() is too long: a value has at most %d bytes; "
+              "select a part of it, or fewer rows into it",
+              mysql_name(c), SELECT_VALUE_MAX);
+    function_fail(c, &err);
+    return false;
 }

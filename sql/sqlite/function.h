@@ -16,6 +16,7 @@
 #include "reader.h"
 
 struct buffer;
+struct error;
 struct handle;
 
 /* The declared type of a function's column, known before any row; its values
@@ -24,7 +25,9 @@ enum function_type {
     RETURNS_TEXT,
     RETURNS_LINES, /* a view's text */
     RETURNS_BYTES, /* a view's bytes */
+    RETURNS_BINARY,
     RETURNS_BIGINT,
+    RETURNS_UNSIGNED, /* BIGINT UNSIGNED */
     RETURNS_DOUBLE,
     RETURNS_DATE,
     RETURNS_TIME,
@@ -96,6 +99,8 @@ double function_real(sqlite3_value *value);
 int64_t function_integer(sqlite3_value *value);
 /* The same, unsigned: -1 has all 64 bits. */
 uint64_t function_natural(sqlite3_value *value);
+/* A count or a place: as function_integer, past its range the largest. */
+int64_t function_count(sqlite3_value *value);
 /* How texts compare; if either value is a number, both compare as numbers. */
 enum compare_how {
     COMPARE_TEXT,  /* collate_compare; bytes as bytes */
@@ -103,6 +108,9 @@ enum compare_how {
     COMPARE_NUMBER /* as numbers, also two texts */
 };
 int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
+/* The same as texts, also two numbers. */
+int function_compare_texts(sqlite3_value *a, sqlite3_value *b,
+                           enum compare_how how);
 
 /* ---- results ---- */
 
@@ -110,9 +118,25 @@ void function_text(sqlite3_context *c, const char *text, size_t size);
 void function_bytes(sqlite3_context *c, const void *bytes, size_t size);
 /* Sets a text from bytes; NULL, with a warning, if they are not UTF-8. */
 void function_decoded(sqlite3_context *c, struct span text);
-/* Sets the buffer's text, or "too big" if it failed; frees the buffer. */
+/* Sets the buffer's text, or fails as function_fits if it failed; frees the
+ * buffer. */
 void function_buffer(sqlite3_context *c, struct buffer *text);
+/* The same, its bytes. */
+void function_buffer_bytes(sqlite3_context *c, struct buffer *bytes);
 /* Sets 64 bits without a sign; as a text past SQLite's integers. */
 void function_unsigned(sqlite3_context *c, uint64_t value);
+
+enum { FUNCTION_PACKET_MAX = 16 * 1024 * 1024 /* max_allowed_packet */ };
+
+/* Whether a result may have so many bytes.  If not, the statement fails; or it
+ * goes on with NULL and warning 1301, where MySQL's would. */
+bool function_fits(sqlite3_context *c, uint64_t size);
+/* Ends the statement with this error. */
+void function_fail(sqlite3_context *c, const struct error *err);
+void function_warn(sqlite3_context *c, uint16_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Warning 1411: the text is no such type. */
+void function_warn_wrong(sqlite3_context *c, const char *type,
+                         struct span text);
 
 #endif

@@ -15,6 +15,9 @@ form_of(struct span name)
     } calls[] = {
         {"ADDDATE", CALL_DATE_ADD},
         {"AVG", CALL_AGGREGATE},
+        {"BIT_AND", CALL_AGGREGATE},
+        {"BIT_OR", CALL_AGGREGATE},
+        {"BIT_XOR", CALL_AGGREGATE},
         {"CAST", CALL_CAST},
         {"CHAR", CALL_CHAR},
         {"CONVERT", CALL_CONVERT},

@@ -170,8 +170,12 @@ returned(enum function_type type, const struct node *node,
         return wide(COLUMN_LONGTEXT, VIEW_BYTES_MAX / 4);
     case RETURNS_BYTES:
         return wide(COLUMN_BLOB, VIEW_BYTES_MAX);
+    case RETURNS_BINARY:
+        return of(COLUMN_BLOB);
     case RETURNS_BIGINT:
         return of(COLUMN_BIGINT);
+    case RETURNS_UNSIGNED:
+        return result_type_unsigned();
     case RETURNS_DOUBLE:
         return of(COLUMN_DOUBLE);
     case RETURNS_DATE:

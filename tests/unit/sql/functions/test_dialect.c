@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "sql_harness.h"
+#include "sql_session.h"
 #include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -213,8 +214,18 @@ static const struct {
     {"select concat()", ER_PARAMETER_COUNT},
     {"select 'a' regexp '('", ER_REGEX},
     {"select repeat('a', 5000) regexp '^(a+)+$b'", ER_REGEX},
-    {"select repeat('a', 1000000000)", ER_OUT_OF_MEMORY},
-    {"select lpad('', 1000000000, 'x')", ER_OUT_OF_MEMORY},
+    {"select repeat('a', 262145)", ER_NOT_SUPPORTED},
+    {"select lpad('', 300000, 'x')", ER_NOT_SUPPORTED},
+    {"select group_concat(repeat('a', 200000)) from (select 1 union all select "
+     "2) t",
+     ER_NOT_SUPPORTED},
+    {"select json_group_array(a) from (select repeat('a', 200000) a union all "
+     "select 2 union all select repeat('b', 200000)) t",
+     ER_NOT_SUPPORTED},
+    {"select strcmp('a')", ER_PARAMETER_COUNT},
+    {"select bit_or(1, 2)", ER_PARSE},
+    {"select cot(0)", ER_DATA_OUT_OF_RANGE},
+    {"select degrees(1e308)", ER_DATA_OUT_OF_RANGE},
     {"select (select 1, 2)", ER_OPERAND_COLUMNS},
     {"select (select * from (select 1 a, 2 b) t)", ER_OPERAND_COLUMNS},
     {"select (select 1 union select 2)", ER_SUBQUERY_ROWS},
@@ -245,6 +256,32 @@ static const struct {
     {"select avg(a) from (select 1.5e308 a union all select 1.6e308) t",
      ER_DATA_OUT_OF_RANGE},
 };
+
+/* Past max_allowed_packet the answer is NULL, and a warning says so. */
+START_TEST(what_exceeds_a_packet_is_null_with_a_warning)
+{
+    static const char *const calls[] = {
+        "repeat('a', 18446744073709551615)", "space(18446744073709551615)",
+        "repeat('ab', 10000000)", "lpad('a', 18446744073709551615, 'b')",
+        "rpad('a', 9223372036854775807, 'b')"};
+    char text[100];
+
+    snprintf(text, sizeof(text), "select %s x", calls[_i]);
+    ck_assert_str_eq(harness_run(&h, text), "x\n\\N");
+    ck_assert_uint_eq(h.session->warnings.total, 1);
+    ck_assert_uint_eq(h.session->warnings.first->code, ER_PACKET_OVERFLOWED);
+}
+END_TEST
+
+START_TEST(the_limit_of_a_value_is_named)
+{
+    harness_run(&h, "select repeat('a', 300000)");
+    ck_assert_str_eq(h.error.text,
+                     "The result of repeat() is too long: a value has at most "
+                     "262144 bytes; select a part of it, or fewer rows into "
+                     "it");
+}
+END_TEST
 
 START_TEST(faults_have_mysqls_codes)
 {
@@ -442,6 +479,8 @@ main(void)
     tcase_add_loop_test(tc, expressions_have_mysqls_values, 0,
                         (int)COUNT(cases));
     tcase_add_loop_test(tc, faults_have_mysqls_codes, 0, (int)COUNT(faults));
+    tcase_add_loop_test(tc, what_exceeds_a_packet_is_null_with_a_warning, 0, 5);
+    tcase_add_test(tc, the_limit_of_a_value_is_named);
     tcase_add_test(tc, the_clause_of_an_unknown_column_is_named);
     tcase_add_test(tc, a_count_of_rows_is_a_number);
     tcase_add_test(tc, an_offset_past_63_bits_leaves_no_rows);
