@@ -44,8 +44,11 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
         .identity = server->identity,
         .members = membership_make(c->config, NULL, &left_out, err),
         .socket = c->config->socket,
-        .connect_timeout_ms = c->config->cluster.connect_timeout_s * 1000};
+        .connect_timeout_ms = c->config->cluster.connect_timeout_s * 1000,
+        .links_max = c->config->cluster.links_max};
 
+    if (options.links_max > server_spare_descriptors(server))
+        options.links_max = server_spare_descriptors(server);
     if (options.members)
         c->cluster = cluster_start(server->main, &server->wakes, &options, err);
     if (!c->cluster)

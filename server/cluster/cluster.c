@@ -148,20 +148,14 @@ say_farewell(struct peer **before, size_t before_count, struct peer **now,
 static void
 say_if_many(struct cluster *c)
 {
-    size_t kept =
-        c->pool.links_max < PEER_IDLE_MAX ? c->pool.links_max : PEER_IDLE_MAX;
-    bool many = c->count > kept;
+    bool many = c->count > c->pool.links_max;
 
-    if (many && !c->many && c->pool.links_max < PEER_IDLE_MAX)
-        log_line("the cluster has %zu nodes, and the limit of descriptors "
-                 "(ulimit -n) allows %zu connections to them: the others are "
-                 "connected to anew by each statement; four times as many "
-                 "descriptors as nodes are enough",
-                 c->count, kept);
-    else if (many && !c->many)
-        log_line("the cluster has %zu nodes: %zu of them stay connected, and "
-                 "the others are connected to anew by each statement",
-                 c->count, kept);
+    if (many && !c->many)
+        log_line("the cluster has %zu nodes, and %zu of them stay connected: "
+                 "the others are connected to anew by each statement; "
+                 "max_links of [cluster], and the limit of descriptors "
+                 "(ulimit -n), say how many",
+                 c->count, c->pool.links_max);
     c->many = many;
 }
 
@@ -294,7 +288,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
     peer_gather_init(&c->home.gather);
     wake_init(&c->wake, wakes, on_wake);
     rc = peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
-                        options->connect_timeout_ms, err);
+                        options->connect_timeout_ms, options->links_max, err);
     if (rc == 0 && (rc = take_members(c, options->members)) != 0)
         error_memory(err, "the members");
     mem_free(options->members);

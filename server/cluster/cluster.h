@@ -28,6 +28,7 @@ struct cluster_options {
     struct members *members; /* taken, also on failure */
     const char *socket;      /* this node's; copied */
     unsigned connect_timeout_ms;
+    size_t links_max; /* to other nodes, open at once */
 };
 
 /* NULL with *err. */

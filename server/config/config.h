@@ -67,6 +67,9 @@ enum {
     CONFIG_CLUSTER_PATH = 1024,
     CONFIG_CONNECT_S = 1,
     CONFIG_CONNECT_MAX_S = 60,
+    CONFIG_LINKS = 10240, /* to other nodes */
+    CONFIG_LINKS_MIN = 16,
+    CONFIG_LINKS_MAX = 2 * PEERS_MAX,
     CONFIG_ENDPOINTS = 8,       /* of etcd */
     CONFIG_ENDPOINTS_MAX = 190, /* bytes of all, as a line has them */
     CONFIG_TTL_S = 10,          /* of a node's entry in etcd */
@@ -96,6 +99,7 @@ struct config_cluster {
     char secret[CONFIG_SECRET_MAX + 1]; /* "" none; never shown */
     char secret_file[CONFIG_CLUSTER_PATH];
     uint32_t connect_timeout_s;
+    uint32_t links_max;
     enum peer_role role; /* this node's */
     struct config_etcd etcd;
     /* Ascending by id once read; owned. */

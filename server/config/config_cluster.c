@@ -16,6 +16,7 @@ config_cluster_defaults(struct config_cluster *cluster)
     memset(cluster, 0, sizeof(*cluster));
     memcpy(cluster->name, "heapwire", sizeof("heapwire"));
     cluster->connect_timeout_s = CONFIG_CONNECT_S;
+    cluster->links_max = CONFIG_LINKS;
     cluster->role = PEER_BACKEND;
     cluster->etcd.ttl_s = CONFIG_TTL_S;
 }

@@ -123,6 +123,19 @@ set_limits(struct server *server, size_t wanted)
              wanted, few, server->max, server->peers_max);
 }
 
+size_t
+server_spare_descriptors(const struct server *server)
+{
+    size_t others = SERVER_DESCRIPTORS + SERVER_SPARES + server->max +
+                    server->peers_max + server->web_max;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return SIZE_MAX;
+    return limit.rlim_cur / 4 * 3 > others ? (size_t)limit.rlim_cur - others
+                                           : (size_t)limit.rlim_cur / 4 + 1;
+}
+
 int
 server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
             uint32_t max_connections, struct error *err)

@@ -106,6 +106,9 @@ struct server {
 int server_init(struct server *server, uv_loop_t *main,
                 const struct sql_node *node, uint32_t max_connections,
                 struct error *err);
+/* Descriptors that are left for links to other nodes: what neither clients nor
+ * the rest may need, and a quarter of all at least. */
+size_t server_spare_descriptors(const struct server *server);
 /* Finds the name of heapwired's own user.  Asks the system, which may take
  * time: at the start, and after heapwired changed its user. */
 void server_learn_name(struct server *server);

@@ -71,32 +71,25 @@ static void open_more(struct peer_pool *pool);
 
 /* Waiting for a link */
 
-static struct peer_calls *
-line_of(struct peer_call *call)
-{
-    struct peer_pool *pool = call->peer->pool;
-
-    return call->doubtful ? &pool->doubtful : &pool->waiting;
-}
-
 static void
 stand_in_line(struct peer_call *call)
 {
     struct peer_calls *line;
 
     call->doubtful = call->peer->failing;
-    line = line_of(call);
+    line = &call->peer->pool->waiting[call->doubtful];
     call->waits = true;
     LINKED_LIST_APPEND(line, call);
 }
 
-static void
+static struct peer_call *
 leave_line(struct peer_call *call)
 {
-    struct peer_calls *line = line_of(call);
+    struct peer_calls *line = &call->peer->pool->waiting[call->doubtful];
 
     LINKED_LIST_REMOVE(line, call);
     call->waits = false;
+    return call;
 }
 
 /* The end */
@@ -110,7 +103,7 @@ drop_link(struct peer_call *call)
     if (!call->link)
         return;
     if (call->link->state == PEER_LINK_CONNECTING)
-        pool->connecting--;
+        pool->connecting[call->doubtful]--;
     peer_pool_forget(pool, call->link);
     peer_link_close(call->link);
     call->link = NULL;
@@ -222,7 +215,7 @@ connected(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
 
-    call->peer->pool->connecting--;
+    call->peer->pool->connecting[call->doubtful]--;
     ask(call);
 }
 
@@ -291,24 +284,20 @@ open_link(struct peer_call *call)
         return;
     }
     pool->open++;
-    pool->connecting++;
+    pool->connecting[call->doubtful]++;
 }
 
 static void
 open_more(struct peer_pool *pool)
 {
-    struct peer_call *call;
-
     if (pool->opening) /* a failed call has ended inside the loop below, which
                           goes on */
         return;
     pool->opening = true;
-    while ((call = pool->waiting.first ? pool->waiting.first
-                                       : pool->doubtful.first) &&
-           peer_pool_has_room(pool)) {
-        leave_line(call);
-        open_link(call);
-    }
+    for (int doubtful = 0; doubtful < 2; doubtful++)
+        while (pool->waiting[doubtful].first &&
+               peer_pool_has_room(pool, doubtful))
+            open_link(leave_line(pool->waiting[doubtful].first));
     pool->opening = false;
 }
 

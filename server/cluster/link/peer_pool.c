@@ -2,7 +2,6 @@
 #include "peer_pool.h"
 
 #include <string.h>
-#include <sys/resource.h>
 
 #include <openssl/ssl.h>
 
@@ -82,7 +81,6 @@ leave_idle(struct peer *peer, struct peer_link *link)
     memmove(&peer->idle[i], &peer->idle[i + 1],
             (peer->idle_count - i) * sizeof(struct peer_link *));
     LINKED_LIST_REMOVE(&pool->resting, link);
-    pool->idle--;
 }
 
 static void
@@ -128,11 +126,8 @@ peer_keep_idle(struct peer *peer, struct peer_link *link)
     }
     if (peer->idle_count == PEER_IDLE_EACH)
         close_idle(peer, peer->idle[0]);
-    if (pool->idle == PEER_IDLE_MAX)
-        close_idle(pool->resting.first->arg, pool->resting.first);
     peer->idle[peer->idle_count++] = link;
     LINKED_LIST_APPEND(&pool->resting, link);
-    pool->idle++;
     peer_link_own(link, &idle_events, peer);
     peer_link_rest(link, PEER_IDLE_MS);
 }
@@ -191,9 +186,9 @@ peer_pool_forget(struct peer_pool *pool, struct peer_link *link)
 /* The pool */
 
 bool
-peer_pool_has_room(struct peer_pool *pool)
+peer_pool_has_room(struct peer_pool *pool, bool doubtful)
 {
-    if (pool->connecting >= PEER_CONNECTING_MAX)
+    if (pool->connecting[doubtful] >= PEER_CONNECTING_MAX)
         return false;
     if (pool->open >= pool->links_max && pool->resting.first)
         close_idle(pool->resting.first->arg, pool->resting.first);
@@ -203,20 +198,14 @@ peer_pool_has_room(struct peer_pool *pool)
 int
 peer_pool_init(struct peer_pool *pool, uv_loop_t *loop, pthread_mutex_t *lock,
                const struct peer_identity *identity,
-               unsigned connect_timeout_ms, struct error *err)
+               unsigned connect_timeout_ms, size_t links_max, struct error *err)
 {
-    struct rlimit files;
-
     memset(pool, 0, sizeof(*pool));
     pool->loop = loop;
     pool->lock = lock;
     pool->identity = *identity;
     pool->connect_timeout_ms = connect_timeout_ms;
-    /* Leaves most descriptors to clients. */
-    pool->links_max = PEER_LINKS_MAX;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
-        files.rlim_cur / 4 < pool->links_max)
-        pool->links_max = files.rlim_cur / 4 + 1;
+    pool->links_max = links_max;
     pool->tls = tls_context_for_links(err);
     return pool->tls ? 0 : -1;
 }

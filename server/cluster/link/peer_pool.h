@@ -19,11 +19,11 @@
 #include "reader.h"
 
 enum {
-    PEER_IDLE_EACH = 4,       /* links that a node's next questions find */
-    PEER_IDLE_MAX = 1024,     /* and those to all nodes */
-    PEER_IDLE_MS = 60 * 1000, /* then it is closed */
-    PEER_LINKS_MAX = 4096,    /* open; the others wait for one */
-    PEER_CONNECTING_MAX = 64, /* at once: each proof costs processor time */
+    PEER_IDLE_EACH = 4,            /* links that a node's next questions find */
+    PEER_IDLE_MS = 10 * 60 * 1000, /* then it is closed */
+    PEER_CONNECTING_MAX = 128, /* at once, and as many to doubtful nodes: each
+                                  proof costs a millisecond of the processor,
+                                  and has to end within PEER_LINK_LOGIN */
     PEER_LARGE_MAX =
         8 /* links that may read a packet of more than PEER_WIRE_KEPT, up to
              PEER_CELL_MAX: others' packets wait in their sockets */
@@ -77,14 +77,15 @@ struct peer_pool {
     struct peer_identity identity;
     SSL_CTX *tls; /* of links to places that need it */
     unsigned connect_timeout_ms;
-    size_t links_max;
-    size_t open, connecting, idle;
+    size_t links_max; /* open, idle or not; other calls wait for one */
+    size_t open;
+    size_t connecting[2];      /* [1]: those of the doubtful */
     struct peer_links resting; /* the idle ones, the oldest first */
     size_t large;
     struct peer_links starved; /* wait to be large */
-    /* Calls that wait for a fresh link; those to nodes that failed last time
-     * come after all others, so that dead nodes do not delay the living. */
-    struct peer_calls waiting, doubtful;
+    /* Calls that wait for a fresh link; [1]: those to nodes that failed last
+     * time, apart, so that dead nodes do not delay the living. */
+    struct peer_calls waiting[2];
     bool opening; /* links, for them */
 };
 
@@ -105,14 +106,15 @@ struct peer_call {
     void *arg;
     struct peer_call *next, *previous;
     bool waits;    /* for a link */
-    bool doubtful; /* in the queue of the doubtful */
+    bool doubtful; /* the node failed last time */
     bool tried;    /* an idle link turned out dead */
     bool secured;  /* it asked for TLS, in this call */
 };
 
 int peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
                    pthread_mutex_t *lock, const struct peer_identity *identity,
-                   unsigned connect_timeout_ms, struct error *err);
+                   unsigned connect_timeout_ms, size_t links_max,
+                   struct error *err);
 void peer_pool_fini(struct peer_pool *pool); /* zeroed is fine */
 /* Links proven with another secret end when they are idle. */
 void peer_pool_set_identity(struct peer_pool *pool,
@@ -159,7 +161,7 @@ void peer_pool_shrank(struct peer_pool *pool);
 /* The link closes: forgets whether it is large, or waits to be. */
 void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
 /* May one more be opened?  Closes an idle one if there are too many. */
-bool peer_pool_has_room(struct peer_pool *pool);
+bool peer_pool_has_room(struct peer_pool *pool, bool doubtful);
 void peer_note(struct peer *peer, const struct peer_link *link,
                const struct error *error);
 

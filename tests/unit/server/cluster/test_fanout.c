@@ -20,7 +20,8 @@ enum {
     UNKNOWN = 9,
     ASKERS = 4,
     ROUNDS = 50,
-    CONNECT_MS = 1000
+    CONNECT_MS = 1000,
+    LINKS_MAX = 16
 };
 
 static uv_loop_t loop;
@@ -58,7 +59,8 @@ static void
 set_up(void)
 {
     struct cluster_options options = {.socket = "/nonexistent/socket",
-                                      .connect_timeout_ms = CONNECT_MS};
+                                      .connect_timeout_ms = CONNECT_MS,
+                                      .links_max = LINKS_MAX};
     struct member items[] = {
         {.id = SELF, .address = "127.0.0.1"},
         {.id = CLOSED, .address = "127.0.0.1"},

@@ -82,6 +82,7 @@ START_TEST(one_file_serves_all_nodes)
     ck_assert_str_eq(config.cluster.name, "heapwire");
     ck_assert_str_eq(config.cluster.secret, SECRET);
     ck_assert_uint_eq(config.cluster.connect_timeout_s, 1);
+    ck_assert_uint_eq(config.cluster.links_max, 10240);
     ck_assert_uint_eq(config.cluster.peer_count, 3);
     for (uint32_t i = 0; i < 3; i++)
         ck_assert_uint_eq(config.cluster.peers[i].id, 10001 + i);
@@ -120,10 +121,12 @@ START_TEST(the_keys_of_cluster_are_read)
 {
     ck_assert_int_eq(load("[cluster]\nname = east-1.prod_2\n"
                           "secret = " SECRET "\nconnect_timeout = 5\n"
+                          "max_links = 20000\n"
                           "role = compute_node\n"),
                      0);
     ck_assert_str_eq(config.cluster.name, "east-1.prod_2");
     ck_assert_uint_eq(config.cluster.connect_timeout_s, 5);
+    ck_assert_uint_eq(config.cluster.links_max, 20000);
     ck_assert_int_eq(config.cluster.role, PEER_COMPUTE_NODE);
     ck_assert_uint_eq(config.cluster.peer_count, 0);
 }
@@ -150,6 +153,7 @@ static const struct {
      ": [cluster] has both secret and secret_file: one of them"},
     {"[cluster]\nconnect_timeout = 0\n", ":2: connect_timeout = 0: must be a"},
     {"[cluster]\nconnect_timeout = 61\n", ":2: connect_timeout = 61: must be"},
+    {"[cluster]\nmax_links = 15\n", ":2: max_links = 15: must be a"},
     {"[cluster]\nrole = follower\n", ":2: role = follower: must be backend or"},
     {"[cluster]\n[cluster]\n", ":2: [cluster] is given twice"},
     {SHARED "[peer db2]\naddress = 10.0.0.1:1\n",
