@@ -143,7 +143,7 @@ echo "race: $(xargs <"$WORK/race")"
 
 # What a program that links it gets: the header, the archive, pkg-config.
 # cmake --install would write its manifest into the tree.
-cmake -DCMAKE_INSTALL_PREFIX="$WORK/installed" -DCMAKE_INSTALL_COMPONENT=devel \
+cmake -DCMAKE_INSTALL_PREFIX="$WORK/installed" -DCMAKE_INSTALL_COMPONENT=libheapwire \
     -P "$BUILD/cmake_install.cmake" >/dev/null || fail "install"
 export PKG_CONFIG_PATH="$WORK/installed/lib/pkgconfig"
 expect "global names" "heapwire_start heapwire_stop heapwire_use" \
