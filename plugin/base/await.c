@@ -50,10 +50,10 @@ await_limit(struct await *await, uint64_t until_ms)
 {
     uint64_t before = await->deadline_ms;
     uint64_t granted_ms = atomic_load(&await->granted_ms); /* comes to it */
-    uint64_t deadline_ms = until_ms > granted_ms ? until_ms - granted_ms : 1;
+    uint64_t deadline_ms = until_ms - granted_ms; /* may be before the boot */
 
-    if (before == 0 || deadline_ms < before)
-        await->deadline_ms = deadline_ms;
+    if (before == 0 || (int64_t)(deadline_ms - before) < 0)
+        await->deadline_ms = deadline_ms != 0 ? deadline_ms : 1;
     return before;
 }
 
@@ -61,7 +61,7 @@ await_limit(struct await *await, uint64_t until_ms)
 static uint64_t
 last_moment(const struct await *await)
 {
-    return await->deadline_ms > 0
+    return await->deadline_ms != 0
                ? await->deadline_ms + atomic_load(&await->granted_ms)
                : 0;
 }
