@@ -15,6 +15,7 @@
 #include "sql_cursor.h"
 #include "sql_session.h"
 #include "sql_statement.h"
+#include "variables.h"
 
 enum { LABEL_MAX = 256, SESSIONS_FEW = 256 };
 
@@ -81,9 +82,10 @@ find_user(const struct show *show, struct catalog_scope *scope,
 }
 
 static int
-find_engine(const struct show *show, struct error *err)
+find_engine(const struct show *show, const struct sql_session *session,
+            struct error *err)
 {
-    if (span_is_nocase(show->table, CATALOG_ENGINE))
+    if (span_is_nocase(show->table, variable_engine(session)))
         return 0;
     error_set(err, ER_UNKNOWN_ENGINE, "Unknown storage engine '%.*s'",
               show->table.size < SQL_NAME_MAX ? (int)show->table.size
@@ -117,6 +119,8 @@ find_subject(const struct show *show, struct catalog_scope *scope,
 {
     switch (show->subject) {
     case SHOW_OF_NODE:
+    case SHOW_OF_LOG:
+    case SHOW_OF_CHANNEL:
         return 0;
     case SHOW_OF_DATABASE:
     case SHOW_NAMED_DATABASE:
@@ -131,7 +135,7 @@ find_subject(const struct show *show, struct catalog_scope *scope,
     case SHOW_NAMED_ENGINE:
         break;
     }
-    return find_engine(show, err);
+    return find_engine(show, scope->session, err);
 }
 
 /* Keeps the rows whose name, the first column or the one behind Db, is LIKE
@@ -184,6 +188,9 @@ label_of(const struct show *show, const struct catalog_scope *scope,
     else if (strcmp(show->what, "grants") == 0)
         used =
             snprintf(out, LABEL_MAX, "Grants for %s@%s", who->user, who->host);
+    else if (strcmp(show->what, "create_user") == 0)
+        used = snprintf(out, LABEL_MAX, "CREATE USER for %s@%s", who->user,
+                        who->host);
     else if (strcmp(show->what, "databases") == 0 && show->has_like)
         used = snprintf(out, LABEL_MAX, "Database");
     if (used > 0 && show->has_like)

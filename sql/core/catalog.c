@@ -39,11 +39,11 @@ TYPE(time, "datetime", COLUMN_DATETIME, 19, 0);
 TYPE(timestamp, "timestamp", COLUMN_TIMESTAMP, 19, 0);
 /* clang-format on */
 
-static const char *const databases[] = {"heapwire", "information_schema",
+static const char *const databases[] = {"heapwire",    "information_schema",
                                         CATALOG_MYSQL, CATALOG_PERFORMANCE,
-                                        CATALOG_HIDDEN};
+                                        CATALOG_SYS,   CATALOG_HIDDEN};
 
-enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 3 };
+enum { DATABASES = sizeof(databases) / sizeof(databases[0]), HIDDEN = 4 };
 
 static const struct catalog_table *const *tables;
 static size_t table_count;
@@ -147,8 +147,10 @@ catalog_database(struct span name)
 bool
 catalog_unlisted(const char *database)
 {
-    return strcmp(database, CATALOG_MYSQL) == 0 ||
-           strcmp(database, CATALOG_PERFORMANCE) == 0;
+    for (size_t i = DATABASES - HIDDEN; i < DATABASES - 1; i++)
+        if (strcmp(database, databases[i]) == 0)
+            return true;
+    return false;
 }
 
 bool
@@ -197,11 +199,10 @@ catalog_table(const char *database, struct span name, struct error *err)
 static const char *
 find_named(struct span name)
 {
-    if (span_is_nocase(name, CATALOG_MYSQL))
-        return CATALOG_MYSQL;
-    if (span_is_nocase(name, CATALOG_PERFORMANCE))
-        return CATALOG_PERFORMANCE;
-    return catalog_database(name);
+    for (size_t i = 0; i < DATABASES - 1; i++)
+        if (span_is_nocase(name, databases[i]))
+            return databases[i];
+    return NULL;
 }
 
 const struct catalog_table *

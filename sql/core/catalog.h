@@ -134,7 +134,7 @@ struct catalog_table {
 /* Statements may name these databases, but no list has them. */
 #define CATALOG_MYSQL       "mysql"
 #define CATALOG_PERFORMANCE "performance_schema"
-#define CATALOG_ENGINE      "heapwire"
+#define CATALOG_SYS         "sys"
 #define CATALOG_CHARSET     "utf8mb4"
 #define CATALOG_COLLATION   "utf8mb4_general_ci"
 

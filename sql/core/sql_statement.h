@@ -87,7 +87,9 @@ enum show_subject {
     SHOW_NAMED_TABLE,    /* CREATE TABLE table */
     SHOW_NAMED_ROUTINE,  /* CREATE FUNCTION table, PROCEDURE table */
     SHOW_NAMED_DATABASE, /* CREATE DATABASE database */
-    SHOW_NAMED_USER,     /* GRANTS [FOR user] */
+    SHOW_NAMED_USER,     /* GRANTS FOR user, CREATE USER user */
+    SHOW_OF_LOG,         /* BINLOG EVENTS [IN log] [FROM position] */
+    SHOW_OF_CHANNEL,     /* REPLICA STATUS [FOR CHANNEL name] */
     SHOW_NAMED_ENGINE    /* ENGINE table STATUS */
 };
 

@@ -19,7 +19,8 @@
 #define TRACKED                                                                \
     "time_zone,autocommit,character_set_client,character_set_results,"         \
     "character_set_connection"
-#define NO_LIMIT "18446744073709551615"
+#define NO_LIMIT        "18446744073709551615"
+#define ENGINE_VARIABLE "default_storage_engine"
 
 static void
 compute_autocommit(const struct sql_session *session, char *out, size_t size)
@@ -169,7 +170,7 @@ const struct variable variables[] = {
     TEXT_READ("datadir", ""),
     TEXT_READ("default_authentication_plugin", "mysql_native_password"),
     TEXT("default_collation_for_utf8mb4", "utf8mb4_general_ci"),
-    TEXT("default_storage_engine", "heapwire"),
+    TEXT(ENGINE_VARIABLE, "heapwire"),
     TEXT("default_tmp_storage_engine", "heapwire"),
     INT_READ("error_count", "0"),
     TEXT_READ("event_scheduler", "OFF"),
@@ -483,6 +484,24 @@ changes_reading(const struct variable *variable, struct span value)
            (has_word(value, "ANSI") || has_word(value, "NO_BACKSLASH_ESCAPES"));
 }
 
+/* The engines that tools look for besides ours. */
+static int
+accept_engine(struct span name, struct value *out, struct error *err)
+{
+    static const char *const engines[] = {"heapwire", "InnoDB", "MyISAM"};
+
+    for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+        if (span_is_nocase(name, engines[i])) {
+            set_text(out, engines[i]);
+            return 0;
+        }
+    error_set(err, ER_UNKNOWN_ENGINE,
+              "Unknown storage engine '%.*s'; heapwire, InnoDB and MyISAM are "
+              "known",
+              shown(name), name.data);
+    return -1;
+}
+
 static int
 accept_text(const struct variable *variable, const struct value *given,
             struct value *out, struct error *err)
@@ -496,10 +515,12 @@ accept_text(const struct variable *variable, const struct value *given,
                    : refuse(variable, (struct span){"NULL", 4}, err);
     if (given->type == VALUE_INT && given->integer == 0) {
         set_text(out, ""); /* the empty set, as in SET sql_mode = 0 */
-        return 0;
-    }
-    if (given->type != VALUE_TEXT)
+        text.size = 0;
+    } else if (given->type != VALUE_TEXT) {
         return refuse_type(variable, err);
+    }
+    if (strcmp(variable->name, ENGINE_VARIABLE) == 0)
+        return accept_engine(text, out, err);
     return changes_reading(variable, text) ? refuse(variable, text, err) : 0;
 }
 
@@ -538,6 +559,17 @@ variable_accept(const struct variable *variable, const struct value *given,
         break;
     }
     return accept_text(variable, given, out, err);
+}
+
+const char *
+variable_engine(const struct sql_session *session)
+{
+    struct span name = {ENGINE_VARIABLE, strlen(ENGINE_VARIABLE)};
+    struct value value;
+
+    variable_get(session, variable_find(name, NULL), SCOPE_SESSION, NULL,
+                 &value);
+    return value.data;
 }
 
 bool

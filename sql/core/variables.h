@@ -57,6 +57,10 @@ void variable_get(const struct sql_session *session,
 int variable_accept(const struct variable *variable, const struct value *given,
                     struct value *out, struct error *err);
 
+/* The storage engine that the session's tables are said to have: its
+ * default_storage_engine. */
+const char *variable_engine(const struct sql_session *session);
+
 /* Whether the session's sql_mode contains word. */
 bool variable_sql_mode(const struct sql_session *session, const char *word);
 

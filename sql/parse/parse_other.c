@@ -216,6 +216,8 @@ parse_lock(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_NOTHING;
     parser_advance(p);
+    if (parser_accept(p, "INSTANCE"))
+        return parser_expect(p, "FOR") != 0 ? -1 : parser_expect(p, "BACKUP");
     if (!parser_accept(p, "TABLE") && parser_expect(p, "TABLES") != 0)
         return -1;
     return skip_names(p);
@@ -226,7 +228,8 @@ parse_unlock(struct parser *p, struct sql_statement *out)
 {
     out->kind = STATEMENT_NOTHING;
     parser_advance(p);
-    return parser_accept(p, "TABLE") ? 0 : parser_expect(p, "TABLES");
+    return parser_accept_any(p, "INSTANCE TABLE") ? 0
+                                                  : parser_expect(p, "TABLES");
 }
 
 static int
@@ -381,12 +384,16 @@ static const struct {
      "This version of heapwire doesn't yet support 'GET DIAGNOSTICS'"},
     {"HANDLER", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'HANDLER'; use SELECT"},
+    {"RESIGNAL", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'RESIGNAL'"},
     {"RESTART", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
      "this operation; no account has it: end heapwired where it was started"},
     {"SHUTDOWN", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
      "this operation; no account has it: end heapwired where it was started"},
+    {"SIGNAL", ER_NOT_SUPPORTED,
+     "This version of heapwire doesn't yet support 'SIGNAL'"},
     {"XA", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'XA'"},
 };

@@ -25,6 +25,7 @@ static const struct {
     {"BACKENDS", "backends", SHOW_OF_NODE, 0},
     {"BINARY LOG STATUS", "master_status", SHOW_OF_NODE, 0},
     {"BINARY LOGS", "binary_logs", SHOW_OF_NODE, 0},
+    {"BINLOG EVENTS", "binlog_events", SHOW_OF_LOG, MAY_LIMIT},
     {"CHAR SET", "character_set", SHOW_OF_NODE, MAY_FILTER},
     {"CHARACTER SET", "character_set", SHOW_OF_NODE, MAY_FILTER},
     {"CHARSET", "character_set", SHOW_OF_NODE, MAY_FILTER},
@@ -38,6 +39,7 @@ static const struct {
     {"CREATE PROCEDURE", "create_procedure", SHOW_NAMED_ROUTINE, 0},
     {"CREATE SCHEMA", "create_database", SHOW_NAMED_DATABASE, 0},
     {"CREATE TABLE", "create_table", SHOW_NAMED_TABLE, 0},
+    {"CREATE USER", "create_user", SHOW_NAMED_USER, 0},
     {"CREATE VIEW", "create_view", SHOW_NAMED_TABLE, 0},
     {"DATABASES", "databases", SHOW_OF_NODE, MAY_FILTER},
     {"ENGINE", "engine_status", SHOW_NAMED_ENGINE, 0},
@@ -46,7 +48,8 @@ static const struct {
     {"EVENTS", "events", SHOW_OF_DATABASE, MAY_FILTER},
     {"FIELDS", "columns", SHOW_OF_TABLE, MAY_FILTER | MAY_FULL},
     {"FUNCTION STATUS", "functions", SHOW_OF_NODE, MAY_FILTER},
-    {"GRANTS", "grants", SHOW_NAMED_USER, 0},
+    {"GRANTS FOR", "grants", SHOW_NAMED_USER, 0},
+    {"GRANTS", "grants", SHOW_OF_NODE, 0},
     {"INDEX", "index", SHOW_OF_TABLE, MAY_WHERE | MAY_FULL},
     {"INDEXES", "index", SHOW_OF_TABLE, MAY_WHERE | MAY_FULL},
     {"KEYS", "index", SHOW_OF_TABLE, MAY_WHERE | MAY_FULL},
@@ -58,11 +61,11 @@ static const struct {
     {"PROCEDURE STATUS", "procedures", SHOW_OF_NODE, MAY_FILTER},
     {"PROCESSLIST", "processlist", SHOW_OF_NODE, MAY_FULL},
     {"PROFILES", "profiles", SHOW_OF_NODE, 0},
-    {"REPLICA STATUS", "replica_status", SHOW_OF_NODE, 0},
+    {"REPLICA STATUS", "replica_status", SHOW_OF_CHANNEL, 0},
     {"REPLICAS", "replicas", SHOW_OF_NODE, 0},
     {"SCHEMAS", "databases", SHOW_OF_NODE, MAY_FILTER},
     {"SLAVE HOSTS", "replicas", SHOW_OF_NODE, 0},
-    {"SLAVE STATUS", "slave_status", SHOW_OF_NODE, 0},
+    {"SLAVE STATUS", "slave_status", SHOW_OF_CHANNEL, 0},
     {"STATUS", "status", SHOW_OF_NODE, MAY_FILTER | MAY_SCOPE},
     {"STORAGE ENGINES", "engines", SHOW_OF_NODE, 0},
     {"TABLE STATUS", "table_status", SHOW_OF_DATABASE, MAY_FILTER},
@@ -70,6 +73,19 @@ static const struct {
     {"TRIGGERS", "triggers", SHOW_OF_DATABASE, MAY_FILTER | MAY_FULL},
     {"VARIABLES", "variables", SHOW_OF_NODE, MAY_FILTER | MAY_SCOPE},
     {"WARNINGS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
+};
+
+/* What MySQL shows and heapwire has not. */
+static const struct {
+    const char *words, *why;
+} missing[] = {
+    {"CREATE EVENT", "there are no events"},
+    {"CREATE TRIGGER", "there are no triggers"},
+    {"FUNCTION CODE", "functions are no SQL"},
+    {"PARSE_TREE", "EXPLAIN says how a SELECT runs"},
+    {"PROCEDURE CODE", "procedures are no SQL"},
+    {"PROFILE", "EXPLAIN says how a SELECT runs"},
+    {"RELAYLOG EVENTS", "it replicates nothing"},
 };
 
 static bool
@@ -143,12 +159,35 @@ parse_database(struct parser *p, struct show *out)
     return parser_name(p, &out->database);
 }
 
-/* FOR CURRENT_USER[()], FOR name[@host]. */
+/* [IN 'log'] [FROM position] */
+static int
+parse_log(struct parser *p)
+{
+    struct span name;
+    uint64_t position;
+
+    if (parser_accept(p, "IN") && parser_string(p, &name, NULL) != 0)
+        return -1;
+    return parser_accept(p, "FROM") ? parser_number(p, &position, NULL) : 0;
+}
+
+/* [FOR CHANNEL 'name'] */
+static int
+parse_channel(struct parser *p)
+{
+    struct span name;
+
+    if (!parser_accept(p, "FOR"))
+        return 0;
+    if (parser_expect(p, "CHANNEL") != 0)
+        return -1;
+    return parser_string(p, &name, NULL);
+}
+
+/* CURRENT_USER[()], name[@host]. */
 static int
 parse_user(struct parser *p, struct show *out)
 {
-    if (!parser_accept(p, "FOR"))
-        return 0;
     if (parser_accept(p, "CURRENT_USER"))
         return parser_accept_operator(p, "(") ? parser_expect_operator(p, ")")
                                               : 0;
@@ -195,6 +234,10 @@ parse_subject(struct parser *p, struct show *out)
         return parse_database(p, out);
     case SHOW_NAMED_USER:
         return parse_user(p, out);
+    case SHOW_OF_LOG:
+        return parse_log(p);
+    case SHOW_OF_CHANNEL:
+        return parse_channel(p);
     case SHOW_NAMED_ENGINE:
         break;
     }
@@ -251,5 +294,13 @@ parse_show(struct parser *p, struct sql_statement *out)
             return -1;
         return parse_filter(p, show, shows[i].may);
     }
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+        if (accept_words(p, missing[i].words, &furthest)) {
+            error_set(p->err, ER_NOT_SUPPORTED,
+                      "This version of heapwire doesn't yet support 'SHOW %s': "
+                      "%s",
+                      missing[i].words, missing[i].why);
+            return -1;
+        }
     return parser_fail(&furthest);
 }

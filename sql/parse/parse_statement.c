@@ -183,6 +183,8 @@ parse_end(struct parser *p, struct sql_statement *out)
 static int
 parse_start(struct parser *p, struct sql_statement *out)
 {
+    if (token_is_any(&p->token, "GROUP_REPLICATION REPLICA SLAVE"))
+        return parse_change(p, out);
     out->kind = STATEMENT_BEGIN;
     if (parser_expect(p, "TRANSACTION") != 0)
         return -1;
@@ -274,6 +276,18 @@ parse_any(struct parser *p, struct sql_statement *out)
     return parse_other(p, out);
 }
 
+static int
+fail_another(struct parser *p)
+{
+    struct error syntax;
+
+    parser_fail(p);
+    syntax = *p->err;
+    error_set(p->err, ER_PARSE, "%s: one text is one statement here",
+              syntax.text);
+    return -1;
+}
+
 int
 statement_parse(struct span text, const struct parsing *how,
                 struct sql_statement *out, struct error *err)
@@ -284,6 +298,7 @@ statement_parse(struct span text, const struct parsing *how,
                        .arena = how->arena,
                        .any = parse_any,
                        .err = err};
+    bool another;
 
     memset(out, 0, sizeof(*out));
     out->source = text;
@@ -296,9 +311,9 @@ statement_parse(struct span text, const struct parsing *how,
     }
     if (parse_any(&p, out) != 0)
         return -1;
-    parser_accept_operator(&p, ";");
+    another = parser_accept_operator(&p, ";") && p.token.kind != TOKEN_END;
     if (p.token.kind != TOKEN_END)
-        return parser_fail(&p);
+        return another ? fail_another(&p) : parser_fail(&p);
     out->parameters = p.parameters;
     return parser_count_parameters(&p);
 }

@@ -253,6 +253,8 @@ const struct catalog_table tables_accounts[] = {
      "Connected clients", .needs = NEED_TIME},
     {"information_schema", "PROCESSLIST", CATALOG_COLUMNS(processlist),
      produce_whole, .needs = NEED_TIME},
+    {CATALOG_PERFORMANCE, "processlist", CATALOG_COLUMNS(processlist),
+     produce_whole, .needs = NEED_TIME},
     {CATALOG_HIDDEN, "processlist", CATALOG_COLUMNS(show_processlist),
      produce_show, .needs = NEED_TIME},
     {NULL},

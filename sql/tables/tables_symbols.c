@@ -58,7 +58,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column symbol_indexes[] = {
     CATALOG_NODE_ID,
-    {"build_id", &type_text, "Of the object, and the name of the file",
+    {"build_id", &type_256, "Of the object, and the name of the file",
      CATALOG_KEY},
     {"object", &type_text, "NULL: not seen since the start"},
     {"state", &type_name_nn,

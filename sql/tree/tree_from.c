@@ -223,6 +223,13 @@ parenthesised(struct parser *p, struct tree_query **only)
 static struct tree_table *
 factor(struct parser *p, struct tree_query **only)
 {
+    if (token_is_any(&p->token, "LATERAL JSON_TABLE")) {
+        error_set(p->err, ER_NOT_SUPPORTED,
+                  "This version of heapwire doesn't yet support '%.*s': a "
+                  "table in FROM cannot depend on another one",
+                  (int)p->token.text.size, p->token.text.data);
+        return NULL;
+    }
     if (token_is_operator(&p->token, "("))
         return parenthesised(p, only);
     return named(p);

@@ -9,6 +9,7 @@
 #include "catalog_tables.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
+#include "variables.h"
 
 #define C(name, type)                                                          \
     {                                                                          \
@@ -63,8 +64,7 @@ static const struct catalog_column topic[] = {
 static void
 produce_engines(const struct catalog_scope *scope, struct rowset *out)
 {
-    (void)scope;
-    ROWSET_TEXTS(out, CATALOG_ENGINE, "DEFAULT",
+    ROWSET_TEXTS(out, variable_engine(scope->session), "DEFAULT",
                  "The tables of the node's profiler", "NO", "NO", "NO");
 }
 
@@ -84,17 +84,23 @@ static const struct catalog_column engines[] = {
 static const char *const plugins[][2] = {
     {"mysql_native_password", "AUTHENTICATION"},
     {"caching_sha2_password", "AUTHENTICATION"},
-    {CATALOG_ENGINE, "STORAGE ENGINE"},
+    {NULL, "STORAGE ENGINE"}, /* the session's */
 };
 
 enum { PLUGINS = sizeof(plugins) / sizeof(plugins[0]) };
 
+static const char *
+plugin_name(const struct catalog_scope *scope, size_t i)
+{
+    return plugins[i][0] ? plugins[i][0] : variable_engine(scope->session);
+}
+
 static void
 produce_show_plugins(const struct catalog_scope *scope, struct rowset *out)
 {
-    (void)scope;
     for (size_t i = 0; i < PLUGINS; i++)
-        ROWSET_TEXTS(out, plugins[i][0], "ACTIVE", plugins[i][1], NULL, "BSD");
+        ROWSET_TEXTS(out, plugin_name(scope, i), "ACTIVE", plugins[i][1], NULL,
+                     "BSD");
 }
 
 static const struct catalog_column show_plugins[] = {
@@ -106,10 +112,9 @@ static const struct catalog_column show_plugins[] = {
 static void
 produce_plugins(const struct catalog_scope *scope, struct rowset *out)
 {
-    (void)scope;
     for (size_t i = 0; i < PLUGINS; i++)
-        ROWSET_TEXTS(out, plugins[i][0], "1.0", "ACTIVE", plugins[i][1], "1.0",
-                     NULL, NULL, NULL, NULL, "BSD", "ON");
+        ROWSET_TEXTS(out, plugin_name(scope, i), "1.0", "ACTIVE", plugins[i][1],
+                     "1.0", NULL, NULL, NULL, "", "BSD", "ON");
 }
 
 static const struct catalog_column schema_plugins[] = {
@@ -121,7 +126,7 @@ static const struct catalog_column schema_plugins[] = {
     {"PLUGIN_LIBRARY", &type_name},
     {"PLUGIN_LIBRARY_VERSION", &type_name},
     {"PLUGIN_AUTHOR", &type_name},
-    {"PLUGIN_DESCRIPTION", &type_plain_text},
+    {"PLUGIN_DESCRIPTION", &type_plain_text_nn},
     {"PLUGIN_LICENSE", &type_short},
     {"LOAD_OPTION", &type_name_nn},
 };
@@ -306,6 +311,16 @@ static const struct catalog_column applicability[] = {
     {"CHARACTER_SET_NAME", &type_name_nn},
 };
 
+static void
+produce_version(const struct catalog_scope *scope, struct rowset *out)
+{
+    (void)scope;
+    ROWSET_TEXTS(out, "2.1.2", SQL_SERVER_VERSION);
+}
+
+static const struct catalog_column sys_version[] = {
+    {"sys_version", &type_word_nn}, {"mysql_version", &type_name_nn}};
+
 const struct catalog_table tables_constant[] = {
     {CATALOG_HIDDEN, "character_set", CATALOG_COLUMNS(show_charsets),
      produce_show_charsets},
@@ -319,6 +334,7 @@ const struct catalog_table tables_constant[] = {
      CATALOG_COLUMNS(applicability), produce_applicability},
     {"information_schema", "KEYWORDS", CATALOG_COLUMNS(keywords),
      produce_keywords},
+    {CATALOG_SYS, "version", CATALOG_COLUMNS(sys_version), produce_version},
     {CATALOG_HIDDEN, "engines", CATALOG_COLUMNS(show_engines), produce_engines},
     {"information_schema", "ENGINES", CATALOG_COLUMNS(engines),
      produce_engines},

@@ -39,6 +39,12 @@ add_user(const char *name, const char *host, uint32_t privileges,
     rowset_nulls(out, 4);
 }
 
+static const char *
+plugin_of(const struct sql_user_row *row)
+{
+    return row->native ? "mysql_native_password" : "caching_sha2_password";
+}
+
 /* Other accounts take ADMIN.  The session's own account is always listed, even
  * if no file has it. */
 static void
@@ -57,9 +63,7 @@ produce_user(const struct catalog_scope *scope, struct rowset *out)
 
         own = own || is_own;
         if (is_own || (who->privileges & PRIVILEGE_ADMIN))
-            add_user(rows[i].name, "%", rows[i].privileges,
-                     rows[i].native ? "mysql_native_password"
-                                    : "caching_sha2_password",
+            add_user(rows[i].name, "%", rows[i].privileges, plugin_of(&rows[i]),
                      out);
     }
     if (rows && !own)
@@ -147,6 +151,38 @@ produce_grants(const struct catalog_scope *scope, struct rowset *out)
 
 /* "Grants for user@host" */
 static const struct catalog_column grants[] = {{"Grants", &type_text}};
+
+/* ---- SHOW CREATE USER ---- */
+
+/* In MySQL's words, without what proves the password. */
+static void
+produce_create_user(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct sql_host *host = &scope->session->node->host;
+    const struct sql_identity *who =
+        scope->grantee ? scope->grantee : &scope->session->who;
+    struct sql_user_row *rows = mem_zalloc(USERS_MAX, sizeof(*rows));
+    size_t count = rows ? host->list_users(host->arg, rows, USERS_MAX) : 0;
+    const char *plugin = "auth_socket";
+    char line[LINE_MAX];
+
+    if (!rows)
+        out->failed = true;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].name, who->user) == 0)
+            plugin = plugin_of(&rows[i]);
+    snprintf(line, sizeof(line),
+             "CREATE USER `%s`@`%s` IDENTIFIED WITH '%s' REQUIRE NONE PASSWORD "
+             "EXPIRE DEFAULT ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD "
+             "REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+             who->user, who->host, plugin);
+    rowset_text(out, line);
+    mem_free(rows);
+}
+
+/* "CREATE USER for user@host" */
+static const struct catalog_column create_user[] = {
+    {"CREATE USER", &type_text}};
 
 /* ---- SHOW PRIVILEGES ---- */
 
@@ -236,6 +272,8 @@ static const struct catalog_column schema_privileges[] = {
 
 const struct catalog_table tables_privileges[] = {
     {CATALOG_HIDDEN, "grants", CATALOG_COLUMNS(grants), produce_grants},
+    {CATALOG_HIDDEN, "create_user", CATALOG_COLUMNS(create_user),
+     produce_create_user},
     {CATALOG_HIDDEN, "privileges", CATALOG_COLUMNS(privileges),
      produce_privileges},
     {"information_schema", "USER_PRIVILEGES", CATALOG_COLUMNS(user_privileges),

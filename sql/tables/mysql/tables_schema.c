@@ -8,6 +8,7 @@
 #include "catalog_tables.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
+#include "variables.h"
 
 /* ---- databases ---- */
 
@@ -77,15 +78,18 @@ type_of(const struct catalog_table *table)
 }
 
 /* The columns from the engine to the collation, which TABLES and TABLE STATUS
- * share.  The number of rows is unknown until a table is produced. */
+ * share.  Nothing is stored, so tools that add up sizes find 0; how many rows
+ * there are is unknown until a table is produced. */
 static void
 add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
           struct rowset *out)
 {
-    rowset_text(out, is_base(table) ? CATALOG_ENGINE : NULL);
+    rowset_text(out, is_base(table) ? variable_engine(scope->session) : NULL);
     rowset_int(out, 10);
     rowset_text(out, is_base(table) ? "Dynamic" : NULL);
-    rowset_nulls(out, 7); /* rows, lengths, AUTO_INCREMENT */
+    for (int i = 0; i < 6; i++)
+        rowset_int(out, 0); /* rows, lengths */
+    rowset_null(out);       /* AUTO_INCREMENT */
     rowset_time(out, scope->session->node->started_ms);
     rowset_nulls(out, 2);
     ROWSET_TEXTS(out, CATALOG_COLLATION, NULL, "",

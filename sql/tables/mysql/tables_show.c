@@ -30,14 +30,21 @@ add_comment(struct buffer *sql, const char *before, const char *comment)
     buffer_char(sql, '\'');
 }
 
+/* A copy of the table takes every row: of names that differ in case alone, too,
+ * which are equal to heapwire itself. */
 static void
 add_column(struct buffer *sql, const struct catalog_table *table, size_t i)
 {
     const struct catalog_column *column = &table->columns[i];
     bool nullable = !(catalog_flags(table, i) & COLUMN_NOT_NULL);
     bool has_default = column->type->type != COLUMN_LONGTEXT;
+    bool is_key_text = catalog_flags(table, i) & COLUMN_PRI_KEY &&
+                       column->type->type == COLUMN_TEXT;
 
-    buffer_format(sql, "  `%s` %s%s", column->name, column->type->name,
+    buffer_format(sql, "  `%s` %s%s%s", column->name, column->type->name,
+                  is_key_text ? " CHARACTER SET " CATALOG_CHARSET
+                                " COLLATE " CATALOG_CHARSET "_bin"
+                              : "",
                   !nullable     ? " NOT NULL"
                   : has_default ? " DEFAULT NULL"
                                 : "");
@@ -57,11 +64,13 @@ add_key(struct buffer *sql, const struct catalog_table *table)
     buffer_text(sql, catalog_has_key(table) ? ")" : "");
 }
 
-/* In MySQL's layout, since clients read it line by line. */
+/* In MySQL's layout, since clients read it line by line.  Without an engine
+ * that no other server has: a dump is loaded with the server's own. */
 static void
 produce_table(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct catalog_table *table = scope->table;
+    const char *engine = variable_engine(scope->session);
     struct buffer sql;
 
     buffer_init(&sql, TEXT_MAX);
@@ -71,9 +80,11 @@ produce_table(const struct catalog_scope *scope, struct rowset *out)
         add_column(&sql, table, i);
     }
     add_key(&sql, table);
-    buffer_text(&sql,
-                "\n) ENGINE=" CATALOG_ENGINE " DEFAULT CHARSET=" CATALOG_CHARSET
-                " COLLATE=" CATALOG_COLLATION);
+    buffer_text(&sql, "\n) ");
+    if (strcmp(engine, "heapwire") != 0)
+        buffer_format(&sql, "ENGINE=%s ", engine);
+    buffer_text(&sql, "DEFAULT CHARSET=" CATALOG_CHARSET
+                      " COLLATE=" CATALOG_COLLATION);
     add_comment(&sql, " COMMENT='", table->comment);
     rowset_text(out, table->name);
     if (sql.failed)

@@ -151,6 +151,17 @@ run_go() {
     client go-sql-driver 'tcp tls socket' "$work/go_client"
 }
 
+run_xorm() {
+    mkdir "$work/xorm"
+    cp $here/xorm_client.go "$work/xorm"
+    same xorm "no tables
+InnoDB id" "$(cd "$work/xorm" && export GOPATH="$work/go" GOCACHE="$work/go" \
+        GOFLAGS='-mod=mod -modcacherw' && printf 'module x\n\ngo 1.19\n' >go.mod &&
+        /usr/bin/go get xorm.io/xorm@v1.3.9 \
+            github.com/go-sql-driver/mysql@v1.7.1 >log 2>&1 &&
+        /usr/bin/go run . 2>&1)"
+}
+
 run_mysql2() {
     cp $here/mysql2_client.js "$work"
     (cd "$work" && npm install --silent --no-audit --no-fund mysql2@3 >/dev/null)

@@ -56,7 +56,7 @@ static const struct {
      "Name|Engine|Version|Row_format|Rows|Avg_row_length|Data_length|"
      "Max_data_length|Index_length|Data_free|Auto_increment|Create_time|"
      "Update_time|Check_time|Collation|Checksum|Create_options|Comment\n"
-     "nodes|heapwire|#10|Dynamic|\\N|\\N|\\N|\\N|\\N|\\N|\\N|"
+     "nodes|heapwire|#10|Dynamic|#0|#0|#0|#0|#0|#0|\\N|"
      "2026-11-21 02:31:00|\\N|\\N|utf8mb4_general_ci|\\N||"
      "The nodes that this one knows"},
     {"SHOW TABLE STATUS", "1046/3D000 No database selected"},
@@ -73,7 +73,7 @@ static const struct {
      "  `TRANSACTIONS` varchar(3) DEFAULT NULL,\n"
      "  `XA` varchar(3) DEFAULT NULL,\n"
      "  `SAVEPOINTS` varchar(3) DEFAULT NULL\n"
-     ") ENGINE=heapwire DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"},
+     ") DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"},
     {"SHOW CREATE VIEW heapwire.nodes",
      "1347/HY000 'heapwire.nodes' is not VIEW"},
     {"SHOW CREATE FUNCTION heapwire.FlameGraph",
@@ -377,6 +377,49 @@ START_TEST(what_is_not_in_the_grammar_is_a_syntax_error)
 }
 END_TEST
 
+static const struct {
+    const char *statement, *answer;
+} engines[] = {
+    {"SET default_storage_engine = innodb", NULL},
+    {"SELECT @@default_storage_engine, engine FROM information_schema.tables "
+     "WHERE table_name = 'nodes'",
+     "@@default_storage_engine|engine\nInnoDB|InnoDB"},
+    {"SELECT engine FROM information_schema.engines", "engine\nInnoDB"},
+    {"SELECT plugin_name FROM information_schema.plugins WHERE plugin_type = "
+     "'STORAGE ENGINE'",
+     "plugin_name\nInnoDB"},
+    {"SHOW CREATE TABLE heapwire.budgets",
+     "\n  `name` varchar(256) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin "
+     "NOT NULL"},
+    {"SHOW CREATE TABLE heapwire.nodes", "\n) ENGINE=InnoDB DEFAULT "},
+    {"SET default_storage_engine = 'Falcon'",
+     "1286/42000 Unknown storage engine 'Falcon'; heapwire, InnoDB and MyISAM "
+     "are known"},
+    {"SET default_storage_engine = 0",
+     "1286/42000 Unknown storage engine ''; heapwire, InnoDB and MyISAM are "
+     "known"},
+    {"SELECT @@default_storage_engine", "@@default_storage_engine\nInnoDB"},
+    {"SET default_storage_engine = DEFAULT", NULL},
+    {"SELECT DISTINCT engine FROM information_schema.tables WHERE "
+     "table_schema = 'heapwire'",
+     "engine\nheapwire"},
+};
+
+/* Some tools read tables of InnoDB and MyISAM alone. */
+START_TEST(the_session_says_which_engine_its_tables_have)
+{
+    for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+        const char *answer = harness_run(&h, engines[i].statement);
+
+        if (engines[i].answer)
+            ck_assert_msg(strstr(answer, engines[i].answer) != NULL, "%s: %s",
+                          engines[i].statement, answer);
+        else
+            ck_assert_uint_eq(h.error.code, 0);
+    }
+}
+END_TEST
+
 START_TEST(savepoints_stay_in_their_transaction)
 {
     harness_run(&h, "BEGIN");
@@ -423,6 +466,30 @@ START_TEST(every_table_answers_and_describes_itself)
                  table->columns[i].type->name);
         ck_assert_ptr_nonnull(strstr(answer, text));
     }
+}
+END_TEST
+
+/* So that a dump can be loaded; figures of MySQL's manual. */
+START_TEST(every_key_and_row_fits_innodb)
+{
+    enum { ROW_MAX = 65535, KEY_MAX = 3072 };
+    const struct catalog_table *table = catalog_at(_i);
+    size_t row = 0, key = 0;
+
+    if (strcmp(table->database, "heapwire") != 0)
+        return;
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct catalog_type *type = table->columns[i].type;
+        bool is_text = type->type == COLUMN_TEXT;
+
+        row += is_text                         ? 4 * type->width + 2
+               : type->type == COLUMN_LONGTEXT ? 12
+                                               : 8;
+        if (catalog_flags(table, i) & COLUMN_PRI_KEY)
+            key += is_text ? 4 * type->width : 8;
+    }
+    ck_assert_uint_le(row, ROW_MAX);
+    ck_assert_uint_le(key, KEY_MAX);
 }
 END_TEST
 
@@ -548,10 +615,13 @@ main(void)
     tcase_add_loop_test(tc, what_is_not_in_the_grammar_is_a_syntax_error, 0,
                         COUNT(wrong));
     tcase_add_test(tc, savepoints_stay_in_their_transaction);
+    tcase_add_test(tc, the_session_says_which_engine_its_tables_have);
     tcase_add_loop_test(tc, every_table_answers_and_describes_itself, 0,
                         (int)catalog_count());
     tcase_add_loop_test(tc, a_column_that_may_be_null_is_not_called_another, 0,
                         COUNT(flagged));
+    tcase_add_loop_test(tc, every_key_and_row_fits_innodb, 0,
+                        (int)catalog_count());
     tcase_add_loop_test(tc, not_null_columns_have_values, 0,
                         (int)catalog_count());
     suite_add_tcase(suite, tc);

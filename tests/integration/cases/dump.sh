@@ -1,0 +1,65 @@
+#!/bin/sh
+# dump.sh - mariadb-dump's dump of a node is loaded into a MariaDB, strict as it
+# is by default, and has the same rows there.  No MySQL server is to be had from
+# Debian: test_catalog.c holds keys and rows against MySQL's limits.
+. tests/integration/lib/lib.inc
+
+install_mariadb
+/usr/sbin/mariadbd --no-defaults --user=mysql --datadir="$work/db/data" \
+    --tmpdir="$work/db/data" --socket="$work/db/db.sock" --skip-networking \
+    --pid-file="$work/db/pid" --innodb-buffer-pool-size=16M \
+    >"$work/db.log" 2>&1 &
+pids="$! $pids"
+
+start_redis
+prof 'enable_prof()' >/dev/null
+load_redis 20000
+prof 'snapshot("kept")' >/dev/null
+
+db() {
+    mariadb --no-defaults -S "$work/db/db.sock" -u root -N -B --raw "$@" 2>&1
+}
+wait_for 60 db -e 'SELECT 1'
+
+# dump_into DATABASE ARGUMENTS...: what it prints is an error.
+dump_into() {
+    db -e "CREATE DATABASE $1"
+    into=$1
+    shift
+    mariadb-dump --no-defaults --skip-ssl -S "$work/node/mysql.sock" -u root \
+        "$@" >"$work/$into.sql"
+    db "$into" <"$work/$into.sql"
+}
+
+same "a dump of all tables is loaded" "" "$(dump_into whole --events \
+    --triggers heapwire)"
+same "it has all of them" "$(sql 'SHOW TABLES FROM heapwire')" \
+    "$(db -e 'SHOW TABLES FROM whole')"
+# Without what a dump says about sql_mode: as strict as the server is.
+same "the tables alone, for a strict server" "" \
+    "$(dump_into strict --no-data --compact heapwire)"
+same "what one snapshot has" "" "$(dump_into kept --where "snapshot = 'kept'" \
+    heapwire heap_functions heap_stacks heap_frames heap_flame_graph)"
+
+# rows DATABASE TABLE ORDER: all of its values, as numbers and texts have it.
+rows() {
+    printf "SELECT * FROM %s.%s WHERE snapshot = 'kept' ORDER BY %s" "$@"
+}
+
+compare() {
+    there=$(db -e "$(rows kept "$1" "$2")")
+    same "$1: rows" "$(sql "$(rows heapwire "$1" "$2")" | md5sum)" \
+        "$(echo "$there" | md5sum)"
+    contains "$1 is not empty" "kept" "$there"
+}
+compare heap_functions 'BINARY `function`'
+compare heap_stacks stack
+compare heap_frames 'stack, depth'
+compare heap_flame_graph frame
+for table in snapshots nodes settings malloc_bins; do
+    same "$table: how many" "$(sql "SELECT COUNT(*) FROM heapwire.$table")" \
+        "$(db -e "SELECT COUNT(*) FROM whole.$table")"
+done
+same "a value" "$(sql 'SELECT id, role, port FROM heapwire.nodes')" \
+    "$(db -e 'SELECT id, role, port FROM whole.nodes')"
+finish_test
