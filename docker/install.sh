@@ -26,7 +26,7 @@ esac
 demo="redis-server redis-tools mariadb-client-core"
 tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev gosu haproxy numactl redis-server redis-tools mariadb-server mariadb-client
-    python3 python3-pymysql python3-pyte graphviz libc6-dbg procps util-linux file
+    python3 python3-pymysql python3-pyte zsh graphviz libc6-dbg procps util-linux file
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go

@@ -13,7 +13,7 @@
 
 #include "buffer.h"
 #include "bundle.h"
-#include "command.h"
+#include "client_command.h"
 #include "doctor.h"
 #include "get_view.h"
 #include "option_file.h"

@@ -2,10 +2,13 @@
 #include "http_answer.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "buffer.h"
+#include "clean_text.h"
 #include "cursor.h"
 #include "memory.h"
 #include "real_text.h"
@@ -218,6 +221,32 @@ http_answer_value(struct buffer *out, const struct value *v)
         buffer_add(out, text, real_text(v->real, text));
     else if (v->type != VALUE_NULL)
         buffer_add(out, v->data, v->size);
+}
+
+void
+http_answer_json(struct buffer *out, const struct column *column,
+                 const struct value *v)
+{
+    struct span text = {v->data, v->size};
+    char digits[24];
+
+    if (v->type == VALUE_NULL ||
+        (v->type == VALUE_DOUBLE && !isfinite(v->real))) {
+        buffer_text(out, "null");
+        return;
+    }
+    if (v->type == VALUE_DOUBLE) {
+        http_answer_value(out, v);
+        return;
+    }
+    if (v->type == VALUE_INT)
+        text = (struct span){digits, (size_t)snprintf(digits, sizeof(digits),
+                                                      "%" PRId64, v->integer)};
+    if ((v->type == VALUE_INT || column->type == COLUMN_DECIMAL) &&
+        json_is_number(text, false))
+        buffer_add(out, text.data, text.size);
+    else
+        json_text(text.data, text.size, out);
 }
 
 /* ---- an answer that requests share ---- */

@@ -15,6 +15,7 @@
 #include "reader.h"
 
 struct buffer;
+struct column;
 struct value;
 struct z_stream_s;
 struct server_answer;
@@ -56,6 +57,9 @@ void http_answer_pack(struct span body, struct buffer *out);
 
 /* Appends a value as text; NULL is nothing. */
 void http_answer_value(struct buffer *out, const struct value *v);
+/* As JSON: a number stands bare where json_is_number() lets it. */
+void http_answer_json(struct buffer *out, const struct column *column,
+                      const struct value *v);
 
 enum {
     HTTP_SHARED_MS = 250,     /* content is asked for again after */

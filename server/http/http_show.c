@@ -1,8 +1,6 @@
 /* http_show.c - see http.h. */
 #include "http.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -219,31 +217,6 @@ http_show_text(struct http_show_state *show, struct buffer *out)
 }
 
 static void
-add_json(struct buffer *out, const struct column *column, const struct value *v)
-{
-    struct span text = {v->data, v->size};
-    char digits[24];
-
-    if (v->type == VALUE_NULL ||
-        (v->type == VALUE_DOUBLE && !isfinite(v->real))) {
-        buffer_text(out, "null");
-        return;
-    }
-    if (v->type == VALUE_DOUBLE) {
-        http_answer_value(out, v);
-        return;
-    }
-    if (v->type == VALUE_INT)
-        text = (struct span){digits, (size_t)snprintf(digits, sizeof(digits),
-                                                      "%" PRId64, v->integer)};
-    if ((v->type == VALUE_INT || column->type == COLUMN_DECIMAL) &&
-        json_is_number(text, false))
-        buffer_add(out, text.data, text.size);
-    else
-        json_text(text.data, text.size, out);
-}
-
-static void
 begin_json(struct http_show_state *show, struct buffer *out,
            const struct cursor *cursor)
 {
@@ -278,7 +251,7 @@ show_json(struct http_show_state *show, struct buffer *out,
         begin_json(show, out, cursor);
     for (size_t i = 0; i < cursor->column_count; i++) {
         buffer_char(&line, i == 0 ? '[' : ',');
-        add_json(&line, &cursor->columns[i], &row[i]);
+        http_answer_json(&line, &cursor->columns[i], &row[i]);
     }
     buffer_char(&line, ']');
     http_answer_part(&show->answer, out, line.data, line.size);

@@ -51,7 +51,7 @@ usage(FILE *out)
     fputs(
         "usage: heapwire-passwd FILE NAME [--privileges LIST] [--replace]\n"
         "                       [--stdin | --token]\n"
-        "       heapwire-passwd --cluster-secret | --version\n"
+        "       heapwire-passwd --cluster-secret\n"
         "\n"
         "Adds [user NAME] to the configuration FILE, which is made if need "
         "be, and\nprints the new random password.\n"
@@ -65,7 +65,8 @@ usage(FILE *out)
         "it has\n"
         "                     " ACCOUNT_TOKEN_PRIVILEGES "\n"
         "  --cluster-secret   print a new secret, for [cluster] secret = ...\n"
-        "                     in the files of all nodes\n",
+        "                     in the files of all nodes\n"
+        "  --version          print the version\n",
         out);
 }
 

@@ -161,7 +161,9 @@ class Reader:
                      "bin/heapwire-prof", "lib/heapwire/heapwired",
                      "lib/heapwire/heapwire-symbolizer",
                      "lib/heapwire/heapwire-debuginfod",
-                     "lib/heapwire/libheapwire.so"):
+                     "lib/heapwire/libheapwire.so",
+                     "share/bash-completion/completions/heapwire",
+                     "share/zsh/site-functions/_heapwire"):
             self.check(os.path.exists(f"{self.root}/usr/local/{name}"),
                        "not installed:", name)
         with open(self.work + "/heap.svg", encoding="utf-8") as f:

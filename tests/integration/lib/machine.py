@@ -3,6 +3,7 @@
 Each look returns why not, or "".
 """
 import os
+import shutil
 import socket
 import subprocess
 
@@ -32,6 +33,10 @@ def no_namespaces():
         check=False)
     return (f"no namespaces can be made here: {done.stderr.decode().strip()}"
             if done.returncode else "")
+
+
+def no_zsh():
+    return "" if shutil.which("zsh") else "zsh is not installed here"
 
 
 def no_root():

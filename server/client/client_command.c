@@ -1,5 +1,5 @@
-/* command.c - see command.h. */
-#include "command.h"
+/* client_command.c - see client_command.h. */
+#include "client_command.h"
 
 #include <err.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* command.h - the commands that show what a statement answers: diagnose, on,
- * sql. */
-#ifndef HW_COMMAND_H
-#define HW_COMMAND_H
+/* client_command.h - heapwire's commands that show what a statement answers:
+ * diagnose, on, sql. */
+#ifndef HW_CLIENT_COMMAND_H
+#define HW_CLIENT_COMMAND_H
 
 #include "client.h"
 
