@@ -69,7 +69,7 @@ def test_a_node_logs_in_and_asks():
         for where in (node.socket, node.tcp):
             with Peer(where).enter() as p:
                 assert p.server_id == 10001
-                assert p.server_version == b"0.1.0"
+                assert p.server_version == b"1.0.0"
                 assert p.fingerprint == b""
                 assert texts(p.ask("System.print(1)\nSystem.print(2)")) == [
                     "1", "2"]
@@ -99,7 +99,7 @@ def test_a_nodes_own_end_of_a_link_agrees():
         for place, shows in ((node.socket, "no fingerprint"),
                              (tcp, "no fingerprint"),
                              ("tls:" + tcp, "fingerprint")):
-            assert peer_ask(place) == (0, f"proven 1, 0.1.0, {shows}\n6\n")
+            assert peer_ask(place) == (0, f"proven 1, 1.0.0, {shows}\n6\n")
         status, text = peer_ask(node.socket, "SELECT 1 UNION SELECT 2",
                                 "select")
         assert (status, text.splitlines()[1:]) == (0, ["1", "2"])
