@@ -66,7 +66,8 @@ START_TEST(every_member_has_its_row)
         run("SELECT id, address, port, role, alive, state, self, profiling, "
             "round_trip_ms, version FROM heapwire.nodes"),
         "id|address|port|role|alive|state|self|profiling|round_trip_ms|version"
-        "\n#10001|127.0.0.1|#9036|backend|#1|connected|#1|inactive|\\N|0.1.0"
+        "\n#10001|127.0.0.1|#9036|backend|#1|connected|#1|inactive|"
+        "\\N|" HW_VERSION
         "\n#10002|127.0.0.1|#9036|backend|#1|connected|#0|active|~1.5|0.1.0"
         "\n#10003|127.0.0.1|#9036|compute node|#0|unreachable|#0|\\N|\\N|\\N"
         "\n#10004|127.0.0.1|#9036|compute node|#0|gone|#0|unknown|\\N|0.1.0");
