@@ -333,7 +333,9 @@ static void
 give_up(struct peer_fanout *f, const struct error *why, bool late)
 {
     f->leaving = true;
-    for (size_t i = 0; i < f->request.id_count; i++) {
+    /* The last ones first: those that wait for a link do not get one from those
+     * that have one. */
+    for (size_t i = f->request.id_count; i-- > 0;) {
         if (f->tasks[i].ended)
             continue;
         if (f->tasks[i].begun)

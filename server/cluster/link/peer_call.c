@@ -68,27 +68,52 @@ peer_failure_rpc(struct error *out, const struct peer_place *place,
 }
 
 static void open_more(struct peer_pool *pool);
+static void lend_link(struct peer *peer, struct peer_link *link);
 
 /* Waiting for a link */
 
 static void
-stand_in_line(struct peer_call *call)
+enter_line(struct peer *peer)
 {
-    struct peer_calls *line;
+    struct peers *line;
 
-    call->doubtful = call->peer->failing;
-    line = &call->peer->pool->waiting[call->doubtful];
+    if (peer->in_line)
+        return;
+    peer->in_line = true;
+    peer->doubtful = peer->failing;
+    line = &peer->pool->waiting[peer->doubtful];
+    LINKED_LIST_APPEND(line, peer);
+}
+
+static void
+leave_line(struct peer *peer)
+{
+    struct peers *line = &peer->pool->waiting[peer->doubtful];
+
+    if (peer->in_line)
+        LINKED_LIST_REMOVE(line, peer);
+    peer->in_line = false;
+}
+
+static void
+wait_for_link(struct peer_call *call)
+{
+    struct peer *peer = call->peer;
+
     call->waits = true;
-    LINKED_LIST_APPEND(line, call);
+    LINKED_LIST_APPEND(&peer->calls, call);
+    enter_line(peer);
 }
 
 static struct peer_call *
-leave_line(struct peer_call *call)
+stop_waiting(struct peer_call *call)
 {
-    struct peer_calls *line = &call->peer->pool->waiting[call->doubtful];
+    struct peer *peer = call->peer;
 
-    LINKED_LIST_REMOVE(line, call);
+    LINKED_LIST_REMOVE(&peer->calls, call);
     call->waits = false;
+    if (!peer->calls.first)
+        leave_line(peer);
     return call;
 }
 
@@ -104,10 +129,10 @@ drop_link(struct peer_call *call)
         return;
     if (call->link->state == PEER_LINK_CONNECTING)
         pool->connecting[call->doubtful]--;
-    peer_pool_forget(pool, call->link);
-    peer_link_close(call->link);
+    peer_close_link(call->peer, call->link);
     call->link = NULL;
-    pool->open--;
+    if (call->peer->calls.first) /* they may have waited for this one */
+        enter_line(call->peer);
 }
 
 /* call may be gone once this returns. */
@@ -194,8 +219,10 @@ answered(struct peer_link *link, const struct error *error)
     struct peer_call *call = link->arg;
 
     peer_note(call->peer, link, NULL);
-    call->link = NULL;
-    peer_keep_idle(call->peer, link);
+    if (peer_may_keep(call->peer, link)) {
+        call->link = NULL;
+        lend_link(call->peer, link);
+    }
     end(call, error);
 }
 
@@ -206,7 +233,7 @@ static void
 connect_again(struct peer_call *call)
 {
     drop_link(call);
-    stand_in_line(call);
+    wait_for_link(call);
     open_more(call->peer->pool);
 }
 
@@ -270,34 +297,70 @@ static const struct peer_link_events events = {.connected = connected,
                                                .answered = answered,
                                                .broken = broken};
 
+/* The first call that waits for that node has it, or it is idle. */
+static void
+lend_link(struct peer *peer, struct peer_link *link)
+{
+    struct peer_call *call;
+
+    if (!peer->calls.first) {
+        peer_keep_idle(peer, link);
+        return;
+    }
+    call = stop_waiting(peer->calls.first);
+    call->link = link;
+    peer_link_own(link, &events, call);
+    ask(call);
+}
+
 static void
 open_link(struct peer_call *call)
 {
-    struct peer_pool *pool = call->peer->pool;
+    struct peer *peer = call->peer;
+    struct peer_pool *pool = peer->pool;
     struct error err;
 
-    call->link = peer_link_open(pool->loop, &call->peer->place, &pool->identity,
-                                pool->tls, pool->connect_timeout_ms, &events,
-                                call, &err);
+    call->doubtful = peer->doubtful;
+    call->link =
+        peer_link_open(pool->loop, &peer->place, &pool->identity, pool->tls,
+                       pool->connect_timeout_ms, &events, call, &err);
     if (!call->link) {
         end(call, &err);
         return;
     }
     pool->open++;
+    peer->links++;
     pool->connecting[call->doubtful]++;
+}
+
+/* Where there is no room, calls wait for the links that their node has. */
+static void
+open_of_line(struct peer_pool *pool, bool doubtful)
+{
+    struct peer *peer;
+
+    while ((peer = pool->waiting[doubtful].first) &&
+           pool->connecting[doubtful] < PEER_CONNECTING_MAX) {
+        if (peer->idle_count > 0)
+            lend_link(peer, peer_take_idle(peer));
+        else if (peer_pool_has_room(pool, peer))
+            open_link(stop_waiting(peer->calls.first));
+        else if (peer->links > 0)
+            leave_line(peer);
+        else
+            break;
+    }
 }
 
 static void
 open_more(struct peer_pool *pool)
 {
-    if (pool->opening) /* a failed call has ended inside the loop below, which
-                          goes on */
+    if (pool->opening) /* a failed call has ended inside the loops below, which
+                          go on */
         return;
     pool->opening = true;
-    for (int doubtful = 0; doubtful < 2; doubtful++)
-        while (pool->waiting[doubtful].first &&
-               peer_pool_has_room(pool, doubtful))
-            open_link(leave_line(pool->waiting[doubtful].first));
+    open_of_line(pool, false);
+    open_of_line(pool, true);
     pool->opening = false;
 }
 
@@ -321,7 +384,7 @@ peer_call_start(struct peer_call *call, struct peer *peer,
         ask(call);
         return;
     }
-    stand_in_line(call);
+    wait_for_link(call);
     open_more(peer->pool);
 }
 
@@ -342,7 +405,7 @@ peer_call_cancel(struct peer_call *call, const struct error *late)
         return;
     pool = peer->pool;
     if (call->waits)
-        leave_line(call);
+        (void)stop_waiting(call);
     else if (late) {
         peer_note(peer, call->link, late);
         peer_drop_idle(peer); /* its host may have vanished meanwhile */

@@ -548,6 +548,8 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
     l->asked_ns = uv_hrtime();
     l->heard_ns = 0;
     l->state = PEER_LINK_ASKING;
+    if (l->reused && !l->place.socket)
+        peer_socket_listen_for_life(l->fd, l->timeout_ms, false);
     listen_on(l);
     if (l->driving || (flush(l) == 0 && watch(l) == 0))
         return 0;
@@ -558,6 +560,8 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
 void
 peer_link_rest(struct peer_link *l, uint64_t timeout_ms)
 {
+    if (!l->place.socket)
+        peer_socket_listen_for_life(l->fd, l->timeout_ms, true);
     uv_timer_start(&l->timer, on_timer, timeout_ms, 0);
 }
 

@@ -27,8 +27,11 @@ struct tls_stream;
  * Sockets to other nodes, which never wait. */
 
 enum {
-    PEER_SOCKET_SILENT = 5 /* times a connection's timeout without an
-                              acknowledgement or a sign of life from the host */
+    PEER_SOCKET_SILENT =
+        5,                  /* times a connection's timeout without an
+                               acknowledgement or a sign of life from the host */
+    PEER_SOCKET_REST_S = 60 /* the same of an idle one, for there may be ten
+                               thousand: it is looked at once it is asked */
 };
 
 /* The address. */
@@ -45,6 +48,9 @@ int peer_socket_connect(const struct peer_place *place, uint64_t timeout_ms,
                         int *fd);
 /* Why it has not connected, as errno; 0: it has. */
 int peer_socket_fault(int fd);
+
+/* How soon a host that says nothing is asked for a sign of life. */
+void peer_socket_listen_for_life(int fd, uint64_t timeout_ms, bool rests);
 
 /* As recv and send; -1 with EAGAIN: not now. */
 ssize_t peer_socket_read(int fd, void *out, size_t size);

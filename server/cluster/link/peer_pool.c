@@ -83,12 +83,20 @@ leave_idle(struct peer *peer, struct peer_link *link)
     LINKED_LIST_REMOVE(&pool->resting, link);
 }
 
+void
+peer_close_link(struct peer *peer, struct peer_link *link)
+{
+    peer_pool_forget(peer->pool, link);
+    peer_link_close(link);
+    peer->pool->open--;
+    peer->links--;
+}
+
 static void
 close_idle(struct peer *peer, struct peer_link *link)
 {
     leave_idle(peer, link);
-    peer_link_close(link);
-    peer->pool->open--;
+    peer_close_link(peer, link);
 }
 
 static void
@@ -112,18 +120,18 @@ peer_take_idle(struct peer *peer)
     return link;
 }
 
+bool
+peer_may_keep(const struct peer *peer, const struct peer_link *link)
+{
+    return !peer->gone && peer_link_reusable(link) &&
+           link->identity.key_number == peer->pool->identity.key_number;
+}
+
 void
 peer_keep_idle(struct peer *peer, struct peer_link *link)
 {
     struct peer_pool *pool = peer->pool;
 
-    if (peer->gone || !peer_link_reusable(link) ||
-        link->identity.key_number != pool->identity.key_number) {
-        peer_pool_forget(pool, link);
-        peer_link_close(link);
-        pool->open--;
-        return;
-    }
     if (peer->idle_count == PEER_IDLE_EACH)
         close_idle(peer, peer->idle[0]);
     peer->idle[peer->idle_count++] = link;
@@ -185,13 +193,20 @@ peer_pool_forget(struct peer_pool *pool, struct peer_link *link)
 
 /* The pool */
 
-bool
-peer_pool_has_room(struct peer_pool *pool, bool doubtful)
+static bool
+is_fresh(const struct peer_link *idle)
 {
-    if (pool->connecting[doubtful] >= PEER_CONNECTING_MAX)
-        return false;
-    if (pool->open >= pool->links_max && pool->resting.first)
-        close_idle(pool->resting.first->arg, pool->resting.first);
+    return uv_timer_get_due_in(&idle->timer) > PEER_IDLE_MS - PEER_FRESH_MS;
+}
+
+bool
+peer_pool_has_room(struct peer_pool *pool, const struct peer *peer)
+{
+    struct peer_link *oldest = pool->resting.first;
+
+    if (pool->open >= pool->links_max && oldest &&
+        (peer->links == 0 || !is_fresh(oldest)))
+        close_idle(oldest->arg, oldest);
     return pool->open < pool->links_max;
 }
 

@@ -21,6 +21,8 @@
 enum {
     PEER_IDLE_EACH = 4,            /* links that a node's next questions find */
     PEER_IDLE_MS = 10 * 60 * 1000, /* then it is closed */
+    PEER_FRESH_MS = 1000, /* after an answer: so long it is not closed for a
+                             further link to a node that has one */
     PEER_CONNECTING_MAX = 128, /* at once, and as many to doubtful nodes: each
                                   proof costs a millisecond of the processor,
                                   and has to end within PEER_LINK_LOGIN */
@@ -51,24 +53,32 @@ enum {
 
 struct peer_pool;
 
-/* A node; the loop's but for known. */
-struct peer {
-    struct peer_pool *pool;
-    struct peer_place place;
-    struct peer_link *idle[PEER_IDLE_EACH]; /* newest last */
-    size_t idle_count;
-    unsigned references;
-    bool gone;             /* no longer a member, or it has another address */
-    bool failing;          /* the last attempt could not reach it */
-    struct peer_row known; /* under the pool's lock */
-};
-
 struct peer_calls {
     struct peer_call *first, *last;
 };
 
 struct peer_links {
     struct peer_link *first, *last;
+};
+
+struct peers {
+    struct peer *first, *last;
+};
+
+/* A node; the loop's but for known. */
+struct peer {
+    struct peer_pool *pool;
+    struct peer_place place;
+    struct peer_link *idle[PEER_IDLE_EACH]; /* newest last */
+    size_t idle_count, links;               /* links: open, idle or not */
+    struct peer_calls calls;                /* that wait for a link */
+    struct peer *next, *previous;
+    bool in_line;  /* in pool->waiting: a link is to be opened for them */
+    bool doubtful; /* there */
+    unsigned references;
+    bool gone;             /* no longer a member, or it has another address */
+    bool failing;          /* the last attempt could not reach it */
+    struct peer_row known; /* under the pool's lock */
 };
 
 struct peer_pool {
@@ -83,9 +93,9 @@ struct peer_pool {
     struct peer_links resting; /* the idle ones, the oldest first */
     size_t large;
     struct peer_links starved; /* wait to be large */
-    /* Calls that wait for a fresh link; [1]: those to nodes that failed last
-     * time, apart, so that dead nodes do not delay the living. */
-    struct peer_calls waiting[2];
+    /* Nodes that wait for a fresh link; [1]: those that failed last time,
+     * apart, so that dead nodes do not delay the living. */
+    struct peers waiting[2];
     bool opening; /* links, for them */
 };
 
@@ -106,7 +116,7 @@ struct peer_call {
     void *arg;
     struct peer_call *next, *previous;
     bool waits;    /* for a link */
-    bool doubtful; /* the node failed last time */
+    bool doubtful; /* the node failed before this connection */
     bool tried;    /* an idle link turned out dead */
     bool secured;  /* it asked for TLS, in this call */
 };
@@ -153,15 +163,19 @@ void peer_failure_rpc(struct error *out, const struct peer_place *place,
 
 /* Shared by peer_pool.c and peer_call.c. */
 struct peer_link *peer_take_idle(struct peer *peer); /* NULL: there is none */
+/* May it have another question? */
+bool peer_may_keep(const struct peer *peer, const struct peer_link *link);
 void peer_keep_idle(struct peer *peer, struct peer_link *link);
+void peer_close_link(struct peer *peer, struct peer_link *link);
 void peer_drop_idle(struct peer *peer);
 /* As peer_link_events: may it be large? */
 bool peer_pool_grows(struct peer_pool *pool, struct peer_link *link);
 void peer_pool_shrank(struct peer_pool *pool);
 /* The link closes: forgets whether it is large, or waits to be. */
 void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
-/* May one more be opened?  Closes an idle one if there are too many. */
-bool peer_pool_has_room(struct peer_pool *pool, bool doubtful);
+/* May one more be opened, to that node?  Closes an idle one if there are too
+ * many. */
+bool peer_pool_has_room(struct peer_pool *pool, const struct peer *peer);
 void peer_note(struct peer *peer, const struct peer_link *link,
                const struct error *error);
 

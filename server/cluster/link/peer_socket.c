@@ -36,19 +36,29 @@ address_of(const struct peer_place *place, struct sockaddr_storage *out)
     return sizeof(*six);
 }
 
+void
+peer_socket_listen_for_life(int fd, uint64_t timeout_ms, bool rests)
+{
+    int idle_s = rests ? PEER_SOCKET_REST_S
+                       : (int)(PEER_SOCKET_SILENT * timeout_ms / 1000);
+
+    if (idle_s < 1)
+        idle_s = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+}
+
 /* Without keep-alives the link to a vanished host looks alive. */
 static void
 expect_signs_of_life(int fd, uint64_t timeout_ms)
 {
     unsigned silent_ms = (unsigned)(PEER_SOCKET_SILENT * timeout_ms);
-    int on = 1, idle_s = (int)(silent_ms / 1000),
-        interval_s = (int)(timeout_ms / 1000);
+    int on = 1, interval_s = (int)(timeout_ms / 1000);
 
-    if (idle_s < 1 || interval_s < 1)
-        idle_s = interval_s = 1;
+    if (interval_s < 1)
+        interval_s = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    peer_socket_listen_for_life(fd, timeout_ms, false);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
                      sizeof(interval_s));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms,

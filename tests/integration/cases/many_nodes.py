@@ -13,6 +13,17 @@ NODES = 300
 PATIENT = "connect_timeout = 20\n"  # a busy machine's logins take their time
 
 
+def asking_beside(m, sql, ends):
+    def ask():
+        try:
+            ends.append(m.ask(sql)[0])
+        except Refused as refused:
+            ends.append(refused.code)
+    asker = threading.Thread(target=ask)
+    asker.start()
+    return asker
+
+
 def test_each_node_is_logged_in_to_once():
     with ManyNodes(NODES, cluster=PATIENT) as m:
         before = m.node.descriptors()
@@ -46,16 +57,9 @@ def test_a_killed_statement_lets_go_of_every_link():
     with ManyNodes(NODES, cluster=PATIENT) as m:
         assert m.ask()[0] == []
         asking = m.node.descriptors()
-        m.tell(f"mute {NODES}")
+        m.tell("hold")
         ends = []
-
-        def ask():
-            try:
-                m.ask()
-            except Refused as refused:
-                ends.append(refused.code)
-        asker = threading.Thread(target=ask)
-        asker.start()
+        asker = asking_beside(m, m.sql, ends)
         wait_for(lambda: m.counts()[2] == 2 * NODES)
         with m.connect() as other:
             running, = [r[0] for r in other.query(
@@ -66,8 +70,31 @@ def test_a_killed_statement_lets_go_of_every_link():
         assert ends == [1317], ends
         wait_for(lambda: m.counts()[3] == 0)
         wait_for(lambda: m.node.descriptors() <= asking - NODES)
+        m.tell("release")
         assert m.ask()[0] == []
         assert m.counts()[1:] == (2 * NODES, 3 * NODES, NODES)
+
+
+def test_where_there_is_no_room_statements_share_links():
+    with ManyNodes(NODES, cluster=f"{PATIENT}max_links = {NODES + 8}\n") as m:
+        assert m.ask()[0] == []
+        first = m.counts()
+        m.tell("hold")
+        ends = []
+        with m.connect() as other:
+            askers = [asking_beside(m, sql, ends) for sql in (m.sql, other)]
+            # One has all links, the other those for which there is room: seven,
+            # and perhaps one of them for the node itself.
+            wait_for(lambda: m.counts()[2] >= 2 * NODES + 6, tell=m.counts,
+                     seconds=8)
+            m.tell("release")
+            for asker in askers:
+                asker.join(60)
+        assert ends == [[], []], ends
+        connections, logins, statements, _ = m.counts()
+        assert statements == 3 * NODES
+        assert logins <= NODES + 7, logins
+        assert connections - first[0] == logins - NODES
 
 
 def test_the_setting_bounds_the_links():

@@ -13,7 +13,8 @@
  *
  *     counts       connections, logins, statements so far, and what is open
  *     drop N       closes N connections
- *     mute N       so many of the next statements get no answer
+ *     hold         statements wait for their answers
+ *     release      they have them, and later ones do not wait
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,6 +62,7 @@ struct end {
     struct peer_transcript said;
     struct peer_party asker;
     uint8_t key[PEER_KEY];
+    bool held; /* its statement waits for an answer */
     struct end *next, **link;
 };
 
@@ -70,9 +72,9 @@ static struct {
     uint64_t first_id;
     struct peer_identity self;
     SSL_CTX *tls;
-    bool requires_tls;
+    bool requires_tls, holds;
     struct end *ends;
-    unsigned long connections, logins, statements, open, mute;
+    unsigned long connections, logins, statements, open;
 } all;
 
 static void
@@ -235,9 +237,8 @@ answer(struct end *e, struct span packet, struct error *err)
                            &envelope, err) != 0)
         return -1;
     all.statements++;
-    if (all.mute > 0)
-        all.mute--;
-    else
+    e->held = all.holds;
+    if (!e->held)
         put_answer(&e->reply);
     return 0;
 }
@@ -369,6 +370,22 @@ greet(struct end *e)
         close_end(e);
 }
 
+static void
+release(void)
+{
+    struct end *next;
+
+    all.holds = false;
+    for (struct end *e = all.ends; e; e = next) {
+        next = e->next;
+        if (e->held)
+            put_answer(&e->reply);
+        e->held = false;
+        if (send_reply(e) != 0)
+            close_end(e);
+    }
+}
+
 /* The whole */
 
 /* False: that was all. */
@@ -383,8 +400,10 @@ obey(void)
     if (sscanf(line, "drop %lu", &count) == 1)
         while (count-- > 0 && all.ends)
             close_end(all.ends);
-    else if (sscanf(line, "mute %lu", &count) == 1)
-        all.mute = count;
+    else if (strcmp(line, "hold\n") == 0)
+        all.holds = true;
+    else if (strcmp(line, "release\n") == 0)
+        release();
     printf("%lu %lu %lu %lu\n", all.connections, all.logins, all.statements,
            all.open);
     return fflush(stdout) == 0;
