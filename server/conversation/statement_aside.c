@@ -110,6 +110,7 @@ compute(struct statement *st)
 {
     struct turns *turns = &st->session->server->turns;
 
+    loop_lower_priority();
     if (turns_compute(turns, &st->turn, await_is_over(&st->await)))
         return;
     while (turns_waits(turns, &st->turn) && !await_is_over(&st->await))

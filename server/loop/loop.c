@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -17,7 +18,9 @@
 #include "files.h"
 #include "thread.h"
 
-static _Thread_local bool leads; /* this thread; a process has one loop */
+static _Thread_local bool leads;      /* this thread; a process has one loop */
+static _Thread_local bool lowered;    /* its priority, */
+static _Thread_local int former_nice; /* from this */
 
 /* ---- tasks ---- */
 
@@ -203,6 +206,25 @@ lead(struct loop *loop)
 
 /* ---- the threads ---- */
 
+/* Linux: of the calling thread. */
+void
+loop_lower_priority(void)
+{
+    if (lowered)
+        return;
+    former_nice = getpriority(PRIO_PROCESS, 0);
+    lowered =
+        former_nice < LOOP_NICE && setpriority(PRIO_PROCESS, 0, LOOP_NICE) == 0;
+}
+
+/* False: it may not. */
+static bool
+raise_priority(void)
+{
+    lowered = lowered && setpriority(PRIO_PROCESS, 0, former_nice) != 0;
+    return !lowered;
+}
+
 /* False: the thread may end; one of those that rest stays. */
 static bool
 rest(struct loop *loop)
@@ -247,6 +269,8 @@ thread_main(void *arg)
         loop->resting--;
         lead(loop);
         loop->resting++;
+        if (!raise_priority())
+            break;
     }
     loop->resting--;
     end_thread(loop);

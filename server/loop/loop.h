@@ -27,6 +27,7 @@ struct error;
 enum {
     LOOP_EVENTS = 64, /* of one round */
     LOOP_IDLE_MS = 5000,
+    LOOP_NICE = 10, /* of a thread that computes for long */
 #ifdef HW_WATCHFUL
     LOOP_STACK_BYTES = 8 << 20 /* frames are larger under a sanitizer */
 #else
@@ -84,6 +85,11 @@ void loop_lock(struct loop *loop);
 void loop_unlock(struct loop *loop);
 /* From any thread, without the lock, and from a signal's handler. */
 void loop_wake(struct loop *loop);
+
+/* This thread, which is aside, computes for long: the database goes first.  If
+ * its priority cannot be raised again (CAP_SYS_NICE), it ends instead of
+ * leading once more. */
+void loop_lower_priority(void);
 
 /* Whether this thread leads. */
 bool loop_leads(void);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "share.h"
 
 void
@@ -171,6 +172,21 @@ begin_computing(struct turns *turns, struct turn *turn)
     if (slot)
         *slot = turn;
     turn->computes = true;
+    turn->until_ms = clock_ms() + TURNS_MS;
+}
+
+static void
+enqueue(struct turns *turns, struct turn *turn)
+{
+    struct turn **end = &turns->queue;
+
+    if (turn->queued)
+        return;
+    while (*end)
+        end = &(*end)->next_queued;
+    turn->next_queued = NULL;
+    turn->queued = true;
+    *end = turn;
 }
 
 static void
@@ -186,10 +202,12 @@ dequeue(struct turns *turns, struct turn *turn)
     turn->queued = false;
 }
 
-static void
+/* True: somebody has one now. */
+static bool
 grant_turns(struct turns *turns)
 {
     struct turn *next;
+    bool granted = false;
 
     for (struct turn *t = turns->queue; t && find_slot(turns, NULL); t = next) {
         next = t->next_queued;
@@ -198,7 +216,9 @@ grant_turns(struct turns *turns)
         dequeue(turns, t);
         begin_computing(turns, t);
         t->granted.wake(t->granted.arg);
+        granted = true;
     }
+    return granted;
 }
 
 static void
@@ -210,7 +230,23 @@ end_computing(struct turns *turns, struct turn *turn)
     if (!slot)
         return;
     *slot = NULL;
-    grant_turns(turns);
+    (void)grant_turns(turns);
+}
+
+/* Somebody else's turn, if one waits who may have it. */
+static void
+give_way(struct turns *turns, struct turn *turn)
+{
+    struct turn **slot = find_slot(turns, turn);
+
+    if (!turns->queue || !slot || clock_ms() < turn->until_ms)
+        return;
+    *slot = NULL;
+    turn->computes = !grant_turns(turns);
+    if (turn->computes)
+        *slot = turn;
+    else
+        enqueue(turns, turn);
 }
 
 /* ---- turns ---- */
@@ -218,19 +254,16 @@ end_computing(struct turns *turns, struct turn *turn)
 bool
 turns_compute(struct turns *turns, struct turn *turn, bool at_once)
 {
-    struct turn **end = &turns->queue;
     bool computes;
 
     pthread_mutex_lock(&turns->lock);
-    if (!turn->computes && (at_once || may_compute(turns, turn))) {
+    if (turn->computes && !at_once) {
+        give_way(turns, turn);
+    } else if (!turn->computes && (at_once || may_compute(turns, turn))) {
         dequeue(turns, turn);
         begin_computing(turns, turn);
-    } else if (!turn->computes && !turn->queued) {
-        while (*end)
-            end = &(*end)->next_queued;
-        turn->next_queued = NULL;
-        turn->queued = true;
-        *end = turn;
+    } else if (!turn->computes) {
+        enqueue(turns, turn);
     }
     computes = turn->computes;
     pthread_mutex_unlock(&turns->lock);

@@ -3,9 +3,10 @@
  *
  * A statement that steps aside takes a place, so many may wait; to compute it
  * takes a turn, which few have: a hundred threads never compute beside a
- * database.  Users share both as share.h says.  Statements of other nodes have
- * places of their own, or nodes full of statements that wait for nodes would
- * wait in a circle.
+ * database.  Where others wait a turn is over after TURNS_MS, and goes on
+ * behind them.  Users share both as share.h says.  Statements of other nodes
+ * have places of their own, or nodes full of statements that wait for nodes
+ * would wait in a circle.
  *
  * Has a lock of its own, under which both wakers are called; any thread.
  */
@@ -14,13 +15,15 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "waker.h"
 
 enum {
-    TURNS = 8,    /* statements that compute, */
-    PLACES = 192, /* and with those that wait: so many of this node's and so
-                     many of others' */
+    TURNS = 8,     /* statements that compute, */
+    TURNS_MS = 50, /* at a stretch, while others wait for that, */
+    PLACES = 192,  /* and with those that wait: so many of this node's and so
+                      many of others' */
 };
 
 /* One statement's; zeroed, with the first four set. */
@@ -36,6 +39,7 @@ struct turn {
     struct turn *ahead, *behind; /* of its user, that await a place */
     struct turn *last;           /* of them; the first one's */
     struct turn *next_queued;
+    uint64_t until_ms; /* its turn lasts so long (clock_ms) */
 };
 
 struct turns {
@@ -55,7 +59,8 @@ bool turns_take_place(struct turns *turns, struct turn *turn);
 /* Gives up place and turn, or the wait; fine without. */
 void turns_leave(struct turns *turns, struct turn *turn);
 
-/* To be called in a place.  True: it computes; else `granted` will be called.
+/* To be called in a place, and now and then while it computes.  True: it
+ * computes; else it waits for others, and `granted` will be called.
  * at_once: whoever else computes, since it is about to end. */
 bool turns_compute(struct turns *turns, struct turn *turn, bool at_once);
 /* It waits from now on, and others compute instead. */

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,8 +17,9 @@ enum { SOURCES = 8, LONG = 3000 };
 /* An event that steps aside until it may go on, if it is told to. */
 struct event {
     struct loop_source source; /* first */
-    atomic_bool steps_aside, aside, may_go_on;
+    atomic_bool steps_aside, aside, may_go_on, computes;
     atomic_uint handled, refused;
+    atomic_int leads_at, computes_at; /* priorities */
 };
 
 static struct loop loop;
@@ -64,6 +66,9 @@ go_aside(struct event *e)
         return;
     }
     loop_step_aside(&loop);
+    if (atomic_load(&e->computes))
+        loop_lower_priority();
+    atomic_store(&e->computes_at, getpriority(PRIO_PROCESS, 0));
     atomic_store(&e->aside, true);
     while (!atomic_load(&e->may_go_on))
         nap();
@@ -78,6 +83,7 @@ on_event(struct loop_source *source, uint32_t mask)
 
     (void)mask;
     (void)eventfd_read(source->fd, &count);
+    atomic_store(&e->leads_at, getpriority(PRIO_PROCESS, 0));
     if (atomic_load(&e->steps_aside))
         go_aside(e);
     atomic_fetch_add(&e->handled, 1);
@@ -190,6 +196,26 @@ START_TEST(without_threads_nobody_steps_aside_and_the_loop_goes_on)
 }
 END_TEST
 
+/* With the right to raise it again, and without. */
+START_TEST(who_computes_for_long_has_a_low_priority_and_who_leads_has_not)
+{
+    const int usual = getpriority(PRIO_PROCESS, 0);
+
+    if (_i == 1 && geteuid() == 0)
+        ck_assert_int_eq(setuid(65534), 0);
+    atomic_store(&events[0].steps_aside, true);
+    atomic_store(&events[0].may_go_on, true);
+    for (unsigned n = 1; n <= 20; n++) {
+        atomic_store(&events[0].computes, n % 2 == 1);
+        fire(0);
+        until(&events[0].handled, n);
+        ck_assert_int_eq(atomic_load(&events[0].leads_at), usual);
+        ck_assert_int_eq(atomic_load(&events[0].computes_at),
+                         n % 2 == 1 && usual < LOOP_NICE ? LOOP_NICE : usual);
+    }
+}
+END_TEST
+
 static void
 run_task(struct loop_task *task)
 {
@@ -262,6 +288,9 @@ main(void)
     tcase_add_test(tc, events_are_handled_and_at_rest_there_are_two_threads);
     tcase_add_test(tc, others_are_served_while_all_but_one_are_aside);
     tcase_add_test(tc, without_threads_nobody_steps_aside_and_the_loop_goes_on);
+    tcase_add_loop_test(
+        tc, who_computes_for_long_has_a_low_priority_and_who_leads_has_not, 0,
+        2);
     tcase_add_test(tc, a_task_that_comes_again_lets_events_through);
     tcase_add_test(tc, ticks_and_wakes_come_from_other_threads);
     tcase_add_test(tc, a_closed_source_has_no_events);

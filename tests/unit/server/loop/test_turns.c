@@ -173,6 +173,41 @@ START_TEST(few_compute_and_the_next_user_always_may)
 }
 END_TEST
 
+START_TEST(a_long_turn_is_over_once_another_waits)
+{
+    for (int i = 0; i <= TURNS / 2; i++) {
+        ck_assert(take(i, "ann"));
+        (void)turns_compute(&turns, &all[i], false);
+    }
+    ck_assert(turns_compute(&turns, &all[0], false)); /* not yet */
+    ck_assert_uint_eq(granted[TURNS / 2], 0);
+    all[0].until_ms = 1;
+    ck_assert(!turns_compute(&turns, &all[0], false));
+    ck_assert(turns_waits(&turns, &all[0]));
+    ck_assert_uint_eq(granted[TURNS / 2], 1);
+    turns_leave(&turns, &all[1]);
+    ck_assert_uint_eq(granted[0], 1);
+    all[0].until_ms = 1;
+    ck_assert(turns_compute(&turns, &all[0], false)); /* nobody waits */
+    ck_assert(turns_compute(&turns, &all[0], false));
+}
+END_TEST
+
+START_TEST(a_turn_goes_on_where_who_waits_may_have_none)
+{
+    ck_assert(take(TURNS, "bob"));
+    ck_assert(turns_compute(&turns, &all[TURNS], false));
+    for (int i = 0; i <= TURNS / 2; i++) {
+        ck_assert(take(i, "ann"));
+        (void)turns_compute(&turns, &all[i], false);
+    }
+    ck_assert(turns_waits(&turns, &all[TURNS / 2]));
+    all[TURNS].until_ms = 1;
+    ck_assert(turns_compute(&turns, &all[TURNS], false));
+    ck_assert(turns_waits(&turns, &all[TURNS / 2]));
+}
+END_TEST
+
 START_TEST(what_is_about_to_end_computes_at_once)
 {
     for (int i = 0; i < 2 * TURNS; i++) {
@@ -201,6 +236,8 @@ main(void)
     tcase_add_test(tc, one_that_waits_may_ask_again_and_waits_once);
     tcase_add_test(tc, a_users_statements_get_their_places_in_order);
     tcase_add_test(tc, few_compute_and_the_next_user_always_may);
+    tcase_add_test(tc, a_long_turn_is_over_once_another_waits);
+    tcase_add_test(tc, a_turn_goes_on_where_who_waits_may_have_none);
     tcase_add_test(tc, what_is_about_to_end_computes_at_once);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
