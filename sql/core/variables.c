@@ -167,6 +167,8 @@ const struct variable variables[] = {
     TEXT("collation_database", "utf8mb4_general_ci"),
     TEXT("collation_server", "utf8mb4_general_ci"),
     INT_READ("connect_timeout", "10"),
+    {"cte_max_recursion_depth", VARIABLE_INT, ACCESS_SESSION, "1000000", NULL,
+     NULL, 0, UINT32_MAX},
     TEXT_READ("datadir", ""),
     TEXT_READ("default_authentication_plugin", "mysql_native_password"),
     TEXT("default_collation_for_utf8mb4", "utf8mb4_general_ci"),

@@ -114,6 +114,7 @@ table_alone(struct writer *w, const struct tree_table *table)
         buffer_text(w->sql, ")");
     } else if (table->cte) {
         write_cte_name(w, table->name);
+        w->recurs |= table->cte == w->recursive;
         alias = alias.size > 0 ? alias : table->name;
     } else {
         buffer_format(w->sql, " \"%s\".\"%s\"", table->table->database,
@@ -198,17 +199,33 @@ order_all(struct writer *w, const struct tree_query *query)
     w->scope = scope.outer;
 }
 
+/* Each row that a recursive query reads of itself counts, so that it ends. */
+static void
+write_where(struct writer *w, const struct tree_select *select, bool recurs)
+{
+    if (!recurs) {
+        condition(w, " WHERE", "where clause", select->where);
+        return;
+    }
+    buffer_text(w->sql, " WHERE hw_recursed()");
+    condition(w, " AND (", "where clause", select->where);
+    buffer_text(w->sql, select->where ? ")" : "");
+}
+
 static void
 clauses(struct writer *w, const struct tree_select *select)
 {
     struct scope *scope = w->scope;
+    bool around = w->recurs;
 
+    w->recurs = false;
     if (select->from) {
         scope->where = "on clause";
         buffer_text(w->sql, " FROM");
         from(w, select->from);
     }
-    condition(w, " WHERE", "where clause", select->where);
+    write_where(w, select, w->recurs);
+    w->recurs = around;
     if (select->group) {
         scope->where = "group statement";
         buffer_text(w->sql, " GROUP BY");
@@ -254,6 +271,7 @@ static void
 with(struct writer *w, const struct tree_query *query)
 {
     const char *before = query->recursive ? " WITH RECURSIVE" : " WITH";
+    const struct tree_cte *around = w->recursive;
 
     for (const struct tree_cte *cte = query->ctes; cte; cte = cte->next) {
         buffer_text(w->sql, before);
@@ -261,10 +279,12 @@ with(struct writer *w, const struct tree_query *query)
         if (cte->columns)
             write_names(w, cte->columns);
         buffer_text(w->sql, " AS (");
+        w->recursive = query->recursive ? cte : around;
         write_query(w, cte->query);
         buffer_text(w->sql, ")");
         before = ",";
     }
+    w->recursive = around;
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "sql.h"
+#include "types.h"
 #include "writer.h"
 
 enum { GROUP_KEYS_MAX = 8 };
@@ -135,11 +136,14 @@ json(struct writer *w, const struct node *node, bool pairs)
     bool key = pairs;
 
     for (const struct node *n = node->first; n; n = n->next) {
-        bool plain = key || n->kind == NODE_STRING || n->kind == NODE_STAR;
+        bool plain = n->kind == NODE_STRING || n->kind == NODE_STAR;
 
-        buffer_text(w->sql, plain ? "" : " hw_json(");
+        buffer_text(w->sql, plain ? "" : key ? " hw_json_name(" : " hw_json(");
         write_expression(w, n);
-        buffer_text(w->sql, plain ? "" : write_is_truth(n) ? ",1)" : ",0)");
+        buffer_text(w->sql, plain               ? ""
+                            : key               ? ")"
+                            : write_is_truth(n) ? ",1)"
+                                                : ",0)");
         buffer_text(w->sql, n->next ? "," : "");
         key = pairs && !key;
     }
@@ -153,6 +157,74 @@ trim(struct writer *w, const struct node *node)
         buffer_text(w->sql, node->first->next ? "," : ",' ',");
     }
     write_list(w, node->first);
+}
+
+/* ---- CHARSET, COLLATION, COERCIBILITY: known before a value is ---- */
+
+static bool
+is_text(const struct node *node)
+{
+    enum column_type type = types_operand(node, 0).type;
+
+    return type == COLUMN_TEXT || type == COLUMN_LONGTEXT;
+}
+
+static const char *
+collation_of(const struct node *node)
+{
+    return !is_text(node)       ? "binary"
+           : write_is_bin(node) ? "utf8mb4_bin"
+                                : "utf8mb4_general_ci";
+}
+
+/* The less, the more it decides how a comparison is made. */
+static int
+coercibility_of(const struct node *node)
+{
+    enum column_type type = types_operand(node, 0).type;
+    int least = 4;
+
+    if (node->kind == NODE_COLLATE)
+        return 0;
+    if (type == COLUMN_NULL)
+        return 6;
+    if (!is_text(node) && type != COLUMN_BLOB)
+        return 5;
+    if (node->kind == NODE_COLUMN || node->kind == NODE_USER ||
+        node->kind == NODE_PREFIX)
+        return 2;
+    if (node->kind == NODE_SYSTEM)
+        return 3;
+    if (node->kind != NODE_CALL)
+        return least;
+    if (node->call->form == CALL_CAST)
+        return 2;
+    if (span_is_any(node->name, "CURRENT_ROLE CURRENT_USER DATABASE SCHEMA "
+                                "SESSION_USER SYSTEM_USER USER VERSION"))
+        return 3;
+    for (const struct node *n = node->first; n; n = n->next) {
+        int of = coercibility_of(n);
+
+        least = of < least ? of : least;
+    }
+    return least;
+}
+
+/* The value is written as well, so that what is wrong in it is found. */
+static void
+property(struct writer *w, const struct node *node)
+{
+    const struct node *of = node->first;
+
+    write_list(w, of);
+    if (!of)
+        return;
+    if (span_is_nocase(node->name, "COERCIBILITY"))
+        buffer_format(w->sql, ",%d", coercibility_of(of));
+    else if (span_is_nocase(node->name, "CHARSET"))
+        buffer_format(w->sql, ",'%s'", is_text(of) ? "utf8mb4" : "binary");
+    else
+        buffer_format(w->sql, ",'%s'", collation_of(of));
 }
 
 /* GREATEST and LEAST give one of their arguments, NULLIF the first: a moment
@@ -213,6 +285,10 @@ arguments(struct writer *w, const struct node *node)
             compared_arguments(w, node);
             return;
         }
+        if (span_is_any(node->name, "CHARSET COERCIBILITY COLLATION")) {
+            property(w, node);
+            return;
+        }
         break;
     default:
         break;
@@ -247,14 +323,12 @@ is_ours(struct writer *w, struct span name)
     return true;
 }
 
-void
-write_call(struct writer *w, const struct node *node)
+static void
+call(struct writer *w, const struct node *node)
 {
     const struct tree_call *call = node->call;
     const char *out = name_of(node);
 
-    if (is_ours(w, node->name))
-        return;
     if (out)
         buffer_format(w->sql, " %s", out);
     else
@@ -269,4 +343,18 @@ write_call(struct writer *w, const struct node *node)
         write_identifier(w, call->over->name);
     else
         write_window(w, call->over);
+}
+
+void
+write_call(struct writer *w, const struct node *node)
+{
+    bool formed =
+        span_is_any(node->name, "JSON_ARRAY JSON_ARRAYAGG JSON_GROUP_ARRAY "
+                                "JSON_OBJECT JSON_OBJECTAGG JSON_GROUP_OBJECT");
+
+    if (is_ours(w, node->name))
+        return;
+    buffer_text(w->sql, formed ? " hw_json_form(" : "");
+    call(w, node);
+    buffer_text(w->sql, formed ? ")" : "");
 }

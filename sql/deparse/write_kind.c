@@ -266,8 +266,7 @@ write_is_native(const struct writer *w, const struct node *node)
     bool columns = left == OPERAND_COLUMN || right == OPERAND_COLUMN;
 
     if (!write_is_comparison(node->op))
-        return node->op == OP_AND || node->op == OP_OR ||
-               node->op == OP_ARROW || node->op == OP_ARROW_TEXT;
+        return node->op == OP_AND || node->op == OP_OR;
     if (left == OPERAND_ROW || right == OPERAND_ROW)
         return !write_is_pairs(node);
     switch (write_moments(node->first, 0)) {
@@ -339,9 +338,6 @@ write_tight(const struct writer *w, const struct node *node)
     case OP_IS_EQUAL:
     case OP_NOT_EQUAL:
         return TIGHT_EQUAL;
-    case OP_ARROW:
-    case OP_ARROW_TEXT:
-        return TIGHT_ARROW;
     default:
         return TIGHT_ORDER;
     }

@@ -36,8 +36,8 @@ static const struct {
     [OP_DIV] = {NULL, " hw_div("},
     [OP_BIT_XOR] = {NULL, " hw_bit_xor("},
     [OP_CONCAT] = {NULL, " concat("},
-    [OP_ARROW] = {" ->", NULL},
-    [OP_ARROW_TEXT] = {" ->>", NULL},
+    [OP_ARROW] = {NULL, " json_extract("},
+    [OP_ARROW_TEXT] = {NULL, " hw_json_text_at("},
 };
 
 /* ---- two operands ---- */
@@ -126,7 +126,9 @@ binary(struct writer *w, const struct node *node)
         return;
     }
     buffer_text(w->sql, operators[node->op].function);
-    if (!write_is_comparison(node->op)) {
+    if (node->op == OP_ARROW || node->op == OP_ARROW_TEXT) {
+        write_list(w, left);
+    } else if (!write_is_comparison(node->op)) {
         write_number(w, left);
         buffer_text(w->sql, ",");
         write_number(w, right);

@@ -68,6 +68,8 @@ struct writer {
     size_t parameters;   /* number of ? so far */
     size_t *places;
     struct span snapshot_alias;
+    const struct tree_cte *recursive; /* the one that is being written */
+    bool recurs;                      /* what is written reads it */
     bool compared; /* the column is an operand of a comparison, */
     bool joined;   /* with another one of its name */
     bool failed;   /* *err is set; what is written does not matter */

@@ -81,13 +81,14 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_bit_count(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    bool number = sqlite3_value_type(argv[0]) != SQLITE_BLOB ||
+                  kind_of(argv[0]) == KIND_HEX;
     struct span bytes = function_argument(argv[0]);
     int64_t count = 0;
 
     if (function_any_null(argc, argv))
         return;
-    if (sqlite3_value_type(argv[0]) != SQLITE_BLOB ||
-        kind_of(argv[0]) == KIND_HEX)
+    if (number)
         count = __builtin_popcountll((uint64_t)function_integer(argv[0]));
     else
         for (size_t i = 0; i < bytes.size; i++)
@@ -253,12 +254,12 @@ const struct function bit_functions[] = {
     {"hw_bit_not", 1, 1, call_bit_not, RETURNS_BIGINT},
     {"hw_shift_left", 2, 2, call_shift_left, RETURNS_BIGINT},
     {"hw_shift_right", 2, 2, call_shift_right, RETURNS_BIGINT},
-    {"bit_count", 1, 1, call_bit_count, RETURNS_BIGINT},
+    {"bit_count", 1, 1, call_bit_count, RETURNS_BIGINT, .width = 2},
     {"bit_and", 1, 1, step_bits, RETURNS_UNSIGNED, finish_bits, inverse_bits},
     {"bit_or", 1, 1, step_bits, RETURNS_UNSIGNED, finish_bits, inverse_bits},
     {"bit_xor", 1, 1, step_bits, RETURNS_UNSIGNED, finish_bits, inverse_bits},
-    {"conv", 3, 3, call_conv, RETURNS_TEXT},
-    {"bin", 1, 1, call_bin, RETURNS_TEXT},
-    {"oct", 1, 1, call_oct, RETURNS_TEXT},
+    {"conv", 3, 3, call_conv, RETURNS_TEXT, .width = 64},
+    {"bin", 1, 1, call_bin, RETURNS_TEXT, .width = 64},
+    {"oct", 1, 1, call_oct, RETURNS_TEXT, .width = 64},
     {NULL},
 };

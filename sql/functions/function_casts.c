@@ -149,7 +149,7 @@ cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     struct moment t;
 
     (void)n;
-    if (!function_moment_or_time(value, &t))
+    if (!function_moment_or_time(c, value, &t))
         return;
     t.kind = MOMENT_TIME;
     t.digits = digits(length);
@@ -224,7 +224,7 @@ read_moment(sqlite3_context *c, sqlite3_value *value, bool time, bool of_time,
 
     if (!time && !of_time)
         return function_moment(value, t);
-    if (!function_moment_or_time(value, t))
+    if (!function_moment_or_time(c, value, t))
         return false;
     if (time) {
         t->kind = MOMENT_TIME;

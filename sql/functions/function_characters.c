@@ -68,10 +68,9 @@ call_bit_length(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_ord(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    bool bytes = sqlite3_value_type(argv[0]) == SQLITE_BLOB;
     struct span text = function_argument(argv[0]);
-    size_t size = sqlite3_value_type(argv[0]) == SQLITE_BLOB
-                      ? text.size > 0
-                      : utf8_prefix(text, 1);
+    size_t size = bytes ? text.size > 0 : utf8_prefix(text, 1);
     int64_t number = 0;
 
     if (function_any_null(argc, argv))
@@ -182,14 +181,25 @@ call_soundex(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer(c, &out);
 }
 
+/* CHARSET(x, answer), as write_call.c wrote it. */
+static void
+call_property(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_value(c, argv[1]);
+}
+
 const struct function character_functions[] = {
+    {"charset", 2, 2, call_property, RETURNS_TEXT, .width = 64},
+    {"collation", 2, 2, call_property, RETURNS_TEXT, .width = 64},
+    {"coercibility", 2, 2, call_property, RETURNS_BIGINT, .width = 10},
     {"char_length", 1, 1, call_char_length, RETURNS_BIGINT},
     {"character_length", 1, 1, call_char_length, RETURNS_BIGINT},
     {"length", 1, 1, call_length, RETURNS_BIGINT},
     {"octet_length", 1, 1, call_length, RETURNS_BIGINT},
     {"bit_length", 1, 1, call_bit_length, RETURNS_BIGINT},
-    {"ascii", 1, 1, call_ascii, RETURNS_BIGINT},
-    {"ord", 1, 1, call_ord, RETURNS_BIGINT},
+    {"ascii", 1, 1, call_ascii, RETURNS_BIGINT, .width = 3},
+    {"ord", 1, 1, call_ord, RETURNS_BIGINT, .width = 21},
     {"hw_char", 2, FUNCTION_ANY, call_char, RETURNS_TEXT},
     {"reverse", 1, 1, call_reverse, RETURNS_TEXT},
     {"quote", 1, 1, call_quote, RETURNS_TEXT},

@@ -284,7 +284,7 @@ const struct function compare_functions[] = {
     {"hw_binary", 1, 1, call_binary, RETURNS_TEXT},
     {"hw_xor", 2, 2, call_xor, RETURNS_BIGINT},
     {"hw_limit", 1, 1, call_limit, RETURNS_BIGINT},
-    {"strcmp", 2, 2, call_strcmp, RETURNS_BIGINT},
+    {"strcmp", 2, 2, call_strcmp, RETURNS_BIGINT, .width = 2},
     {"hw_strcmp_bin", 2, 2, call_strcmp, RETURNS_BIGINT},
     {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
     {"if", 3, 3, call_if, RETURNS_BRANCHES},

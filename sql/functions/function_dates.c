@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "errors.h"
 #include "function.h"
 #include "function_moment.h"
 #include "function_table.h"
@@ -17,40 +18,55 @@ now(sqlite3_context *c, unsigned digits)
     return function_moment_from_unix(function_handle(c)->now_ms * 1000, digits);
 }
 
-static unsigned
-digits_of(int argc, sqlite3_value **argv)
+/* The digits of the fraction; false: too many. */
+static bool
+read_digits(sqlite3_context *c, int argc, sqlite3_value **argv, unsigned *out)
 {
     int64_t digits = argc > 0 ? function_integer(argv[0]) : 0;
+    struct error err;
 
-    return digits < 0 ? 0 : digits > 6 ? 6 : (unsigned)digits;
+    *out = digits < 0 ? 0 : (unsigned)digits;
+    if (digits <= 6)
+        return true;
+    error_set(&err, ER_TOO_BIG_PRECISION,
+              "Too-big precision %lld specified for '%s'. Maximum is 6.",
+              (long long)digits, function_name(c));
+    function_fail(c, &err);
+    return false;
+}
+
+/* As a DATETIME or a TIME. */
+static void
+return_now(sqlite3_context *c, int argc, sqlite3_value **argv,
+           enum moment_kind kind)
+{
+    struct moment t;
+    unsigned digits;
+
+    if (!read_digits(c, argc, argv, &digits))
+        return;
+    t = now(c, digits);
+    t.kind = kind;
+    function_moment_result(c, &t);
 }
 
 static void
 call_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = now(c, digits_of(argc, argv));
-
-    function_moment_result(c, &t);
+    return_now(c, argc, argv, MOMENT_DATETIME);
 }
 
 static void
 call_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = now(c, 0);
-
     (void)argc;
-    (void)argv;
-    t.kind = MOMENT_DATE;
-    function_moment_result(c, &t);
+    return_now(c, 0, argv, MOMENT_DATE);
 }
 
 static void
 call_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = now(c, digits_of(argc, argv));
-
-    t.kind = MOMENT_TIME;
-    function_moment_result(c, &t);
+    return_now(c, argc, argv, MOMENT_TIME);
 }
 
 /* ---- seconds since 1970 ---- */
@@ -82,17 +98,6 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
 }
 
-/* Digits of the fraction of a number of seconds: as written, or all six. */
-static unsigned
-digits_shown(sqlite3_value *seconds)
-{
-    int decimals = kind_decimals(seconds);
-
-    if (sqlite3_value_numeric_type(seconds) == SQLITE_INTEGER)
-        return 0;
-    return decimals >= 0 && decimals < 6 ? (unsigned)decimals : 6;
-}
-
 static void
 call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -103,7 +108,7 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
         seconds > 253402300799.0)
         return;
     t = function_moment_from_unix(llround(seconds * 1e6),
-                                  digits_shown(argv[0]));
+                                  function_moment_digits(argv[0]));
     if (argc > 1)
         function_format_moment(c, &t, function_argument(argv[1]));
     else
@@ -118,7 +123,7 @@ call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!function_moment_or_time(argv[0], &t))
+    if (!function_moment_or_time(c, argv[0], &t))
         return;
     t.kind = MOMENT_TIME;
     function_moment_result(c, &t);
@@ -130,8 +135,8 @@ call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment to, from, t = {.kind = MOMENT_TIME};
 
     (void)argc;
-    if (!function_moment_or_time(argv[0], &to) ||
-        !function_moment_or_time(argv[1], &from) ||
+    if (!function_moment_or_time(c, argv[0], &to) ||
+        !function_moment_or_time(c, argv[1], &from) ||
         (to.kind == MOMENT_TIME) != (from.kind == MOMENT_TIME))
         return;
     t.digits = to.digits > from.digits ? to.digits : from.digits;
@@ -149,7 +154,9 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     if (seconds > 1e9 || seconds < -1e9)
         seconds = seconds > 0 ? 1e9 : -1e9;
-    t.digits = digits_shown(argv[0]);
+    if (fabs(seconds) * 1e6 > (double)MOMENT_TIME_MAX)
+        function_warn_time(c, argv[0]);
+    t.digits = function_moment_digits(argv[0]);
     moment_set_micros(&t, llround(seconds * 1e6));
     function_moment_result(c, &t);
 }
@@ -160,7 +167,7 @@ call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(argv[0], &t))
+    if (function_moment_or_time(c, argv[0], &t))
         sqlite3_result_int64(c, t.micros / MOMENT_SECOND);
 }
 
@@ -170,7 +177,7 @@ call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(argv[0], &t))
+    if (function_moment_or_time(c, argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 3600);
 }
 
@@ -180,7 +187,7 @@ call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(argv[0], &t))
+    if (function_moment_or_time(c, argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 60 % 60);
 }
 
@@ -190,7 +197,7 @@ call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(argv[0], &t))
+    if (function_moment_or_time(c, argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND % 60);
 }
 
@@ -200,7 +207,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(argv[0], &t))
+    if (function_moment_or_time(c, argv[0], &t))
         sqlite3_result_int64(c, moment_size(&t) % MOMENT_SECOND);
 }
 
@@ -355,7 +362,7 @@ call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     t.kind = MOMENT_DATETIME;
     if (argc > 1) {
-        if (!function_moment_or_time(argv[1], &time))
+        if (!function_moment_or_time(c, argv[1], &time))
             return;
         t.digits = t.digits > time.digits ? t.digits : time.digits;
         moment_set_micros(&t, moment_micros(&t) + time.micros);

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "buffer.h"
+#include "errors.h"
 #include "function.h"
 #include "function_moment.h"
 #include "function_table.h"
@@ -225,7 +226,7 @@ call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_any_null(2, argv) || !function_moment_or_time(argv[0], &t))
+    if (function_any_null(2, argv) || !function_moment_or_time(c, argv[0], &t))
         return;
     t.kind = MOMENT_TIME;
     function_format_moment(c, &t, function_argument(argv[1]));
@@ -433,6 +434,34 @@ read_format(struct reading *r, struct span format)
     return true;
 }
 
+/* Reads all that the format names; false: the text has something else. */
+static bool
+read_moment(struct reading *r, struct span format, struct moment *t)
+{
+    if (!read_format(r, format) || !find_day(r))
+        return false;
+    if (r->half && (r->hour < 1 || r->hour > 12))
+        return false;
+    if (r->half)
+        r->hour = r->hour % 12 + (r->half == 2 ? 12 : 0);
+    if (r->hour > 23 || r->minute > 59 || r->second > 59)
+        return false;
+    if (r->has_date && (r->month < 1 || r->month > 12 || r->day < 1 ||
+                        r->day > (int)moment_month_days(r->year, r->month)))
+        return false;
+    t->kind = !r->has_time  ? MOMENT_DATE
+              : r->has_date ? MOMENT_DATETIME
+                            : MOMENT_TIME;
+    t->year = r->year;
+    t->month = r->month;
+    t->day = r->day;
+    t->digits = r->micro ? 6 : 0;
+    t->micros =
+        ((int64_t)(r->hour * 60 + r->minute) * 60 + r->second) * MOMENT_SECOND +
+        r->micro;
+    return true;
+}
+
 static void
 call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -441,29 +470,23 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
         .p = text.data, .end = text.data + text.size, .week = -1};
     struct moment t = {0};
 
-    if (function_any_null(argc, argv) ||
-        !read_format(&r, function_argument(argv[1])) || !find_day(&r))
+    if (function_any_null(argc, argv))
         return;
-    if (r.half && (r.hour < 1 || r.hour > 12))
+    if (!read_moment(&r, function_argument(argv[1]), &t)) {
+        function_warn_wrong(c, "datetime", text);
         return;
-    if (r.half)
-        r.hour = r.hour % 12 + (r.half == 2 ? 12 : 0);
-    if (r.hour > 23 || r.minute > 59 || r.second > 59)
-        return;
-    if (r.has_date && (r.month < 1 || r.month > 12 || r.day < 1 ||
-                       r.day > (int)moment_month_days(r.year, r.month)))
-        return;
-    t.kind = !r.has_time  ? MOMENT_DATE
-             : r.has_date ? MOMENT_DATETIME
-                          : MOMENT_TIME;
-    t.year = r.year;
-    t.month = r.month;
-    t.day = r.day;
-    t.digits = r.micro ? 6 : 0;
-    t.micros =
-        ((int64_t)(r.hour * 60 + r.minute) * 60 + r.second) * MOMENT_SECOND +
-        r.micro;
+    }
     function_moment_result(c, &t);
+    while (r.p < r.end && *r.p == ' ')
+        r.p++;
+    if (r.p < r.end)
+        function_warn(c, ER_TRUNCATED_VALUE,
+                      "Truncated incorrect %s value: '%.*s'",
+                      t.kind == MOMENT_DATE   ? "date"
+                      : t.kind == MOMENT_TIME ? "time"
+                                              : "datetime",
+                      (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                      text.data);
 }
 
 const struct function format_functions[] = {

@@ -9,6 +9,7 @@
 #include "function.h"
 #include "function_table.h"
 #include "handle.h"
+#include "hex_digit.h"
 #include "kind.h"
 
 enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };
@@ -135,15 +136,6 @@ call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer(c, &out);
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* UNHEX: of an odd number of digits, the first is a byte; NULL for others. */
 static void
 call_unhex(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -229,10 +221,10 @@ call_from_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 const struct function hash_functions[] = {
-    {"md5", 1, 1, call_md5, RETURNS_TEXT},
-    {"sha", 1, 1, call_sha1, RETURNS_TEXT},
-    {"sha1", 1, 1, call_sha1, RETURNS_TEXT},
-    {"sha2", 2, 2, call_sha2, RETURNS_TEXT},
+    {"md5", 1, 1, call_md5, RETURNS_TEXT, .width = 32},
+    {"sha", 1, 1, call_sha1, RETURNS_TEXT, .width = 40},
+    {"sha1", 1, 1, call_sha1, RETURNS_TEXT, .width = 40},
+    {"sha2", 2, 2, call_sha2, RETURNS_TEXT, .width = 128},
     {"crc32", 1, 1, call_crc32, RETURNS_BIGINT},
     {"hex", 1, 1, call_hex, RETURNS_TEXT},
     {"to_base64", 1, 1, call_to_base64, RETURNS_TEXT},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "errors.h"
 #include "function.h"
 #include "function_moment.h"
 #include "function_table.h"
@@ -36,11 +37,36 @@ function_moment(sqlite3_value *value, struct moment *out)
                : moment_parse(function_argument(value), out);
 }
 
-bool
-function_moment_or_time(sqlite3_value *value, struct moment *out)
+void
+function_warn_time(sqlite3_context *c, sqlite3_value *value)
 {
-    return sqlite3_value_type(value) != SQLITE_NULL &&
-           moment_parse_time(function_argument(value), out);
+    struct span text = function_argument(value);
+
+    function_warn(
+        c, ER_TRUNCATED_VALUE, "Truncated incorrect time value: '%.*s'",
+        (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT), text.data);
+}
+
+bool
+function_moment_or_time(sqlite3_context *c, sqlite3_value *value,
+                        struct moment *out)
+{
+    if (sqlite3_value_type(value) == SQLITE_NULL ||
+        !moment_parse_time(function_argument(value), out))
+        return false;
+    if (out->beyond)
+        function_warn_time(c, value);
+    return true;
+}
+
+unsigned
+function_moment_digits(sqlite3_value *seconds)
+{
+    int decimals = kind_decimals(seconds);
+
+    if (sqlite3_value_numeric_type(seconds) == SQLITE_INTEGER)
+        return 0;
+    return decimals >= 0 && decimals < 6 ? (unsigned)decimals : 6;
 }
 
 void
@@ -307,7 +333,8 @@ any_moment(sqlite3_value *value, bool bare, struct moment *out)
         i++;
     if (i == text.size ? !bare : !strchr(bare ? ": ." : ":", text.data[i]))
         return false;
-    return function_moment_or_time(value, out);
+    return sqlite3_value_type(value) != SQLITE_NULL &&
+           moment_parse_time(text, out);
 }
 
 static void

@@ -40,10 +40,10 @@ has_same_weights(struct span a, struct span b, bool bytes)
 static void
 call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct span what = function_argument(argv[0]);
-    struct span list = function_argument(argv[1]);
     bool bytes = sqlite3_value_type(argv[0]) == SQLITE_BLOB ||
                  sqlite3_value_type(argv[1]) == SQLITE_BLOB;
+    struct span what = function_argument(argv[0]);
+    struct span list = function_argument(argv[1]);
     const char *comma = list.data;
     int64_t place = 1;
 
@@ -124,7 +124,7 @@ call_export_set(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 const struct function list_functions[] = {
     {"elt", 2, FUNCTION_ANY, call_elt, RETURNS_TEXT},
-    {"find_in_set", 2, 2, call_find_in_set, RETURNS_BIGINT},
+    {"find_in_set", 2, 2, call_find_in_set, RETURNS_BIGINT, .width = 3},
     {"make_set", 2, FUNCTION_ANY, call_make_set, RETURNS_TEXT},
     {"export_set", 3, 5, call_export_set, RETURNS_TEXT},
     {NULL},

@@ -12,8 +12,14 @@ struct moment;
 
 /* Reads a date, with or without a time.  False: NULL or invalid. */
 bool function_moment(sqlite3_value *value, struct moment *out);
-/* Reads a date or a time.  False: NULL or invalid. */
-bool function_moment_or_time(sqlite3_value *value, struct moment *out);
+/* Reads a date or a time; warns where it is past the largest.  False: NULL or
+ * invalid. */
+bool function_moment_or_time(sqlite3_context *c, sqlite3_value *value,
+                             struct moment *out);
+/* Warning 1292: a time past the largest, which the answer is. */
+void function_warn_time(sqlite3_context *c, sqlite3_value *value);
+/* Digits of the fraction of a number of seconds: as written, or all six. */
+unsigned function_moment_digits(sqlite3_value *seconds);
 /* Sets the result; NULL outside of the years 0 to MOMENT_YEAR_MAX. */
 void function_moment_result(sqlite3_context *c, const struct moment *t);
 

@@ -265,13 +265,55 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
     return_rounded(c, argv[0], y, places);
 }
 
+/* MySQL's generator, which gives the same numbers for the same seed. */
+struct seeded {
+    uint32_t first, second;
+};
+
+enum { SEEDED_MAX = 0x3fffffff };
+
+static double
+next_seeded(struct seeded *s)
+{
+    s->first = (uint32_t)(((uint64_t)s->first * 3 + s->second) % SEEDED_MAX);
+    s->second = (uint32_t)(((uint64_t)s->first + s->second + 33) % SEEDED_MAX);
+    return (double)s->first / SEEDED_MAX;
+}
+
+/* A constant seed begins a row of numbers; others each give the first of
+ * theirs. */
+static void
+return_seeded(sqlite3_context *c, sqlite3_value *seed)
+{
+    struct seeded *kept = sqlite3_get_auxdata(c, 0), *s = kept;
+    uint32_t bits = (uint32_t)function_integer(seed);
+
+    if (!s)
+        s = sqlite3_malloc(sizeof(*s));
+    if (!s) {
+        sqlite3_result_error_nomem(c);
+        return;
+    }
+    if (!kept) {
+        s->first = bits * 0x10001U + 55555555U;
+        s->second = bits * 0x10000001U;
+        s->first %= SEEDED_MAX;
+        s->second %= SEEDED_MAX;
+    }
+    sqlite3_result_double(c, next_seeded(s));
+    if (!kept)
+        sqlite3_set_auxdata(c, 0, s, sqlite3_free);
+}
+
 static void
 call_rand(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t bits;
 
-    (void)argc;
-    (void)argv;
+    if (argc > 0) {
+        return_seeded(c, argv[0]);
+        return;
+    }
     sqlite3_randomness(sizeof(bits), &bits);
     sqlite3_result_double(c, (double)(bits >> 11) * 0x1p-53);
 }
@@ -355,7 +397,7 @@ const struct function number_functions[] = {
     {"pi", 0, 0, call_pi, RETURNS_DOUBLE},
     {"degrees", 1, 1, call_degrees, RETURNS_DOUBLE},
     {"radians", 1, 1, call_radians, RETURNS_DOUBLE},
-    {"rand", 0, 0, call_rand, RETURNS_DOUBLE},
+    {"rand", 0, 1, call_rand, RETURNS_DOUBLE},
     {"format_bytes", 1, 1, call_format_bytes, RETURNS_TEXT},
     {"format", 2, 3, call_format, RETURNS_TEXT},
     {NULL},

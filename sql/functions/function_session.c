@@ -272,6 +272,41 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_error(c, handle->failure.text, -1);
 }
 
+static int64_t
+most_recursions(sqlite3_context *c)
+{
+    static const struct span name = {"cte_max_recursion_depth", 23};
+    char room[VARIABLE_ROOM];
+    struct value value;
+
+    variable_get(session_of(c), variable_find(name, NULL), SCOPE_SESSION, room,
+                 &value);
+    return value.integer;
+}
+
+/* hw_recursed(): 1, once for each row that a recursive query reads of itself;
+ * past the limit the statement fails. */
+static void
+call_recursed(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t *left = &handle_of(c)->recursion_left;
+    struct error err;
+
+    (void)argc;
+    (void)argv;
+    if (*left < 0)
+        *left = most_recursions(c);
+    if ((*left)-- > 0) {
+        sqlite3_result_int(c, 1);
+        return;
+    }
+    error_set(&err, ER_CTE_MAX_RECURSION_DEPTH,
+              "Recursive query aborted after %lld rows. Try increasing "
+              "@@cte_max_recursion_depth to a larger value.",
+              (long long)most_recursions(c));
+    function_fail(c, &err);
+}
+
 /* ---- waiting ---- */
 
 static void
@@ -316,6 +351,7 @@ const struct function session_functions[] = {
     {"found_rows", 0, 0, call_found_rows, RETURNS_BIGINT},
     {"last_insert_id", 0, 0, call_zero, RETURNS_BIGINT},
     {"row_count", 0, 0, call_zero, RETURNS_BIGINT},
+    {"hw_recursed", 0, 0, call_recursed, RETURNS_BIGINT},
     {"sleep", 1, 1, call_sleep, RETURNS_BIGINT},
     {"any_value", 1, 1, call_any, RETURNS_FIRST},
     {"get_lock", 2, 2, call_get_lock, RETURNS_BIGINT},

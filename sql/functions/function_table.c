@@ -10,7 +10,7 @@
 #include "handle.h"
 #include "memory.h"
 
-enum { TABLE_COUNT = 17 };
+enum { TABLE_COUNT = 20 };
 
 const struct function *
 function_table(size_t i)
@@ -21,7 +21,8 @@ function_table(size_t i)
         interval_functions,  format_functions,  cast_functions,
         aggregate_functions, slot_functions,    arithmetic_functions,
         bit_functions,       hash_functions,    character_functions,
-        list_functions,
+        list_functions,      address_functions, duration_functions,
+        json_functions,
     };
 
     static_assert(sizeof(tables) / sizeof(tables[0]) == TABLE_COUNT - 1,
@@ -53,10 +54,6 @@ static const struct {
     {"json_group_array", RETURNS_TEXT},
     {"json_group_object", RETURNS_TEXT},
     {"json_object", RETURNS_TEXT},
-    {"json_quote", RETURNS_TEXT},
-    {"json_valid", RETURNS_BIGINT},
-    {"->", RETURNS_TEXT},
-    {"->>", RETURNS_TEXT},
     {"lag", RETURNS_FIRST},
     {"last_value", RETURNS_FIRST},
     {"lead", RETURNS_FIRST},
@@ -167,6 +164,24 @@ too_few(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_error(c, text, -1);
 }
 
+/* SQLite has a function of the same name with so many arguments; -1: any. */
+static int
+refuse_builtin(sqlite3 *db, const struct function *f)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+    } others[] = {{"date", -1}, {"format", -1}, {"json_type", 2}, {"time", -1}};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(f->name, others[i].name) == 0 &&
+            sqlite3_create_function_v2(db, f->name, others[i].arguments,
+                                       SQLITE_UTF8, (void *)f, too_few, NULL,
+                                       NULL, NULL) != SQLITE_OK)
+            return -1;
+    return 0;
+}
+
 static int
 refuse_few(sqlite3 *db, const struct function *f)
 {
@@ -205,6 +220,8 @@ function_table_add(struct handle *handle)
             if (from == FUNCTION_ANY && !f->final &&
                 refuse_few(handle->db, f) != 0)
                 return -1;
+            if (refuse_builtin(handle->db, f) != 0)
+                return -1;
             for (int n = from; n <= f->most; n++)
                 if (add(handle->db, use, n) != SQLITE_OK)
                     return -1;
@@ -229,12 +246,14 @@ function_table_get(const struct handle *handle, const char *name,
 }
 
 bool
-function_table_find(struct span name, enum function_type *type)
+function_table_find(struct span name, enum function_type *type, uint32_t *width)
 {
+    *width = 0;
     for (size_t t = 0; t < TABLE_COUNT; t++)
         for (const struct function *f = function_table(t); f->name; f++)
             if (span_is_nocase(name, f->name)) {
                 *type = f->type;
+                *width = f->width;
                 return true;
             }
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)

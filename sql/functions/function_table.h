@@ -26,13 +26,18 @@ extern const struct function bit_functions[];
 extern const struct function hash_functions[];
 extern const struct function character_functions[];
 extern const struct function list_functions[];
+extern const struct function address_functions[];
+extern const struct function duration_functions[];
+extern const struct function json_functions[];
 
 /* Function i: ours, file by file, then the views; NULL past the last. */
 const struct function *function_table(size_t i);
 
 /* Finds one of our functions, or of SQLite's that a SELECT may call; the name's
- * case does not matter.  False: no such function. */
-bool function_table_find(struct span name, enum function_type *type);
+ * case does not matter.  *width as in struct function.  False: no such
+ * function. */
+bool function_table_find(struct span name, enum function_type *type,
+                         uint32_t *width);
 
 /* Registers our functions with SQLite.  -1 if SQLite refuses. */
 int function_table_add(struct handle *handle);

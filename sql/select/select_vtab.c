@@ -27,8 +27,9 @@ allows(const char *function)
 {
     struct span name = {function, strlen(function)};
     enum function_type type;
+    uint32_t width;
 
-    return function_table_find(name, &type);
+    return function_table_find(name, &type, &width);
 }
 
 /* Allows reading our tables and calling functions of the list, nothing else. */

@@ -16,6 +16,7 @@
 #include "collate.h"
 #include "errors.h"
 #include "handle.h"
+#include "json_text.h"
 #include "kind.h"
 #include "sql_session.h"
 
@@ -129,12 +130,25 @@ function_is_number(sqlite3_value *value)
     return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
+/* The number in a string of JSON, or that of a truth. */
+static bool
+json_real(sqlite3_value *value, double *out)
+{
+    struct span text;
+
+    if (kind_of(value) != KIND_JSON || sqlite3_value_type(value) != SQLITE_TEXT)
+        return false;
+    text = kind_bytes(value);
+    *out = *text.data == '"' ? strtod(text.data + 1, NULL) : *text.data == 't';
+    return true;
+}
+
 double
 function_real(sqlite3_value *value)
 {
     double real;
 
-    if (!kind_real(value, &real))
+    if (!kind_real(value, &real) && !json_real(value, &real))
         real = sqlite3_value_double(value);
     if (isinf(real)) /* the text of a number that is too large */
         return copysign(DBL_MAX, real);
@@ -273,6 +287,62 @@ compare_integers(sqlite3_value *a, sqlite3_value *b)
     return i < j ? -1 : i > j;
 }
 
+enum { RANK_NUMBER = 1, RANK_TRUTH = 5 };
+
+static bool
+is_json_text(sqlite3_value *value)
+{
+    return kind_of(value) == KIND_JSON &&
+           sqlite3_value_type(value) == SQLITE_TEXT;
+}
+
+/* Of different kinds, MySQL's later one is the greater; a text is a string. */
+static int
+rank_json(sqlite3_value *value)
+{
+    static const int ranks[] = {[JSON_NULL] = 0,   [JSON_NUMBER] = RANK_NUMBER,
+                                [JSON_STRING] = 2, [JSON_OBJECT] = 3,
+                                [JSON_ARRAY] = 4,  [JSON_BOOLEAN] = RANK_TRUTH};
+
+    if (is_json_text(value))
+        return ranks[json_kind(function_argument(value))];
+    return ranks[function_is_number(value) ? JSON_NUMBER : JSON_STRING];
+}
+
+/* A string's text, in out, to be freed. */
+static struct span
+json_plain(sqlite3_value *value, struct buffer *out)
+{
+    struct span text = function_argument(value);
+
+    buffer_init(out, text.size + 1);
+    if (!is_json_text(value) || *text.data != '"')
+        return text;
+    json_decode(out, text);
+    return (struct span){out->data ? out->data : "", out->size};
+}
+
+/* One of them is JSON, and no number.  A truth compares with 1 and 0, too. */
+static int
+compare_json(sqlite3_value *a, sqlite3_value *b)
+{
+    int rank_a = rank_json(a), rank_b = rank_json(b), order;
+    struct buffer x, y;
+
+    if ((rank_a == RANK_TRUTH && rank_b == RANK_NUMBER) ||
+        (rank_a == RANK_NUMBER && rank_b == RANK_TRUTH)) {
+        double p = function_real(a), q = function_real(b);
+
+        return p < q ? -1 : p > q;
+    }
+    if (rank_a != rank_b)
+        return rank_a < rank_b ? -1 : 1;
+    order = compare_bytes(json_plain(a, &x), json_plain(b, &y));
+    buffer_fini(&x);
+    buffer_fini(&y);
+    return order;
+}
+
 int
 function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 {
@@ -281,6 +351,8 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 
     if (kind_is_integer(a) && kind_is_integer(b))
         return compare_integers(a, b);
+    if (is_json_text(a) || is_json_text(b))
+        return compare_json(a, b);
     if (compare_moments(a, b, &order))
         return order;
     if (how == COMPARE_NUMBER || function_is_number(a) ||

@@ -37,6 +37,7 @@ enum function_type {
     RETURNS_FIRST,     /* the first argument's: NULLIF */
     RETURNS_MOVED, /* date or time as the first argument, moved: DATE_ADD; else
                       text */
+    RETURNS_LATER, /* the same, moved by a time: ADDTIME */
     RETURNS_SECONDS, /* DATETIME, or what a format gives: FROM_UNIXTIME */
     RETURNS_READ,    /* by the letters of its format: STR_TO_DATE */
     RETURNS_NUMBER,  /* integers and decimals keep their type: SUM */
@@ -60,6 +61,7 @@ struct function {
     /* Takes a row back, as a window moves; final, called between, changes
      * nothing then.  NULL: no window. */
     void (*inverse)(sqlite3_context *c, int argc, sqlite3_value **argv);
+    uint32_t width; /* of its column, in characters; 0: the type's usual */
 };
 
 /* SQLite's user data of a function. */

@@ -145,6 +145,8 @@ struct handle {
     bool names_snapshot, names_now; /* as in struct deparsed */
     uint64_t looks; /* calls of the progress handler since it last said that it
                        computes for long */
+    int64_t recursion_left; /* rows that its recursive queries may still read of
+                               themselves; -1: as many as the session says */
     struct select_memory memory;
     struct slots slots;
     struct fetch *fetch; /* NULL: the statement cannot wait for the node */

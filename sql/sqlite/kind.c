@@ -14,7 +14,7 @@ kind_of(sqlite3_value *value)
 {
     unsigned kind = sqlite3_value_subtype(value);
 
-    return kind <= KIND_MOMENT_TEXT ||
+    return kind <= KIND_MOMENT_TEXT || kind == KIND_JSON ||
                    (kind >= KIND_EXACT &&
                     kind % (KIND_QUOTIENT - KIND_EXACT) <= KIND_DECIMALS_MAX)
                ? (enum kind)kind

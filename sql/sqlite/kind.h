@@ -24,6 +24,7 @@ enum kind {
     KIND_TIME,        /* the text of a time */
     KIND_DATETIME,    /* the text of both */
     KIND_MOMENT_TEXT, /* the text of any of these, which compares as a text */
+    KIND_JSON = 'J',  /* as SQLite marks it; a number that is one of JSON */
     KIND_EXACT =
         128, /* and above: a DECIMAL; the rest is its number of decimals */
     KIND_QUOTIENT =

@@ -159,7 +159,7 @@ static struct result_type
 returned(enum function_type type, const struct node *node,
          const struct operands *given)
 {
-    static const struct span day = {"DAY", 3};
+    static const struct span day = {"DAY", 3}, hour = {"HOUR", 4};
     const struct tree_call *call = node->call;
     const struct node *first = node->first;
     const struct node *second = first ? first->next : NULL;
@@ -195,6 +195,8 @@ returned(enum function_type type, const struct node *node,
             return moved(given->last, given->first, call->unit);
         return moved(given->first, given->last,
                      call->unit.size > 0 ? call->unit : day);
+    case RETURNS_LATER:
+        return moved(given->first, of(COLUMN_DOUBLE), hour);
     case RETURNS_SECONDS:
         return moment(second ? COLUMN_TEXT : COLUMN_DATETIME,
                       !result_type_is_integer(given->first));
@@ -228,6 +230,8 @@ of_call(const struct node *node, const struct operands *given)
 {
     const struct tree_call *call = node->call;
     enum function_type type = RETURNS_TEXT;
+    struct result_type out;
+    uint32_t width;
 
     if (call->form == CALL_CAST || call->form == CALL_CONVERT)
         return call->type ? cast(call) : of(COLUMN_TEXT);
@@ -235,8 +239,10 @@ of_call(const struct node *node, const struct operands *given)
     if (span_is_nocase(node->name, "CHAR"))
         return of(call->has_using && !call->is_binary ? COLUMN_TEXT
                                                       : COLUMN_BLOB);
-    function_table_find(node->name, &type);
-    return returned(type, node, given);
+    function_table_find(node->name, &type, &width);
+    out = returned(type, node, given);
+    out.width = width ? width : out.width;
+    return out;
 }
 
 /* ---- literals and operators ---- */

@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRACTION_DIGITS = 6, TWO_DIGITS_PIVOT = 70, ZONE_MINUTES_MAX = 14 * 60 };
+enum {
+    FRACTION_DIGITS = 6,
+    TWO_DIGITS_PIVOT = 70,
+    ZONE_MINUTES_MAX = 14 * 60,
+    HOUR_DIGITS = 10,
+    HOUR_MAX = 10000 /* any hour past 838 is as good */
+};
 
 static bool
 is_leap(int year)
@@ -164,8 +170,9 @@ clock_part(struct scan *s, struct moment *t)
 {
     int64_t hour, minute = 0, second = 0;
 
-    if (number(s, 3, &hour) == 0)
+    if (number(s, HOUR_DIGITS, &hour) == 0 || at_digit(s))
         return false;
+    hour = hour < HOUR_MAX ? hour : HOUR_MAX;
     if (s->p < s->end && *s->p == ':') {
         s->p++;
         if (number(s, 2, &minute) == 0)
@@ -348,6 +355,7 @@ moment_parse_time(struct span text, struct moment *out)
         return false;
     }
     out->micros += days * MOMENT_DAY;
+    out->beyond = out->micros > MOMENT_TIME_MAX;
     moment_set_micros(out, negative ? -out->micros : out->micros);
     blanks(&s);
     out->more = s.p < s.end;

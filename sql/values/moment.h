@@ -33,6 +33,7 @@ struct moment {
         micros; /* since midnight; the whole of a TIME, which may be negative */
     unsigned digits; /* digits of the fraction that are shown, at most 6 */
     bool more;       /* the text that it was read from goes on behind it */
+    bool beyond;     /* a TIME past MOMENT_TIME_MAX, which it is now */
 };
 
 /* Reads a date or a moment in any of MySQL's spellings; behind a time, an

@@ -17,8 +17,8 @@ from runner import beside, named, needs, run_tests
 
 NOBODY = 65534
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
-ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
-           "SELECT COUNT(*) FROM c")
+ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c "
+           "LIMIT 100000) SELECT COUNT(*) FROM c, (SELECT 1 FROM c) d")
 
 
 def node_with(settings="", users=USERS, start=True):
@@ -829,7 +829,8 @@ def test_readers_that_stop_hold_little():
         for _ in range(20):
             w = ann(node, rcvbuf=8192)
             w.command(3, b"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT "
-                      b"n + 1 FROM c) SELECT '" + b"x" * 1000 + b"' FROM c")
+                      b"n + 1 FROM c LIMIT 100000) SELECT '" + b"x" * 1000 +
+                      b"' FROM c, (SELECT 1 FROM c) d")
             stopped.append(w)
         node.comes_to_rest()
         before = node.cpu_seconds()

@@ -22,15 +22,15 @@ USERS = (("eve", b"evil", "status"),)
 INVALID_TEXT = 1300
 
 SQLITES = {"abs": 1, "sign": 1, "sqrt": 1, "exp": 1, "ln": 1, "log2": 1,
-           "log10": 1, "pow": 2, "ltrim": 1, "rtrim": 1, "json_quote": 1,
-           "json_object": 2, "json_array": 2, "json_valid": 1, "nullif": 2,
+           "log10": 1, "pow": 2, "ltrim": 1, "rtrim": 1,
+           "json_object": 2, "json_array": 2, "nullif": 2,
            "ifnull": 2, "coalesce": 2}
 SYNTAX = ("CAST({} AS CHAR(1))", "CAST({} AS BINARY(9))",
           "CAST({} AS DECIMAL(65,30))", "CAST({} AS UNSIGNED)",
           "CAST({} AS DATETIME(6))", "CONVERT({} USING utf8mb4)",
           "{} + INTERVAL {} DAY_MICROSECOND", "{} - INTERVAL {} MONTH",
           "EXTRACT(DAY_MICROSECOND FROM {})", "TRIM(BOTH {} FROM {})",
-          "{} DIV {}", "{} % {}", "{} << {}", "{} >> {}", "{} LIKE {}",
+          "{} DIV {}", "{} % {}", "{} -> {}", "{} ->> {}", "{} << {}", "{} >> {}", "{} LIKE {}",
           "{} REGEXP {}", "{} IN ({}, {})", "{} BETWEEN {} AND {}",
           "GROUP_CONCAT({} ORDER BY {} SEPARATOR 'x')", "-{}", "~{}",
           "TIMESTAMPDIFF(SECOND, {}, {})", "TIMESTAMPADD(YEAR, {}, {})")
@@ -58,6 +58,7 @@ def functions():
                 most = int(most) if most.isdigit() else max(2, int(least))
                 found[name] = max(int(least), min(most, 3))
     found.pop("sleep")
+    found.update(charset=1, collation=1, coercibility=1)
     return found
 
 
@@ -134,6 +135,12 @@ MAKERS = ("{}", "CONCAT({})", "CONCAT('a', {}, 'b')", "CONCAT_WS('-', 1, {})",
           "CONVERT({} USING utf8mb4)", "CAST({} AS DATE)", "CAST({} AS SIGNED)",
           "CAST({} AS DECIMAL(5, 2))", "GREATEST({}, 1)", "ROUND({})", "-{}",
           "(SELECT {})", "FIRST_VALUE({}) OVER ()", "STR_TO_DATE({}, '%Y')",
+          "REVERSE({})", "INSERT({}, 1, 1, 'x')", "QUOTE({})", "SOUNDEX({})",
+          "ELT(1, {})", "MAKE_SET(1, {})", "EXPORT_SET(1, {}, 'x', '', 1)",
+          "SPACE({})", "CONV({}, 36, 2)", "JSON_UNQUOTE({})",
+          "JSON_EXTRACT(JSON_QUOTE({}), '$')", "JSON_KEYS({})",
+          "JSON_OBJECT({}, 1)", "'[1]' ->> {}", "INET6_NTOA({})",
+          "UNHEX({})", "CHARSET({})",
           "TO_BASE64({})", "MD5({})", "HEX({})", "DATE_ADD({}, INTERVAL 1 DAY)")
 WHOLE = ("SELECT {} UNION SELECT 'a'", "SELECT 'a' UNION ALL SELECT {}",
          "WITH t(a) AS (SELECT {}) SELECT a FROM t",

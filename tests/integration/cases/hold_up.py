@@ -34,8 +34,8 @@ ENDLESS = [
     f"SELECT 1 INTO @a FROM heapwire.nodes WHERE REPEAT('a', 260000) REGEXP '{RUNAWAY}q'",
     "SELECT SLEEP(100000)", "SET @a = SLEEP(100000)",
 ] + [
-    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
-    f"SELECT COUNT({call}) FROM c"
+    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000) "
+    f"SELECT COUNT({call}) FROM c, (SELECT 1 FROM c) d"
     for call in (
         "n", "REPEAT('a', 200000)", "SHA2(REPEAT(n, 40000), 512)",
         "MD5(REPEAT(n, 40000))", "HEX(REPEAT(n, 10000))",
@@ -57,10 +57,10 @@ ENDLESS = [
     "information_schema.columns a, information_schema.columns b, "
     "information_schema.columns c GROUP BY a.table_name",
 ]
-UNREAD = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
-          "SELECT n FROM c")
-COUNT = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
-         "SELECT COUNT(*) FROM c")
+UNREAD = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000) "
+          "SELECT n FROM c, (SELECT 1 FROM c) d")
+COUNT = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000) "
+         "SELECT COUNT(*) FROM c, (SELECT 1 FROM c) d")
 # What SQLite compiles to far more than it says.
 MONSTERS = [
     "SELECT " + ",".join(f"SUM(1)OVER(ORDER BY {i})" for i in range(165)),

@@ -52,8 +52,8 @@ class RealSpeech:
     program = REAL
     database, no_database = "SELECT DATABASE()", None
     table, columns = b"nodes", (b"\2id\2id",)
-    endless = ("WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c)"
-               " SELECT MAX(n) FROM c",)
+    endless = ("WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c"
+               " LIMIT 100000) SELECT MAX(n) FROM c, (SELECT 1 FROM c) d",)
 
     @staticmethod
     def rows(count):

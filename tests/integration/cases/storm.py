@@ -30,8 +30,8 @@ EXPECTED = {1032, 1053, 1094, 1095, 1105, 1227, 1290, 1317, 3024}
 os.environ.setdefault("TSAN_OPTIONS", "suppressions=" +
                       os.path.abspath("tests/tsan.supp"))
 HEAP = "HeapProf.getInstance()"
-ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
-           "SELECT n FROM c")
+ENDLESS = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c "
+           "LIMIT 100000) SELECT n FROM c, (SELECT 1 FROM c) d")
 
 
 def script(text):

@@ -70,7 +70,7 @@ static const struct {
      "x\nnodes"},
     {"select x'10' + 1 x, 0xff + 0 y", "x|y\n#17|#255"},
     {"select json_array(true, 1 = 2, null, 1.50) x",
-     "x\n[true,false,null,1.50]"},
+     "x\n[true, false, null, 1.50]"},
     {"select format_bytes('2048x') x", "x\n2.00 KiB"},
     {"select sum(a) over (order by a rows 1 preceding) x from (select 1.5 a "
      "union select 2 union select '3x') t",

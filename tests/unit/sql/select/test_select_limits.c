@@ -266,8 +266,8 @@ END_TEST
 /* ---- cancelling ---- */
 
 static const char endless[] =
-    "with recursive c(n) as (select 1 union all select n + 1 from c) select "
-    "count(*) from c";
+    "with recursive c(n) as (select 1 union all select n + 1 from c limit "
+    "100000) select count(*) from c, (select 1 from c) d";
 
 enum { SOON_MS = 30000 }; /* the others take minutes, or never end */
 
@@ -278,6 +278,54 @@ cancel_soon(void *arg)
     harness_cancel(arg);
     return NULL;
 }
+
+/* An endless recursion ends by itself, wherever it reads itself. */
+static const char *const recursions[] = {
+    "with recursive c(n) as (select 1 union all select n + 1 from c) select "
+    "count(*) from c",
+    "with recursive c(n) as (select 1 union select n + 1 from c where n > 0 or "
+    "n < 0) select max(n) from c",
+    "with recursive c as (select 1 n union all select b.n + 1 from (select 1 x "
+    "union all select 2) a join c b where a.x < 2) select 1 from c where n < "
+    "0",
+    "with recursive a(n) as (select 1), b(n) as (with recursive c(m) as "
+    "(select 1 union all select m + 1 from c) select m from c) select count(*) "
+    "from a, b",
+    "select (with recursive c(n) as (select n x union all select 1 from c) "
+    "select count(*) from c) from (select 1 n) t",
+};
+
+START_TEST(an_endless_recursion_ends_by_itself)
+{
+    uint64_t start = suite_cpu_ms();
+
+    harness_run(&h, recursions[_i]);
+    ck_assert_str_eq(h.answer.data,
+                     "3636/HY000 Recursive query aborted after 1000000 rows. "
+                     "Try increasing @@cte_max_recursion_depth to a larger "
+                     "value.");
+    ck_assert_uint_lt(suite_cpu_ms() - start, 20000);
+}
+END_TEST
+
+START_TEST(the_session_says_how_far_it_recurs)
+{
+    static const char query[] = "with recursive c(n) as (select 1 union all "
+                                "select n + 1 from c where n < 10) select "
+                                "count(*) x from c";
+
+    harness_run(&h, "set cte_max_recursion_depth = 9");
+    harness_run(&h, query);
+    ck_assert_uint_eq(h.error.code, ER_CTE_MAX_RECURSION_DEPTH);
+    harness_run(&h, "set cte_max_recursion_depth = 10");
+    ck_assert_str_eq(harness_run(&h, query), "x\n#10");
+    ck_assert_str_eq(harness_run(&h, query), "x\n#10");
+    harness_run(&h, "set cte_max_recursion_depth = 0");
+    ck_assert_str_eq(harness_run(&h, "with recursive c(n) as (select 1) select "
+                                     "n from c"),
+                     "n\n#1");
+}
+END_TEST
 
 START_TEST(an_endless_query_opens_at_once_and_is_interrupted)
 {
@@ -410,8 +458,8 @@ START_TEST(a_long_text_is_not_instant)
 END_TEST
 
 static const char *const runaways[] = {
-    "set @a = (with recursive c(n) as (select 1 union all select n + 1 from c) "
-    "select count(*) from c)",
+    "set @a = (with recursive c(n) as (select 1 union all select n + 1 from c "
+    "limit 100000) select count(*) from c, (select 1 from c) d)",
     "set @a = repeat('a', 260000) regexp "
     "'[a-w]{0,250}[a-w]{0,250}[a-w]*+x|q'",
     "set @a = regexp_replace(repeat('a', 260000), "
@@ -562,6 +610,9 @@ main(void)
     tcase_add_test(tc, what_does_not_nest_may_be_long);
     tcase_add_test(tc, values_cannot_grow_for_ever);
     tcase_add_test(tc, sorting_cannot_take_all_memory);
+    tcase_add_loop_test(tc, an_endless_recursion_ends_by_itself, 0,
+                        COUNT(recursions));
+    tcase_add_test(tc, the_session_says_how_far_it_recurs);
     tcase_add_test(tc, an_endless_query_opens_at_once_and_is_interrupted);
     tcase_add_test(tc, cancelled_between_steps);
     tcase_add_test(tc, sleep_waits_and_can_be_cancelled);

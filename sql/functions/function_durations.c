@@ -1,0 +1,137 @@
+/* function_durations.c - times added and made from parts; periods of months. */
+#include <math.h>
+#include <stdint.h>
+
+#include "errors.h"
+#include "function.h"
+#include "function_moment.h"
+#include "function_table.h"
+#include "kind.h"
+
+/* ADDTIME and SUBTIME; a date's time is midnight. */
+static void
+add_time(sqlite3_context *c, sqlite3_value **argv, int sign)
+{
+    bool typed = kind_is_moment(kind_of(argv[0]));
+    struct moment t, time;
+    int64_t micros;
+
+    if (!function_moment_or_time(c, argv[0], &t) ||
+        !function_moment_or_time(c, argv[1], &time) || time.kind != MOMENT_TIME)
+        return;
+    if (t.kind == MOMENT_DATE)
+        t.kind = MOMENT_DATETIME;
+    micros = moment_micros(&t) + sign * time.micros;
+    t.digits = t.digits > time.digits ? t.digits : time.digits;
+    if (!typed)
+        t.digits = micros % MOMENT_SECOND ? 6 : 0;
+    moment_set_micros(&t, micros);
+    function_moment_result(c, &t);
+}
+
+static void
+call_addtime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add_time(c, argv, 1);
+}
+
+static void
+call_subtime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    add_time(c, argv, -1);
+}
+
+/* MAKETIME(hour, minute, second) */
+static void
+call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t hour = function_count(argv[0]), minute = function_count(argv[1]);
+    int64_t most = MOMENT_TIME_MAX / MOMENT_SECOND; /* more than all hours */
+    double second = function_real(argv[2]);
+    struct moment t = {.kind = MOMENT_TIME};
+    int64_t size;
+
+    if (function_any_null(argc, argv) || minute < 0 || minute > 59 ||
+        !(second >= 0 && second < 60))
+        return;
+    t.digits = function_moment_digits(argv[2]);
+    size = hour > most || hour < -most ? most : hour < 0 ? -hour : hour;
+    size = (size * 60 + minute) * 60 * MOMENT_SECOND + llround(second * 1e6);
+    if (size > MOMENT_TIME_MAX)
+        function_warn_time(c, argv[0]);
+    moment_set_micros(&t, hour < 0 ? -size : size);
+    function_moment_result(c, &t);
+}
+
+static void
+call_to_seconds(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct moment t;
+
+    (void)argc;
+    if (function_moment(argv[0], &t))
+        sqlite3_result_int64(c, moment_micros(&t) / MOMENT_SECOND);
+}
+
+/* ---- periods: YYMM or YYYYMM ---- */
+
+enum { PERIOD_MAX = 99999912, PERIOD_PIVOT = 70 };
+
+static int64_t
+full_year(int64_t year)
+{
+    return year >= 100 ? year : year + (year < PERIOD_PIVOT ? 2000 : 1900);
+}
+
+/* The months since year 0.  False: it is none, and the statement fails. */
+static bool
+read_period(sqlite3_context *c, sqlite3_value *value, int64_t *months)
+{
+    int64_t period = function_integer(value), month = period % 100;
+    struct error err;
+
+    if (period > 0 && period <= PERIOD_MAX && month >= 1 && month <= 12) {
+        *months = full_year(period / 100) * 12 + month - 1;
+        return true;
+    }
+    error_set(&err, ER_WRONG_ARGUMENTS,
+              "Incorrect arguments to %s: a period is YYMM or YYYYMM",
+              function_name(c));
+    function_fail(c, &err);
+    return false;
+}
+
+static void
+call_period_add(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t months, more = function_integer(argv[1]);
+
+    if (function_any_null(argc, argv) || !read_period(c, argv[0], &months))
+        return;
+    if (more > PERIOD_MAX || more < -months) /* no period */
+        return;
+    months += more;
+    sqlite3_result_int64(c, full_year(months / 12) * 100 + months % 12 + 1);
+}
+
+static void
+call_period_diff(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    int64_t to, from;
+
+    if (!function_any_null(argc, argv) && read_period(c, argv[0], &to) &&
+        read_period(c, argv[1], &from))
+        sqlite3_result_int64(c, to - from);
+}
+
+const struct function duration_functions[] = {
+    {"addtime", 2, 2, call_addtime, RETURNS_LATER},
+    {"subtime", 2, 2, call_subtime, RETURNS_LATER},
+    {"maketime", 3, 3, call_maketime, RETURNS_TIME},
+    {"to_seconds", 1, 1, call_to_seconds, RETURNS_BIGINT, .width = 12},
+    {"period_add", 2, 2, call_period_add, RETURNS_BIGINT, .width = 6},
+    {"period_diff", 2, 2, call_period_diff, RETURNS_BIGINT, .width = 6},
+    {NULL},
+};

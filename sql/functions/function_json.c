@@ -1,0 +1,582 @@
+/*
+ * function_json.c - MySQL's functions of JSON.
+ *
+ * JSON is a text of the kind KIND_JSON, in the form of json_text.h; a number is
+ * one of SQLite's, so that it compares and sorts as such.  SQLite's own
+ * functions make arrays and objects, which hw_json_form brings into the form.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "errors.h"
+#include "function.h"
+#include "function_table.h"
+#include "handle.h"
+#include "json_text.h"
+#include "kind.h"
+
+enum { FORMED_MAX = 2 * SELECT_VALUE_MAX /* the blanks of our form */ };
+
+/* ---- documents and paths ---- */
+
+static void
+fail_json(sqlite3_context *c, enum json_fault fault, int place, size_t at)
+{
+    struct error err;
+
+    if (fault == JSON_TOO_DEEP)
+        error_set(&err, ER_JSON_DEPTH,
+                  "The JSON document exceeds the maximum depth: %d levels",
+                  JSON_DEPTH_MAX);
+    else
+        error_set(&err, ER_JSON_TEXT,
+                  "Invalid JSON text in argument %d to function %s: \"Invalid "
+                  "value.\" at position %zu.",
+                  place + 1, function_name(c), at);
+    function_fail(c, &err);
+}
+
+/* Reads an argument into out, to be freed.  False: it is NULL, or the statement
+ * fails. */
+static bool
+read_json(sqlite3_context *c, sqlite3_value **argv, int place,
+          struct buffer *out)
+{
+    enum json_fault fault;
+    struct error err;
+    size_t at;
+
+    buffer_init(out, FORMED_MAX);
+    if (sqlite3_value_type(argv[place]) == SQLITE_NULL)
+        return false;
+    if (sqlite3_value_type(argv[place]) == SQLITE_BLOB) {
+        error_set(&err, ER_JSON_TYPE,
+                  "Invalid data type for JSON data in argument %d to function "
+                  "%s; a JSON string or JSON type is required.",
+                  place + 1, function_name(c));
+        function_fail(c, &err);
+        return false;
+    }
+    fault = json_normalize(function_argument(argv[place]), out, &at);
+    if (fault != JSON_FINE)
+        fail_json(c, fault, place, at);
+    else if (out->failed)
+        function_fits(c, SELECT_VALUE_MAX + 1);
+    return fault == JSON_FINE && !out->failed;
+}
+
+static struct span
+span_of(const struct buffer *b)
+{
+    return (struct span){b->data ? b->data : "", b->size};
+}
+
+/* Checks a path.  False: it is NULL, or the statement fails. */
+static bool
+read_path(sqlite3_context *c, sqlite3_value *value, struct span *out,
+          bool *many)
+{
+    enum json_fault fault;
+    struct error err;
+    size_t at;
+
+    *out = function_argument(value);
+    if (sqlite3_value_type(value) == SQLITE_NULL)
+        return false;
+    fault = json_path(*out, many, &at);
+    if (fault == JSON_ALL_LEVELS)
+        error_set(&err, ER_NOT_SUPPORTED,
+                  "This version of heapwire doesn't yet support '** in a JSON "
+                  "path': name the levels, with .* or [*] where any will do");
+    else if (fault != JSON_FINE)
+        error_set(&err, ER_JSON_PATH,
+                  "Invalid JSON path expression. The error is around character "
+                  "position %zu.",
+                  at + 1);
+    if (fault != JSON_FINE)
+        function_fail(c, &err);
+    return fault == JSON_FINE;
+}
+
+/* ---- finding ---- */
+
+struct matches {
+    sqlite3_context *c;
+    size_t count;
+    struct span first;
+    struct buffer
+        *all; /* their texts, with commas; NULL: the first is enough */
+    bool stopped;
+};
+
+static bool
+add_match(void *arg, struct span value)
+{
+    struct matches *m = arg;
+
+    if (m->count++ == 0)
+        m->first = value;
+    if (!m->all)
+        return false;
+    buffer_text(m->all, m->all->size > 1 ? ", " : "");
+    buffer_add(m->all, value.data, value.size);
+    m->stopped = function_charge(m->c, value.size);
+    return !m->all->failed && !m->stopped;
+}
+
+/* Finds the value of a path that has no more than one.  False: there is none,
+ * or the statement fails. */
+static bool
+find_value(sqlite3_context *c, sqlite3_value *path, struct span document,
+           struct span *out)
+{
+    struct matches m = {.c = c};
+    struct span text;
+    struct error err;
+    bool many;
+
+    if (!read_path(c, path, &text, &many))
+        return false;
+    if (many) {
+        error_set(&err, ER_JSON_WILDCARD,
+                  "In this situation, path expressions may not contain the * "
+                  "and ** tokens or an array range.");
+        function_fail(c, &err);
+        return false;
+    }
+    json_find(document, text, add_match, &m);
+    *out = m.first;
+    return m.count > 0;
+}
+
+/* The document, or the value of the path behind it. */
+static bool
+find_part(sqlite3_context *c, int argc, sqlite3_value **argv, int place,
+          struct buffer *document, struct span *out)
+{
+    if (!read_json(c, argv, 0, document))
+        return false;
+    *out = span_of(document);
+    return argc <= place || find_value(c, argv[place], *out, out);
+}
+
+/* ---- results ---- */
+
+static bool
+is_whole_number(struct span number)
+{
+    for (size_t i = 0; i < number.size; i++)
+        if (strchr(".eE", number.data[i]))
+            return false;
+    return true;
+}
+
+/* What follows a number in a document is no part of one. */
+static void
+return_number(sqlite3_context *c, struct span number)
+{
+    errno = 0;
+    if (is_whole_number(number)) {
+        int64_t whole = strtoll(number.data, NULL, 10);
+        uint64_t past;
+
+        if (!errno) {
+            sqlite3_result_int64(c, whole);
+            sqlite3_result_subtype(c, KIND_JSON);
+            return;
+        }
+        errno = 0;
+        past = strtoull(number.data, NULL, 10);
+        if (!errno && *number.data != '-') {
+            function_unsigned(c, past);
+            return;
+        }
+    }
+    sqlite3_result_double(c, strtod(number.data, NULL));
+    sqlite3_result_subtype(c, KIND_JSON);
+}
+
+static void
+return_json(sqlite3_context *c, struct span value)
+{
+    if (json_kind(value) == JSON_NUMBER) {
+        return_number(c, value);
+    } else if (function_fits(c, value.size)) {
+        function_text(c, value.data, value.size);
+        sqlite3_result_subtype(c, KIND_JSON);
+    }
+}
+
+/* The text of a string, or JSON as a text. */
+static void
+return_text(sqlite3_context *c, struct span value)
+{
+    struct buffer text;
+
+    if (json_kind(value) != JSON_STRING) {
+        if (function_fits(c, value.size))
+            function_text(c, value.data, value.size);
+        return;
+    }
+    buffer_init(&text, SELECT_VALUE_MAX);
+    json_decode(&text, value);
+    function_buffer(c, &text);
+}
+
+/* ---- making ---- */
+
+/* hw_json_form(x): what SQLite made, in our form. */
+static void
+call_form(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer document;
+
+    (void)argc;
+    if (read_json(c, argv, 0, &document))
+        return_json(c, span_of(&document));
+    buffer_fini(&document);
+}
+
+/* hw_json_name(x): the name of an object's member, a text for SQLite. */
+static void
+call_name(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct error err;
+
+    if (!function_any_null(argc, argv)) {
+        function_text(c, text.data, text.size);
+        return;
+    }
+    error_set(&err, ER_JSON_NULL_KEY,
+              "JSON documents may not contain NULL member names.");
+    function_fail(c, &err);
+}
+
+static void
+call_json_quote(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer text;
+    struct error err;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (function_is_number(argv[0])) {
+        error_set(&err, ER_WRONG_ARGUMENT_TYPE,
+                  "Incorrect type for argument 1 in function json_quote.");
+        function_fail(c, &err);
+        return;
+    }
+    buffer_init(&text, SELECT_VALUE_MAX);
+    json_quote(&text, function_argument(argv[0]));
+    function_buffer(c, &text);
+}
+
+static void
+call_json_unquote(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span text = function_argument(argv[0]);
+    struct buffer document;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (text.size < 2 || *text.data != '"' || text.data[text.size - 1] != '"') {
+        function_text(c, text.data, text.size);
+        return;
+    }
+    if (read_json(c, argv, 0, &document))
+        return_text(c, span_of(&document));
+    buffer_fini(&document);
+}
+
+/* ---- reading ---- */
+
+static void
+extract(sqlite3_context *c, struct span document, int argc,
+        sqlite3_value **argv, bool many)
+{
+    struct matches m = {.c = c};
+    struct buffer all;
+
+    buffer_init(&all, FORMED_MAX);
+    m.all = many ? &all : NULL;
+    buffer_text(&all, "[");
+    for (int i = 1; i < argc && !m.stopped; i++)
+        json_find(document, function_argument(argv[i]), add_match, &m);
+    buffer_text(&all, "]");
+    if (all.failed)
+        function_fits(c, SELECT_VALUE_MAX + 1);
+    else if (m.count > 0 && !m.stopped)
+        return_json(c, many ? span_of(&all) : m.first);
+    buffer_fini(&all);
+}
+
+/* JSON_EXTRACT(document, path, ...): one value, or an array of all. */
+static void
+call_json_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    bool many = argc > 2, right = true, more;
+    struct buffer document;
+    struct span path;
+
+    if (function_any_null(argc, argv))
+        return;
+    for (int i = 1; i < argc && right; i++) {
+        right = read_path(c, argv[i], &path, &more);
+        many |= right && more;
+    }
+    if (!right)
+        return;
+    if (read_json(c, argv, 0, &document))
+        extract(c, span_of(&document), argc, argv, many);
+    buffer_fini(&document);
+}
+
+/* document ->> path */
+static void
+call_text_at(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer document;
+    struct span value;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (find_part(c, argc, argv, 1, &document, &value))
+        return_text(c, value);
+    buffer_fini(&document);
+}
+
+static void
+call_json_valid(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer document;
+    size_t at;
+    bool json = kind_of(argv[0]) == KIND_JSON;
+
+    if (function_any_null(argc, argv))
+        return;
+    buffer_init(&document, FORMED_MAX);
+    if (!json && sqlite3_value_type(argv[0]) == SQLITE_TEXT)
+        json = json_normalize(function_argument(argv[0]), &document, &at) ==
+               JSON_FINE;
+    buffer_fini(&document);
+    sqlite3_result_int(c, json);
+}
+
+static void
+call_json_length(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer document;
+    struct span value;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (find_part(c, argc, argv, 1, &document, &value))
+        sqlite3_result_int64(c, (int64_t)json_count(value));
+    buffer_fini(&document);
+}
+
+static void
+call_json_depth(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer document;
+
+    (void)argc;
+    if (read_json(c, argv, 0, &document))
+        sqlite3_result_int64(c, (int64_t)json_depth(span_of(&document)));
+    buffer_fini(&document);
+}
+
+static const char *
+number_type(struct span number)
+{
+    if (!is_whole_number(number))
+        return "DOUBLE";
+    errno = 0;
+    strtoll(number.data, NULL, 10);
+    if (!errno)
+        return "INTEGER";
+    errno = 0;
+    strtoull(number.data, NULL, 10);
+    return errno || *number.data == '-' ? "DOUBLE" : "UNSIGNED INTEGER";
+}
+
+static void
+call_json_type(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    static const char *const names[] = {
+        [JSON_NULL] = "NULL",   [JSON_BOOLEAN] = "BOOLEAN",
+        [JSON_NUMBER] = "",     [JSON_STRING] = "STRING",
+        [JSON_ARRAY] = "ARRAY", [JSON_OBJECT] = "OBJECT"};
+    struct buffer document;
+    enum json_kind kind;
+    const char *name;
+
+    (void)argc;
+    if (read_json(c, argv, 0, &document)) {
+        kind = json_kind(span_of(&document));
+        name =
+            kind == JSON_NUMBER ? number_type(span_of(&document)) : names[kind];
+        function_text(c, name, strlen(name));
+    }
+    buffer_fini(&document);
+}
+
+static void
+call_json_keys(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct buffer document, keys;
+    struct span value, name;
+    struct json_walk walk;
+
+    if (function_any_null(argc, argv))
+        return;
+    buffer_init(&keys, FORMED_MAX);
+    if (find_part(c, argc, argv, 1, &document, &value) &&
+        json_kind(value) == JSON_OBJECT) {
+        buffer_text(&keys, "[");
+        for (walk = json_walk(value); json_next(&walk, &name, &value);) {
+            buffer_text(&keys, keys.size > 1 ? ", " : "");
+            buffer_add(&keys, name.data, name.size);
+        }
+        buffer_text(&keys, "]");
+        return_json(c, span_of(&keys));
+    }
+    buffer_fini(&keys);
+    buffer_fini(&document);
+}
+
+/* JSON_CONTAINS_PATH(document, 'one' or 'all', path, ...) */
+static void
+call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct span how = function_argument(argv[1]), path;
+    bool all = span_is_nocase(how, "all"), right = true, many;
+    int found = 0, paths = argc - 2;
+    struct buffer document;
+    struct error err;
+
+    if (function_any_null(argc, argv))
+        return;
+    if (!all && !span_is_nocase(how, "one")) {
+        error_set(&err, ER_JSON_ONE_OR_ALL,
+                  "The oneOrAll argument to json_contains_path may take these "
+                  "values: 'one' or 'all'.");
+        function_fail(c, &err);
+        return;
+    }
+    right = read_json(c, argv, 0, &document);
+    for (int i = 2; i < argc && right; i++) {
+        struct matches m = {.c = c};
+
+        right = read_path(c, argv[i], &path, &many);
+        if (right)
+            json_find(span_of(&document), path, add_match, &m);
+        found += m.count > 0;
+    }
+    if (right)
+        sqlite3_result_int(c, all ? found == paths : found > 0);
+    buffer_fini(&document);
+}
+
+/* ---- JSON_CONTAINS ---- */
+
+struct containing {
+    sqlite3_context *c;
+    bool stopped;
+};
+
+static bool
+is_equal(struct span a, struct span b)
+{
+    if (json_kind(a) != json_kind(b))
+        return false;
+    if (json_kind(a) == JSON_NUMBER &&
+        !(is_whole_number(a) && is_whole_number(b)))
+        return strtod(a.data, NULL) == strtod(b.data, NULL);
+    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+static bool contains(struct containing *in, struct span a, struct span b);
+
+static bool
+contains_element(struct containing *in, struct span array, struct span what)
+{
+    struct json_walk walk = json_walk(array);
+    struct span name, element;
+
+    while (json_next(&walk, &name, &element) && !in->stopped)
+        if (contains(in, element, what))
+            return true;
+    return false;
+}
+
+/* Whether a contains b: each element of an array somewhere, each member of an
+ * object under its name. */
+static bool
+contains(struct containing *in, struct span a, struct span b)
+{
+    bool array = json_kind(b) == JSON_ARRAY,
+         object = json_kind(b) == JSON_OBJECT;
+    struct json_walk walk = json_walk(b);
+    struct span name, part, member;
+
+    in->stopped = in->stopped || function_charge(in->c, b.size);
+    if (in->stopped)
+        return false;
+    if (json_kind(a) == JSON_ARRAY && !array)
+        return contains_element(in, a, b);
+    if (json_kind(a) != json_kind(b))
+        return false;
+    if (!array && !object)
+        return is_equal(a, b);
+    while (json_next(&walk, &name, &part))
+        if (array
+                ? !contains_element(in, a, part)
+                : !json_member(a, name, &member) || !contains(in, member, part))
+            return false;
+    return true;
+}
+
+/* JSON_CONTAINS(document, candidate[, path]) */
+static void
+call_json_contains(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct containing in = {.c = c};
+    struct buffer document, candidate;
+    struct span value;
+    bool is;
+
+    if (function_any_null(argc, argv))
+        return;
+    buffer_init(&document, 0);
+    if (read_json(c, argv, 1, &candidate) &&
+        find_part(c, argc, argv, 2, &document, &value)) {
+        is = contains(&in, value, span_of(&candidate));
+        if (!in.stopped)
+            sqlite3_result_int(c, is);
+    }
+    buffer_fini(&candidate);
+    buffer_fini(&document);
+}
+
+const struct function json_functions[] = {
+    {"hw_json_form", 1, 1, call_form, RETURNS_TEXT},
+    {"hw_json_name", 1, 1, call_name, RETURNS_TEXT},
+    {"hw_json_text_at", 2, 2, call_text_at, RETURNS_TEXT},
+    {"json_contains", 2, 3, call_json_contains, RETURNS_BIGINT, .width = 1},
+    {"json_contains_path", 3, FUNCTION_ANY, call_contains_path, RETURNS_BIGINT,
+     .width = 1},
+    {"json_depth", 1, 1, call_json_depth, RETURNS_BIGINT, .width = 21},
+    {"json_extract", 2, FUNCTION_ANY, call_json_extract, RETURNS_TEXT},
+    {"json_keys", 1, 2, call_json_keys, RETURNS_TEXT},
+    {"json_length", 1, 2, call_json_length, RETURNS_BIGINT, .width = 21},
+    {"json_quote", 1, 1, call_json_quote, RETURNS_TEXT},
+    {"json_type", 1, 1, call_json_type, RETURNS_TEXT, .width = 51},
+    {"json_unquote", 1, 1, call_json_unquote, RETURNS_TEXT},
+    {"json_valid", 1, 1, call_json_valid, RETURNS_BIGINT, .width = 1},
+    {NULL},
+};
