@@ -85,7 +85,9 @@ static int
 find_engine(const struct show *show, const struct sql_session *session,
             struct error *err)
 {
-    if (span_is_nocase(show->table, variable_engine(session)))
+    if (span_is_nocase(show->table, variable_engine(session)) ||
+        span_is_nocase(show->table, "InnoDB") ||
+        span_is_nocase(show->table, CATALOG_PERFORMANCE))
         return 0;
     error_set(err, ER_UNKNOWN_ENGINE, "Unknown storage engine '%.*s'",
               show->table.size < SQL_NAME_MAX ? (int)show->table.size

@@ -334,6 +334,20 @@ refuse_password(struct parser *p)
     return -1;
 }
 
+/* What MySQL sets and heapwire has not. */
+static int
+refuse_set(struct parser *p)
+{
+    bool persists = token_is_any(&p->token, "PERSIST PERSIST_ONLY");
+
+    error_set(p->err, ER_NOT_SUPPORTED,
+              "This version of heapwire doesn't yet support 'SET %.*s': %s",
+              (int)p->token.text.size, p->token.text.data,
+              persists ? "heapwire.ini has what lasts"
+                       : "there are no roles and no resource groups");
+    return -1;
+}
+
 int
 parse_set(struct parser *p, struct sql_statement *out)
 {
@@ -351,6 +365,11 @@ parse_set(struct parser *p, struct sql_statement *out)
             return parse_set_transaction(p, out, scope);
         if (count == 0 && token_is(&p->token, "PASSWORD"))
             return refuse_password(p);
+        if (!at_assignment(p) &&
+            (token_is_any(&p->token, "PERSIST PERSIST_ONLY ROLE RESOURCE") ||
+             (token_is(&p->token, "DEFAULT") &&
+              token_is(parser_ahead(p), "ROLE"))))
+            return refuse_set(p);
         if (count++ == ASSIGNMENTS_MAX)
             return parser_fail_many(p, "assignments", ASSIGNMENTS_MAX, "SET");
         a = add_assignment(p, &tail);

@@ -205,9 +205,11 @@ parse_engine(struct parser *p, struct show *out)
 {
     if (parser_name_or_string(p, &out->table) != 0)
         return -1;
-    if (!parser_accept_any(p, "LOGS MUTEX"))
-        return parser_expect(p, "STATUS");
-    return 0;
+    if (parser_accept_any(p, "LOGS MUTEX"))
+        return 0;
+    if (span_is_nocase(out->table, "InnoDB"))
+        out->what = "innodb_status";
+    return parser_expect(p, "STATUS");
 }
 
 static int

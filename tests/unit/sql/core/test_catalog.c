@@ -156,9 +156,14 @@ static const struct {
      "latin1|cp1252 West European|latin1_swedish_ci|#1"},
     {"SHOW STORAGE ENGINES",
      "Engine|Support|Comment|Transactions|XA|Savepoints\n"
-     "heapwire|DEFAULT|The tables of the node's profiler|NO|NO|NO"},
+     "heapwire|DEFAULT|The tables of the node's profiler|NO|NO|NO\n"
+     "InnoDB|DISABLED|Not here|\\N|\\N|\\N"},
     {"SHOW ENGINE heapwire STATUS", "Type|Name|Status"},
-    {"SHOW ENGINE InnoDB STATUS", "1286/42000 Unknown storage engine 'InnoDB'"},
+    {"SHOW ENGINE InnoDB STATUS",
+     "Type|Name|Status\n"
+     "InnoDB||There is no InnoDB here: no buffer pool, no log, no locks"},
+    {"SHOW ENGINE INNODB MUTEX", "Type|Name|Status"},
+    {"SHOW ENGINE MyISAM STATUS", "1286/42000 Unknown storage engine 'MyISAM'"},
     {"SHOW PLUGINS", "Name|Status|Type|Library|License\n"
                      "mysql_native_password|ACTIVE|AUTHENTICATION|\\N|BSD\n"
                      "caching_sha2_password|ACTIVE|AUTHENTICATION|\\N|BSD\n"
@@ -177,7 +182,7 @@ static const struct {
      "GRANT SELECT ON `heapwire`.* TO `ann`@`%`"},
     {"SHOW STATUS LIKE 'Threads_%'",
      "Variable_name|Value\nThreads_cached|0\nThreads_connected|2\n"
-     "Threads_running|1"},
+     "Threads_created|0\nThreads_running|1"},
     {"SHOW STATUS LIKE 'Connections'", "Variable_name|Value\nConnections|9"},
 
     /* what no user has here */
