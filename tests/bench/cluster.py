@@ -23,13 +23,7 @@ node and statement (0.05 by TLS), 0.15 ms to log in (0.85 by TLS); of its memory
 without headers.  What grows faster here is the machine's: all nodes share its
 processors and caches, and a node costs 0.3 ms of each second while it idles.
 
-10,000 nodes, each on a machine of its own: 1,024 links stay connected
-(PEER_IDLE_MAX), no more than 4,096 are open (PEER_LINKS_MAX), 64 log in at once
-(PEER_CONNECTING_MAX), and the descriptors' limit is to be four times the links.
-So a statement is 9,000 log-ins each time: 2 s, or 8 s by TLS, most of it the
-coordinator's processor, in at most 40 MB, or 110 MB by TLS.  With all of them
-kept it would be 0.3 to 0.5 s in 70 to 240 MB: both are ceilings to raise, not
-another design.  The answers are 4 MB on the wire.
+10,000 nodes are ten_thousand.py's, as stand-ins.
 """
 import ctypes
 import glob
