@@ -1,12 +1,15 @@
 """A node that asks hundreds of others: how often it logs in, what it holds, and
-that it lets go of it.  Counts alone; bench/ten_thousand.py measures times.
+that it lets go of it; and one that is asked by as many.  Counts alone:
+bench/ten_thousand.py measures times.
 """
+import contextlib
 import sys
 import threading
 
 from many_stand_ins import ManyNodes
-from mysql_wire import Refused
-from node_under_test import wait_for
+from mysql_wire import Refused, Wire
+from node_under_test import REAL, Node, wait_for
+from peer_wire import CLUSTER, SECRET, Peer
 from runner import named, run_tests
 
 NODES = 300
@@ -105,6 +108,26 @@ def test_the_setting_bounds_the_links():
             assert m.ask()[0] == []
             assert m.node.descriptors() <= before + 16 + 1
         assert m.counts()[3] <= 16
+
+
+def test_a_thousand_nodes_that_ask_at_once_keep_nobody_out():
+    settings = ("login_failures = 3\n[cluster]\n"
+                f"name = {CLUSTER.decode()}\nsecret = {SECRET.decode()}\n")
+    with Node(program=REAL, users=[("ann", b"secret", "all")],
+              settings=settings) as node:
+        before, answers = node.descriptors(), 0
+        peers = [Peer(node.tcp) for _ in range(1000)]
+        with Wire(node.tcp).login(b"ann", b"secret") as ann:
+            for p in peers:
+                with contextlib.suppress(EOFError, OSError):
+                    answers += p.enter().ask("System.print(1)") == [[b"1"]]
+            assert ann.query(b"SELECT 1") == [[b"1"]]
+        # Those of the 256 that came last, but for one that made room for ann.
+        assert answers == 255, answers
+        for p in peers:
+            p.close()
+        Wire(node.tcp).login(b"ann", b"secret").close()
+        wait_for(lambda: node.descriptors() == before)
 
 
 run_tests(named(globals(), sys.argv[1:]))
