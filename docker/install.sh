@@ -9,6 +9,7 @@
 # docker/install.sh clients  what tests/integration/cases/slow tries, besides
 # docker/install.sh servers  what linkages_servers.py there runs
 # docker/install.sh neutral  the databases' own tests, and what loads them
+# docker/install.sh packages what makes the Debian packages, and tries them
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
@@ -27,7 +28,7 @@ esac
 demo="redis-server redis-tools mariadb-client-core"
 tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev gosu haproxy numactl redis-server redis-tools mariadb-server mariadb-client
-    python3 python3-pymysql python3-pyte zsh graphviz libc6-dbg procps util-linux file gdb
+    python3 python3-pymysql python3-pyte python3-yaml zsh graphviz libc6-dbg procps util-linux file gdb
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
@@ -38,6 +39,7 @@ clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
 servers="varnish bind9 postgresql python3-pip"
 neutral="redis-server redis-tools mariadb-server mariadb-test sysbench tcl tcl-tls
     dpkg-dev"
+packages_tools="dpkg-dev file lintian debootstrap curl iproute2"
 command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 
 case "${1:-all}" in
@@ -47,9 +49,10 @@ demo) packages="$runtime $build $demo" ;;
 clients) packages="$clients" ;;
 servers) packages="$servers" ;;
 neutral) packages="$neutral" ;;
+packages) packages="$build $packages_tools" ;;
 all) packages="$runtime $build $tests" ;;
 *)
-    echo "usage: install.sh [build | demo | runtime | clients | servers | neutral]" >&2
+    echo "usage: install.sh [build | demo | runtime | clients | servers | neutral | packages]" >&2
     exit 64
     ;;
 esac

@@ -70,12 +70,15 @@ ours() {
         echo "/packages/${package}_$1_$(dpkg --print-architecture).deb"
     done
 }
-# Ports are those of the namespace.
+# apart COMMAND... &: its ports are those of a network of its own.
 apart() {
-    unshare --net sh -c 'ip link set lo up; exec "$@"' - "$@"
+    exec unshare --net sh -c 'ip link set lo up; exec "$@"' - "$@"
 }
 node() { # STATEMENT
     inside heapwire -S /run/heapwire/10001/mysql.sock sql "$1" 2>&1
+}
+redis() {
+    nsenter --net="/proc/$run/ns/net" chroot "$root" "$@"
 }
 begin() {
     # shellcheck disable=SC2016
@@ -87,6 +90,7 @@ begin() {
         >"$work/node.log" 2>&1 &
     run=$!
     wait_for 60 node 'SELECT 1' || fault "no node: $(cat "$work/node.log")"
+    wait_for 60 redis redis-cli -p 6390 ping || fault "no Redis: $(cat "$work/node.log")"
 }
 end() {
     kill "$run"
@@ -94,16 +98,13 @@ end() {
 }
 profile() {
     node "ADMIN EXECUTE ON 10001 'System.print(HeapProf.getInstance().enable_prof())'" >/dev/null
-    nsenter --net="/proc/$run/ns/net" chroot "$root" redis-benchmark -p 6390 -n 200000 \
-        -r 200000 -d 200 -P 16 -q -t set,lpush >/dev/null
+    redis redis-benchmark -p 6390 -n 200000 -r 200000 -d 200 -P 16 -q -t set,lpush >/dev/null
     contains "$1: who allocates" _sdsnewlen "$(node 'SELECT function FROM heap_functions
         ORDER BY flat_bytes DESC LIMIT 5')"
 }
 
 # shellcheck disable=SC2046
 install $(ours 0.9.0) redis-server libjemalloc2 man-db
-contains "without its symbols, but with names" 0.9.0 \
-    "$(inside dpkg-query -W -f '${Version} ' heapwire libheapwire heapwire-symbolizer)"
 begin
 profile "version 0.9.0"
 
@@ -142,7 +143,7 @@ maria() {
 }
 wait_for 60 maria 'SELECT 1' || fault "no mariadbd: $(cat "$work/mariadb.log")"
 same "installed" "" "$(maria "INSTALL SONAME 'heapwire'")"
-same "plugin" "heapwire_agent serving" "$(maria "SHOW STATUS LIKE 'heapwire_agent'" | xargs)"
+same "plugin" "Heapwire_agent serving" "$(maria "SHOW STATUS LIKE 'heapwire_agent'" | xargs)"
 beside() {
     inside heapwire -S /var/lib/mysql/.heapwire/mysql.sock sql 'SELECT COUNT(*) FROM threads'
 }
