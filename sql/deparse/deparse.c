@@ -29,18 +29,6 @@ write_names(struct writer *w, const struct tree_name *names)
 
 /* ---- the list ---- */
 
-static struct span
-cut(struct span text)
-{
-    if (text.size <= DEPARSE_LABEL_MAX)
-        return text;
-    text.size = DEPARSE_LABEL_MAX;
-    while (text.size > 0 &&
-           ((unsigned char)text.data[text.size] & 0xc0) == 0x80)
-        text.size--;
-    return text;
-}
-
 static void
 note_snapshot_item(struct writer *w, const struct tree_item *item)
 {
@@ -56,7 +44,7 @@ items(struct writer *w, const struct tree_select *select)
         write_expression(w, i->value);
         if (i->value->kind != NODE_STAR) {
             buffer_text(w->sql, " AS");
-            write_identifier(w, i->has_alias ? i->label : cut(i->label));
+            write_label(w, i);
         }
         buffer_text(w->sql, i->next ? "," : "");
     }
@@ -181,7 +169,7 @@ order_by(struct writer *w, const struct tree_order *order)
 {
     if (order && w->scope)
         w->scope->where = "order clause";
-    write_order(w, order);
+    write_order(w, order, true);
 }
 
 /* The ORDER BY of a UNION; it names columns of its first SELECT. */
@@ -189,13 +177,13 @@ static void
 order_all(struct writer *w, const struct tree_query *query)
 {
     const struct tree_query *first = query;
-    struct scope scope = {w->scope, NULL, "order clause", false};
+    struct scope scope = {w->scope, NULL, "order clause", false, query};
 
     while (!first->arms->select)
         first = first->arms->query;
     scope.select = first->arms->select;
     w->scope = &scope;
-    write_order(w, query->order);
+    write_order(w, query->order, true);
     w->scope = scope.outer;
 }
 
@@ -244,7 +232,7 @@ static void
 select_alone(struct writer *w, const struct tree_select *select,
              const struct tree_order *order)
 {
-    struct scope scope = {w->scope, select, "field list", true};
+    struct scope scope = {w->scope, select, "field list", true, NULL};
 
     write_mark(w, select->text.data);
     if (select->rows) {
@@ -287,6 +275,19 @@ with(struct writer *w, const struct tree_query *query)
     w->recursive = around;
 }
 
+/* Whether its rows are ordered by what must be a key: SQLite orders a UNION by
+ * its columns alone. */
+static bool
+orders_by_key(const struct tree_query *query)
+{
+    struct node node = {.kind = NODE_QUERY, .query = (void *)query};
+    bool any = false;
+
+    for (size_t i = 0; query->order && i < types_columns(&node); i++)
+        any = any || result_type_is_long(types_operand(&node, i));
+    return any;
+}
+
 static void
 arms(struct writer *w, const struct tree_query *query)
 {
@@ -298,7 +299,9 @@ arms(struct writer *w, const struct tree_query *query)
                                        [SET_INTERSECT] = " INTERSECT",
                                        [SET_INTERSECT_ALL] = " INTERSECT ALL"};
     bool one = !query->arms->next;
+    bool keyed = !(one && query->arms->select) && orders_by_key(query);
 
+    buffer_text(w->sql, keyed ? " SELECT * FROM (" : "");
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
         buffer_text(w->sql, sets[arm->set]);
         if (arm->select) {
@@ -309,6 +312,7 @@ arms(struct writer *w, const struct tree_query *query)
             buffer_text(w->sql, ")");
         }
     }
+    buffer_text(w->sql, keyed ? ")" : "");
     if (!one || !query->arms->select)
         order_all(w, query);
 }

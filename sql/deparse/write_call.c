@@ -64,7 +64,7 @@ write_window(struct writer *w, const struct tree_window *window)
     if (window->partition)
         buffer_text(w->sql, " PARTITION BY");
     write_sorted_list(w, window->partition);
-    write_order(w, window->order);
+    write_order(w, window->order, false);
     if (window->frame) {
         buffer_format(w->sql, " %s%s", window->frame,
                       window->bounds[1] ? " BETWEEN" : "");
@@ -323,19 +323,22 @@ is_ours(struct writer *w, struct span name)
     return true;
 }
 
+/* MAX and MIN of what SQLite does not order find a key, which
+ * write_expression() makes a DECIMAL of. */
 static void
 call(struct writer *w, const struct node *node)
 {
     const struct tree_call *call = node->call;
     const char *out = name_of(node);
+    bool key = span_is_any(node->name, "MAX MIN") && write_is_long(node);
 
     if (out)
         buffer_format(w->sql, " %s", out);
     else
         write_identifier(w, node->name);
-    buffer_text(w->sql, "(");
+    buffer_text(w->sql, key ? "( hw_key(" : "(");
     arguments(w, node);
-    buffer_text(w->sql, ")");
+    buffer_text(w->sql, key ? "))" : ")");
     if (!call->over)
         return;
     buffer_text(w->sql, " OVER");

@@ -68,44 +68,69 @@ moment(struct writer *w, const struct node *node)
     buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
 }
 
-/* 1367 for 1e400, and for an integer of as many digits. */
-static bool
-is_infinite(struct writer *w, struct span number)
+/* 1.5e0; 1367 for 1e400. */
+static void
+real_number(struct writer *w, struct span text)
 {
-    const char *copy = arena_strndup(w->job->arena, number.data, number.size);
+    const char *copy = arena_strndup(w->job->arena, text.data, text.size);
 
-    if (!copy || isfinite(strtod(copy, NULL)))
-        return false;
-    if (!w->failed)
+    if (copy && !isfinite(strtod(copy, NULL)) && !w->failed) {
         error_set(w->err, ER_ILLEGAL_NUMBER,
                   "Illegal double '%.60s' value found during parsing", copy);
-    w->failed = true;
-    return true;
+        w->failed = true;
+    }
+    buffer_format(w->sql, " %.*s", (int)text.size, text.data);
 }
 
-/* Doubles hold so many digits exactly; 2^63 and more become a text. */
+/* A literal with a point, and an integer past 64 bits. */
+static void
+decimal_number(struct writer *w, struct span text)
+{
+    const char *point = memchr(text.data, '.', text.size);
+    size_t decimals = point ? (size_t)(text.data + text.size - point) - 1 : 0;
+    struct decimal d;
+    size_t used;
+
+    if (decimals > DECIMAL_SCALE_MAX) {
+        text.size -= decimals - DECIMAL_SCALE_MAX;
+        decimals = DECIMAL_SCALE_MAX;
+    }
+    if ((!decimal_read(text, &d, &used) ||
+         (d.digits != 0 && d.scale < (int)decimals)) &&
+        !w->failed) {
+        error_set(w->err, ER_DATA_OUT_OF_RANGE,
+                  "DECIMAL value is out of range in '%.*s': it has more than "
+                  "%d digits",
+                  text.size < 60 ? (int)text.size : 60, text.data,
+                  DECIMAL_DIGITS);
+        w->failed = true;
+    }
+    buffer_format(w->sql, " hw_decimal('%.*s',%zu)", (int)text.size, text.data,
+                  decimals);
+}
+
 static void
 number(struct writer *w, const struct node *node)
 {
     static const char largest[] = "9223372036854775807";
+    size_t size = sizeof(largest) - 1;
     struct span text = node->text;
-    const char *point = memchr(text.data, '.', text.size);
-    size_t size = sizeof(largest) - 1, zeros = 0;
 
-    if (is_infinite(w, text))
+    if (memchr(text.data, 'e', text.size) ||
+        memchr(text.data, 'E', text.size)) {
+        real_number(w, text);
         return;
-    while (zeros + 1 < text.size && text.data[zeros] == '0')
-        zeros++;
-    if (node->kind == NODE_INTEGER && text.size - zeros >= size &&
-        (text.size - zeros > size ||
-         memcmp(text.data + zeros, largest, size) > 0))
-        buffer_format(w->sql, " hw_kind('%.*s',%d)", (int)(text.size - zeros),
-                      text.data + zeros, KIND_UNSIGNED);
-    else if (point && text.size - 1 <= KIND_DIGITS_MAX &&
-             !memchr(text.data, 'e', text.size) &&
-             !memchr(text.data, 'E', text.size))
-        buffer_format(w->sql, " hw_decimal(%.*s,%zu)", (int)text.size,
-                      text.data, (size_t)(text.data + text.size - point) - 1);
+    }
+    while (text.size > 1 && text.data[0] == '0') {
+        text.data++;
+        text.size--;
+    }
+    if (node->type == COLUMN_DECIMAL)
+        decimal_number(w, text);
+    else if (text.size > size ||
+             (text.size == size && memcmp(text.data, largest, size) > 0))
+        buffer_format(w->sql, " hw_kind('%.*s',%d)", (int)text.size, text.data,
+                      KIND_UNSIGNED);
     else
         buffer_format(w->sql, " %.*s", (int)text.size, text.data);
 }
@@ -160,6 +185,8 @@ parameter(struct writer *w, const struct node *node)
 {
     unsigned kind = 0;
 
+    if (w->parameters > w->tree->parameters)
+        return; /* written twice: write_key() takes it back */
     if (w->job->parameters) {
         write_snapshot_value(w, &w->job->parameters[node->parameter]);
         kind = w->job->parameters[node->parameter].kind;

@@ -1,4 +1,5 @@
 /* write_kind.c - how operands compare, and how closely SQLite binds them. */
+#include "kind.h"
 #include "sql_session.h"
 #include "types.h"
 #include "writer.h"
@@ -94,6 +95,58 @@ write_is_truth(const struct node *node)
     default:
         return false;
     }
+}
+
+/* Whether SQLite drops its kind: a column of a query's rows, or what one of
+ * SQLite's functions chooses. */
+static bool
+loses_kind(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_COLUMN:
+        return node->precision > 0; /* else it is a table's */
+    case NODE_CASE:
+    case NODE_QUERY:
+        return true;
+    case NODE_CALL:
+        return span_is_any(node->name,
+                           "ANY_VALUE COALESCE FIRST_VALUE GREATEST IF IFNULL "
+                           "LAG LAST_VALUE LEAD LEAST MAX MIN NTH_VALUE "
+                           "NULLIF");
+    default:
+        return false;
+    }
+}
+
+void
+write_begin_kind(struct writer *w, struct result_type type)
+{
+    if (type.type == COLUMN_DECIMAL)
+        buffer_text(w->sql, " hw_decimal(");
+    else if (type.type == COLUMN_BIGINT && type.past)
+        buffer_text(w->sql, " hw_kind(");
+}
+
+void
+write_end_kind(struct writer *w, struct result_type type)
+{
+    if (type.type == COLUMN_DECIMAL)
+        buffer_format(w->sql, ",%u)", type.decimals);
+    else if (type.type == COLUMN_BIGINT && type.past)
+        buffer_format(w->sql, ",%d)", KIND_UNSIGNED);
+}
+
+struct result_type
+write_lost_kind(const struct node *node)
+{
+    return loses_kind(node) ? types_operand(node, 0)
+                            : result_type_of(COLUMN_NULL);
+}
+
+bool
+write_is_long(const struct node *node)
+{
+    return result_type_is_long(types_operand(node, 0));
 }
 
 struct found {
@@ -277,7 +330,8 @@ write_is_native(const struct writer *w, const struct node *node)
     default:
         return true;
     }
-    if (columns && is_mixed(w, node->first, node->first->next))
+    if (write_is_long(node->first) || write_is_long(node->first->next) ||
+        (columns && is_mixed(w, node->first, node->first->next)))
         return false;
     if (is_equality(node->op))
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
@@ -297,14 +351,15 @@ bool
 write_is_listed(const struct writer *w, const struct node *node)
 {
     const struct node *left = node->first;
+    bool any_long = write_is_long(left);
     size_t count = 0;
 
     for (const struct node *n = left->next; n && count <= LISTED_MAX;
-         n = n->next)
-        count++;
+         n = n->next, count++)
+        any_long = any_long || write_is_long(n);
     return !write_is_query(left->next) && count <= LISTED_MAX &&
            left->kind != NODE_ROW &&
-           (write_kind(left) != OPERAND_COLUMN ||
+           (write_kind(left) != OPERAND_COLUMN || any_long ||
             may_be_derived(w, OPERAND_STRING));
 }
 

@@ -181,7 +181,9 @@ write_value(struct writer *w, const char *name, const struct node *query,
     bool wraps = needs_form(as, type);
 
     buffer_text(w->sql, wraps ? " hw_moment(" : "");
+    write_begin_kind(w, type);
     buffer_text(w->sql, name);
+    write_end_kind(w, type);
     if (wraps)
         close_moment(w, as, type);
 }

@@ -11,6 +11,8 @@
 #include "snapshot.h"
 #include "sql_statement.h"
 
+enum { KEY_TEXT_MAX = 200 /* bytes of an item that is written again */ };
+
 static const char *
 write_where(const struct writer *w)
 {
@@ -81,6 +83,24 @@ write_identifier(struct writer *w, struct span name)
     quoted(w, '"', name, "\"");
 }
 
+static struct span
+cut_label(struct span text)
+{
+    if (text.size <= DEPARSE_LABEL_MAX)
+        return text;
+    text.size = DEPARSE_LABEL_MAX;
+    while (text.size > 0 &&
+           ((unsigned char)text.data[text.size] & 0xc0) == 0x80)
+        text.size--;
+    return text;
+}
+
+void
+write_label(struct writer *w, const struct tree_item *item)
+{
+    write_identifier(w, item->has_alias ? item->label : cut_label(item->label));
+}
+
 void
 write_cte_name(struct writer *w, struct span name)
 {
@@ -97,10 +117,14 @@ write_string(struct writer *w, struct span text)
 void
 write_expression(struct writer *w, const struct node *node)
 {
+    struct result_type lost = write_lost_kind(node);
+
     if (w->failed || w->sql->failed)
         return;
     write_mark(w, node->text.data);
+    write_begin_kind(w, lost);
     w->node(w, node);
+    write_end_kind(w, lost);
 }
 
 void
@@ -151,22 +175,25 @@ place_of(struct span digits)
     return place <= CURSOR_COLUMNS_MAX ? place : 0;
 }
 
-/* The item of the list that a term of ORDER BY or GROUP BY means; else itself.
- */
-static const struct node *
-item_of(const struct tree_select *select, const struct node *node)
+/* The item of the list that a term of ORDER BY or GROUP BY means, or NULL. */
+static const struct tree_item *
+item_of(const struct scope *scope, const struct node *node)
 {
-    const struct tree_item *item = select->items;
+    const struct tree_item *item;
     size_t wanted = node->kind == NODE_INTEGER ? place_of(node->text) : 0;
 
+    if (!scope ||
+        (node->kind != NODE_INTEGER && (node->kind != NODE_COLUMN || node->of)))
+        return NULL;
+    item = scope->select->items;
     for (size_t place = 1;
          item && item->value->kind != NODE_STAR && place <= CURSOR_COLUMNS_MAX;
          item = item->next, place++)
         if (node->kind == NODE_INTEGER
                 ? place == wanted
                 : span_same_nocase(item->label, node->name))
-            return item->value;
-    return node;
+            return item;
+    return NULL;
 }
 
 /* Whether it is a number, or a column of a table, which says how it compares.
@@ -175,15 +202,56 @@ static bool
 is_collated(const struct writer *w, const struct node *node)
 {
     const struct scope *s = w->scope;
+    const struct tree_item *item = item_of(s, node);
 
-    if (s && (node->kind == NODE_INTEGER ||
-              (node->kind == NODE_COLUMN && !node->of)))
-        node = item_of(s->select, node);
+    node = item ? item->value : node;
     if (node->kind != NODE_COLUMN)
         return write_is_bin(node) || write_is_number(node);
     while (s && !s->select->reads_query)
         s = s->outer;
     return !s;
+}
+
+/* hw_key(x) for a DECIMAL that SQLite would not sort; item: what x means in the
+ * list.  That is written again, as a label may be a column's name, too; but its
+ * label is, if it is long or has a ?, which stands in the text once.  A UNION
+ * knows labels alone. */
+static void
+write_key(struct writer *w, const struct node *node,
+          const struct tree_item *item)
+{
+    size_t size = w->sql->size, parameters = w->parameters;
+    bool by_label =
+        item && (w->scope->united || item->value->text.size > KEY_TEXT_MAX);
+
+    buffer_text(w->sql, " hw_key(");
+    size = w->sql->size;
+    if (!by_label)
+        write_expression(w, item ? item->value : node);
+    if (by_label || (item && w->parameters != parameters && !w->sql->failed)) {
+        w->sql->size = size;
+        w->parameters = parameters;
+        write_label(w, item);
+    }
+    buffer_text(w->sql, ")");
+}
+
+/* Whether write_key() is to write it; the columns of a UNION hold all arms'. */
+static bool
+needs_key(const struct writer *w, const struct node *node,
+          const struct tree_item *item)
+{
+    const struct scope *scope = w->scope;
+    struct node query = {.kind = NODE_QUERY};
+
+    if (scope && scope->united && node->kind == NODE_INTEGER) {
+        query.query = (struct tree_query *)scope->united;
+        return item && result_type_is_long(
+                           types_operand(&query, place_of(node->text) - 1));
+    }
+    if (item && !(scope && scope->united))
+        node = item->value;
+    return result_type_is_long(types_operand(node, 0)) && !w->tree->assigns;
 }
 
 static void
@@ -205,13 +273,19 @@ write_sorted_list(struct writer *w, const struct node *first)
 }
 
 void
-write_order(struct writer *w, const struct tree_order *order)
+write_order(struct writer *w, const struct tree_order *order, bool lists)
 {
     const char *before = " ORDER BY";
 
     for (; order; order = order->next) {
+        const struct tree_item *item =
+            lists ? item_of(w->scope, order->value) : NULL;
+
         buffer_text(w->sql, before);
-        sorted(w, order->value);
+        if (needs_key(w, order->value, item))
+            write_key(w, order->value, item);
+        else
+            sorted(w, order->value);
         buffer_text(w->sql, order->descending ? " DESC" : "");
         before = ",";
     }

@@ -4,6 +4,7 @@
 
 #include "deparse.h"
 #include "select_tree.h"
+#include "types.h"
 
 /* The kind of an expression, which decides how it compares. */
 enum operand_kind {
@@ -47,8 +48,9 @@ struct sides {
 struct scope { /* a SELECT that is being written */
     struct scope *outer;
     const struct tree_select *select;
-    const char *where; /* the clause, as faults name it */
-    bool lists;        /* it is the list */
+    const char *where;               /* the clause, as faults name it */
+    bool lists;                      /* it is the list */
+    const struct tree_query *united; /* it orders this UNION's rows */
 };
 
 /* The place in the source of the byte at an offset in sql. */
@@ -103,6 +105,15 @@ bool write_is_listed(const struct writer *w, const struct node *node);
 /* Whether the list of IN is a SELECT, not values. */
 bool write_is_query(const struct node *list);
 
+/* Around what SQLite has dropped the kind of, if it is a DECIMAL or past 63
+ * bits: hw_decimal(..., 2). */
+void write_begin_kind(struct writer *w, struct result_type type);
+void write_end_kind(struct writer *w, struct result_type type);
+/* The type of a node that has lost its kind; of others COLUMN_NULL. */
+struct result_type write_lost_kind(const struct node *node);
+/* Whether SQLite's own comparison would take it for a text. */
+bool write_is_long(const struct node *node);
+
 /* Of the operands in a list, or of their columns at that place. */
 enum moments write_moments(const struct node *operands, size_t column);
 enum moments write_case_moments(const struct node *node);
@@ -117,6 +128,7 @@ void write_fail_many(struct writer *w, const char *what, int most,
 void write_identifier(struct writer *w, struct span name);
 /* With a space behind it: never hw_rows, hw_named, the names of our own. */
 void write_cte_name(struct writer *w, struct span name);
+void write_label(struct writer *w, const struct tree_item *item);
 void write_string(struct writer *w, struct span text); /* between quotes */
 void write_mark(struct writer *w, const char *source);
 unsigned write_slot(struct writer *w); /* a new one */
@@ -133,7 +145,8 @@ void write_compared(struct writer *w, const struct node *node,
 void write_collated(struct writer *w, const struct node *node);
 /* What GROUP BY and PARTITION BY compare. */
 void write_sorted_list(struct writer *w, const struct node *first);
-void write_order(struct writer *w, const struct tree_order *order);
+/* lists: its terms may mean items of the list. */
+void write_order(struct writer *w, const struct tree_order *order, bool lists);
 
 /* Notes what names a snapshot. */
 void write_snapshot_column(struct writer *w, const struct node *column);

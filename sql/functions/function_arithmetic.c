@@ -2,8 +2,8 @@
  * function_arithmetic.c - + - * / DIV %, the sign, SUM and AVG.
  *
  * Integers are checked: 64 bits, signed, or unsigned if an operand exceeds the
- * signed range.  Decimals are doubles that are rounded to their digits, so that
- * 0.1 + 0.2 is 0.3; a quotient keeps further digits, as MySQL keeps some.
+ * signed range.  Decimals are exact, of 38 digits; a quotient keeps further
+ * digits than it shows, as MySQL keeps some.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,50 +15,48 @@
 #include "function_table.h"
 #include "kind.h"
 
-enum { QUOTIENT_DECIMALS = 4, SCALED_MAX = 15 };
-
-__extension__ typedef __int128 wide;
+enum { QUOTIENT_DECIMALS = 4 };
 
 struct number {
-    wide whole; /* the value of an integer */
-    double real;
-    int decimals; /* -1: a double */
+    struct decimal exact; /* unless it is a double */
+    double real;          /* if it is one, or is beside one */
+    int decimals;         /* that it shows; -1: a double */
     bool is_integer, is_quotient;
 };
 
 static struct number
-integer_of(wide whole)
-{
-    return (struct number){whole, (double)whole, 0, true, false};
-}
-
-static struct number
 number_of(sqlite3_value *value)
 {
-    struct number n = {.real = function_real(value), .decimals = -1};
+    struct number n = {.decimals = -1, .real = 0};
     enum kind kind = kind_of(value);
 
-    if (kind_is_integer(value))
-        return kind == KIND_UNSIGNED ? integer_of((wide)function_natural(value))
-                                     : integer_of(sqlite3_value_int64(value));
-    if (kind == KIND_HEX)
-        return integer_of((wide)function_natural(value));
-    if (kind != KIND_PLAIN && kind < KIND_EXACT) { /* a moment */
-        if (n.real == trunc(n.real))
-            return integer_of((wide)n.real);
-        n.decimals = 6;
-    } else {
+    if (kind == KIND_HEX) {
+        n.exact.digits = (decimal_whole)function_natural(value);
+        n.decimals = 0;
+    } else if (kind_decimal(value, &n.exact)) {
         n.decimals = kind_decimals(value);
+        if (n.decimals < 0) /* a moment */
+            n.decimals = n.exact.scale;
+    } else {
+        n.real = function_real(value);
+        return n;
     }
+    n.is_integer = kind < KIND_EXACT && n.decimals == 0;
     n.is_quotient = kind >= KIND_QUOTIENT;
     return n;
 }
 
-/* By the value that is divided by: of a long X'..' only eight bytes are. */
+/* As a double, beside one. */
+static double
+real_of(const struct number *n)
+{
+    return n->decimals < 0 ? n->real : decimal_real(n->exact);
+}
+
 static bool
 is_zero(const struct number *n)
 {
-    return n->is_integer ? n->whole == 0 : n->real == 0;
+    return n->decimals < 0 ? n->real == 0 : n->exact.digits == 0;
 }
 
 static void
@@ -76,9 +74,10 @@ fail_range(sqlite3_context *c, const char *type, sqlite3_value **argv,
 /* Sets an integer result, which is unsigned only if an operand was. */
 static void
 return_whole(sqlite3_context *c, sqlite3_value **argv, const char *op,
-             wide whole, bool past)
+             decimal_whole whole, bool past)
 {
-    if (whole < INT64_MIN || whole > (past ? (wide)UINT64_MAX : INT64_MAX))
+    if (whole < INT64_MIN ||
+        whole > (past ? (decimal_whole)UINT64_MAX : INT64_MAX))
         fail_range(c, past ? "BIGINT UNSIGNED" : "BIGINT", argv, op);
     else if (whole < 0)
         sqlite3_result_int64(c, (int64_t)whole);
@@ -87,20 +86,21 @@ return_whole(sqlite3_context *c, sqlite3_value **argv, const char *op,
 }
 
 static void
-return_decimal(sqlite3_context *c, double real, int decimals, bool is_quotient)
+return_decimal(sqlite3_context *c, struct decimal d, int decimals,
+               bool is_quotient)
 {
     if (is_quotient)
-        kind_quotient(c, real, decimals);
+        kind_quotient(c, d, decimals);
     else
-        kind_exact(c, real, decimals);
+        kind_exact(c, d, decimals);
 }
 
 static void
 return_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
-            double real, int decimals, bool is_quotient)
+            double real)
 {
     if (isfinite(real))
-        return_decimal(c, real, decimals, is_quotient);
+        sqlite3_result_double(c, real);
     else
         fail_range(c, "DOUBLE", argv, op);
 }
@@ -110,15 +110,36 @@ return_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
 static void
 call_number(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    double real;
+    struct decimal d;
 
     (void)argc;
-    if (kind_of(argv[0]) != KIND_PLAIN || !kind_reads_moment(argv[0], &real))
+    if (kind_of(argv[0]) != KIND_PLAIN || !kind_reads_moment(argv[0], &d))
         sqlite3_result_value(c, argv[0]);
-    else if (real == trunc(real))
-        sqlite3_result_int64(c, (int64_t)real);
+    else if (d.scale == 0)
+        sqlite3_result_int64(c, (int64_t)d.digits);
     else
-        kind_exact(c, real, 6);
+        kind_exact(c, d, d.scale);
+}
+
+/* Drops a digit of a quotient that it does not show. */
+static bool
+drop_digit(struct number *n)
+{
+    return n->is_quotient && n->exact.scale > n->decimals &&
+           decimal_shorten(n->exact, n->exact.scale - 1, DECIMAL_ROUND,
+                           &n->exact);
+}
+
+static bool
+calculate_exact(struct number a, struct number b, char op, struct decimal *out)
+{
+    if (op == '-')
+        b.exact.digits = -b.exact.digits;
+    while (!(op == '*' ? decimal_multiply : decimal_add)(a.exact, b.exact, out))
+        if (!drop_digit(a.exact.scale > b.exact.scale ? &a : &b) &&
+            !drop_digit(&a) && !drop_digit(&b))
+            return false;
+    return true;
 }
 
 /* Adds, subtracts or multiplies. */
@@ -126,31 +147,35 @@ static void
 calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)
 {
     struct number a, b;
-    int decimals = -1;
-    wide whole = 0;
-    double real;
-    bool lost;
+    struct decimal d;
+    double x, y;
 
     if (function_any_null(argc, argv))
         return;
     a = number_of(argv[0]);
     b = number_of(argv[1]);
-    lost = *op == '+'   ? __builtin_add_overflow(a.whole, b.whole, &whole)
-           : *op == '-' ? __builtin_sub_overflow(a.whole, b.whole, &whole)
-                        : __builtin_mul_overflow(a.whole, b.whole, &whole);
-    if (a.is_integer && b.is_integer) {
-        return_whole(c, argv, op, lost ? (wide)UINT64_MAX + 1 : whole,
-                     a.whole > INT64_MAX || b.whole > INT64_MAX);
+    if (a.decimals >= 0 && b.decimals >= 0) {
+        bool integers = a.is_integer && b.is_integer;
+        bool past = a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX;
+        int least = a.decimals < b.decimals ? a.decimals : b.decimals;
+        int sum = a.decimals + b.decimals;
+
+        if (!calculate_exact(a, b, *op, &d))
+            fail_range(c,
+                       !integers ? "DECIMAL"
+                       : past    ? "BIGINT UNSIGNED"
+                                 : "BIGINT",
+                       argv, op);
+        else if (integers)
+            return_whole(c, argv, op, d.digits, past);
+        else
+            return_decimal(c, d, *op == '*' ? sum : sum - least,
+                           a.is_quotient || b.is_quotient);
         return;
     }
-    real = *op == '+'   ? a.real + b.real
-           : *op == '-' ? a.real - b.real
-                        : a.real * b.real;
-    if (a.decimals >= 0 && b.decimals >= 0)
-        decimals = *op == '*'                ? a.decimals + b.decimals
-                   : a.decimals > b.decimals ? a.decimals
-                                             : b.decimals;
-    return_real(c, argv, op, real, decimals, a.is_quotient || b.is_quotient);
+    x = real_of(&a);
+    y = real_of(&b);
+    return_real(c, argv, op, *op == '+' ? x + y : *op == '-' ? x - y : x * y);
 }
 
 static void
@@ -175,6 +200,7 @@ static void
 call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
+    struct decimal d;
 
     if (function_any_null(argc, argv))
         return;
@@ -182,31 +208,25 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
     b = number_of(argv[1]);
     if (is_zero(&b))
         return;
-    return_real(
-        c, argv, "/", a.real / b.real,
-        a.decimals < 0 || b.decimals < 0 ? -1 : a.decimals + QUOTIENT_DECIMALS,
-        true);
-}
-
-/* Works on decimals as integers of their smallest digit, for an exact
- * remainder. */
-static void
-scale(struct number *a, struct number *b)
-{
-    int decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
-    double factor = pow(10, decimals);
-
-    if (a->decimals < 0 || b->decimals < 0 || decimals > SCALED_MAX)
+    if (a.decimals < 0 || b.decimals < 0) {
+        return_real(c, argv, "/", real_of(&a) / real_of(&b));
         return;
-    a->real = round(a->real * factor);
-    b->real = round(b->real * factor);
+    }
+    decimal_widen(&a.exact, a.decimals);
+    while (!decimal_divide(a.exact, b.exact, QUOTIENT_DECIMALS, &d))
+        if (!drop_digit(&a) && !drop_digit(&b)) {
+            fail_range(c, "DECIMAL", argv, "/");
+            return;
+        }
+    kind_quotient(c, d, a.decimals + QUOTIENT_DECIMALS);
 }
 
 static void
 call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
-    double quotient;
+    struct decimal rest;
+    decimal_whole whole;
 
     if (function_any_null(argc, argv))
         return;
@@ -214,24 +234,20 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
     b = number_of(argv[1]);
     if (is_zero(&b))
         return;
-    if (a.is_integer && b.is_integer) {
-        return_whole(c, argv, "DIV", a.whole / b.whole,
-                     a.whole > INT64_MAX || b.whole > INT64_MAX);
-        return;
-    }
-    scale(&a, &b);
-    quotient = b.real == 0 ? INFINITY : trunc(a.real / b.real);
-    if (fabs(quotient) < 9.2e18)
-        sqlite3_result_int64(c, (int64_t)quotient);
-    else
-        fail_range(c, "BIGINT", argv, "DIV");
+    if ((a.decimals < 0 && !decimal_of_real(a.real, &a.exact)) ||
+        (b.decimals < 0 && !decimal_of_real(b.real, &b.exact)) ||
+        b.exact.digits == 0 || !decimal_split(a.exact, b.exact, &whole, &rest))
+        whole = (decimal_whole)UINT64_MAX + 1;
+    return_whole(c, argv, "DIV", whole,
+                 a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX);
 }
 
 static void
 call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
-    int decimals;
+    struct decimal rest;
+    decimal_whole whole;
 
     if (function_any_null(argc, argv))
         return;
@@ -239,37 +255,33 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
     b = number_of(argv[1]);
     if (is_zero(&b))
         return;
-    if (a.is_integer && b.is_integer) {
-        return_whole(c, argv, "%", a.whole % b.whole, a.whole > INT64_MAX);
-        return;
-    }
-    decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
-    if (a.decimals < 0 || b.decimals < 0 || decimals > SCALED_MAX) {
-        sqlite3_result_double(c, fmod(a.real, b.real));
-        return;
-    }
-    scale(&a, &b);
-    kind_exact(c, fmod(a.real, b.real) / pow(10, decimals), decimals);
+    if (a.decimals < 0 || b.decimals < 0)
+        sqlite3_result_double(c, fmod(real_of(&a), real_of(&b)) + 0.0);
+    else if (!decimal_split(a.exact, b.exact, &whole, &rest))
+        fail_range(c, "DECIMAL", argv, "%");
+    else if (a.is_integer && b.is_integer)
+        return_whole(c, argv, "%", rest.digits, a.exact.digits > INT64_MAX);
+    else
+        kind_exact(c, rest, a.decimals > b.decimals ? a.decimals : b.decimals);
 }
 
 static void
 call_negative(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number n;
-    char text[32];
 
     if (function_any_null(argc, argv))
         return;
     n = number_of(argv[0]);
-    if (n.is_integer && n.whole == INT64_MIN)
-        function_unsigned(c, (uint64_t)-n.whole);
-    else if (n.is_integer && -n.whole >= INT64_MIN)
-        sqlite3_result_int64(c, (int64_t)-n.whole);
-    else if (n.is_integer) {
-        snprintf(text, sizeof(text), "-%" PRIu64, (uint64_t)n.whole);
-        function_text(c, text, strlen(text));
-    } else
-        return_decimal(c, -n.real, n.decimals, n.is_quotient);
+    n.exact.digits = -n.exact.digits;
+    if (n.decimals < 0)
+        sqlite3_result_double(c, -n.real);
+    else if (!n.is_integer || n.exact.digits < INT64_MIN)
+        return_decimal(c, n.exact, n.decimals, n.is_quotient);
+    else if (n.exact.digits > INT64_MAX)
+        function_unsigned(c, (uint64_t)n.exact.digits);
+    else
+        sqlite3_result_int64(c, (int64_t)n.exact.digits);
 }
 
 static void
@@ -280,24 +292,31 @@ call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv))
         return;
     n = number_of(argv[0]);
-    if (!n.is_integer)
-        return_decimal(c, fabs(n.real), n.decimals, n.is_quotient);
-    else if (n.whole == INT64_MIN)
+    if (n.decimals < 0)
+        sqlite3_result_double(c, fabs(n.real));
+    else if (n.is_integer && n.exact.digits == INT64_MIN)
         sqlite3_result_error(c, "BIGINT value is out of range in abs()", -1);
-    else
-        function_unsigned(c, (uint64_t)(n.whole < 0 ? -n.whole : n.whole));
+    else {
+        if (n.exact.digits < 0)
+            n.exact.digits = -n.exact.digits;
+        if (n.is_integer)
+            function_unsigned(c, (uint64_t)n.exact.digits);
+        else
+            return_decimal(c, n.exact, n.decimals, n.is_quotient);
+    }
 }
 
 /* ---- SUM and AVG ---- */
 
-typedef wide stored __attribute__((aligned(8))); /* as SQLite allocates */
+typedef decimal_whole stored __attribute__((aligned(8))); /* by SQLite */
 
 struct sum {
     int64_t count;
-    stored whole; /* of the integers */
+    stored digits; /* of the exact numbers */
+    int scale;
+    int decimals; /* that these show */
     double real;  /* of the others */
-    int decimals; /* of these; -1: one is a double */
-    bool has_real, is_quotient;
+    bool has_real, is_quotient, is_large;
 };
 
 /* Adds a row, or takes it back. */
@@ -305,22 +324,29 @@ static void
 add(sqlite3_context *c, sqlite3_value *value, int sign)
 {
     struct sum *s = sqlite3_aggregate_context(c, sizeof(*s));
+    struct decimal sum;
     struct number n;
 
     if (!s || sqlite3_value_type(value) == SQLITE_NULL)
         return;
     n = number_of(value);
     s->count += sign;
-    if (n.is_integer) {
-        s->whole += sign * n.whole;
+    if (n.decimals < 0) {
+        s->real += sign * n.real;
+        s->has_real = true;
         return;
     }
-    s->real += sign * n.real;
-    s->has_real = true;
+    n.exact.digits *= sign;
+    sum = (struct decimal){s->digits, s->scale};
+    while (!decimal_add(sum, n.exact, &sum))
+        if (!drop_digit(&n)) {
+            s->is_large = true;
+            return;
+        }
+    s->digits = sum.digits;
+    s->scale = sum.scale;
     s->is_quotient |= n.is_quotient;
-    if (n.decimals < 0 || s->decimals < 0)
-        s->decimals = -1;
-    else if (n.decimals > s->decimals)
+    if (n.decimals > s->decimals)
         s->decimals = n.decimals;
 }
 
@@ -339,41 +365,56 @@ take_sum(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static void
+fail_sum(sqlite3_context *c, const char *type)
+{
+    char text[80];
+
+    snprintf(text, sizeof(text), "%s value is out of range in %s()", type,
+             function_name(c));
+    sqlite3_result_error(c, text, -1);
+}
+
+/* Sets a sum that is no DECIMAL; false: it is one. */
+static bool
+return_sum(sqlite3_context *c, const struct sum *s, double count)
+{
+    struct decimal exact = {s->digits, s->scale};
+    double real = (s->real + decimal_real(exact)) / count;
+
+    if (s->is_large)
+        fail_sum(c, "DECIMAL");
+    else if (s->has_real && isfinite(real))
+        sqlite3_result_double(c, real);
+    else if (s->has_real)
+        fail_sum(c, "DOUBLE");
+    return s->has_real || s->is_large;
+}
+
+static void
 finish_sum(sqlite3_context *c)
 {
     const struct sum *s = sqlite3_aggregate_context(c, 0);
-    double real;
 
-    if (!s || s->count == 0)
-        return;
-    real = s->real + (double)s->whole;
-    if (s->has_real && isfinite(real))
-        return_decimal(c, real, s->decimals, s->is_quotient);
-    else if (s->has_real)
-        sqlite3_result_error(c, "DOUBLE value is out of range in sum()", -1);
-    else if (s->whole < INT64_MIN || s->whole > (wide)UINT64_MAX)
-        sqlite3_result_error(c, "BIGINT value is out of range in sum()", -1);
-    else if (s->whole < 0)
-        sqlite3_result_int64(c, (int64_t)s->whole);
-    else
-        function_unsigned(c, (uint64_t)s->whole);
+    if (s && s->count > 0 && !return_sum(c, s, 1))
+        return_decimal(c, (struct decimal){s->digits, s->scale}, s->decimals,
+                       s->is_quotient);
 }
 
 static void
 finish_average(sqlite3_context *c)
 {
     const struct sum *s = sqlite3_aggregate_context(c, 0);
-    double real;
+    struct decimal d, count;
 
-    if (!s || s->count == 0)
+    if (!s || s->count == 0 || return_sum(c, s, (double)s->count))
         return;
-    real = (s->real + (double)s->whole) / (double)s->count;
-    if (isfinite(real))
-        return_decimal(c, real,
-                       s->decimals < 0 ? -1 : s->decimals + QUOTIENT_DECIMALS,
-                       true);
+    count = (struct decimal){s->count, 0};
+    d = (struct decimal){s->digits, s->scale};
+    decimal_widen(&d, s->decimals);
+    if (decimal_divide(d, count, QUOTIENT_DECIMALS, &d))
+        kind_quotient(c, d, s->decimals + QUOTIENT_DECIMALS);
     else
-        sqlite3_result_error(c, "DOUBLE value is out of range in avg()", -1);
+        fail_sum(c, "DECIMAL");
 }
 
 const struct function arithmetic_functions[] = {
@@ -386,7 +427,7 @@ const struct function arithmetic_functions[] = {
     {"hw_negative", 1, 1, call_negative, RETURNS_NUMBER},
     {"mod", 2, 2, call_mod, RETURNS_NUMBER},
     {"abs", 1, 1, call_abs, RETURNS_NUMBER},
-    {"sum", 1, 1, step_sum, RETURNS_NUMBER, finish_sum, take_sum},
+    {"sum", 1, 1, step_sum, RETURNS_SUM, finish_sum, take_sum},
     {"avg", 1, 1, step_sum, RETURNS_AVERAGE, finish_average, take_sum},
     {NULL},
 };

@@ -49,6 +49,8 @@ cast_binary(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 static int64_t
 integer(sqlite3_value *value)
 {
+    if (kind_is_decimal(value) && function_real(value) >= 0x1p63)
+        return INT64_MAX;
     if (function_is_number(value) || kind_of(value) != KIND_PLAIN)
         return function_integer(value);
     return (int64_t)strtoll(function_argument(value).data, NULL, 10);
@@ -74,32 +76,70 @@ cast_unsigned(sqlite3_context *c, sqlite3_value *value, int64_t length,
         function_unsigned(c, strtoull(function_argument(value).data, NULL, 10));
 }
 
-/* Limits a value with more digits to the largest that fits. */
+/* False: no DECIMAL holds it; it has that sign. */
+static bool
+read_decimal(sqlite3_value *value, struct decimal *out, int *sign)
+{
+    double real;
+    size_t used;
+    struct span text;
+
+    *sign = 1;
+    if (kind_decimal(value, out) || (sqlite3_value_type(value) == SQLITE_BLOB &&
+                                     kind_of(value) == KIND_PLAIN &&
+                                     decimal_of_key(kind_bytes(value), out)))
+        return true;
+    if (sqlite3_value_type(value) == SQLITE_FLOAT ||
+        kind_of(value) == KIND_HEX) {
+        real = function_real(value);
+        *sign = real < 0 ? -1 : 1;
+        return decimal_of_real(real, out);
+    }
+    text = kind_bytes(value);
+    *sign = text.size > 0 && strtod(text.data, NULL) < 0 ? -1 : 1;
+    return decimal_read(text, out, &used);
+}
+
+/* A value with more digits becomes the largest that fits, with a warning. */
 static void
 cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
              int64_t n)
 {
-    int64_t decimals = n < 0                   ? 0
-                       : n > KIND_DECIMALS_MAX ? KIND_DECIMALS_MAX
-                                               : n;
-    double limit = pow(10, (double)((length < 0 ? PRECISION : length) - n));
-    double real = function_real(value), step = pow(10, -(double)decimals);
-    int64_t whole;
+    int precision = length < 0    ? PRECISION
+                    : length == 0 ? PRECISION
+                                  : (int)length;
+    int decimals = n < 0                   ? 0
+                   : n > KIND_DECIMALS_MAX ? KIND_DECIMALS_MAX
+                                           : (int)n;
+    struct sql_session *session = function_handle(c)->session;
+    struct decimal d, most;
+    int sign;
+    bool fits = read_decimal(value, &d, &sign);
 
-    if (n < 0)
-        limit = pow(10, (double)(length < 0 ? PRECISION : length));
-    real = kind_round(real, (int)decimals);
-    if (fabs(real) >= limit)
-        real = copysign(limit - step, real);
-    else if (sqlite3_value_type(value) == SQLITE_INTEGER) {
-        sqlite3_result_value(c, value);
-        sqlite3_result_subtype(c, (unsigned)(KIND_EXACT + decimals));
+    if (precision <= DECIMAL_DIGITS) {
+        most = decimal_most(precision, decimals);
+        if (fits) {
+            decimal_shorten(d, decimals, DECIMAL_ROUND, &d);
+            sign = d.digits < 0 ? -1 : 1;
+            fits = decimal_compare((struct decimal){sign * d.digits, d.scale},
+                                   most) <= 0;
+        }
+        if (!fits && session)
+            warnings_add(session, ER_OUT_OF_RANGE,
+                         "Out of range value for a DECIMAL(%d,%d): it is the "
+                         "largest one",
+                         precision, decimals);
+        if (!fits)
+            d = (struct decimal){sign * most.digits, most.scale};
+    } else if (!fits) {
+        sqlite3_result_error(
+            c,
+            "DECIMAL value is out of range in a CAST: it has more than 38 "
+            "digits",
+            -1);
         return;
     }
-    if (decimals == 0 && kind_whole(real, &whole))
-        sqlite3_result_int64(c, whole);
-    else
-        kind_exact(c, real, (int)decimals);
+    kind_exact(c, d, decimals);
 }
 
 static void
@@ -272,21 +312,50 @@ call_moment(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- literals that SQLite has no type for ---- */
 
-/* hw_decimal(1.50, 2) */
+/* hw_decimal(x, decimals): x of any number as a DECIMAL that shows so many: a
+ * literal's text; a value that SQLite has lost the kind of. */
 static void
 call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    struct decimal d;
+    int sign;
+
+    if (!function_any_null(argc, argv) && read_decimal(argv[0], &d, &sign))
+        kind_exact(c, d, sqlite3_value_int(argv[1]));
+    else
+        sqlite3_result_value(c, argv[0]);
+}
+
+/* hw_key(x): bytes that order as exact numbers do, where SQLite's own values of
+ * them may not: see kind.h. */
+static void
+call_key(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    unsigned char key[DECIMAL_KEY];
+    struct decimal d;
+    int sign;
+
     (void)argc;
-    kind_exact(c, sqlite3_value_double(argv[0]), sqlite3_value_int(argv[1]));
+    if (sqlite3_value_type(argv[0]) != SQLITE_NULL &&
+        read_decimal(argv[0], &d, &sign))
+        sqlite3_result_blob(c, key, (int)decimal_key(d, key), SQLITE_TRANSIENT);
 }
 
 /* hw_kind(x, kind): X'41', or digits past SQLite's integers */
 static void
 call_kind(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    struct decimal d;
+    int kind = sqlite3_value_int(argv[1]), sign;
+
     (void)argc;
+    if (kind >= KIND_EXACT && read_decimal(argv[0], &d, &sign)) {
+        kind_exact(c, d, kind % (KIND_QUOTIENT - KIND_EXACT));
+        return;
+    }
     sqlite3_result_value(c, argv[0]);
-    sqlite3_result_subtype(c, (unsigned)sqlite3_value_int(argv[1]));
+    if (kind != KIND_UNSIGNED || sqlite3_value_type(argv[0]) == SQLITE_TEXT)
+        sqlite3_result_subtype(c, (unsigned)kind);
 }
 
 /* hw_json(x, truth): what SQLite's JSON takes for the value of x; the text of
@@ -314,6 +383,7 @@ call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
 const struct function cast_functions[] = {
     {"hw_cast", 4, 4, call_cast, RETURNS_TEXT},
     {"hw_decimal", 2, 2, call_decimal, RETURNS_DOUBLE},
+    {"hw_key", 1, 1, call_key, RETURNS_BYTES},
     {"hw_json", 2, 2, call_json, RETURNS_TEXT},
     {"hw_kind", 2, 2, call_kind, RETURNS_TEXT},
     {"hw_moment", 2, 3, call_moment, RETURNS_DATETIME},

@@ -179,25 +179,45 @@ whole(sqlite3_context *c, double value)
         sqlite3_result_double(c, value);
 }
 
+/* Shortens an exact number; false: it is none.  An integer stays one. */
+static bool
+return_shortened(sqlite3_context *c, sqlite3_value *value, int places,
+                 enum decimal_end end)
+{
+    struct decimal d;
+    char text[80];
+
+    if (kind_decimals(value) < 0 || !kind_decimal(value, &d))
+        return false;
+    if (kind_is_integer(value) && places >= 0) {
+        sqlite3_result_value(c, value);
+    } else if (!decimal_shorten(d, places, end, &d)) {
+        snprintf(text, sizeof(text), "DECIMAL value is out of range in %s()",
+                 function_name(c));
+        sqlite3_result_error(c, text, -1);
+    } else if (kind_of(value) == KIND_UNSIGNED && d.digits <= UINT64_MAX) {
+        function_unsigned(c, (uint64_t)d.digits);
+    } else {
+        kind_exact(c, d, places < 0 ? 0 : places);
+        if (kind_is_integer(value))
+            sqlite3_result_subtype(c, KIND_PLAIN);
+    }
+    return true;
+}
+
 static void
 call_ceil(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    if (function_any_null(argc, argv))
-        return;
-    if (kind_is_integer(argv[0]))
-        sqlite3_result_value(c, argv[0]);
-    else
+    if (!function_any_null(argc, argv) &&
+        !return_shortened(c, argv[0], 0, DECIMAL_CEIL))
         whole(c, ceil(function_real(argv[0])));
 }
 
 static void
 call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    if (function_any_null(argc, argv))
-        return;
-    if (kind_is_integer(argv[0]))
-        sqlite3_result_value(c, argv[0]);
-    else
+    if (!function_any_null(argc, argv) &&
+        !return_shortened(c, argv[0], 0, DECIMAL_FLOOR))
         whole(c, floor(function_real(argv[0])));
 }
 
@@ -213,33 +233,15 @@ decimals(int argc, sqlite3_value **argv)
 }
 
 static void
-return_rounded(sqlite3_context *c, sqlite3_value *from, double y, int places)
-{
-    if (kind_is_integer(from))
-        whole(c, y);
-    else if (kind_decimals(from) >= 0)
-        kind_exact(c, y, places < 0 ? 0 : places);
-    else
-        sqlite3_result_double(c, y);
-}
-
-static void
 call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int places = decimals(argc, argv);
-    double y;
+    double x = function_real(argv[0]);
 
-    if (function_any_null(argc, argv))
-        return;
-    if (kind_is_integer(argv[0]) && places >= 0) {
-        sqlite3_result_value(c, argv[0]);
-        return;
-    }
-    y = kind_round(function_real(argv[0]), places);
-    if (kind_decimals(argv[0]) < 0 && places == 0)
-        y = rint(function_real(
-            argv[0])); /* a double's half goes to the even neighbour */
-    return_rounded(c, argv[0], y, places);
+    if (!function_any_null(argc, argv) &&
+        !return_shortened(c, argv[0], places, DECIMAL_ROUND))
+        /* a double's half goes to the even neighbour */
+        sqlite3_result_double(c, places == 0 ? rint(x) : kind_round(x, places));
 }
 
 static void
@@ -251,18 +253,15 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
            scaled = places >= 0 ? x * scale : x / scale, y = x;
     char text[40];
 
-    if (function_any_null(argc, argv))
+    if (function_any_null(argc, argv) ||
+        return_shortened(c, argv[0], places, DECIMAL_CUT))
         return;
-    if (kind_is_integer(argv[0]) && places >= 0) {
-        sqlite3_result_value(c, argv[0]);
-        return;
-    }
     if (fabs(scaled) < 1e15) { /* else it has no digits behind them */
         snprintf(text, sizeof(text), "%.15g", scaled);
         y = trunc(strtod(text, NULL));
         y = places >= 0 ? y / scale : y * scale;
     }
-    return_rounded(c, argv[0], y, places);
+    sqlite3_result_double(c, y);
 }
 
 /* MySQL's generator, which gives the same numbers for the same seed. */
@@ -328,13 +327,17 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     size_t whole_size, at = 0;
     int places = decimals(2, argv);
     double x = function_real(argv[0]);
+    struct decimal d;
     const char *p = digits;
 
     if (function_any_null(2, argv) || !isfinite(x))
         return;
     (void)argc;
     places = places < 0 ? 0 : places;
-    snprintf(digits, sizeof(digits), "%.*f", places, kind_round(x, places));
+    if (kind_decimals(argv[0]) >= 0 && kind_decimal(argv[0], &d))
+        decimal_text(d, places, digits);
+    else
+        snprintf(digits, sizeof(digits), "%.*f", places, kind_round(x, places));
     if (*p == '-')
         text[at++] = *p++;
     whole_size = strcspn(p, ".");

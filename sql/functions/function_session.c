@@ -135,6 +135,14 @@ session_of(sqlite3_context *c)
 static void
 return_value(sqlite3_context *c, const struct value *value)
 {
+    struct decimal d;
+    size_t used;
+
+    if (value->kind >= KIND_EXACT && value->type == VALUE_TEXT &&
+        decimal_read((struct span){value->data, value->size}, &d, &used)) {
+        kind_exact(c, d, value->kind - KIND_EXACT);
+        return;
+    }
     switch (value->type) {
     case VALUE_NULL:
         sqlite3_result_null(c);

@@ -35,21 +35,13 @@ struct into_cursor {
 static struct value
 kept(const struct column *column, const struct value *value)
 {
-    bool decimal = column->type == COLUMN_DECIMAL;
     struct value out = *value;
-    char text[400]; /* the largest double has 309 digits */
 
-    if (value->type != VALUE_TEXT || value->size >= sizeof(text) ||
-        (!decimal && column->type != COLUMN_BIGINT))
-        return out;
-    memcpy(text, value->data, value->size);
-    text[value->size] = '\0';
-    out.kind = KIND_UNSIGNED;
-    if (!decimal || (column->decimals == 0 && *text != '-'))
-        return out;
-    return (struct value){.type = VALUE_DOUBLE,
-                          .real = strtod(text, NULL),
-                          .kind = (uint8_t)(KIND_EXACT + column->decimals)};
+    if (value->type == VALUE_TEXT && column->type == COLUMN_DECIMAL)
+        out.kind = (uint8_t)(KIND_EXACT + column->decimals);
+    else if (value->type == VALUE_TEXT && column->type == COLUMN_BIGINT)
+        out.kind = KIND_UNSIGNED;
+    return out;
 }
 
 static int
@@ -232,56 +224,50 @@ out_of_range:
     return -1;
 }
 
-/* Reads a text that function_unsigned made. */
-static bool
-is_unsigned(sqlite3_stmt *statement, int i)
-{
-    const char *text;
-
-    if (sqlite3_column_type(statement, i) != SQLITE_TEXT)
-        return false;
-    text = (const char *)sqlite3_column_text(statement, i);
-    return text && *text &&
-           strspn(text, "0123456789") ==
-               (size_t)sqlite3_column_bytes(statement, i);
-}
-
-/* Appends zeros behind the digits that a double has. */
-static int
-real_digits(char *text, size_t room, double x, int decimals)
-{
-    int whole, sure;
-
-    if (!isfinite(x)) /* of a text with more digits */
-        x = copysign(DBL_MAX, x);
-    whole = fabs(x) < 1 ? 0 : (int)log10(fabs(x)) + 1;
-    sure = whole < KIND_DIGITS_MAX ? KIND_DIGITS_MAX - whole : 0;
-    if (decimals <= sure)
-        return snprintf(text, room, "%.*f", decimals, kind_round(x, decimals));
-    return snprintf(text, room, "%.*f%s%0*d", sure, x, sure ? "" : ".",
-                    decimals - sure, 0);
-}
-
 /* Writes as many digits behind the point as the column has. */
 static int
 add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
-            struct arena *arena, struct value *out)
+            struct arena *arena, struct value *out, struct error *err)
 {
-    char text[400]; /* the largest double has 309 digits */
-    int decimals = column->decimals, size;
+    char text[DECIMAL_TEXT];
+    struct decimal d;
+    size_t used;
+    bool read;
 
-    if (!decimals && is_unsigned(statement, i))
+    switch (sqlite3_column_type(statement, i)) {
+    case SQLITE_INTEGER:
+        d = (struct decimal){sqlite3_column_int64(statement, i), 0};
+        read = true;
+        break;
+    case SQLITE_FLOAT:
+        read = kind_real_decimal(sqlite3_column_double(statement, i), &d);
+        break;
+    default:
+        lend_text(statement, i, out);
+        read = decimal_read((struct span){out->data, out->size}, &d, &used);
+        break;
+    }
+    if (read)
+        return add_bytes(arena, text, decimal_text(d, column->decimals, text),
+                         out);
+    error_set(err, ER_DATA_OUT_OF_RANGE,
+              "DECIMAL value is out of range in a column of the result: it has "
+              "more than %d digits",
+              DECIMAL_DIGITS);
+    return -1;
+}
+
+/* A number in a column of texts. */
+static int
+add_number_text(sqlite3_stmt *statement, int i, struct arena *arena,
+                struct value *out)
+{
+    sqlite3_value *value = sqlite3_column_value(statement, i);
+    char text[KIND_TEXT];
+
+    if (sqlite3_value_type(value) == SQLITE_BLOB)
         return lend_text(statement, i, out);
-    if (sqlite3_column_type(statement, i) == SQLITE_INTEGER)
-        size = snprintf(text, sizeof(text), "%" PRId64 "%s%0*d",
-                        (int64_t)sqlite3_column_int64(statement, i),
-                        decimals ? "." : "", decimals, 0);
-    else
-        size = real_digits(text, sizeof(text),
-                           sqlite3_column_double(statement, i), decimals);
-    if (sqlite3_column_type(statement, i) == SQLITE_INTEGER && !decimals)
-        size--; /* %0*d writes at least one digit */
-    return add_bytes(arena, text, (size_t)size, out);
+    return add_bytes(arena, text, kind_text(value, text), out);
 }
 
 /* ---- dates and times ---- */
@@ -372,7 +358,7 @@ convert(sqlite3_stmt *statement, int i, const struct column *column,
         out->real = sqlite3_column_double(statement, i);
         return 0;
     case COLUMN_DECIMAL:
-        return add_decimal(statement, i, column, arena, out);
+        return add_decimal(statement, i, column, arena, out, err);
     case COLUMN_DATE:
     case COLUMN_TIME:
     case COLUMN_DATETIME:
@@ -382,7 +368,9 @@ convert(sqlite3_stmt *statement, int i, const struct column *column,
         return lend_blob(statement, i, out);
     case COLUMN_TEXT:
     case COLUMN_LONGTEXT:
-        break;
+        if (sqlite3_column_type(statement, i) == SQLITE_TEXT)
+            break;
+        return add_number_text(statement, i, arena, out);
     }
     return lend_text(statement, i, out);
 }

@@ -127,7 +127,8 @@ function_is_number(sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
 
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ||
+           kind_is_decimal(value);
 }
 
 /* The number in a string of JSON, or that of a truth. */
@@ -168,12 +169,25 @@ is_unsigned(sqlite3_value *value, uint64_t *out)
     return true;
 }
 
+/* A DECIMAL, rounded; past 64 bits the nearest integer. */
+static uint64_t
+bits_of_decimal(struct decimal d)
+{
+    decimal_shorten(d, 0, DECIMAL_ROUND, &d);
+    return d.digits > (decimal_whole)UINT64_MAX ? UINT64_MAX
+           : d.digits < INT64_MIN               ? (uint64_t)INT64_MIN
+                                                : (uint64_t)d.digits;
+}
+
 static bool
 bits_of(sqlite3_value *value, uint64_t *out)
 {
+    struct decimal d;
     struct span bytes;
 
-    if (sqlite3_value_type(value) == SQLITE_INTEGER)
+    if (kind_is_decimal(value) && kind_decimal(value, &d))
+        *out = bits_of_decimal(d);
+    else if (sqlite3_value_type(value) == SQLITE_INTEGER)
         *out = (uint64_t)sqlite3_value_int64(value);
     else if (kind_of(value) == KIND_HEX) {
         bytes = function_argument(value);
@@ -346,6 +360,7 @@ compare_json(sqlite3_value *a, sqlite3_value *b)
 int
 function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 {
+    struct decimal exact_a, exact_b;
     double x, y;
     int order;
 
@@ -353,6 +368,9 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
         return compare_integers(a, b);
     if (is_json_text(a) || is_json_text(b))
         return compare_json(a, b);
+    if (kind_decimals(a) >= 0 && kind_decimals(b) >= 0 &&
+        kind_decimal(a, &exact_a) && kind_decimal(b, &exact_b))
+        return decimal_compare(exact_a, exact_b);
     if (compare_moments(a, b, &order))
         return order;
     if (how == COMPARE_NUMBER || function_is_number(a) ||

@@ -40,12 +40,13 @@ enum function_type {
     RETURNS_LATER, /* the same, moved by a time: ADDTIME */
     RETURNS_SECONDS, /* DATETIME, or what a format gives: FROM_UNIXTIME */
     RETURNS_READ,    /* by the letters of its format: STR_TO_DATE */
-    RETURNS_NUMBER,  /* integers and decimals keep their type: SUM */
+    RETURNS_NUMBER,  /* integers and decimals keep their type: ABS */
     RETURNS_EPOCH,   /* as RETURNS_NUMBER, of a moment: UNIX_TIMESTAMP */
     RETURNS_ROUNDED, /* as RETURNS_NUMBER, with the decimals of the second
                         argument: ROUND */
     RETURNS_WHOLE,   /* BIGINT from exact numbers, else DOUBLE: CEIL */
-    RETURNS_AVERAGE  /* DECIMAL, with four decimals more; or DOUBLE */
+    RETURNS_SUM,     /* DECIMAL, or DOUBLE */
+    RETURNS_AVERAGE  /* the same, with four decimals more */
 };
 
 enum { FUNCTION_ANY = -1 /* number of arguments */ };

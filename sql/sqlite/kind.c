@@ -41,7 +41,7 @@ kind_value(sqlite3_value *value)
     case SQLITE_INTEGER:
         out.type = VALUE_INT;
         out.integer = sqlite3_value_int64(value);
-        return out;
+        break;
     case SQLITE_FLOAT:
         out.type = VALUE_DOUBLE;
         out.real = sqlite3_value_double(value);
@@ -52,11 +52,13 @@ kind_value(sqlite3_value *value)
             sqlite3_value_type(value) == SQLITE_BLOB ? VALUE_BLOB : VALUE_TEXT;
         out.data = bytes.data;
         out.size = bytes.size;
-        return out;
+        break;
     }
-    if (out.kind >= KIND_QUOTIENT && out.kind < KIND_QUOTIENT + QUOTIENT_KEPT) {
-        out.kind = KIND_EXACT + QUOTIENT_KEPT;
-        out.real = kind_round(out.real, QUOTIENT_KEPT);
+    if (out.kind >= KIND_QUOTIENT) {
+        int shown = kind_decimals(value), kept = QUOTIENT_KEPT;
+
+        out.kind = (uint8_t)(KIND_EXACT + (shown > kept ? shown : kept));
+        out.real = kind_round(out.real, shown > kept ? shown : kept);
     }
     return out;
 }
@@ -85,7 +87,7 @@ kind_is_integer(sqlite3_value *value)
 {
     return kind_of(value) == KIND_UNSIGNED ||
            (sqlite3_value_type(value) == SQLITE_INTEGER &&
-            kind_of(value) <= KIND_EXACT);
+            kind_of(value) < KIND_EXACT);
 }
 
 int
@@ -98,25 +100,36 @@ kind_decimals(sqlite3_value *value)
     return kind_is_integer(value) ? 0 : -1;
 }
 
-static double
-moment_real(struct span text)
+/* 20260131101112, with six decimals if it has a fraction. */
+static struct decimal
+moment_decimal(struct span text)
 {
+    struct decimal out = {0, 0};
     struct moment t;
     int64_t micros, seconds, clock, day;
-    double real;
 
     if (!moment_parse_time(text, &t))
-        return 0;
+        return out;
     micros = moment_size(&t);
     seconds = micros / MOMENT_SECOND;
     clock = seconds / 3600 * 10000 + seconds / 60 % 60 * 100 + seconds % 60;
     day = t.year * 10000 + t.month * 100 + t.day;
-    if (t.kind == MOMENT_DATE)
-        return (double)day;
-    real = (double)(t.kind == MOMENT_TIME ? clock : day * 1000000 + clock);
-    if (t.digits > 0)
-        real += (double)(micros % MOMENT_SECOND) / MOMENT_SECOND;
-    return t.micros < 0 ? -real : real;
+    out.digits = t.kind == MOMENT_DATE   ? day
+                 : t.kind == MOMENT_TIME ? clock
+                                         : day * 1000000 + clock;
+    if (t.digits > 0 && t.kind != MOMENT_DATE) {
+        out.digits = out.digits * MOMENT_SECOND + micros % MOMENT_SECOND;
+        out.scale = 6;
+    }
+    if (t.micros < 0 && t.kind != MOMENT_DATE)
+        out.digits = -out.digits;
+    return out;
+}
+
+static double
+moment_real(struct span text)
+{
+    return decimal_real(moment_decimal(text));
 }
 
 bool
@@ -143,7 +156,7 @@ kind_real(sqlite3_value *value, double *out)
 }
 
 bool
-kind_reads_moment(sqlite3_value *value, double *out)
+kind_reads_moment(sqlite3_value *value, struct decimal *out)
 {
     struct span text;
     struct moment t;
@@ -156,24 +169,84 @@ kind_reads_moment(sqlite3_value *value, double *out)
         !moment_parse_time(text, &t) || moment_text(&t, again) != text.size ||
         memcmp(text.data, again, text.size) != 0)
         return false;
-    *out = moment_real(text);
+    *out = moment_decimal(text);
     return true;
+}
+
+bool
+kind_real_decimal(double x, struct decimal *out)
+{
+    char text[32];
+    size_t used;
+
+    snprintf(text, sizeof(text), "%.*e", KIND_DIGITS_MAX - 1, x);
+    return isfinite(x) &&
+           decimal_read((struct span){text, strlen(text)}, out, &used);
+}
+
+/* A double of at most 15 digits: they are found again. */
+static struct decimal
+real_decimal(double x, int scale)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3, 1e4,  1e5,
+                                    1e6,  1e7,  1e8,  1e9, 1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15};
+    struct decimal out = {0, 0};
+    double digits;
+
+    if (scale <= KIND_DIGITS_MAX) {
+        digits = rint(x * powers[scale]);
+        if (fabs(digits) < powers[KIND_DIGITS_MAX] &&
+            digits / powers[scale] == x)
+            return (struct decimal){(decimal_whole)digits, scale};
+    }
+    kind_real_decimal(x, &out);
+    return out;
+}
+
+bool
+kind_is_decimal(sqlite3_value *value)
+{
+    return kind_of(value) >= KIND_EXACT;
+}
+
+bool
+kind_decimal(sqlite3_value *value, struct decimal *out)
+{
+    enum kind kind = kind_of(value);
+    size_t used;
+
+    if (kind_is_moment(kind) || kind == KIND_MOMENT_TEXT) {
+        *out = moment_decimal(kind_bytes(value));
+        return true;
+    }
+    if (kind != KIND_UNSIGNED && kind < KIND_EXACT &&
+        sqlite3_value_type(value) != SQLITE_INTEGER)
+        return false;
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        *out = (struct decimal){sqlite3_value_int64(value), 0};
+        return true;
+    case SQLITE_FLOAT:
+        *out = real_decimal(sqlite3_value_double(value),
+                            kind >= KIND_QUOTIENT ? 9 : kind_decimals(value));
+        return true;
+    default:
+        return decimal_read(kind_bytes(value), out, &used) && used > 0;
+    }
 }
 
 size_t
 kind_text(sqlite3_value *value, char out[KIND_TEXT])
 {
-    int decimals = kind_decimals(value);
-    double real = sqlite3_value_double(value);
+    struct decimal d;
 
+    if (kind_is_decimal(value) && kind_decimal(value, &d))
+        return decimal_text(d, kind_decimals(value), out);
     if (sqlite3_value_type(value) == SQLITE_INTEGER)
-        return (size_t)snprintf(
-            out, KIND_TEXT, "%" PRId64 "%s%.*s",
-            (int64_t)sqlite3_value_int64(value), decimals > 0 ? "." : "",
-            decimals > 0 ? decimals : 0, "000000000000000000000000000000");
-    if (decimals < 0)
-        return real_text(real, out);
-    return (size_t)snprintf(out, KIND_TEXT, "%.*f", decimals, real);
+        return (size_t)snprintf(out, KIND_TEXT, "%" PRId64,
+                                (int64_t)sqlite3_value_int64(value));
+    return real_text(sqlite3_value_double(value), out);
 }
 
 double
@@ -199,44 +272,41 @@ kind_whole(double x, int64_t *out)
     return true;
 }
 
-/* Whether a double has enough digits for it. */
-static bool
-is_exact(double x, int decimals)
-{
-    return decimals >= 0 && decimals <= KIND_DIGITS_MAX && fabs(x) < 1e15;
-}
-
 static void
-result(sqlite3_context *c, const char *text, unsigned kind)
+set_decimal(sqlite3_context *c, struct decimal d, unsigned kind)
 {
-    double x = strtod(text, NULL);
+    static const decimal_whole most = 1000000000000000; /* 10^15 */
+    char text[DECIMAL_TEXT];
 
-    sqlite3_result_double(c, x == 0 ? 0 : x);
+    d = decimal_short(d);
+    if (d.scale == 0 && d.digits >= INT64_MIN && d.digits <= INT64_MAX)
+        sqlite3_result_int64(c, (int64_t)d.digits);
+    else if (d.digits < most && d.digits > -most)
+        sqlite3_result_double(c, decimal_real(d));
+    else
+        sqlite3_result_text(c, text, (int)decimal_text(d, d.scale, text),
+                            SQLITE_TRANSIENT);
     sqlite3_result_subtype(c, kind);
 }
 
-void
-kind_quotient(sqlite3_context *c, double x, int decimals)
+static int
+limit_decimals(int decimals)
 {
-    char text[KIND_TEXT];
-
-    if (!is_exact(x, decimals)) {
-        sqlite3_result_double(c, x);
-        return;
-    }
-    snprintf(text, sizeof(text), "%.*g", KIND_DIGITS_MAX, x);
-    result(c, text, (unsigned)(KIND_QUOTIENT + decimals));
+    return decimals < 0                   ? 0
+           : decimals > KIND_DECIMALS_MAX ? KIND_DECIMALS_MAX
+                                          : decimals;
 }
 
 void
-kind_exact(sqlite3_context *c, double x, int decimals)
+kind_quotient(sqlite3_context *c, struct decimal d, int decimals)
 {
-    char text[KIND_TEXT];
+    set_decimal(c, d, (unsigned)(KIND_QUOTIENT + limit_decimals(decimals)));
+}
 
-    if (!is_exact(x, decimals)) {
-        sqlite3_result_double(c, x);
-        return;
-    }
-    snprintf(text, sizeof(text), "%.*f", decimals, kind_round(x, decimals));
-    result(c, text, (unsigned)(KIND_EXACT + decimals));
+void
+kind_exact(sqlite3_context *c, struct decimal d, int decimals)
+{
+    decimals = limit_decimals(decimals);
+    decimal_shorten(d, decimals, DECIMAL_ROUND, &d);
+    set_decimal(c, d, (unsigned)(KIND_EXACT + decimals));
 }

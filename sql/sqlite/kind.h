@@ -3,6 +3,12 @@
  *
  * The subtype of SQLite's value holds the kind.  SQLite drops it in rows of a
  * derived table, and in its own functions.
+ *
+ * A DECIMAL is one of three values of SQLite, so that SQLite finds equal ones
+ * equal: an integer, if it is one of 64 bits; a double, if it has at most 15
+ * digits, which a double tells apart; else the text of its digits, without
+ * zeros at the end.  Texts come behind numbers, so what orders DECIMALs that
+ * may be long does so by hw_key().
  */
 #ifndef HW_KIND_H
 #define HW_KIND_H
@@ -12,6 +18,7 @@
 #include <sqlite3.h>
 
 #include "cursor.h"
+#include "decimal.h"
 #include "moment.h"
 #include "reader.h"
 #include "real_text.h"
@@ -32,9 +39,9 @@ enum kind {
 };
 
 enum {
-    KIND_TEXT = 64, /* bytes of a number as a text */
-    KIND_DECIMALS_MAX = 30,
-    KIND_DIGITS_MAX = 15 /* of a DECIMAL: SQLite's doubles have no more */
+    KIND_TEXT = DECIMAL_TEXT, /* bytes of a number as a text */
+    KIND_DECIMALS_MAX = DECIMAL_SCALE_MAX,
+    KIND_DIGITS_MAX = 15 /* of a DECIMAL that is a double in SQLite */
 };
 
 enum kind kind_of(sqlite3_value *value);
@@ -48,12 +55,18 @@ bool kind_is_moment(enum kind kind); /* not KIND_MOMENT_TEXT */
 bool kind_is_integer(sqlite3_value *value);
 /* Decimals of an exact number; -1: a double, or not a number. */
 int kind_decimals(sqlite3_value *value);
+bool kind_is_decimal(sqlite3_value *value); /* no integer */
+/* The value of an exact number, of bytes or a moment beside numbers.  False:
+ * it is none of these. */
+bool kind_decimal(sqlite3_value *value, struct decimal *out);
+/* Of a double that a DECIMAL may be; false: none is as large. */
+bool kind_real_decimal(double x, struct decimal *out);
 
 /* The number behind a value with its own kind: bytes, or a moment, which is
  * 20260131101112.  False: SQLite's value is right. */
 bool kind_real(sqlite3_value *value, double *out);
 /* The same for a plain text in the form of our dates and times. */
-bool kind_reads_moment(sqlite3_value *value, double *out);
+bool kind_reads_moment(sqlite3_value *value, struct decimal *out);
 /* Writes a number as text; returns its bytes. */
 size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
 
@@ -62,9 +75,9 @@ size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
 double kind_round(double x, int places);
 /* The integer part of x; false: no integer holds it. */
 bool kind_whole(double x, int64_t *out);
-/* Sets x, rounded to the decimals, so that equal numbers are equal doubles. */
-void kind_exact(sqlite3_context *c, double x, int decimals);
-/* Sets x, rounded to KIND_DIGITS_MAX digits in all. */
-void kind_quotient(sqlite3_context *c, double x, int decimals);
+/* Sets a DECIMAL with so many decimals, and a quotient, which has further
+ * digits than it shows. */
+void kind_exact(sqlite3_context *c, struct decimal d, int decimals);
+void kind_quotient(sqlite3_context *c, struct decimal d, int decimals);
 
 #endif

@@ -114,7 +114,8 @@ struct node {
     bool introduced; /* _utf8mb4'x'; if binary, _binary'x': bytes */
     /* Set by the reader of types, as in struct result_type: */
     bool loose;
-    uint8_t type; /* enum column_type */
+    uint8_t type;                /* enum column_type */
+    uint8_t precision, decimals; /* of a DECIMAL; of a BIGINT 1, 0: past */
 };
 
 struct tree_qualifier {

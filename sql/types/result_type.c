@@ -23,8 +23,9 @@ of_value(const struct value *value)
 
     if (value->kind == KIND_UNSIGNED)
         return result_type_unsigned();
-    if (value->kind >= KIND_EXACT)
-        return result_type_decimal(value->kind % (KIND_QUOTIENT - KIND_EXACT));
+    if (value->kind >= KIND_EXACT) /* another value may come next time */
+        return result_type_decimal(PRECISION_MAX,
+                                   value->kind % (KIND_QUOTIENT - KIND_EXACT));
     switch (value->type) {
     case VALUE_INT:
         return result_type_of(COLUMN_BIGINT);
@@ -110,7 +111,7 @@ result_type_of(enum column_type type)
         [COLUMN_TEXT] = 1024,   [COLUMN_LONGTEXT] = 65535,
         [COLUMN_TINYINT] = 1,   [COLUMN_BLOB] = 65535,
         [COLUMN_INT] = 11,      [COLUMN_BIGINT] = 20,
-        [COLUMN_DOUBLE] = 22,   [COLUMN_DECIMAL] = 22,
+        [COLUMN_DOUBLE] = 22,   [COLUMN_DECIMAL] = 66,
         [COLUMN_DATE] = 10,     [COLUMN_TIME] = 10,
         [COLUMN_DATETIME] = 19, [COLUMN_TIMESTAMP] = 19};
     struct result_type out = {.type = type, .width = widths[type]};
@@ -144,24 +145,54 @@ result_type_is_integer(struct result_type t)
            t.type == COLUMN_BIGINT || t.type == COLUMN_NULL;
 }
 
-/* A DECIMAL without decimals may be an unsigned integer, which a double cannot
- * hold: it does not count as exact. */
 bool
 result_type_is_exact(struct result_type t)
 {
-    return result_type_is_integer(t) ||
-           (t.type == COLUMN_DECIMAL && t.decimals > 0);
+    return result_type_is_integer(t) || t.type == COLUMN_DECIMAL;
 }
 
 struct result_type
-result_type_decimal(size_t decimals)
+result_type_decimal(size_t whole, size_t decimals)
 {
     struct result_type out = result_type_of(COLUMN_DECIMAL);
+    size_t precision;
 
-    if (decimals > EXACT_DIGITS_MAX)
-        return result_type_of(COLUMN_DOUBLE);
+    if (decimals > DECIMAL_SCALE_MAX)
+        decimals = DECIMAL_SCALE_MAX;
+    precision = whole + decimals;
+    if (precision > PRECISION_MAX)
+        precision = PRECISION_MAX;
+    if (precision == 0)
+        precision = 1;
     out.decimals = (uint8_t)decimals;
+    out.precision = (uint8_t)precision;
+    out.width = (uint32_t)(precision + 1 + (decimals > 0)); /* sign, point */
     return out;
+}
+
+size_t
+result_type_whole(struct result_type t)
+{
+    switch (t.type) {
+    case COLUMN_NULL:
+        return 0;
+    case COLUMN_DECIMAL:
+        return t.precision ? (size_t)(t.precision - t.decimals) : PRECISION_MAX;
+    case COLUMN_TINYINT:
+        return 3;
+    case COLUMN_INT:
+        return 10;
+    default:
+        return t.width < 19 && !t.past ? t.width : t.past ? 20 : 19;
+    }
+}
+
+bool
+result_type_is_long(struct result_type t)
+{
+    return t.type == COLUMN_DECIMAL &&
+           (t.precision == 0 || t.precision > PRECISION_OF_DOUBLE ||
+            t.decimals >= QUOTIENT_DECIMALS);
 }
 
 bool
@@ -193,6 +224,16 @@ result_type_number(struct result_type t)
                : t;
 }
 
+static struct result_type
+widened_decimal(struct result_type a, struct result_type b)
+{
+    size_t whole = result_type_whole(a), other = result_type_whole(b);
+
+    return result_type_decimal(whole > other ? whole : other,
+                               a.decimals > b.decimals ? a.decimals
+                                                       : b.decimals);
+}
+
 struct result_type
 result_type_widened(struct result_type a, struct result_type b)
 {
@@ -207,15 +248,14 @@ result_type_widened(struct result_type a, struct result_type b)
     out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
     out.flags = a.flags & b.flags;
     out.loose = a.loose || b.loose;
-    if (a.past != b.past && result_type_is_integer(a) &&
-        result_type_is_integer(b))
-        return result_type_of(COLUMN_DECIMAL); /* more digits than either */
+    if (result_type_is_exact(a) && result_type_is_exact(b) &&
+        (a.type == COLUMN_DECIMAL || b.type == COLUMN_DECIMAL ||
+         a.past != b.past))
+        return widened_decimal(a, b);
     if (a.type == b.type)
         return out;
     if (result_type_is_integer(a) && result_type_is_integer(b))
         return result_type_of(COLUMN_BIGINT);
-    if (result_type_is_exact(a) && result_type_is_exact(b))
-        return result_type_decimal(out.decimals);
     if (result_type_is_number(a) && result_type_is_number(b))
         return result_type_of(COLUMN_DOUBLE);
     if (is_day(a) && is_day(b)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "function.h"
 #include "function_moment.h"
 #include "function_table.h"
@@ -13,8 +14,8 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
-    DECIMALS_MAX = 30,    /* decimals of a DECIMAL */
-    QUOTIENT_DECIMALS = 4 /* decimals that "/" and AVG add */
+    SUM_DIGITS = 22,  /* digits that SUM adds: of as many rows */
+    WHOLE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
 };
 
 static struct result_type
@@ -72,7 +73,20 @@ moved(struct result_type from, struct result_type amount, struct span unit)
                   from.loose || !whole);
 }
 
-/* CAST(x AS type), CONVERT(x, type); a DECIMAL(p, s) has its digits. */
+/* DECIMAL(p, s), DECIMAL(p), DECIMAL */
+static struct result_type
+cast_decimal(const struct tree_call *call)
+{
+    size_t precision = call->lengths[0] > 0 ? (size_t)call->lengths[0] : 10;
+    size_t decimals = call->lengths[1] > 0 ? (size_t)call->lengths[1] : 0;
+
+    if (decimals > DECIMAL_SCALE_MAX)
+        decimals = DECIMAL_SCALE_MAX;
+    return result_type_decimal(precision > decimals ? precision - decimals : 0,
+                               decimals);
+}
+
+/* CAST(x AS type), CONVERT(x, type) */
 static struct result_type
 cast(const struct tree_call *call)
 {
@@ -93,9 +107,7 @@ cast(const struct tree_call *call)
     out.past = strcmp(call->type, "UNSIGNED") == 0;
     out.flags = out.past ? COLUMN_UNSIGNED : 0;
     out.loose = call->lengths[0] > 0;
-    if (out.type == COLUMN_DECIMAL && call->lengths[1] > 0)
-        out.decimals = (uint8_t)(call->lengths[1] % (DECIMALS_MAX + 1));
-    return out;
+    return out.type == COLUMN_DECIMAL ? cast_decimal(call) : out;
 }
 
 /* The type that STR_TO_DATE reads; an unknown format may contain every part. */
@@ -119,7 +131,7 @@ read_with(const struct node *format)
                   loose);
 }
 
-/* What SUM and ABS give. */
+/* What ABS gives. */
 static struct result_type
 number(struct result_type from)
 {
@@ -139,10 +151,23 @@ rounded(struct result_type from, const struct node *digits)
         return number(from);
     if (!result_type_is_exact(from))
         return of(COLUMN_DOUBLE);
-    if (!digits)
-        return result_type_decimal(0);
-    return digits->kind == NODE_INTEGER && digits->text.size <= 2
-               ? result_type_decimal(strtoul(digits->text.data, NULL, 10))
+    return result_type_decimal(result_type_whole(from) + 1,
+                               !digits ? 0
+                               : digits->kind == NODE_INTEGER
+                                   ? strtoul(digits->text.data, NULL, 10)
+                               : digits->kind == NODE_PREFIX ? 0 /* -1 */
+                                                             : from.decimals);
+}
+
+/* What SUM and AVG give: so many more digits. */
+static struct result_type
+summed(struct result_type from, size_t whole, size_t decimals)
+{
+    if (from.hex)
+        from = result_type_unsigned();
+    return result_type_is_exact(from)
+               ? result_type_decimal(result_type_whole(from) + whole,
+                                     from.decimals + decimals)
                : of(COLUMN_DOUBLE);
 }
 
@@ -212,13 +237,15 @@ returned(enum function_type type, const struct node *node,
     case RETURNS_ROUNDED:
         return rounded(plain, second);
     case RETURNS_WHOLE:
-        return result_type_is_exact(plain) && !result_type_is_integer(plain)
+        if (plain.type != COLUMN_DECIMAL)
+            return number(plain);
+        return result_type_whole(plain) < WHOLE_DIGITS
                    ? of(COLUMN_BIGINT)
-                   : number(plain);
+                   : result_type_decimal(result_type_whole(plain) + 1, 0);
+    case RETURNS_SUM:
+        return summed(plain, SUM_DIGITS, 0);
     case RETURNS_AVERAGE:
-        return result_type_is_exact(plain)
-                   ? result_type_decimal(plain.decimals + QUOTIENT_DECIMALS)
-                   : of(COLUMN_DOUBLE);
+        return summed(plain, 0, QUOTIENT_DECIMALS);
     case RETURNS_TEXT:
         break;
     }
@@ -264,8 +291,8 @@ integer(struct span text)
         value = value * 10 + digit;
     }
     if (large)
-        out = of(COLUMN_DECIMAL);
-    else if (value > INT64_MAX)
+        return result_type_decimal(text.size, 0);
+    if (value > INT64_MAX)
         out = result_type_unsigned();
     out.width = (uint32_t)text.size;
     return out;
@@ -276,11 +303,12 @@ static struct result_type
 decimal(struct span text)
 {
     const char *point = memchr(text.data, '.', text.size);
+    size_t whole = point ? (size_t)(point - text.data) : 0;
 
-    if (!point || text.size - 1 > EXACT_DIGITS_MAX ||
-        memchr(text.data, 'e', text.size) || memchr(text.data, 'E', text.size))
+    if (!point || memchr(text.data, 'e', text.size) ||
+        memchr(text.data, 'E', text.size))
         return of(COLUMN_DOUBLE);
-    return result_type_decimal((size_t)(text.data + text.size - point - 1));
+    return result_type_decimal(whole, text.size - whole - 1);
 }
 
 static struct result_type
@@ -320,7 +348,7 @@ negative(struct result_type of_what)
 {
     of_what = result_type_number(of_what);
     if (of_what.past || of_what.hex)
-        return of(COLUMN_DECIMAL);
+        return result_type_decimal(20, 0);
     if (result_type_is_integer(of_what))
         return of(COLUMN_BIGINT);
     return result_type_is_exact(of_what) ? of_what : of(COLUMN_DOUBLE);
@@ -332,19 +360,26 @@ static struct result_type
 calculated(enum tree_operator op, struct result_type left,
            struct result_type right)
 {
+    size_t whole, other;
+
     left = left.hex ? result_type_unsigned() : result_type_number(left);
     right = right.hex ? result_type_unsigned() : result_type_number(right);
     if (!result_type_is_exact(left) || !result_type_is_exact(right))
         return of(COLUMN_DOUBLE);
+    whole = result_type_whole(left);
+    other = result_type_whole(right);
     if (op == OP_DIVIDE)
-        return result_type_decimal(left.decimals + QUOTIENT_DECIMALS);
+        return result_type_decimal(whole + right.decimals,
+                                   left.decimals + QUOTIENT_DECIMALS);
     if (result_type_is_integer(left) && result_type_is_integer(right))
         return left.past || (right.past && op != OP_MOD)
                    ? result_type_unsigned()
                    : of(COLUMN_BIGINT);
     if (op == OP_TIMES)
-        return result_type_decimal(left.decimals + right.decimals);
-    return result_type_decimal(left.decimals > right.decimals ? left.decimals
+        return result_type_decimal(whole + other,
+                                   left.decimals + right.decimals);
+    return result_type_decimal((whole > other ? whole : other) + 1,
+                               left.decimals > right.decimals ? left.decimals
                                                               : right.decimals);
 }
 
@@ -413,6 +448,10 @@ type_of_node(const struct node *node, const struct operands *given)
     case NODE_CALL:
         return of_call(node, given);
     case NODE_PREFIX:
+        if (node->op == OP_NEGATIVE && node->first->kind == NODE_INTEGER &&
+            span_is(node->first->text, "9223372036854775808"))
+            return of(COLUMN_BIGINT);
+        return applied(node->op, given);
     case NODE_BINARY:
         return applied(node->op, given);
     case NODE_INTERVAL:

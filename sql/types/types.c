@@ -296,6 +296,8 @@ expression(struct type_scope *s, struct node *node)
 
     node->type = (uint8_t)type.type;
     node->loose = type.loose;
+    node->precision = type.past ? 1 : type.precision;
+    node->decimals = type.decimals;
     return type;
 }
 
@@ -495,6 +497,9 @@ noted(const struct node *node)
     struct result_type out = result_type_of((enum column_type)node->type);
 
     out.loose = node->loose;
+    out.past = out.type == COLUMN_BIGINT && node->precision > 0;
+    out.precision = node->precision;
+    out.decimals = node->decimals;
     return out;
 }
 

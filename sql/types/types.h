@@ -22,9 +22,9 @@ struct tree;
 struct value;
 
 enum {
-    /* Digits of a DECIMAL, which is a double in SQLite: a number with more of
-     * them, before or behind the point, is a DOUBLE. */
-    EXACT_DIGITS_MAX = 15
+    PRECISION_MAX = 65,       /* digits of a DECIMAL, as in MySQL's terms */
+    PRECISION_OF_DOUBLE = 15, /* of one that is surely a double in SQLite */
+    QUOTIENT_DECIMALS = 4     /* that "/" and AVG add; there are more, unseen */
 };
 
 struct result_type {
@@ -32,9 +32,10 @@ struct result_type {
     uint32_t width;
     uint16_t flags;
     uint8_t decimals;
-    bool past;    /* an integer that may exceed 63 bits */
-    bool hex;     /* 0x1f: bytes, but an integer beside a number */
-    bool unknown; /* text, because the type was not found */
+    uint8_t precision; /* of a DECIMAL: its digits, or more */
+    bool past;         /* an integer that may exceed 63 bits */
+    bool hex;          /* 0x1f: bytes, but an integer beside a number */
+    bool unknown;      /* text, because the type was not found */
     /* A moment whose text has no one form: it may have a fraction, or no time
      * of day. */
     bool loose;
@@ -55,8 +56,13 @@ bool result_type_is_exact(struct result_type t);
 bool result_type_is_moment(enum column_type type);
 /* What it is beside numbers: 20260131101112. */
 struct result_type result_type_number(struct result_type t);
-/* A DECIMAL; or DOUBLE if a double cannot hold so many decimals. */
-struct result_type result_type_decimal(size_t decimals);
+/* A DECIMAL of so many digits before and behind the point, or of all that it
+ * may have. */
+struct result_type result_type_decimal(size_t whole, size_t decimals);
+/* Digits of an integer or a DECIMAL before its point. */
+size_t result_type_whole(struct result_type t);
+/* Whether SQLite may hold some of its values as texts. */
+bool result_type_is_long(struct result_type t);
 
 struct typing {
     const struct sql_session *session;

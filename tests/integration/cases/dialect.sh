@@ -1,6 +1,7 @@
 #!/bin/sh
 # The dialect of SELECT, statement by statement, beside a real MariaDB: see
-# dialect.py and dialect.sql; dates and times in all their forms: moments.py.
+# dialect.py and dialect.sql; dates and times in all their forms: moments.py;
+# exact numbers: decimals.py.
 . tests/integration/lib/lib.inc
 
 mkdir "$work/db"
@@ -35,4 +36,6 @@ check
     fault "answers differ"
 "$python" tests/integration/programs/moments.py "$work/db/db.sock" \
     "$work/node/mysql.sock" || fault "dates and times differ"
+"$python" tests/integration/programs/decimals.py "$work/db/db.sock" \
+    "$work/node/mysql.sock" || fault "exact numbers differ"
 finish_test

@@ -375,8 +375,8 @@ SELECT SUM(x), AVG(x), SUM(x * 2), SUM(x) * 2, AVG(x) + 1, SUM(x) / 2 FROM (SELE
 SELECT SUM(n) OVER (ORDER BY n ROWS 1 PRECEDING) s, AVG(n) OVER (ORDER BY n ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) a, SUM(n * 0.1) OVER (ORDER BY n ROWS 1 PRECEDING) d, SUM(CONCAT(n, 'x')) OVER (ORDER BY n) t FROM (SELECT 1 n UNION SELECT 2 UNION SELECT 3 UNION SELECT NULL) t ORDER BY n
 SELECT SUM(n) OVER (PARTITION BY n % 2 ORDER BY n) s FROM (SELECT 1 n UNION SELECT 2 UNION SELECT 3) t ORDER BY 1
 SELECT 0.1 + 0.2 = 0.3, 0.1 + 0.2 <=> 0.3, 0.1 + 0.2 IN (0.3), 0.3 BETWEEN 0.1 + 0.2 AND 1, 1.1 * 1.1 = 1.21, 0.1 * 3 = 0.3, 1 - 0.9 = 0.1, 1.0 = 1, 0.1 + 0.7 = 0.8, 4.35 * 100 = 435, 1.15 * 3 = 3.45, 2.3 - 0.1 = 2.2, CASE 0.1 + 0.2 WHEN 0.3 THEN 1 ELSE 0 END, NULLIF(0.1 + 0.2, 0.3), FIELD(0.3, 0.1 + 0.2), ABS(-0.3) = 0.1 + 0.2, ROUND(0.25, 1) = 0.3, MOD(1.3, 0.4) = 0.1, -0.3 = -0.1 - 0.2, 0.3 = ANY (SELECT 0.1 + 0.2)
--- a derived table hands a DECIMAL on as a DOUBLE
--- ours: 1|0|0
+-- with no columns beside the sum
+-- ours: 1|1|1
 SELECT x = 0.3, x * 3 = 0.9, SUM(x * 3) = 0.9 FROM (SELECT 0.1 + 0.2 AS x) t
 SELECT x FROM (SELECT 0.1 + 0.2 AS x UNION ALL SELECT 0.4) t WHERE x = 0.3
 SELECT EXP(1000)

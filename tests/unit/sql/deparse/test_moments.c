@@ -65,7 +65,7 @@ static const struct {
      "x\n#1"},
     {"select sum(x) over (partition by d = '2026-1-1') s from (select 1 x, "
      "date'2026-01-01' d union select 2, date'2026-01-01') q",
-     "s\n#3\n#3"},
+     "s\n3\n3"},
     {"select group_concat(x order by d = '2026-1-2' desc) s from (select 1 x, "
      "date'2026-01-01' d union select 2, date'2026-01-02') q",
      "s\n2,1"},

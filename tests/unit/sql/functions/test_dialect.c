@@ -154,11 +154,11 @@ static const struct {
      "x\n512 bytes,1.50 KiB,16.00 EiB"},
     {"select sum(n) over w x from (select 1 n union select 2) t window w as "
      "(order by n)",
-     "x\n#1\n#3"},
+     "x\n1\n3"},
     {"select sum(n) over w * 10 x, count(*) over (w2 order by n) from (select "
      "1 n union select 2) t where 1 window w as (order by n), w2 as () "
      "order by 1 desc limit 1",
-     "x|count(*) over (w2 order by n)\n#30|#2"},
+     "x|count(*) over (w2 order by n)\n30|#2"},
     {"select 1 x limit 18446744073709551615", "x\n#1"},
     {"select 1 x limit 1, 18446744073709551615", "x"},
     {"select 1 x union select 2 order by x limit 1 offset 1", "x\n#2"},
@@ -249,7 +249,11 @@ static const struct {
     {"select exp('1000')", ER_DATA_OUT_OF_RANGE},
     {"select pow(10, 400)", ER_DATA_OUT_OF_RANGE},
     {"select abs(-9223372036854775808)", ER_DATA_OUT_OF_RANGE},
-    {"select sum(a) from (select 9223372036854775807 a union all select 1) t",
+    {"select 99999999999999999999 * 99999999999999999999",
+     ER_DATA_OUT_OF_RANGE},
+    {"select cast(repeat('9', 39) as decimal(50))", ER_DATA_OUT_OF_RANGE},
+    {"select sum(a) from (select 99999999999999999999999999999999999999 a "
+     "union all select 1) t",
      ER_DATA_OUT_OF_RANGE},
     {"select sum(a) from (select 1.5e308 a union all select 1.6e308) t",
      ER_DATA_OUT_OF_RANGE},
@@ -369,7 +373,7 @@ START_TEST(a_variable_keeps_the_digits_of_its_number)
                                      "18446744073709551615, @q = 2 / 3"),
                      "OK");
     ck_assert_str_eq(harness_run(&h, "select @d x, @u y, @q z, @d * 2 d"),
-                     "x|y|z|d\n1.50|18446744073709551615|0.666666667|3.00");
+                     "x|y|z|d\n1.50|18446744073709551615|0.666666666|3.00");
 }
 END_TEST
 

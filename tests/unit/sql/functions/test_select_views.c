@@ -262,7 +262,7 @@ START_TEST(now_is_the_statements_fresh_snapshot)
                         "heapwire.heap_stacks) c"),
         "a|b|c\nmain;beta() 3000000\nmain;alpha() 2000000|main;alpha() "
         "-4000000|"
-        "#5000000");
+        "5000000");
     ck_assert_uint_eq(scripted.submitted, 1);
     scripted.answer = ANSWER_WAIT;
     buffer_clear(&h.answer);

@@ -231,7 +231,7 @@ static const struct {
     {"select id from heapwire.nodes where not alive", "id"},
     {"select sum(alive), if(active, 'on', 'off') from heapwire.nodes, "
      "heapwire.profiler",
-     "sum(alive)|if(active, 'on', 'off')\n#1|off"},
+     "sum(alive)|if(active, 'on', 'off')\n1|off"},
     {"select name from heapwire.settings where not reloadable", "name\nid"},
     {"select column_name, data_type, column_type, numeric_precision from "
      "information_schema.columns where column_type like 'tinyint%' and "

@@ -171,7 +171,7 @@ static const struct {
      0},
     {"select sum(samples) n from heapwire.cpu_stacks where snapshot in ('c', "
      "'cpu:1')",
-     "n\n#8", 1},
+     "n\n8", 1},
     {"select s.name, count(*) n from heapwire.snapshots s join "
      "heapwire.cpu_stacks t on t.snapshot = s.name where s.kind = 'cpu' "
      "group by 1",

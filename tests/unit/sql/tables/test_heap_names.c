@@ -246,7 +246,7 @@ START_TEST(all_that_are_kept_are_read_in_the_memory_of_a_few)
         scripted_keep(name);
     }
     for (size_t i = 0; i < COUNT(queries); i++)
-        ck_assert_str_eq(harness_run(&h, queries[i]), "n|b\n#43|#129000");
+        ck_assert_str_eq(harness_run(&h, queries[i]), "n|b\n#43|129000");
     ck_assert_uint_eq(scripted.submitted, 0);
 }
 END_TEST

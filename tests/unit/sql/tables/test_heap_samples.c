@@ -61,7 +61,7 @@ static const struct {
      "now|\\N|\\N|\\N|#2|~0.03|leak|#2|#1|\\N"},
     {"select pool, count(*) n, sum(live_bytes) b from heapwire.heap_threads "
      "group by pool having n > 1",
-     "pool|n|b\nio-*|#2|#5459"},
+     "pool|n|b\nio-*|#2|5459"},
     {"select name from heapwire.heap_threads where tid = 73", "name\nmain"},
     {"select name from heapwire.heap_threads where tid = '73'", "name\nmain"},
     {"select live_bytes from heapwire.heap_threads where tid is null",
@@ -86,7 +86,7 @@ static const struct {
      "function|same\ncache|#1\nleak|#1\n\\N|#1"},
     {"select function, sum(bytes) b from heapwire.heap_ages where age_from_s > "
      "60 group by function",
-     "function|b\nleak|#4502"},
+     "function|b\nleak|4502"},
     /* 10 objects of 5000 bytes in all, and 1450 of them in use */
     {"select snapshot, stack, function, allocated_bytes, freed_bytes, "
      "allocated_objects, freed_objects from heapwire.heap_churn",

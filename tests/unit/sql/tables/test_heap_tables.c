@@ -168,8 +168,8 @@ static const struct {
     {"select f.function, sum(s.bytes) b from heapwire.heap_stacks s join "
      "heapwire.heap_frames f using (snapshot, stack) where f.depth = 0 group "
      "by 1 order by 2 desc",
-     "function|b\ninner (inline)|#6000\nalpha|#3000\n"
-     "beta[u8; 4]|#1000"},
+     "function|b\ninner (inline)|6000\nalpha|3000\n"
+     "beta[u8; 4]|1000"},
     {"select function from heapwire.heap_functions order by flat_bytes desc "
      "limit 1",
      "function\ninner (inline)"},
@@ -228,15 +228,15 @@ static const struct {
      "whole|l\n#1|#30"},
     {"select count(*) n, sum(bytes) b from heapwire.heap_frames where snapshot "
      "= 'large'",
-     "n|b\n#600000|#6000300030"},
+     "n|b\n#600000|6000300030"},
     {"select count(*) n, sum(s.bytes) b from heapwire.heap_stacks s join "
      "heapwire.heap_frames f using (snapshot, stack) where s.snapshot = "
      "'large'",
-     "n|b\n#600000|#6000300030"},
+     "n|b\n#600000|6000300030"},
     {"select count(*) n, sum(s.bytes) b from heapwire.heap_frames f join "
      "heapwire.heap_stacks s using (snapshot, stack) where f.snapshot = "
      "'large'",
-     "n|b\n#600000|#6000300030"},
+     "n|b\n#600000|6000300030"},
     {"select count(*) n from (select s.bytes, f.function from "
      "heapwire.heap_stacks s join heapwire.heap_frames f using (snapshot, "
      "stack) where s.snapshot = 'large' and s.bytes > 19990) t",

@@ -58,7 +58,7 @@ static const struct {
     /* active - allocated, and resident - active */
     {"select within, sum(waste_bytes) s from heapwire.heap_waste where within "
      "in ('active', 'resident') group by within",
-     "within|s\nactive|#657280\nresident|#200000"},
+     "within|s\nactive|657280\nresident|200000"},
     {"select function, size_class from heapwire.heap_stacks where size_class "
      "is not null",
      "function|size_class\ntext|#64"},
@@ -84,7 +84,7 @@ START_TEST(a_kept_snapshot_has_its_own)
         harness_run(&h, "select snapshot, sum(waste_bytes) w from "
                         "heapwire.heap_waste where snapshot like '%' and "
                         "function is not null group by snapshot"),
-        "snapshot|w\na|#98176");
+        "snapshot|w\na|98176");
     ck_assert_ptr_nonnull(
         strstr(harness_run(&h, "show warnings"),
                "snapshot 'b': waste is known only where jemalloc's size "

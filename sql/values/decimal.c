@@ -1,0 +1,468 @@
+/* decimal.c - see decimal.h. */
+#include "decimal.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 natural;
+
+enum { GROUP = 9 /* decimals by which a quotient grows */ };
+
+static decimal_whole
+power_of_ten(int n)
+{
+    static const uint64_t powers[] = {1,
+                                      10,
+                                      100,
+                                      1000,
+                                      10000,
+                                      100000,
+                                      1000000,
+                                      10000000,
+                                      100000000,
+                                      1000000000,
+                                      10000000000,
+                                      100000000000,
+                                      1000000000000,
+                                      10000000000000,
+                                      100000000000000,
+                                      1000000000000000,
+                                      10000000000000000,
+                                      100000000000000000,
+                                      1000000000000000000,
+                                      10000000000000000000U};
+
+    return n < 20 ? (decimal_whole)powers[n]
+                  : (decimal_whole)powers[19] * powers[n - 19];
+}
+
+static bool
+is_too_long(decimal_whole digits)
+{
+    decimal_whole limit = power_of_ten(DECIMAL_DIGITS);
+
+    return digits >= limit || digits <= -limit;
+}
+
+static bool
+set_decimal(decimal_whole digits, int scale, struct decimal *out)
+{
+    if (is_too_long(digits))
+        return false;
+    *out = (struct decimal){digits, scale};
+    return true;
+}
+
+bool
+decimal_widen(struct decimal *d, int scale)
+{
+    decimal_whole digits;
+
+    if (d->scale >= scale)
+        return true;
+    if (scale - d->scale > DECIMAL_DIGITS)
+        return d->digits == 0;
+    if (__builtin_mul_overflow(d->digits, power_of_ten(scale - d->scale),
+                               &digits))
+        return false;
+    return set_decimal(digits, scale, d);
+}
+
+struct decimal
+decimal_short(struct decimal d)
+{
+    if (d.digits == 0)
+        d.scale = 0;
+    while (d.scale >= 8 && d.digits % 100000000 == 0) {
+        d.digits /= 100000000;
+        d.scale -= 8;
+    }
+    while (d.scale > 0 && d.digits % 10 == 0) {
+        d.digits /= 10;
+        d.scale--;
+    }
+    return d;
+}
+
+/* ---- texts ---- */
+
+struct digits {
+    decimal_whole value;
+    int count; /* from the first that is not 0 */
+    int left_out, scale;
+    bool rounds_up, behind_point;
+};
+
+/* Takes it while there is room; the first one behind these rounds. */
+static void
+add_digit(struct digits *d, int digit)
+{
+    if (d->left_out > 0 || d->count == DECIMAL_DIGITS) {
+        if (d->left_out++ == 0)
+            d->rounds_up = digit >= 5;
+        d->scale += d->behind_point;
+        return;
+    }
+    d->value = d->value * 10 + digit;
+    d->count += d->value != 0;
+    d->scale += d->behind_point;
+}
+
+/* Reads an exponent: *at stays where there is none. */
+static int
+read_exponent(struct span text, size_t *at)
+{
+    size_t i = *at + 1;
+    bool negative;
+    int exponent = 0;
+
+    if (*at >= text.size || (text.data[*at] != 'e' && text.data[*at] != 'E'))
+        return 0;
+    negative = i < text.size && text.data[i] == '-';
+    i += i < text.size && (text.data[i] == '-' || text.data[i] == '+');
+    if (i >= text.size || text.data[i] < '0' || text.data[i] > '9')
+        return 0;
+    for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+        exponent =
+            exponent > 100000 ? exponent : exponent * 10 + (text.data[i] - '0');
+    *at = i;
+    return negative ? -exponent : exponent;
+}
+
+/* value / 10^scale, whatever the scale. */
+static bool
+place_point(decimal_whole value, int scale, struct decimal *out)
+{
+    struct decimal d = {value, scale};
+
+    if (value == 0)
+        return set_decimal(0, 0, out);
+    if (scale < 0) {
+        d.scale = 0;
+        if (scale < -DECIMAL_DIGITS ||
+            __builtin_mul_overflow(value, power_of_ten(-scale), &d.digits))
+            return false;
+        return set_decimal(d.digits, 0, out);
+    }
+    if (scale <= DECIMAL_DIGITS)
+        return set_decimal(value, scale, out);
+    if (scale > 2 * DECIMAL_DIGITS)
+        return set_decimal(0, 0, out);
+    return set_decimal(value / power_of_ten(scale - DECIMAL_DIGITS),
+                       DECIMAL_DIGITS, out);
+}
+
+bool
+decimal_read(struct span text, struct decimal *out, size_t *used)
+{
+    struct digits d = {0};
+    size_t i = 0, digits = 0;
+    bool negative;
+    int exponent;
+
+    *used = 0;
+    while (i < text.size && (text.data[i] == ' ' || text.data[i] == '\t' ||
+                             text.data[i] == '\n'))
+        i++;
+    negative = i < text.size && text.data[i] == '-';
+    i += i < text.size && (text.data[i] == '-' || text.data[i] == '+');
+    for (; i < text.size; i++) {
+        if (text.data[i] == '.' && !d.behind_point)
+            d.behind_point = true;
+        else if (text.data[i] >= '0' && text.data[i] <= '9' && ++digits)
+            add_digit(&d, text.data[i] - '0');
+        else
+            break;
+    }
+    if (digits == 0) {
+        *out = (struct decimal){0, 0};
+        return true;
+    }
+    exponent = read_exponent(text, &i);
+    *used = i;
+    d.value += d.rounds_up;
+    if (is_too_long(d.value)) { /* 999... was rounded up */
+        d.value /= 10;
+        d.left_out++;
+    }
+    d.scale -= d.left_out + exponent;
+    return (d.left_out == 0 || d.scale >= 0) &&
+           place_point(negative ? -d.value : d.value, d.scale, out);
+}
+
+bool
+decimal_of_real(double x, struct decimal *out)
+{
+    char text[40];
+    size_t used;
+
+    if (!isfinite(x))
+        return false;
+    snprintf(text, sizeof(text), "%.15e", x);
+    if (strtod(text, NULL) != x)
+        snprintf(text, sizeof(text), "%.16e", x);
+    return decimal_read((struct span){text, strlen(text)}, out, &used);
+}
+
+double
+decimal_real(struct decimal d)
+{
+    char text[DECIMAL_TEXT];
+
+    d = decimal_short(d);
+    /* both are exact then, and IEEE 754 rounds their quotient once */
+    if (d.digits < (decimal_whole)1 << 53 &&
+        d.digits > -((decimal_whole)1 << 53) && d.scale <= 22)
+        return (double)d.digits / (double)power_of_ten(d.scale);
+    decimal_text(d, d.scale, text);
+    return strtod(text, NULL);
+}
+
+size_t
+decimal_text(struct decimal d, int scale, char out[DECIMAL_TEXT])
+{
+    char text[DECIMAL_TEXT], *at = text + sizeof(text);
+    bool negative = d.digits < 0;
+    natural rest;
+    int i;
+    size_t size;
+
+    if (scale < d.scale) /* has fewer digits then */
+        decimal_shorten(d, scale, DECIMAL_ROUND, &d);
+    rest = negative ? -(natural)d.digits : (natural)d.digits;
+    for (i = scale; i > d.scale; i--)
+        *--at = '0';
+    for (; i > 0; i--, rest /= 10)
+        *--at = (char)('0' + (int)(rest % 10));
+    if (scale > 0)
+        *--at = '.';
+    do
+        *--at = (char)('0' + (int)(rest % 10));
+    while (rest /= 10);
+    if (negative && d.digits != 0)
+        *--at = '-';
+    size = (size_t)(text + sizeof(text) - at);
+    memcpy(out, at, size);
+    if (size < DECIMAL_TEXT)
+        out[size] = '\0';
+    return size;
+}
+
+/* ---- comparing ---- */
+
+/* The integer part, rounded down, and the rest in units of 10^-38. */
+static void
+split_at_point(struct decimal d, decimal_whole *whole, natural *rest)
+{
+    decimal_whole unit = power_of_ten(d.scale), behind = d.digits % unit;
+
+    *whole = d.digits / unit;
+    if (behind < 0) {
+        behind += unit;
+        --*whole;
+    }
+    *rest = (natural)behind * (natural)power_of_ten(DECIMAL_DIGITS - d.scale);
+}
+
+int
+decimal_compare(struct decimal a, struct decimal b)
+{
+    decimal_whole x, y;
+    natural more_x, more_y;
+
+    if (a.scale == b.scale)
+        return a.digits < b.digits ? -1 : a.digits > b.digits;
+    split_at_point(a, &x, &more_x);
+    split_at_point(b, &y, &more_y);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return more_x < more_y ? -1 : more_x > more_y;
+}
+
+static void
+put_bytes(natural x, unsigned char out[16])
+{
+    for (int i = 15; i >= 0; i--, x >>= 8)
+        out[i] = (unsigned char)x;
+}
+
+size_t
+decimal_key(struct decimal d, unsigned char out[DECIMAL_KEY])
+{
+    decimal_whole whole;
+    natural rest;
+    size_t size = DECIMAL_KEY;
+
+    split_at_point(d, &whole, &rest);
+    put_bytes((natural)whole ^ (natural)1 << 127, out);
+    put_bytes(rest, out + 16);
+    while (size > 16 && out[size - 1] == 0)
+        size--;
+    return size;
+}
+
+static natural
+read_bytes(const char *bytes, size_t size)
+{
+    natural out = 0;
+
+    for (size_t i = 0; i < 16; i++)
+        out = out << 8 | (i < size ? (unsigned char)bytes[i] : 0);
+    return out;
+}
+
+bool
+decimal_of_key(struct span key, struct decimal *out)
+{
+    struct decimal rest = {0, DECIMAL_DIGITS};
+    decimal_whole whole;
+
+    if (key.size < 16 || key.size > DECIMAL_KEY)
+        return false;
+    whole = (decimal_whole)(read_bytes(key.data, 16) ^ (natural)1 << 127);
+    rest.digits = (decimal_whole)read_bytes(key.data + 16, key.size - 16);
+    if (is_too_long(rest.digits))
+        return false;
+    rest = decimal_short(rest);
+    return !__builtin_mul_overflow(whole, power_of_ten(rest.scale), &whole) &&
+           !__builtin_add_overflow(whole, rest.digits, &whole) &&
+           set_decimal(whole, rest.scale, out);
+}
+
+/* ---- arithmetic ---- */
+
+bool
+decimal_add(struct decimal a, struct decimal b, struct decimal *out)
+{
+    int scale = a.scale > b.scale ? a.scale : b.scale;
+
+    /* both are below 10^38: their sum is no overflow of 127 bits */
+    return decimal_widen(&a, scale) && decimal_widen(&b, scale) &&
+           !__builtin_add_overflow(a.digits, b.digits, &a.digits) &&
+           set_decimal(a.digits, scale, out);
+}
+
+bool
+decimal_multiply(struct decimal a, struct decimal b, struct decimal *out)
+{
+    decimal_whole digits;
+
+    a = decimal_short(a);
+    b = decimal_short(b);
+    if (__builtin_mul_overflow(a.digits, b.digits, &digits) ||
+        is_too_long(digits))
+        return false;
+    return place_point(digits, a.scale + b.scale, out);
+}
+
+static int
+round_to_group(int decimals)
+{
+    return (decimals + GROUP - 1) / GROUP * GROUP;
+}
+
+/* Continues a division by up to so many digits; returns how many. */
+static int
+divide_further(natural *quotient, natural *rest, natural by, int digits)
+{
+    natural limit = (natural)power_of_ten(DECIMAL_DIGITS);
+
+    for (; digits > 0; digits--) {
+        natural power = (natural)power_of_ten(digits), wide, next;
+
+        if (__builtin_mul_overflow(*rest, power, &wide) ||
+            __builtin_mul_overflow(*quotient, power, &next) ||
+            next + wide / by >= limit)
+            continue;
+        *quotient = next + wide / by;
+        *rest = wide % by;
+        break;
+    }
+    return digits;
+}
+
+bool
+decimal_divide(struct decimal a, struct decimal b, int more,
+               struct decimal *out)
+{
+    int left = round_to_group(a.scale), right = round_to_group(b.scale);
+    int least = a.scale + more, scale, taken = 1;
+    bool negative = (a.digits < 0) != (b.digits < 0);
+    natural by, quotient, rest;
+
+    more -= left - a.scale + right - b.scale;
+    scale = round_to_group(left + right + (more > 0 ? more : 0));
+    if (scale > DECIMAL_DIGITS)
+        scale = DECIMAL_DIGITS;
+    b = decimal_short(b);
+    rest = (natural)(a.digits < 0 ? -a.digits : a.digits);
+    by = (natural)(b.digits < 0 ? -b.digits : b.digits);
+    quotient = rest / by;
+    rest %= by;
+    for (left = a.scale - b.scale; left < scale && taken > 0; left += taken)
+        taken = divide_further(&quotient, &rest, by,
+                               scale - left < DECIMAL_DIGITS ? scale - left
+                                                             : DECIMAL_DIGITS);
+    if (left < least)
+        return false;
+    return place_point(negative ? -(decimal_whole)quotient
+                                : (decimal_whole)quotient,
+                       left, out);
+}
+
+bool
+decimal_split(struct decimal a, struct decimal b, decimal_whole *quotient,
+              struct decimal *rest)
+{
+    int scale;
+
+    a = decimal_short(a);
+    b = decimal_short(b);
+    scale = a.scale > b.scale ? a.scale : b.scale;
+    if (!decimal_widen(&a, scale))
+        return false;
+    if (!decimal_widen(&b, scale)) { /* then it is larger than a */
+        *quotient = 0;
+        *rest = a;
+        return true;
+    }
+    *quotient = a.digits / b.digits;
+    *rest = (struct decimal){a.digits % b.digits, scale};
+    return true;
+}
+
+bool
+decimal_shorten(struct decimal d, int places, enum decimal_end end,
+                struct decimal *out)
+{
+    decimal_whole unit, rest;
+    int less = d.scale - places;
+
+    if (less <= 0) {
+        *out = d;
+        return true;
+    }
+    if (less > DECIMAL_DIGITS)
+        return set_decimal(0, 0, out);
+    unit = power_of_ten(less);
+    rest = d.digits % unit;
+    d.digits /= unit;
+    if (end == DECIMAL_ROUND && rest >= unit - rest)
+        d.digits++;
+    else if (end == DECIMAL_ROUND && -rest >= unit + rest)
+        d.digits--;
+    else if (end == DECIMAL_FLOOR)
+        d.digits -= rest < 0;
+    else if (end == DECIMAL_CEIL)
+        d.digits += rest > 0;
+    return place_point(d.digits, places, out);
+}
+
+struct decimal
+decimal_most(int digits, int scale)
+{
+    return (struct decimal){power_of_ten(digits) - 1, scale};
+}

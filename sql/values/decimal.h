@@ -1,0 +1,64 @@
+/*
+ * decimal.h - DECIMAL: a whole number of 38 digits and a power of ten.
+ *
+ * Pure arithmetic, exact or refused: false means that the result has more
+ * digits than there are.
+ */
+#ifndef HW_DECIMAL_H
+#define HW_DECIMAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reader.h"
+
+enum {
+    DECIMAL_DIGITS = 38,
+    DECIMAL_SCALE_MAX = 30, /* decimals of a column, as in MySQL */
+    DECIMAL_TEXT = 80,      /* bytes of decimal_text */
+    DECIMAL_KEY = 32
+};
+
+__extension__ typedef __int128 decimal_whole;
+
+struct decimal {
+    decimal_whole digits; /* less than 10^38 */
+    int scale;            /* number of them behind the point, 0 to 38 */
+};
+
+/* The digits that a text begins with, with a sign, a point and an exponent;
+ * blanks may precede.  *used: bytes of them; 0: it is no number.  Decimals
+ * beyond the last digit that there is are rounded.  False: the number is too
+ * large. */
+bool decimal_read(struct span text, struct decimal *out, size_t *used);
+/* The nearest one of 17 digits. */
+bool decimal_of_real(double x, struct decimal *out);
+double decimal_real(struct decimal d);
+/* Writes that many decimals, rounded half away from zero; returns the bytes. */
+size_t decimal_text(struct decimal d, int scale, char out[DECIMAL_TEXT]);
+/* Bytes that compare as the numbers do; returns how many. */
+size_t decimal_key(struct decimal d, unsigned char out[DECIMAL_KEY]);
+bool decimal_of_key(struct span key, struct decimal *out);
+
+/* Without zeros at the end, so that equal numbers are the same. */
+struct decimal decimal_short(struct decimal d);
+int decimal_compare(struct decimal a, struct decimal b);
+bool decimal_add(struct decimal a, struct decimal b, struct decimal *out);
+bool decimal_multiply(struct decimal a, struct decimal b, struct decimal *out);
+/* b is not 0.  The quotient is cut behind the decimals of a and so many more,
+ * and further ones: by nines, as in MySQL, while there are digits. */
+bool decimal_divide(struct decimal a, struct decimal b, int more,
+                    struct decimal *out);
+/* Adds zeros, for so many decimals. */
+bool decimal_widen(struct decimal *d, int scale);
+/* The integer part of a quotient, and the rest, which has the sign of a. */
+bool decimal_split(struct decimal a, struct decimal b, decimal_whole *quotient,
+                   struct decimal *rest);
+/* Keeps places decimals, or sets the digits before the point to 0. */
+enum decimal_end { DECIMAL_ROUND, DECIMAL_CUT, DECIMAL_FLOOR, DECIMAL_CEIL };
+bool decimal_shorten(struct decimal d, int places, enum decimal_end end,
+                     struct decimal *out);
+/* The largest of so many digits. */
+struct decimal decimal_most(int digits, int scale);
+
+#endif
