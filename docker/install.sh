@@ -35,7 +35,8 @@ tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev gi
     libxml2-utils poppler-utils qpdf dwz systemd mandoc curl
     libdebuginfod1 prometheus chromium chromium-driver fonts-dejavu-core linux-perf"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
-    ruby-mysql2 sysbench maven"
+    ruby-mysql2 sysbench maven percona-toolkit mysqltuner
+    monitoring-plugins-contrib phpmyadmin"
 servers="varnish bind9 postgresql python3-pip"
 neutral="redis-server redis-tools mariadb-server mariadb-test sysbench tcl tcl-tls
     dpkg-dev"

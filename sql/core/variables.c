@@ -78,7 +78,7 @@ variable_get(const struct sql_session *session, const struct variable *variable,
     const struct session_value *own =
         scope == SCOPE_GLOBAL ? NULL
                               : session_value_find(session, variable, none);
-    const char *text = variable->value;
+    const char *text = variable->value ? variable->value : "";
 
     memset(out, 0, sizeof(*out));
     if (own) {

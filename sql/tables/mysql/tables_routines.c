@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "catalog_tables.h"
 #include "function_table.h"
 #include "function_views.h"
@@ -256,13 +257,59 @@ routine_find(const char *database, struct span name, bool procedure)
     return NULL;
 }
 
-/* Answers as MySQL does for an account that may not see a body: no routine has
- * one here. */
+enum { CREATE_MAX = 4096 };
+
 static void
-produce_create(const struct catalog_scope *scope, struct rowset *out)
+finish_create(const struct catalog_scope *scope, struct buffer *sql,
+              struct rowset *out)
 {
-    ROWSET_TEXTS(out, scope->routine, "", NULL, CATALOG_CHARSET,
-                 CATALOG_COLLATION, CATALOG_COLLATION);
+    rowset_text(out, scope->routine);
+    rowset_text(out, "");
+    if (sql->failed)
+        out->failed = true;
+    else
+        rowset_bytes(out, sql->data, sql->size);
+    ROWSET_TEXTS(out, CATALOG_CHARSET, CATALOG_COLLATION, CATALOG_COLLATION);
+    buffer_fini(sql);
+}
+
+/* Clients read the parameters; the body, which is no SQL, does nothing where a
+ * dump is loaded. */
+static void
+produce_create_function(const struct catalog_scope *scope, struct rowset *out)
+{
+    const struct function *f = function_views_list();
+    struct buffer sql;
+
+    while (strcmp(f->name, scope->routine) != 0)
+        f++;
+    buffer_init(&sql, CREATE_MAX);
+    buffer_format(&sql, "CREATE FUNCTION `%s`(", f->name);
+    for (size_t i = 0; i < sizeof(of_functions) / sizeof(of_functions[0]); i++)
+        buffer_format(&sql, "%s`%s` %s", i ? ", " : "", of_functions[i].name,
+                      of_functions[i].type);
+    buffer_format(&sql, ") RETURNS %s\n    READS SQL DATA\nRETURN NULL",
+                  returns_of(f));
+    finish_create(scope, &sql, out);
+}
+
+static void
+produce_create_procedure(const struct catalog_scope *scope, struct rowset *out)
+{
+    const char *before = "";
+    struct buffer sql;
+
+    buffer_init(&sql, CREATE_MAX);
+    buffer_format(&sql, "CREATE PROCEDURE `%s`(", scope->routine);
+    for (size_t i = 0; i < sizeof(parameters_of) / sizeof(parameters_of[0]);
+         i++)
+        if (strcmp(parameters_of[i].routine, scope->routine) == 0) {
+            buffer_format(&sql, "%sIN `%s` %s", before, parameters_of[i].name,
+                          parameters_of[i].type);
+            before = ", ";
+        }
+    buffer_text(&sql, ")\n    MODIFIES SQL DATA\nBEGIN\nEND");
+    finish_create(scope, &sql, out);
 }
 
 static const struct catalog_column create_function[] = {
@@ -291,8 +338,8 @@ const struct catalog_table tables_routines[] = {
     {CATALOG_HIDDEN, "functions", CATALOG_COLUMNS(status), produce_functions},
     {CATALOG_HIDDEN, "procedures", CATALOG_COLUMNS(status), produce_procedures},
     {CATALOG_HIDDEN, "create_function", CATALOG_COLUMNS(create_function),
-     produce_create},
+     produce_create_function},
     {CATALOG_HIDDEN, "create_procedure", CATALOG_COLUMNS(create_procedure),
-     produce_create},
+     produce_create_procedure},
     {NULL},
 };

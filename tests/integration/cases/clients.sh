@@ -125,6 +125,12 @@ run_mysqlj() {
     javac -d "$work" $here/ConnectorJ.java
     client 'MySQL Connector/J' 'tcp tls prepared tls-prepared' \
         java -cp "$work:$work/mysql-connector-j-9.1.0.jar" ConnectorJ mysql
+    javac -d "$work" $here/Metadata.java
+    for way in true false; do
+        same "its metadata, useInformationSchema=$way" "177 called" "$(java -cp \
+            "$work:$work/mysql-connector-j-9.1.0.jar" Metadata \
+            "jdbc:mysql://127.0.0.1:$HW_PORT/heapwire?user=$HW_USER&password=$HW_PASSWORD&sslMode=DISABLED&useInformationSchema=$way")"
+    done
 }
 
 run_sysbench() {

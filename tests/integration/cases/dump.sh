@@ -31,8 +31,8 @@ dump_into() {
     db "$into" <"$work/$into.sql"
 }
 
-same "a dump of all tables is loaded" "" "$(dump_into whole --events \
-    --triggers heapwire)"
+same "a dump of all tables is loaded" "" "$(dump_into whole --routines \
+    --events --triggers heapwire)"
 same "it has all of them" "$(sql 'SHOW TABLES FROM heapwire')" \
     "$(db -e 'SHOW TABLES FROM whole')"
 # Without what a dump says about sql_mode: as strict as the server is.
@@ -56,6 +56,9 @@ compare heap_functions 'BINARY `function`'
 compare heap_stacks stack
 compare heap_frames 'stack, depth'
 compare heap_flame_graph frame
+same "routines" "$(sql "SELECT COUNT(*) FROM information_schema.routines")" \
+    "$(db -e "SELECT COUNT(*) FROM information_schema.routines
+        WHERE routine_schema = 'whole'")"
 for table in snapshots nodes settings malloc_bins; do
     same "$table: how many" "$(sql "SELECT COUNT(*) FROM heapwire.$table")" \
         "$(db -e "SELECT COUNT(*) FROM whole.$table")"

@@ -15,7 +15,8 @@ public class Metadata {
         if (type == String.class)
             return place == 0 ? "heapwire" : place == 2 ? "%" : null;
         if (type == int.class)
-            return 1;
+            return place == 1 ? ResultSet.CONCUR_READ_ONLY
+                              : ResultSet.TYPE_FORWARD_ONLY;
         return type == boolean.class ? (Object) true : null;
     }
 

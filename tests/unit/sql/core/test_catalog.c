@@ -79,11 +79,15 @@ static const struct {
     {"SHOW CREATE FUNCTION heapwire.FlameGraph",
      "Function|sql_mode|Create Function|character_set_client|"
      "collation_connection|Database Collation\n"
-     "flamegraph||\\N|utf8mb4|utf8mb4_general_ci|utf8mb4_general_ci"},
+     "flamegraph||CREATE FUNCTION `flamegraph`(`snapshot` varchar(64), `base` "
+     "varchar(64), `options` longtext) RETURNS longtext\n    READS SQL DATA\n"
+     "RETURN NULL|utf8mb4|utf8mb4_general_ci|utf8mb4_general_ci"},
     {"SHOW CREATE PROCEDURE `heapwire`.import_snapshot",
      "Procedure|sql_mode|Create Procedure|character_set_client|"
      "collation_connection|Database Collation\n"
-     "import_snapshot||\\N|utf8mb4|utf8mb4_general_ci|utf8mb4_general_ci"},
+     "import_snapshot||CREATE PROCEDURE `import_snapshot`(IN `name` "
+     "varchar(64), IN `bytes` longblob)\n    MODIFIES SQL DATA\nBEGIN\nEND|"
+     "utf8mb4|utf8mb4_general_ci|utf8mb4_general_ci"},
     {"SHOW CREATE FUNCTION heapwire.import_snapshot",
      "1305/42000 FUNCTION import_snapshot does not exist"},
     {"SHOW CREATE PROCEDURE heapwire.dot",
