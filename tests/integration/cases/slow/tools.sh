@@ -74,7 +74,7 @@ monitor() {
 # Not here: how long a login took, what judges a server that has run for minutes,
 # InnoDB and a cluster.
 for mode in threads-connected threads-created threads-running \
-    threads-cached threadcache-hitrate connects-aborted clients-aborted \
+    threads-cached connects-aborted clients-aborted \
     slave-lag slave-io-running slave-sql-running qcache-lowmem-prunes \
     keycache-hitrate table-lock-contention open-files slow-queries \
     long-running-procs; do
