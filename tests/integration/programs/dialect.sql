@@ -420,7 +420,7 @@ EXECUTE p USING @d, @d, @u
 EXECUTE p USING @i, @i, @i
 EXECUTE p USING @d, @i, @d
 SELECT 0xFF + 0, 0xFF, 0xFF * 2, 1 + 0xFF, 0xFFFFFFFFFFFFFFFF + 0, 0xFF / 2, 0xFF DIV 2, 0xFF % 2, 0xFF | 0, -0x10, 0x10 - 1, 0x10 = 16, b'101' + 0
--- ours: 8.0.36|50|1|OFF
+-- ours: |50|1|OFF
 SELECT @@innodb_version, @@innodb_lock_wait_timeout, @@socket LIKE '%.sock', @@gtid_mode
 SET SESSION innodb_lock_wait_timeout = 10
 SELECT @@innodb_lock_wait_timeout
