@@ -28,6 +28,8 @@ static const char known[] =
 static const char left_out[] =
     " init-command local-infile loose-local-infile max-allowed-packet ";
 
+static const char blanks[] = " \t\r\n", no_such_key[] = "there is no key ";
+
 static int options = -1;
 
 static bool
@@ -61,7 +63,7 @@ is_our_group(const char *line)
            strncmp(line, "[heapwire]", 10) == 0;
 }
 
-/* Why a line is not understood, or NULL.  *group: what it stands in. */
+/* Why a line is not understood, or NULL.  What it stands in is kept. */
 static const char *
 find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
 {
@@ -69,7 +71,7 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
 
     if (*line == '[') {
         end = strchr(line, ']');
-        if (!end || end == line + 1 || end[1 + strspn(end + 1, " \t\r\n")])
+        if (!end || end == line + 1 || end[1 + strspn(end + 1, blanks)])
             return "a group is [NAME]";
         *has_group = true;
         *is_ours = is_our_group(line);
@@ -81,14 +83,12 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
         return "it stands before the first [GROUP]";
     if (!*is_ours)
         return NULL;
-    end = line + strcspn(line, "=\r\n");
-    if (!*key || (*end != '=' &&
-                  line[strcspn(line, " \t\r\n") +
-                       strspn(line + strcspn(line, " \t\r\n"), " \t\r\n")]))
+    end = line + strlen(key);
+    end += strspn(end, blanks);
+    if (!*key || (*end && *end != '='))
         return "a line is KEY = VALUE";
-    return is_one_of(known, key) || is_one_of(left_out, key)
-               ? NULL
-               : "there is no key ";
+    return is_one_of(known, key) || is_one_of(left_out, key) ? NULL
+                                                             : no_such_key;
 }
 
 static enum client_status
@@ -99,7 +99,7 @@ copy_lines(FILE *file, const char *path)
     const char *at, *fault;
 
     for (unsigned number = 1; fgets(line, sizeof(line), file); number++) {
-        at = line + strspn(line, " \t\r\n");
+        at = line + strspn(line, blanks);
         if (!*at || *at == '#' || *at == ';')
             continue;
         read_key(at, key);
@@ -108,7 +108,7 @@ copy_lines(FILE *file, const char *path)
                     : find_fault(at, key, &has_group, &is_ours);
         if (path && fault) {
             warnx("%s:%u: %s%s", path, number, fault,
-                  fault[strlen(fault) - 1] == ' ' ? key : "");
+                  fault == no_such_key ? key : "");
             return CLIENT_USAGE;
         }
         if (*at != '!' && !is_one_of(left_out, key))
