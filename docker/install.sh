@@ -25,14 +25,14 @@ amd64) # what decodes its instructions
     build="$build libzydis-dev"
     ;;
 esac
-demo="redis-server redis-tools mariadb-client-core"
+demo="redis-server redis-tools mariadb-client-core curl man-db"
 tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev git llvm
     libjemalloc-dev gosu haproxy numactl redis-server redis-tools mariadb-server mariadb-client
     python3 python3-pymysql python3-pyte python3-yaml zsh graphviz libc6-dbg procps util-linux file gdb
     strace openssl etcd-server etcd-client iproute2 php-cli php-mysql libdbd-mysql-perl
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
-    libxml2-utils poppler-utils qpdf dwz systemd mandoc curl
+    libxml2-utils poppler-utils qpdf dwz systemd mandoc curl debootstrap
     libdebuginfod1 prometheus chromium chromium-driver fonts-dejavu-core linux-perf"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven percona-toolkit mysqltuner

@@ -20,20 +20,13 @@ import pymysql
 import pyodbc
 
 from node_under_test import wait_for
+from readme_blocks import BLOCKS, DEATH, LINGERS_FROM, PORT, README, differs
 
 TOP = os.getcwd()
 STATE = "/run/heapwire/10001"
 SOCKET = STATE + "/mysql.sock"
 CLIENT = ["mysql", "--no-defaults", "--socket", SOCKET, "--user", "root",
           "--table", "heapwire"]
-LINGERS_FROM = 10  # seconds that a database has to run
-WORD = r"(?<![\w.])[A-Za-z_]{3,}(?!\w)"
-
-with open("README.md", encoding="utf-8") as f:
-    README = f.read()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
-PORT = re.search(r"redis-server --port (\d+)", README)[1]
-DEATH = next(text for _, text in BLOCKS if "FROM deaths" in text)
 
 
 def run(command, text=None, cwd=None, env=None):
@@ -42,27 +35,6 @@ def run(command, text=None, cwd=None, env=None):
                           timeout=300, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     return done.returncode == 0, done.stdout
-
-
-def heads(text):
-    """The heads of the tables in a text; README.md leaves some lines out."""
-    lines = text.splitlines()
-    return [tuple(re.findall(r"[^| ]+", head))
-            for head, line in zip(lines, lines[1:])
-            if head.startswith("| ") and line.startswith("+-")]
-
-
-def differs(shown, got):
-    """Why an answer is not of the shape that README.md shows; or None."""
-    words = set(re.findall(WORD, shown))
-    if len(words) < 3:
-        return "too few words to compare"
-    missing = words - set(re.findall(WORD, got))
-    if missing:
-        return f"not in the answer: {sorted(missing)}"
-    if heads(shown) != heads(got)[:1]:
-        return f"heads: {heads(shown)} shown, {heads(got)} in the answer"
-    return None
 
 
 class Reader:
@@ -199,8 +171,9 @@ def main():
     if os.getuid() != 0 or os.path.exists(SOCKET):
         print("readme.py needs root, and node 10001 for itself")
         return 1
-    # What an earlier run left: snapshots outlive their node.
-    for name in glob.glob(STATE + "/snapshots/before.*"):
+    # What an earlier run left: snapshots and ends outlive their node.
+    for name in glob.glob(STATE + "/snapshots/before.*") + glob.glob(
+            STATE + "/deaths"):
         os.remove(name)
     reader = Reader()
     try:
