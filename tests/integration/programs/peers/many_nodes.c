@@ -80,8 +80,8 @@ static struct {
 static void
 give_up(const char *why)
 {
-    fprintf(stderr, "many_nodes: %s: %s\n", why, strerror(errno));
-    exit(1);
+    fprintf(stderr, "many_nodes: %s: %s\n", why, strerrordesc_np(errno));
+    _exit(1);
 }
 
 static void
@@ -101,7 +101,7 @@ close_end(struct end *e)
 static struct end *
 accept_end(void)
 {
-    struct sockaddr_in here;
+    struct sockaddr_in here = {0};
     socklen_t size = sizeof(here);
     struct epoll_event event = {.events = EPOLLIN};
     int yes = 1, fd = accept4(all.listener, NULL, NULL, SOCK_CLOEXEC);
