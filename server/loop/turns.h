@@ -29,9 +29,9 @@ enum {
 /* One statement's; zeroed, with the first four set. */
 struct turn {
     const char *owner;           /* lasts as long */
-    bool forwarded;              /* of another node, which waits for it */
     struct waker place, granted; /* what was waited for is there: a place, and
                                     a turn */
+    bool forwarded;              /* of another node, which waits for it */
     /* turns.lock guards the rest. */
     bool placed, awaits_place, queued, computes;
     struct turn *next; /* with a place; or the first of the next user that
