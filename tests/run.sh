@@ -291,7 +291,7 @@ go tool pprof -h >/dev/null 2>&1 </dev/null &
 part build-release build release
 
 export BUILD=build/release
-[ "$all" = yes ] && export FORKS=20000 ROUNDS=1000 HEAPWIRE_TEST_ALL=1
+[ "$all" = yes ] && export FORKS=20000 ROUNDS=1000 MINUTES=20 HEAPWIRE_TEST_ALL=1
 # They fail where an answer takes a second, and need the processors for that:
 # readme.py builds and installs.
 alone="readme hold_up accounts heap_tables shared_work"

@@ -32,11 +32,11 @@ AFTERWARDS = {r"loaded .*/(lib)?heapwire\.so"}
 # MariaDB's malloc is glibc's there, with the recorder in front of it.
 FROM_THE_START = IN_USE | {"environment (LD_PRELOAD|MALLOC_CONF|HEAPWIRE_.*)",
                            "loaded .*/lib(heapwire-recorder|jemalloc).so.*"}
-# What the agent's thread has open, in a table of its own: its state directory and
-# the lock in it; sockets to listen and to answer; what wakes it.  The files of
-# which code is loaded come to that.
-DESCRIPTORS = (r"/dev/null|(.*/)?(node|attached|\.heapwire)(/agent\.lock)?|socket:.*|"
-               r"anon_inode:\[signalfd\]")
+# What the agent's thread has open, in a table of its own: its state directory
+# and the lock in it; sockets to listen and to answer; what wakes it.  The files
+# of which code is loaded come to that.
+DESCRIPTORS = (r"/dev/null|.*/(node|attached|\.heapwire)(/agent\.lock)?|"
+               r"socket:.*|anon_inode:\[signalfd\]")
 
 
 def unmeant(database, before, after, meant):
@@ -193,7 +193,8 @@ def all_ways(database, build, ways):
 
 
 def attached(watched, build):
-    attach_to(watched, build, os.path.join(watched.database.directory, "attached"))
+    attach_to(watched, build,
+              os.path.join(watched.database.directory, "attached"))
 
 
 @beside

@@ -53,7 +53,8 @@ end
 set {{char[12]}}$at = "prof.active"
 set {{char}}($at + 16) = 0
 set {{long}}($at + 24) = 1
-call (void)((int(*)(long, long, long, long, long))mallctl)($at, $at + 16, $at + 24, 0, 0)
+call (void)((int(*)(long, long, long, long, long))mallctl)($at, $at + 16, \
+    $at + 24, 0, 0)
 printf "jemalloc samples: %d\\n", *(char *)($at + 16)
 detach
 """
