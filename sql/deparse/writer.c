@@ -220,7 +220,7 @@ static void
 write_key(struct writer *w, const struct node *node,
           const struct tree_item *item)
 {
-    size_t size = w->sql->size, parameters = w->parameters;
+    size_t size, parameters = w->parameters;
     bool by_label =
         item && (w->scope->united || item->value->text.size > KEY_TEXT_MAX);
 

@@ -262,7 +262,9 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
     else if (a.is_integer && b.is_integer)
         return_whole(c, argv, "%", rest.digits, a.exact.digits > INT64_MAX);
     else
-        kind_exact(c, rest, a.decimals > b.decimals ? a.decimals : b.decimals);
+        return_decimal(c, rest,
+                       a.decimals > b.decimals ? a.decimals : b.decimals,
+                       a.is_quotient || b.is_quotient);
 }
 
 static void

@@ -194,7 +194,7 @@ real_decimal(double x, int scale)
     struct decimal out = {0, 0};
     double digits;
 
-    if (scale <= KIND_DIGITS_MAX) {
+    if (scale >= 0 && scale <= KIND_DIGITS_MAX) {
         digits = rint(x * powers[scale]);
         if (fabs(digits) < powers[KIND_DIGITS_MAX] &&
             digits / powers[scale] == x)
