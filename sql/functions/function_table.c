@@ -253,7 +253,7 @@ function_table_find(struct span name, enum function_type *type, uint32_t *width)
         for (const struct function *f = function_table(t); f->name; f++)
             if (span_is_nocase(name, f->name)) {
                 *type = f->type;
-                *width = f->width;
+                *width = (uint32_t)f->width;
                 return true;
             }
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)

@@ -62,7 +62,7 @@ struct function {
     /* Takes a row back, as a window moves; final, called between, changes
      * nothing then.  NULL: no window. */
     void (*inverse)(sqlite3_context *c, int argc, sqlite3_value **argv);
-    uint32_t width; /* of its column, in characters; 0: the type's usual */
+    size_t width; /* of its column, in characters; 0: the type's usual */
 };
 
 /* SQLite's user data of a function. */
