@@ -130,7 +130,9 @@ call_inet6_aton(sqlite3_context *c, int argc, sqlite3_value **argv)
 static unsigned
 word_of(const unsigned char *bytes, int i)
 {
-    return (unsigned)bytes[2 * i] << 8 | bytes[2 * i + 1];
+    const unsigned char *word = bytes + i + i;
+
+    return (unsigned)word[0] << 8 | word[1];
 }
 
 static bool

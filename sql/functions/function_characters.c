@@ -123,9 +123,11 @@ call_quote(sqlite3_context *c, int argc, sqlite3_value **argv)
         if (letter == '\'' || letter == '\\' || letter == '\0' ||
             letter == '\032')
             buffer_char(&out, '\\');
-        buffer_char(&out, letter == '\0'     ? '0'
-                          : letter == '\032' ? 'Z'
-                                             : letter);
+        if (letter == '\0')
+            letter = '0';
+        else if (letter == '\032')
+            letter = 'Z';
+        buffer_char(&out, letter);
     }
     buffer_char(&out, '\'');
     function_buffer(c, &out);
@@ -143,7 +145,9 @@ sound_of(const char *letter, size_t size)
 
     if (size > 1) /* MySQL takes all from U+00C0 on for letters */
         return (unsigned char)*letter >= 0xc3 ? '0' : '\0';
-    return small >= 'a' && small <= 'z' ? codes[small - 'a'] : '\0';
+    if (small < 'a' || small > 'z')
+        return '\0';
+    return codes[small - 'a'];
 }
 
 static void
