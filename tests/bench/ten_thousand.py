@@ -15,7 +15,7 @@ two at once, of two clients; the first after a thousand nodes hung up; a killed
 one, from KILL to when no link of it is left; what idle links cost.
 
 On 2 processors, both processes on them, 10,000 nodes: the first statement 18 s
-(12.8 s its loop), each further one 0.63 to 0.85 s (0.55 s) without a log-in, two
+(12.8 s its loop), each further one 0.63 to 0.85 s (0.55 s) without log-ins, two
 at once 1.5 s; 20 KB a link, 218 MB in all, which are given back once the links
 have closed and a session has ended.  PATIENCE=10 where the machine is busy: a
 log-in may take twice that many seconds.
@@ -136,8 +136,8 @@ def bench(count):
         b.line("the next", b.once)
         sent = segments()
         b.line(f"idle for {IDLE_S} s", lambda: time.sleep(IDLE_S))
-        print(f"{count:6} of that, a second, {segments() - sent:.0f} segments of "
-              "TCP, those of the other ends included")
+        print(f"{count:6} of that, a second, {segments() - sent:.0f} segments "
+              "of TCP, those of the other ends included")
 
 
 def main(counts):
