@@ -23,20 +23,21 @@ curl -fsI -m 30 -o "$work/reached" "$mirror/dists/bookworm/InRelease" ||
 umask 022
 chmod 755 "$work"
 
-# Alike from two directories, without a cache of compiled files.
-git ls-files -z | xargs -0 cp --parents -t "$(mkdir "$work/elsewhere" && echo "$work/elsewhere")"
-export CCACHE_DISABLE=1
-for tree in "$PWD" "$work/elsewhere"; do
+# Alike from two directories: compiled each, for ccache writes other paths.
+unset CMAKE_C_COMPILER_LAUNCHER
+for tree in "$work/one" "$work/two/elsewhere"; do
+    mkdir -p "$tree"
+    git ls-files -z | xargs -0 cp --parents -t "$tree"
     cmake -S "$tree" --preset package >"$work/build.log" &&
         (cd "$tree" && cmake --build --preset package) >>"$work/build.log" 2>&1 ||
         fault "build in $tree: $(tail -n 20 "$work/build.log")"
 done
-new=$PWD/build/package
+new=$work/one/build/package
 sums() {
     (cd "$1" && sha256sum ./*.deb ./*.ddeb)
 }
 same "packages" 8 "$(sums "$new" | wc -l)"
-same "built elsewhere" "$(sums "$new")" "$(sums "$work/elsewhere/build/package")"
+same "built elsewhere" "$(sums "$new")" "$(sums "$work/two/elsewhere/build/package")"
 same lintian "" "$(lintian --allow-root --fail-on error,warning "$new"/*.deb "$new"/*.ddeb 2>&1)"
 
 # The same as a version before.
