@@ -283,8 +283,7 @@ fail_another(struct parser *p)
 
     parser_fail(p);
     syntax = *p->err;
-    error_set(p->err, ER_PARSE, "%s: one text is one statement here",
-              syntax.text);
+    error_set(p->err, ER_PARSE, "%s: one statement at a time", syntax.text);
     return -1;
 }
 

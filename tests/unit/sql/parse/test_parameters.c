@@ -134,7 +134,10 @@ static const struct {
     {"USE ?", 1, {TEXT("heapwire")}, SYNTAX("?")},
     {"SHOW TABLES FROM ?", 1, {TEXT("heapwire")}, SYNTAX("?")},
     {"SET ? = 1", 1, {TEXT("x")}, SYNTAX("? = 1")},
-    {"SELECT ?; SELECT ?", 2, {INT(1), INT(2)}, SYNTAX("SELECT ?")},
+    {"SELECT ?; SELECT ?",
+     2,
+     {INT(1), INT(2)},
+     SYNTAX("SELECT ?") ": one statement at a time"},
 };
 
 START_TEST(values_stand_for_question_marks)

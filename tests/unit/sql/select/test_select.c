@@ -326,7 +326,7 @@ static const struct {
     {"select 'a' glob 'b'", SYNTAX("'b'", "1")},
     {"select cast(1 as frob)", SYNTAX("frob)", "1")},
     {"select 1; drop table x",
-     SYNTAX("drop table x", "1") ": one text is one statement here"},
+     SYNTAX("drop table x", "1") ": one statement at a time"},
 };
 
 START_TEST(queries_have_mysqls_answers)
