@@ -1,10 +1,9 @@
 /*
  * heapwire_run.c - heapwire-run: a database with heapwire in it and beside it.
  *
- * A wrong command line or configuration is refused before anything starts, and
- * so is a state directory that another one uses: two would write how both their
- * databases ended into it.  Whatever else fails costs one line, and the
- * database runs without us.
+ * A wrong command line or configuration is refused before anything starts.
+ * Whatever else fails costs one line, and the database runs without us: so it
+ * does where another one uses the state directory, which is left alone then.
  */
 #include <limits.h>
 #include <pwd.h>
@@ -164,7 +163,6 @@ run_attached(struct run *run, char **envp)
     enum check_result checked;
     struct buffer settings;
     struct error err = {0};
-    bool busy;
     int rc;
 
     buffer_init(&settings, AGENT_SETTINGS_MAX);
@@ -187,9 +185,8 @@ run_attached(struct run *run, char **envp)
                                : -1;
     if (rc == 0 && options->dry_run)
         rc = attach_try(&attach, &err);
-    else if (rc == 0 &&
-             (rc = state_dir_hold(run->plan.state_dir, &run->plan.hold, &busy,
-                                  &err)) == 0)
+    else if (rc == 0 && (rc = state_dir_hold(run->plan.state_dir,
+                                             &run->plan.hold, &err)) == 0)
         rc = attach_start(&attach, &err);
     if (rc != 0) {
         rc = refuse(&err);
@@ -307,7 +304,6 @@ prepare(struct run *run, char **envp)
     enum check_result checked = CHECK_BROKEN;
     struct error err = {0};
     int exit_status = EX_CONFIG;
-    bool busy = false;
 
     if (environment_init(&run->database, envp, &err) != 0 ||
         environment_init(&run->plain, envp, &err) != 0 ||
@@ -341,14 +337,11 @@ prepare(struct run *run, char **envp)
     run->plan.name = run->name;
     if (checked == CHECK_GOOD) {
         if (state_dir_hold(run->options.value[SETTING_STATE_DIR],
-                           &run->plan.hold, &busy, &err) == 0 &&
+                           &run->plan.hold, &err) == 0 &&
             run_prepare_environments(run, &err) == 0 &&
             run_plan_heartbeat(run, &err) == 0) {
             run_plan_heapwired(run);
             say_places(run);
-        } else if (busy) {
-            run_say(err.text, refused);
-            return EX_TEMPFAIL;
         } else {
             run_say(err.text, without);
         }

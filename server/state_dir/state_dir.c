@@ -262,7 +262,7 @@ lock_for_run(int fd, const char *path, uint64_t *wait_ms)
 }
 
 int
-state_dir_hold(const char *path, int *hold, bool *busy, struct error *err)
+state_dir_hold(const char *path, int *hold, struct error *err)
 {
     const struct timespec step = {.tv_nsec = HOLD_STEP_MS * 1000000L};
     uint64_t began = clock_ms(), wait_ms;
@@ -270,7 +270,6 @@ state_dir_hold(const char *path, int *hold, bool *busy, struct error *err)
     int made = make_directory(path, &st, err), fd, rc;
 
     *hold = -1;
-    *busy = false;
     if (made < 0)
         return -1;
     fd = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); /* no child's stdio */
@@ -278,13 +277,13 @@ state_dir_hold(const char *path, int *hold, bool *busy, struct error *err)
     while ((rc = lock_for_run(fd, path, &wait_ms)) != 0 &&
            errno == EWOULDBLOCK && clock_ms() - began < wait_ms)
         nanosleep(&step, NULL);
-    *busy = rc != 0 && errno == EWOULDBLOCK;
     if (rc == 0) {
         *hold = fd;
         return 0;
     }
+    rc = errno;
     fd_close(fd);
-    if (!*busy)
+    if (rc != EWOULDBLOCK)
         return 0;
     error_set(err, ER_UNKNOWN,
               "%s is served by another heapwire-run (its heapwired has pid "

@@ -38,10 +38,10 @@ int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
 bool state_dir_is_served(const char *path);
 /* For heapwire-run, before it writes anything there: makes the directory, and
  * locks it itself (flock of the directory) for as long as *hold is open, or
- * until LOCK_UN.  *busy with *err: another heapwire-run has the lock, or a
- * heapwired serves a database there and does not linger.  *hold -1: locks are
- * not to be had there.  -1 with *err. */
-int state_dir_hold(const char *path, int *hold, bool *busy, struct error *err);
+ * until LOCK_UN.  *hold -1: locks are not to be had there.  -1 with *err, also
+ * where another heapwire-run has the lock, or a heapwired serves a database
+ * there and does not linger. */
+int state_dir_hold(const char *path, int *hold, struct error *err);
 
 /* Opens it anew where its name leads nowhere, or to another directory, or where
  * the lock's file was deleted.  *again: the directory is another one now. -1
