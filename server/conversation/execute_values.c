@@ -8,6 +8,7 @@
 #include "row_value.h"
 #include "clean_text.h"
 #include "cursor.h"
+#include "decimal.h"
 #include "errors.h"
 #include "memory.h"
 #include "prepared.h"
@@ -25,6 +26,7 @@ _Static_assert(MOMENT_TEXT > 20, "a scratch holds 64 bits in digits");
 enum wire {
     UNKNOWN,
     BYTES,
+    DECIMAL,
     TINY,
     SHORT,
     LONG,
@@ -39,11 +41,11 @@ enum wire {
 
 /* By MySQL's number of the type. */
 static const uint8_t wires[256] = {
-    [0x00] = BYTES,    [0x01] = TINY,   [0x02] = SHORT, [0x03] = LONG,
+    [0x00] = DECIMAL,  [0x01] = TINY,   [0x02] = SHORT, [0x03] = LONG,
     [0x04] = FLOAT,    [0x05] = DOUBLE, [0x06] = NONE,  [0x07] = DATETIME,
     [0x08] = LONGLONG, [0x09] = LONG,   [0x0a] = DATE,  [0x0b] = TIME,
     [0x0c] = DATETIME, [0x0d] = SHORT,  [0x0f] = BYTES, [0xf5] = BYTES,
-    [0xf6] = BYTES,    [0xf7] = BYTES,  [0xf8] = BYTES, [0xf9] = BYTES,
+    [0xf6] = DECIMAL,  [0xf7] = BYTES,  [0xf8] = BYTES, [0xf9] = BYTES,
     [0xfa] = BYTES,    [0xfb] = BYTES,  [0xfc] = BYTES, [0xfd] = BYTES,
     [0xfe] = BYTES,
 };
@@ -62,6 +64,19 @@ set_bytes(struct value *out, struct span bytes)
         out->type = VALUE_BLOB;
 }
 
+/* A text that is no DECIMAL of ours stays a text. */
+static void
+set_decimal(struct value *out, struct span bytes)
+{
+    struct decimal d;
+    size_t used;
+
+    set_bytes(out, bytes);
+    if (out->type == VALUE_TEXT && decimal_read(bytes, &d, &used) && used > 0 &&
+        used == bytes.size && d.scale <= DECIMAL_SCALE_MAX)
+        out->kind = (uint8_t)(VALUE_KIND_DECIMAL + d.scale);
+}
+
 static void
 set_longlong(struct value *out, uint64_t v, bool is_unsigned,
              struct scratch *scratch)
@@ -73,6 +88,7 @@ set_longlong(struct value *out, uint64_t v, bool is_unsigned,
         return;
     size = snprintf(scratch->text, sizeof(scratch->text), "%" PRIu64, v);
     set_text(out, scratch->text, (size_t)size);
+    out->kind = VALUE_KIND_UNSIGNED;
 }
 
 static bool
@@ -139,6 +155,9 @@ read_value(struct reader *r, uint16_t type, struct value *out,
         return read_moment(r, MOMENT_DATETIME, out, scratch);
     case BYTES:
         set_bytes(out, reader_lenenc_bytes(r));
+        break;
+    case DECIMAL:
+        set_decimal(out, reader_lenenc_bytes(r));
         break;
     case NONE:
     case UNKNOWN:

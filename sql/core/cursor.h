@@ -23,7 +23,13 @@ struct value {
     size_t size;
     int64_t integer;
     double real;
-    uint8_t kind; /* of a user variable's number: enum kind of sql/sqlite */
+    uint8_t kind; /* of a variable's or parameter's number: enum kind of
+                     sql/sqlite */
+};
+
+enum {
+    VALUE_KIND_UNSIGNED = 1,
+    VALUE_KIND_DECIMAL = 128 /* and its number of decimals */
 };
 
 /* The declared type of a column, in MySQL's terms.  The sender converts values

@@ -25,15 +25,15 @@
 
 enum kind {
     KIND_PLAIN,
-    KIND_UNSIGNED,    /* a text of digits, past SQLite's integers */
-    KIND_HEX,         /* 0x1f: bytes, and a number beside numbers */
-    KIND_DATE,        /* the text of a date */
-    KIND_TIME,        /* the text of a time */
-    KIND_DATETIME,    /* the text of both */
+    KIND_UNSIGNED =
+        VALUE_KIND_UNSIGNED, /* a text of digits, past SQLite's integers */
+    KIND_HEX,                /* 0x1f: bytes, and a number beside numbers */
+    KIND_DATE,               /* the text of a date */
+    KIND_TIME,               /* the text of a time */
+    KIND_DATETIME,           /* the text of both */
     KIND_MOMENT_TEXT, /* the text of any of these, which compares as a text */
     KIND_JSON = 'J',  /* as SQLite marks it; a number that is one of JSON */
-    KIND_EXACT =
-        128, /* and above: a DECIMAL; the rest is its number of decimals */
+    KIND_EXACT = VALUE_KIND_DECIMAL, /* and above: the rest is its decimals */
     KIND_QUOTIENT =
         192 /* as KIND_EXACT, and it has more digits than it shows */
 };

@@ -1,6 +1,7 @@
 /* MariaDB Connector/J or, as its argument, MySQL's: client-side, server-side
  * prepared, server cursors.  MySQL's executeQuery takes no word for a query that
  * it does not know: execute does, and CALL it knows. */
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.security.MessageDigest;
 import java.sql.Connection;
@@ -70,6 +71,15 @@ public class ConnectorJ {
                 try (ResultSet rows = select.executeQuery()) {
                     rows.next();
                     System.out.println(way + " parameter " + rows.getLong(1) + " " + rows.getString(2));
+                }
+            }
+            try (PreparedStatement sum = connection.prepareStatement("SELECT SUM(id) + ? FROM heapwire.nodes WHERE id = 10001")) {
+                sum.setBigDecimal(1, new BigDecimal("12345678901234567890.25"));
+                try (ResultSet rows = sum.executeQuery()) {
+                    rows.next();
+                    BigDecimal exact = (BigDecimal) rows.getObject(1);
+                    if (!exact.equals(new BigDecimal("12345678901234577891.25")))
+                        throw new Exception("SUM: " + exact);
                 }
             }
             try (PreparedStatement admin = connection.prepareStatement("ADMIN EXECUTE ON ? ?")) {

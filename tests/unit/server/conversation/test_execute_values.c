@@ -37,6 +37,7 @@ static const struct {
     const char *text; /* of TEXT and BLOB */
     int64_t integer;
     double real;
+    uint8_t kind;
 } values[] = {
     {"tiny", BYTES("\0\1\1\0\x80"), VALUE_INT, NULL, -128},
     {"unsigned tiny", BYTES("\0\1\1\x80\xff"), VALUE_INT, NULL, 255},
@@ -47,7 +48,7 @@ static const struct {
     {"longlong", BYTES("\0\1\x08\0\0\0\0\0\0\0\0\x80"), VALUE_INT, NULL,
      INT64_MIN},
     {"large unsigned", BYTES("\0\1\x08\x80\xff\xff\xff\xff\xff\xff\xff\xff"),
-     VALUE_TEXT, "18446744073709551615"},
+     VALUE_TEXT, "18446744073709551615", .kind = VALUE_KIND_UNSIGNED},
     {"float", BYTES("\0\1\4\0\0\0\x80\x3e"), VALUE_DOUBLE, NULL, 0, 0.25},
     {"double", BYTES("\0\1\5\0\0\0\0\0\0\0\xe0\x3f"), VALUE_DOUBLE, NULL, 0,
      0.5},
@@ -59,7 +60,14 @@ static const struct {
     {"a blob", BYTES("\0\1\xfc\0\2\xc3\x28"), VALUE_BLOB, "\xc3\x28"},
     {"text that is none", BYTES("\0\1\xfd\0\3\xed\xa0\x80"), VALUE_BLOB,
      "\xed\xa0\x80"},
-    {"decimal", BYTES("\0\1\xf6\0\4-1.5"), VALUE_TEXT, "-1.5"},
+    {"decimal", BYTES("\0\1\xf6\0\4-1.5"), VALUE_TEXT, "-1.5",
+     .kind = VALUE_KIND_DECIMAL + 1},
+    {"decimal that is none", BYTES("\0\1\xf6\0\4-1.x"), VALUE_TEXT, "-1.x"},
+    {"decimal of no digit", BYTES("\0\1\xf6\0\0"), VALUE_TEXT, ""},
+    {"decimal of 39 digits",
+     BYTES("\0\1\xf6\0\x27"
+           "100000000000000000000000000000000000000"),
+     VALUE_TEXT, "100000000000000000000000000000000000000"},
     {"date", BYTES("\0\1\x0a\0\4\xea\7\x0b\x15"), VALUE_TEXT, "2026-11-21"},
     {"date with time", BYTES("\0\1\x0a\0\7\xea\7\x0b\x15\1\2\3"), VALUE_TEXT,
      "2026-11-21"},
@@ -91,6 +99,7 @@ START_TEST(each_type_has_its_value)
         ck_assert_uint_eq(v->size, strlen(values[_i].text));
         ck_assert(memcmp(v->data, values[_i].text, v->size) == 0);
     }
+    ck_assert_uint_eq(v->kind, values[_i].kind);
     if (v->type == VALUE_INT)
         ck_assert_int_eq(v->integer, values[_i].integer);
     if (v->type == VALUE_DOUBLE)
