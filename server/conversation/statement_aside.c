@@ -97,6 +97,7 @@ statement_come_back(struct statement *st)
 
     if (!st->aside)
         return true;
+    loop_restore_priority(); /* the lock is not held at a low one */
     loop_lock(&server->loop);
     turns_leave(&server->turns, &st->turn);
     st->aside = false;
@@ -110,7 +111,8 @@ compute(struct statement *st)
 {
     struct turns *turns = &st->session->server->turns;
 
-    loop_lower_priority();
+    if (turns_is_long(turns, &st->turn)) /* threads that it starts inherit it */
+        loop_lower_priority();
     if (turns_compute(turns, &st->turn, await_is_over(&st->await)))
         return;
     while (turns_waits(turns, &st->turn) && !await_is_over(&st->await))

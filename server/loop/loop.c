@@ -225,6 +225,12 @@ raise_priority(void)
     return !lowered;
 }
 
+void
+loop_restore_priority(void)
+{
+    (void)raise_priority();
+}
+
 /* False: the thread may end; one of those that rest stays. */
 static bool
 rest(struct loop *loop)

@@ -90,6 +90,8 @@ void loop_wake(struct loop *loop);
  * its priority cannot be raised again (CAP_SYS_NICE), it ends instead of
  * leading once more. */
 void loop_lower_priority(void);
+/* Before it takes the loop's lock again, where it may. */
+void loop_restore_priority(void);
 
 /* Whether this thread leads. */
 bool loop_leads(void);

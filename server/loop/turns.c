@@ -221,6 +221,22 @@ grant_turns(struct turns *turns)
     return granted;
 }
 
+/* Its slot, to the next one of its user, whoever else has slots. */
+static bool
+pass_on(struct turns *turns, const struct turn *turn)
+{
+    struct turn *t = turns->queue;
+
+    while (t && strcmp(t->owner, turn->owner) != 0)
+        t = t->next_queued;
+    if (!t)
+        return false;
+    dequeue(turns, t);
+    begin_computing(turns, t);
+    t->granted.wake(t->granted.arg);
+    return true;
+}
+
 static void
 end_computing(struct turns *turns, struct turn *turn)
 {
@@ -242,11 +258,13 @@ give_way(struct turns *turns, struct turn *turn)
     if (!turns->queue || !slot || clock_ms() < turn->until_ms)
         return;
     *slot = NULL;
-    turn->computes = !grant_turns(turns);
-    if (turn->computes)
-        *slot = turn;
-    else
+    if (grant_turns(turns) || pass_on(turns, turn)) {
+        turn->computes = false;
         enqueue(turns, turn);
+    } else {
+        *slot = turn;
+        turn->until_ms = clock_ms() + TURNS_MS;
+    }
 }
 
 /* ---- turns ---- */
@@ -268,6 +286,17 @@ turns_compute(struct turns *turns, struct turn *turn, bool at_once)
     computes = turn->computes;
     pthread_mutex_unlock(&turns->lock);
     return computes;
+}
+
+bool
+turns_is_long(struct turns *turns, const struct turn *turn)
+{
+    bool is;
+
+    pthread_mutex_lock(&turns->lock);
+    is = turn->computes && clock_ms() >= turn->until_ms;
+    pthread_mutex_unlock(&turns->lock);
+    return is;
 }
 
 void

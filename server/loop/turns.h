@@ -63,6 +63,8 @@ void turns_leave(struct turns *turns, struct turn *turn);
  * computes; else it waits for others, and `granted` will be called.
  * at_once: whoever else computes, since it is about to end. */
 bool turns_compute(struct turns *turns, struct turn *turn, bool at_once);
+/* Whether it has computed for TURNS_MS. */
+bool turns_is_long(struct turns *turns, const struct turn *turn);
 /* It waits from now on, and others compute instead. */
 void turns_rest(struct turns *turns, struct turn *turn);
 /* Whether it waits for its turn still. */

@@ -268,6 +268,7 @@ state_dir_hold(const char *path, int *hold, struct error *err)
     uint64_t began = clock_ms(), wait_ms;
     struct stat st;
     int made = make_directory(path, &st, err), fd, rc;
+    char pid[40] = "";
 
     *hold = -1;
     if (made < 0)
@@ -285,11 +286,13 @@ state_dir_hold(const char *path, int *hold, struct error *err)
     fd_close(fd);
     if (rc != EWOULDBLOCK)
         return 0;
+    if (state_dir_is_served(path))
+        snprintf(pid, sizeof(pid), " (its heapwired has pid %d)",
+                 read_lock_pid(path));
     error_set(err, ER_UNKNOWN,
-              "%s is served by another heapwire-run (its heapwired has pid "
-              "%d); one node more needs an id (--node-id) or a state directory "
-              "of its own (--state-dir)",
-              path, read_lock_pid(path));
+              "%s is served by another heapwire-run%s; one node more needs an "
+              "id (--node-id) or a state directory of its own (--state-dir)",
+              path, pid);
     return -1;
 }
 

@@ -70,9 +70,10 @@ node_tell_others(char out[NODES_TEXT])
                  "with --socket FILE, or with --host HOST and --user NAME");
     } else {
         snprintf(out, NODES_TEXT,
-                 "no node runs here: there is no " NODE_SOCKETS
-                 "; start one with heapwire-run -- COMMAND, or name one with "
-                 "--socket FILE or --host HOST");
+                 "there is no " NODE_SOCKETS
+                 "; a node elsewhere is named with --socket FILE, which "
+                 "heapwire-run said at its start, or with --host HOST; start "
+                 "one with heapwire-run -- COMMAND");
     }
     globfree(&found);
 }

@@ -28,7 +28,7 @@ static const char known[] =
 static const char left_out[] =
     " init-command local-infile loose-local-infile max-allowed-packet ";
 
-static const char blanks[] = " \t\r\n", no_such_key[] = "there is no key ";
+static const char blanks[] = " \t\r\n\v\f", no_such_key[] = "there is no key ";
 
 static int options = -1;
 
@@ -45,7 +45,7 @@ is_one_of(const char *list, const char *key)
 static void
 read_key(const char *line, char key[KEY_ROOM])
 {
-    size_t size = strcspn(line, "= \t\r\n");
+    size_t size = strcspn(line, "= \t\r\n\v\f");
 
     if (size >= KEY_ROOM)
         size = 0;
@@ -131,6 +131,10 @@ option_file_read(const char *path)
 
     snprintf(usual, sizeof(usual), "%s/.my.cnf", home ? home : "");
     options = memfd_create("my.cnf", MFD_CLOEXEC);
+    if (options < 0) {
+        warn("a copy of the options");
+        return CLIENT_NO_INPUT;
+    }
     file = fopen(path ? path : usual, "re");
     if (file) {
         status = copy_lines(file, path);

@@ -48,16 +48,23 @@ replace_file(struct span data, const char *file, mode_t mode)
 enum client_status
 output_file_write(struct span data, const char *file, mode_t mode)
 {
-    char *behind = realpath(file, NULL); /* where a link leads */
+    /* Opened first: the system knows which links may be followed. */
+    int there = open(file, O_PATH | O_CLOEXEC);
+    bool written = false, none = there < 0 && errno == ENOENT;
+    char self[32], *behind = NULL;
     struct stat st;
-    bool written;
 
-    if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
-        written = write_and_close(open(file, O_WRONLY | O_CLOEXEC), data);
-    else
-        written = replace_file(data, behind ? behind : file, mode);
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", there);
+    if (none)
+        written = replace_file(data, file, mode);
+    else if (there >= 0 && fstat(there, &st) == 0 && !S_ISREG(st.st_mode))
+        written = write_and_close(
+            open(file, O_WRONLY | O_CREAT | O_CLOEXEC, mode), data);
+    else if (there >= 0 && (behind = realpath(self, NULL)))
+        written = replace_file(data, behind, mode & st.st_mode);
     if (!written)
         warn("%s", file);
+    fd_close(there);
     free(behind);
     return written ? CLIENT_OK : CLIENT_FAILED;
 }

@@ -73,26 +73,31 @@ static void lend_link(struct peer *peer, struct peer_link *link);
 /* Waiting for a link */
 
 static void
-enter_line(struct peer *peer)
-{
-    struct peers *line;
-
-    if (peer->in_line)
-        return;
-    peer->in_line = true;
-    peer->doubtful = peer->failing;
-    line = &peer->pool->waiting[peer->doubtful];
-    LINKED_LIST_APPEND(line, peer);
-}
-
-static void
 leave_line(struct peer *peer)
 {
-    struct peers *line = &peer->pool->waiting[peer->doubtful];
+    struct peers *line = &peer->pool->waiting[peer->line];
 
     if (peer->in_line)
         LINKED_LIST_REMOVE(line, peer);
     peer->in_line = false;
+}
+
+static void
+append_to_line(struct peer *peer, unsigned char number)
+{
+    struct peers *line = &peer->pool->waiting[number];
+
+    leave_line(peer);
+    peer->in_line = true;
+    peer->line = number;
+    LINKED_LIST_APPEND(line, peer);
+}
+
+static void
+enter_line(struct peer *peer)
+{
+    if (!peer->in_line || peer->line == PEERS_WITHOUT_ROOM)
+        append_to_line(peer, peer->failing ? PEERS_DOUBTFUL : PEERS_WAITING);
 }
 
 static void
@@ -320,7 +325,6 @@ open_link(struct peer_call *call)
     struct peer_pool *pool = peer->pool;
     struct error err;
 
-    call->doubtful = peer->doubtful;
     call->link =
         peer_link_open(pool->loop, &peer->place, &pool->identity, pool->tls,
                        pool->connect_timeout_ms, &events, call, &err);
@@ -333,32 +337,45 @@ open_link(struct peer_call *call)
     pool->connecting[call->doubtful]++;
 }
 
-/* Where there is no room, calls wait for the links that their node has. */
+/* Where there is no room, calls wait for the links that their node has, or for
+ * room.  A node goes behind the others with each link. */
 static void
 open_of_line(struct peer_pool *pool, bool doubtful)
 {
+    struct peer_call *call;
     struct peer *peer;
 
     while ((peer = pool->waiting[doubtful].first) &&
            pool->connecting[doubtful] < PEER_CONNECTING_MAX) {
-        if (peer->idle_count > 0)
+        if (peer->idle_count > 0) {
             lend_link(peer, peer_take_idle(peer));
-        else if (peer_pool_has_room(pool, peer))
-            open_link(stop_waiting(peer->calls.first));
-        else if (peer->links > 0)
-            leave_line(peer);
-        else
+        } else if (peer_pool_has_room(pool, peer)) {
+            call = stop_waiting(peer->calls.first);
+            call->doubtful = doubtful;
+            if (peer->in_line) {
+                leave_line(peer);
+                enter_line(peer);
+            }
+            open_link(call);
+        } else if (peer->links > 0) {
+            append_to_line(peer, PEERS_WITHOUT_ROOM);
+        } else {
             break;
+        }
     }
 }
 
 static void
 open_more(struct peer_pool *pool)
 {
+    struct peer *peer = pool->waiting[PEERS_WITHOUT_ROOM].first;
+
     if (pool->opening) /* a failed call has ended inside the loops below, which
                           go on */
         return;
     pool->opening = true;
+    if (peer && peer_pool_has_room(pool, peer))
+        enter_line(peer);
     open_of_line(pool, false);
     open_of_line(pool, true);
     pool->opening = false;

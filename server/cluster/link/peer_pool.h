@@ -65,6 +65,9 @@ struct peers {
     struct peer *first, *last;
 };
 
+/* Nodes whose calls wait for a link. */
+enum { PEERS_WAITING, PEERS_DOUBTFUL, PEERS_WITHOUT_ROOM, PEERS_LINES };
+
 /* A node; the loop's but for known. */
 struct peer {
     struct peer_pool *pool;
@@ -73,8 +76,8 @@ struct peer {
     size_t idle_count, links;               /* links: open, idle or not */
     struct peer_calls calls;                /* that wait for a link */
     struct peer *next, *previous;
-    bool in_line;  /* in pool->waiting: a link is to be opened for them */
-    bool doubtful; /* there */
+    bool in_line;       /* in pool->waiting */
+    unsigned char line; /* there */
     unsigned references;
     bool gone;             /* no longer a member, or it has another address */
     bool failing;          /* the last attempt could not reach it */
@@ -93,9 +96,9 @@ struct peer_pool {
     struct peer_links resting; /* the idle ones, the oldest first */
     size_t large;
     struct peer_links starved; /* wait to be large */
-    /* Nodes that wait for a fresh link; [1]: those that failed last time,
-     * apart, so that dead nodes do not delay the living. */
-    struct peers waiting[2];
+    /* For a fresh link; nodes that failed last time apart, so that they do not
+     * delay the others; those that have links, but no room for further ones. */
+    struct peers waiting[PEERS_LINES];
     bool opening; /* links, for them */
 };
 

@@ -211,10 +211,13 @@ for gone in '' killed; do
     "$bin/heapwire-run" --config "$work/$way.ini" --state-dir "$work/$way" -- \
         touch "$work/begun" 2>"$work/second.err" || status=$?
     same "a second one $gone" "0 heapwire-run: $work/$way is served by another \
-heapwire-run (its heapwired has pid N); one node more needs an id \
+heapwire-run; one node more needs an id \
 (--node-id) or a state directory of its own (--state-dir); the database runs \
 without heapwire" \
-        "$status $(sed "s/pid $server)/pid N)/" "$work/second.err")"
+        "$status $(sed "s/ (its heapwired has pid [0-9]*)//" "$work/second.err")"
+    check
+    [ -n "$gone" ] || grep -q "has pid $server)" "$work/second.err" ||
+        fault "it names another heapwired than $server"
 done
 same "its trace" "$before" "$(trace)"
 check

@@ -410,8 +410,8 @@ def in_a_run_of_its_own(nodes):
 def test_it_never_asks_what_is_no_node():
     with Node(REAL) as node:
         for nodes, says in (
-                ({}, "no node runs here: there is no "
-                 "/run/heapwire/*/mysql.sock; start one with heapwire-run"),
+                ({}, "there is no /run/heapwire/*/mysql.sock; a node elsewhere "
+                 "is named with --socket FILE"),
                 ({10001: "/nonexistent", 10002: "/nonexistent"},
                  "2 nodes: 10001, 10002; name one with --socket "
                  "/run/heapwire/10001/mysql.sock"),

@@ -208,6 +208,27 @@ START_TEST(a_turn_goes_on_where_who_waits_may_have_none)
 }
 END_TEST
 
+START_TEST(a_users_own_wait_for_its_long_turns_whoever_else_computes)
+{
+    int first = 0; /* that waits */
+
+    for (int i = TURNS; i < TURNS + 2; i++) {
+        ck_assert(take(i, "bob"));
+        ck_assert(turns_compute(&turns, &all[i], false));
+    }
+    do {
+        ck_assert(take(first, "ann"));
+    } while (turns_compute(&turns, &all[first], false) && ++first < TURNS);
+    ck_assert(turns_waits(&turns, &all[first]));
+    ck_assert(!turns_is_long(&turns, &all[0]));
+    all[0].until_ms = 1;
+    ck_assert(turns_is_long(&turns, &all[0]));
+    ck_assert(!turns_compute(&turns, &all[0], false));
+    ck_assert(turns_waits(&turns, &all[0]));
+    ck_assert_uint_eq(granted[first], 1);
+}
+END_TEST
+
 START_TEST(what_is_about_to_end_computes_at_once)
 {
     for (int i = 0; i < 2 * TURNS; i++) {
@@ -238,6 +259,8 @@ main(void)
     tcase_add_test(tc, few_compute_and_the_next_user_always_may);
     tcase_add_test(tc, a_long_turn_is_over_once_another_waits);
     tcase_add_test(tc, a_turn_goes_on_where_who_waits_may_have_none);
+    tcase_add_test(tc,
+                   a_users_own_wait_for_its_long_turns_whoever_else_computes);
     tcase_add_test(tc, what_is_about_to_end_computes_at_once);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
