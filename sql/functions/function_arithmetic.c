@@ -196,6 +196,13 @@ call_times(sqlite3_context *c, int argc, sqlite3_value **argv)
     calculate(c, argc, argv, "*");
 }
 
+/* Decimals of a quotient, behind those of the number that is divided. */
+static int
+further_decimals(int decimals, struct decimal of)
+{
+    return QUOTIENT_DECIMALS + (decimals > of.scale ? decimals - of.scale : 0);
+}
+
 static void
 call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -213,7 +220,8 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     decimal_widen(&a.exact, a.decimals);
-    while (!decimal_divide(a.exact, b.exact, QUOTIENT_DECIMALS, &d))
+    while (!decimal_divide(a.exact, b.exact,
+                           further_decimals(a.decimals, a.exact), &d))
         if (!drop_digit(&a) && !drop_digit(&b)) {
             fail_range(c, "DECIMAL", argv, "/");
             return;
@@ -234,9 +242,12 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
     b = number_of(argv[1]);
     if (is_zero(&b))
         return;
-    if ((a.decimals < 0 && !decimal_of_real(a.real, &a.exact)) ||
-        (b.decimals < 0 && !decimal_of_real(b.real, &b.exact)) ||
-        b.exact.digits == 0 || !decimal_split(a.exact, b.exact, &whole, &rest))
+    if (a.decimals < 0 && !decimal_of_real(a.real, &a.exact))
+        whole = (decimal_whole)UINT64_MAX + 1;
+    else if (b.decimals < 0 && !decimal_of_real(b.real, &b.exact))
+        whole = 0; /* b is larger than any DECIMAL */
+    else if (b.exact.digits == 0 ||
+             !decimal_split(a.exact, b.exact, &whole, &rest))
         whole = (decimal_whole)UINT64_MAX + 1;
     return_whole(c, argv, "DIV", whole,
                  a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX);
@@ -326,8 +337,8 @@ static void
 add(sqlite3_context *c, sqlite3_value *value, int sign)
 {
     struct sum *s = sqlite3_aggregate_context(c, sizeof(*s));
+    struct number n, total;
     struct decimal sum;
-    struct number n;
 
     if (!s || sqlite3_value_type(value) == SQLITE_NULL)
         return;
@@ -339,12 +350,13 @@ add(sqlite3_context *c, sqlite3_value *value, int sign)
         return;
     }
     n.exact.digits *= sign;
-    sum = (struct decimal){s->digits, s->scale};
-    while (!decimal_add(sum, n.exact, &sum))
-        if (!drop_digit(&n)) {
-            s->is_large = true;
-            return;
-        }
+    total = (struct number){.exact = {s->digits, s->scale},
+                            .decimals = s->decimals,
+                            .is_quotient = s->is_quotient};
+    if (!calculate_exact(total, n, '+', &sum)) {
+        s->is_large = true;
+        return;
+    }
     s->digits = sum.digits;
     s->scale = sum.scale;
     s->is_quotient |= n.is_quotient;
@@ -413,7 +425,7 @@ finish_average(sqlite3_context *c)
     count = (struct decimal){s->count, 0};
     d = (struct decimal){s->digits, s->scale};
     decimal_widen(&d, s->decimals);
-    if (decimal_divide(d, count, QUOTIENT_DECIMALS, &d))
+    if (decimal_divide(d, count, further_decimals(s->decimals, d), &d))
         kind_quotient(c, d, s->decimals + QUOTIENT_DECIMALS);
     else
         fail_sum(c, "DECIMAL");

@@ -1,5 +1,6 @@
 /* function_casts.c - CAST and CONVERT: hw_cast(x, type, length, decimals). */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,9 +86,7 @@ read_decimal(sqlite3_value *value, struct decimal *out, int *sign)
     struct span text;
 
     *sign = 1;
-    if (kind_decimal(value, out) || (sqlite3_value_type(value) == SQLITE_BLOB &&
-                                     kind_of(value) == KIND_PLAIN &&
-                                     decimal_of_key(kind_bytes(value), out)))
+    if (kind_decimal(value, out))
         return true;
     if (sqlite3_value_type(value) == SQLITE_FLOAT ||
         kind_of(value) == KIND_HEX) {
@@ -213,7 +212,11 @@ cast_json(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
     (void)length;
     (void)n;
-    sqlite3_result_value(c, value);
+    if (sqlite3_value_type(value) == SQLITE_TEXT &&
+        kind_of(value) == KIND_PLAIN)
+        function_json_form(c, value);
+    else
+        sqlite3_result_value(c, value);
 }
 
 static void
@@ -320,7 +323,10 @@ call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct decimal d;
     int sign;
 
-    if (!function_any_null(argc, argv) && read_decimal(argv[0], &d, &sign))
+    if (!function_any_null(argc, argv) &&
+        ((sqlite3_value_type(argv[0]) == SQLITE_BLOB &&
+          decimal_of_key(kind_bytes(argv[0]), &d)) ||
+         read_decimal(argv[0], &d, &sign)))
         kind_exact(c, d, sqlite3_value_int(argv[1]));
     else
         sqlite3_result_value(c, argv[0]);
@@ -365,6 +371,7 @@ call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     bool truth = sqlite3_value_int(argv[1]) != 0;
     struct span text = function_argument(argv[0]);
+    char real[KIND_TEXT + 2];
 
     (void)argc;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
@@ -372,7 +379,13 @@ call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (truth)
         text = function_real(argv[0]) != 0 ? (struct span){"true", 4}
                                            : (struct span){"false", 5};
-    if (!truth && !kind_keeps(argv[0])) {
+    if (!truth && sqlite3_value_type(argv[0]) == SQLITE_FLOAT &&
+        kind_of(argv[0]) == KIND_PLAIN) { /* SQLite writes 15 digits */
+        bool whole = strcspn(text.data, ".eE") == text.size;
+
+        snprintf(real, sizeof(real), "%s%s", text.data, whole ? ".0" : "");
+        text = (struct span){real, strlen(real)};
+    } else if (!truth && !kind_keeps(argv[0])) {
         sqlite3_result_value(c, argv[0]);
         return;
     }

@@ -73,6 +73,7 @@ call_ord(sqlite3_context *c, int argc, sqlite3_value **argv)
     size_t size = bytes ? text.size > 0 : utf8_prefix(text, 1);
     int64_t number = 0;
 
+    size = size > 4 ? 1 : size; /* not UTF-8 */
     if (function_any_null(argc, argv))
         return;
     for (size_t i = 0; i < size; i++)

@@ -22,7 +22,7 @@ now(sqlite3_context *c, unsigned digits)
 static bool
 read_digits(sqlite3_context *c, int argc, sqlite3_value **argv, unsigned *out)
 {
-    int64_t digits = argc > 0 ? function_integer(argv[0]) : 0;
+    int64_t digits = argc > 0 ? function_count(argv[0]) : 0;
     struct error err;
 
     *out = digits < 0 ? 0 : (unsigned)digits;

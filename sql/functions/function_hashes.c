@@ -192,7 +192,7 @@ read_base64(struct buffer *out, struct span text)
 
         if (is_blank(text.data[i]))
             continue;
-        if (text.data[i] == '=' ? count < 2 || ++padding > 2
+        if (text.data[i] == '=' ? count < 2 || count > 3 || ++padding > 2
                                 : digit < 0 || padding > 0)
             return false;
         bits = bits << 6 | (uint32_t)(digit < 0 ? 0 : digit);

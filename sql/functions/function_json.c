@@ -123,8 +123,16 @@ add_match(void *arg, struct span value)
         return false;
     buffer_text(m->all, m->all->size > 1 ? ", " : "");
     buffer_add(m->all, value.data, value.size);
-    m->stopped = function_charge(m->c, value.size);
-    return !m->all->failed && !m->stopped;
+    return !m->all->failed;
+}
+
+static bool
+spend_on_matches(void *arg, size_t bytes)
+{
+    struct matches *m = arg;
+
+    m->stopped = function_charge(m->c, bytes);
+    return !m->stopped;
 }
 
 /* Finds the value of a path that has no more than one.  False: there is none,
@@ -147,9 +155,9 @@ find_value(sqlite3_context *c, sqlite3_value *path, struct span document,
         function_fail(c, &err);
         return false;
     }
-    json_find(document, text, add_match, &m);
+    json_find(document, text, add_match, spend_on_matches, &m);
     *out = m.first;
-    return m.count > 0;
+    return m.count > 0 && !m.stopped;
 }
 
 /* The document, or the value of the path behind it. */
@@ -228,16 +236,22 @@ return_text(sqlite3_context *c, struct span value)
 
 /* ---- making ---- */
 
+void
+function_json_form(sqlite3_context *c, sqlite3_value *value)
+{
+    struct buffer document;
+
+    if (read_json(c, &value, 0, &document))
+        return_json(c, span_of(&document));
+    buffer_fini(&document);
+}
+
 /* hw_json_form(x): what SQLite made, in our form. */
 static void
 call_form(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct buffer document;
-
     (void)argc;
-    if (read_json(c, argv, 0, &document))
-        return_json(c, span_of(&document));
-    buffer_fini(&document);
+    function_json_form(c, argv[0]);
 }
 
 /* hw_json_name(x): the name of an object's member, a text for SQLite. */
@@ -305,7 +319,8 @@ extract(sqlite3_context *c, struct span document, int argc,
     m.all = many ? &all : NULL;
     buffer_text(&all, "[");
     for (int i = 1; i < argc && !m.stopped; i++)
-        json_find(document, function_argument(argv[i]), add_match, &m);
+        json_find(document, function_argument(argv[i]), add_match,
+                  spend_on_matches, &m);
     buffer_text(&all, "]");
     if (all.failed)
         function_fits(c, SELECT_VALUE_MAX + 1);
@@ -474,8 +489,10 @@ call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         right = read_path(c, argv[i], &path, &many);
         if (right)
-            json_find(span_of(&document), path, add_match, &m);
+            json_find(span_of(&document), path, add_match, spend_on_matches,
+                      &m);
         found += m.count > 0;
+        right = right && !m.stopped;
     }
     if (right)
         sqlite3_result_int(c, all ? found == paths : found > 0);
@@ -524,7 +541,7 @@ contains(struct containing *in, struct span a, struct span b)
     struct json_walk walk = json_walk(b);
     struct span name, part, member;
 
-    in->stopped = in->stopped || function_charge(in->c, b.size);
+    in->stopped = in->stopped || function_charge(in->c, a.size + b.size);
     if (in->stopped)
         return false;
     if (json_kind(a) == JSON_ARRAY && !array)
@@ -533,11 +550,15 @@ contains(struct containing *in, struct span a, struct span b)
         return false;
     if (!array && !object)
         return is_equal(a, b);
-    while (json_next(&walk, &name, &part))
+    while (json_next(&walk, &name, &part)) {
+        in->stopped = in->stopped || function_charge(in->c, a.size);
+        if (in->stopped)
+            return false;
         if (array
                 ? !contains_element(in, a, part)
                 : !json_member(a, name, &member) || !contains(in, member, part))
             return false;
+    }
     return true;
 }
 

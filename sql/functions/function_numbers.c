@@ -225,7 +225,7 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
 static int
 decimals(int argc, sqlite3_value **argv)
 {
-    int64_t n = argc > 1 ? function_integer(argv[1]) : 0;
+    int64_t n = argc > 1 ? function_count(argv[1]) : 0;
 
     return n > DECIMALS_MAX    ? DECIMALS_MAX
            : n < -DECIMALS_MAX ? -DECIMALS_MAX

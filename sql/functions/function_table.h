@@ -30,6 +30,9 @@ extern const struct function address_functions[];
 extern const struct function duration_functions[];
 extern const struct function json_functions[];
 
+/* Sets a text's JSON in our form, as CAST(value AS JSON) does, or fails. */
+void function_json_form(sqlite3_context *c, sqlite3_value *value);
+
 /* Function i: ours, file by file, then the views; NULL past the last. */
 const struct function *function_table(size_t i);
 

@@ -399,7 +399,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     handle->cancelled = await ? &await->cancelled : NULL;
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
-    handle->looks = 0;
+    handle->charged = 0;
     handle->recursion_left = -1;
     return handle;
 }

@@ -208,7 +208,7 @@ handle_is_cancelled(const struct handle *handle)
 bool
 handle_compute(struct handle *handle)
 {
-    handle->looks = 0;
+    handle->charged = 0;
     await_compute(handle->await);
     return handle_is_cancelled(handle);
 }
@@ -216,9 +216,10 @@ handle_compute(struct handle *handle)
 bool
 handle_charge(struct handle *handle, size_t bytes)
 {
-    handle->looks += bytes / LOOK_BYTES;
-    return handle->looks >= LOOKS ? handle_compute(handle)
-                                  : handle_is_cancelled(handle);
+    handle->charged += bytes;
+    return handle->charged >= (uint64_t)LOOKS * LOOK_BYTES
+               ? handle_compute(handle)
+               : handle_is_cancelled(handle);
 }
 
 /* Non-zero stops this statement. sqlite3_interrupt from the cancelling thread

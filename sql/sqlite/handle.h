@@ -143,8 +143,7 @@ struct handle {
     struct table_set needy;   /* those of which it reads columns with needs */
     struct table_set bounded; /* of nodes', asked from some time on */
     bool names_snapshot, names_now; /* as in struct deparsed */
-    uint64_t looks; /* calls of the progress handler since it last said that it
-                       computes for long */
+    uint64_t charged; /* bytes, since it last said that it computes for long */
     int64_t recursion_left; /* rows that its recursive queries may still read of
                                themselves; -1: as many as the session says */
     struct select_memory memory;

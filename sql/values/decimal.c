@@ -375,9 +375,9 @@ divide_further(natural *quotient, natural *rest, natural by, int digits)
 
         if (__builtin_mul_overflow(*rest, power, &wide) ||
             __builtin_mul_overflow(*quotient, power, &next) ||
-            next + wide / by >= limit)
+            __builtin_add_overflow(next, wide / by, &next) || next >= limit)
             continue;
-        *quotient = next + wide / by;
+        *quotient = next;
         *rest = wide % by;
         break;
     }
@@ -393,6 +393,8 @@ decimal_divide(struct decimal a, struct decimal b, int more,
     bool negative = (a.digits < 0) != (b.digits < 0);
     natural by, quotient, rest;
 
+    if (least > DECIMAL_SCALE_MAX)
+        least = DECIMAL_SCALE_MAX;
     more -= left - a.scale + right - b.scale;
     scale = round_to_group(left + right + (more > 0 ? more : 0));
     if (scale > DECIMAL_DIGITS)

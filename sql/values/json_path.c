@@ -175,6 +175,7 @@ json_path(struct span path, bool *many, size_t *at)
 struct finding {
     const char *end; /* of the path */
     bool (*found)(void *arg, struct span value);
+    bool (*spend)(void *arg, size_t bytes);
     void *arg;
 };
 
@@ -207,21 +208,18 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
     return on;
 }
 
-/* What is no array is one of itself. */
+/* Of an array. */
 static bool
 find_cells(const struct finding *f, struct span value, const struct leg *leg,
            const char *at)
 {
-    bool array = json_kind(value) == JSON_ARRAY;
-    int64_t count = array ? (int64_t)json_count(value) : 1, i = 0, first, last;
+    int64_t count = (int64_t)json_count(value), i = 0, first, last;
     struct json_walk walk = json_walk(value);
     struct span name, cell;
 
     first =
         leg->first.from_last ? count - 1 - leg->first.index : leg->first.index;
     last = leg->last.from_last ? count - 1 - leg->last.index : leg->last.index;
-    if (!array)
-        return first > 0 || last < 0 || find_leg(f, value, at);
     for (; i <= last && json_next(&walk, &name, &cell); i++)
         if (i >= first && !find_leg(f, cell, at))
             return false;
@@ -252,6 +250,8 @@ find_leg(const struct finding *f, struct span value, const char *at)
     struct steps s = {at, f->end, false};
     struct leg leg;
 
+    if (!f->spend(f->arg, value.size + (size_t)(f->end - at)))
+        return false;
     while (read_leg(&s, &leg)) {
         if (leg.kind == LEG_MEMBER)
             return find_member(f, value, &leg, s.at);
@@ -270,9 +270,10 @@ find_leg(const struct finding *f, struct span value, const char *at)
 
 bool
 json_find(struct span value, struct span path,
-          bool (*found)(void *arg, struct span value), void *arg)
+          bool (*found)(void *arg, struct span value),
+          bool (*spend)(void *arg, size_t bytes), void *arg)
 {
-    struct finding f = {path.data + path.size, found, arg};
+    struct finding f = {path.data + path.size, found, spend, arg};
     const char *dollar = memchr(path.data, '$', path.size);
 
     return !dollar || find_leg(&f, value, dollar + 1);

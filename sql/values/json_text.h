@@ -61,9 +61,10 @@ void json_quote(struct buffer *out, struct span text);
 
 /* Checks a path; *many: it may find several values. */
 enum json_fault json_path(struct span path, bool *many, size_t *at);
-/* Calls found for each value that a checked path finds, until it returns false;
- * false then. */
+/* Calls found for each value that a checked path finds, and spend before it
+ * reads so many bytes, until one returns false; false then. */
 bool json_find(struct span value, struct span path,
-               bool (*found)(void *arg, struct span value), void *arg);
+               bool (*found)(void *arg, struct span value),
+               bool (*spend)(void *arg, size_t bytes), void *arg);
 
 #endif
