@@ -234,7 +234,8 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
     struct decimal rest;
-    decimal_whole whole;
+    decimal_whole whole = (decimal_whole)UINT64_MAX + 1; /* out of range */
+    bool known;
 
     if (function_any_null(argc, argv))
         return;
@@ -242,13 +243,11 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
     b = number_of(argv[1]);
     if (is_zero(&b))
         return;
-    if (a.decimals < 0 && !decimal_of_real(a.real, &a.exact))
-        whole = (decimal_whole)UINT64_MAX + 1;
-    else if (b.decimals < 0 && !decimal_of_real(b.real, &b.exact))
+    known = a.decimals >= 0 || decimal_of_real(a.real, &a.exact);
+    if (known && b.decimals < 0 && !decimal_of_real(b.real, &b.exact))
         whole = 0; /* b is larger than any DECIMAL */
-    else if (b.exact.digits == 0 ||
-             !decimal_split(a.exact, b.exact, &whole, &rest))
-        whole = (decimal_whole)UINT64_MAX + 1;
+    else if (known && b.exact.digits != 0)
+        (void)decimal_split(a.exact, b.exact, &whole, &rest);
     return_whole(c, argv, "DIV", whole,
                  a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX);
 }

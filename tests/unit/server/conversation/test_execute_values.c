@@ -37,7 +37,7 @@ static const struct {
     const char *text; /* of TEXT and BLOB */
     int64_t integer;
     double real;
-    uint8_t kind;
+    uint64_t kind;
 } values[] = {
     {"tiny", BYTES("\0\1\1\0\x80"), VALUE_INT, NULL, -128},
     {"unsigned tiny", BYTES("\0\1\1\x80\xff"), VALUE_INT, NULL, 255},

@@ -159,12 +159,12 @@ START_TEST(digits_end_as_asked)
 END_TEST
 
 static const char *const ascending[] = {
-    "-" NINES,
+    ("-" NINES),
     "-18446744073709551616",
     "-1.5",
     "-1.49",
     "-1",
-    "-0." NINES,
+    ("-0." NINES),
     "-0.5",
     "0",
     "0.00000000000000000000000000000000000001",
