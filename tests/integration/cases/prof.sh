@@ -62,7 +62,7 @@ expect 0 "Usage: heapwire-prof --FORM" --help
 expect 0 "--edgefraction=F" --help
 expect 0 " --dot --text --top" --help
 expect 0 " --functions --lines --files --addresses" --help
-expect 0 "heapwire-prof 0." --version
+expect 0 "heapwire-prof 1." --version
 expect 2 "unknown flag --gv; see --help" --gv a b
 silent_stdout
 expect 2 "unknown flag --node" --dot --node=3 a b
