@@ -298,17 +298,19 @@ is_digits(struct span text)
     return text.size > 0;
 }
 
-/* Whether one is a number and the other a text, whose first digits count. */
+/* Whether one is a number and the other a text, whose first digits count.  A
+ * table's column takes digits for the number by itself. */
 static bool
 is_mixed(const struct writer *w, const struct node *a, const struct node *b)
 {
     bool number = result_type_is_number(types_operand(a, 0));
-    const struct node *other = number ? b : a;
+    const struct node *numeric = number ? a : b, *other = number ? b : a;
     struct span text;
 
     return number != result_type_is_number(types_operand(b, 0)) &&
            types_operand(other, 0).type != COLUMN_NULL &&
-           !(write_known_text(w, other, &text) && is_digits(text));
+           !(numeric->kind == NODE_COLUMN && !numeric->derived &&
+             write_known_text(w, other, &text) && is_digits(text));
 }
 
 bool
@@ -351,15 +353,15 @@ bool
 write_is_listed(const struct writer *w, const struct node *node)
 {
     const struct node *left = node->first;
-    bool any_long = write_is_long(left);
+    bool by_number = write_is_long(left);
     size_t count = 0;
 
     for (const struct node *n = left->next; n && count <= LISTED_MAX;
          n = n->next, count++)
-        any_long = any_long || write_is_long(n);
+        by_number = by_number || write_is_long(n) || is_mixed(w, left, n);
     return !write_is_query(left->next) && count <= LISTED_MAX &&
            left->kind != NODE_ROW &&
-           (write_kind(left) != OPERAND_COLUMN || any_long ||
+           (write_kind(left) != OPERAND_COLUMN || by_number ||
             may_be_derived(w, OPERAND_STRING));
 }
 

@@ -1,4 +1,7 @@
 /* tree_call.c - calls of functions, also those with a syntax of their own. */
+#include <string.h>
+
+#include "errors.h"
 #include "sql_statement.h"
 #include "tree_parser.h"
 
@@ -104,6 +107,29 @@ read_lengths(struct parser *p, struct node *node)
     return tree_close(p);
 }
 
+/* As MySQL's; those that are left out are -1. */
+static int
+check_decimal(struct parser *p, const struct node *node)
+{
+    enum { DIGITS = 65, DECIMALS = 30, DIGITS_USUAL = 10 };
+    long digits = node->call->lengths[0], decimals = node->call->lengths[1];
+
+    if (decimals > DECIMALS)
+        error_set(p->err, ER_TOO_BIG_SCALE,
+                  "Too big scale %ld specified for DECIMAL. Maximum is %d.",
+                  decimals, DECIMALS);
+    else if (digits > DIGITS)
+        error_set(p->err, ER_TOO_BIG_PRECISION,
+                  "Too-big precision %ld specified for DECIMAL. Maximum is %d.",
+                  digits, DIGITS);
+    else if (decimals > (digits > 0 ? digits : DIGITS_USUAL))
+        error_set(p->err, ER_SCALE_PAST_PRECISION,
+                  "For decimal(M,D), M must be >= D.");
+    else
+        return 0;
+    return -1;
+}
+
 static int
 read_type(struct parser *p, struct node *node)
 {
@@ -113,7 +139,9 @@ read_type(struct parser *p, struct node *node)
         return parser_fail(p);
     node->call->is_binary = token_is(&p->token, "BINARY");
     parser_advance(p);
-    if (read_lengths(p, node) != 0)
+    if (read_lengths(p, node) != 0 ||
+        (strcmp(node->call->type, "DECIMAL") == 0 &&
+         check_decimal(p, node) != 0))
         return -1;
     while (p->token.kind == TOKEN_WORD) /* CHARACTER SET x, INTEGER */
         parser_advance(p);

@@ -181,6 +181,7 @@ static struct result_type
 of_column(const struct type_scope *s, const struct node *node)
 {
     const struct shape_column *label;
+    struct result_type type;
 
     for (const struct sources *in = s->sources; in; in = in->outer) {
         for (const struct source *t = in->first; t; t = t->next) {
@@ -189,13 +190,18 @@ of_column(const struct type_scope *s, const struct node *node)
             for (size_t i = 0; i < source_columns(t); i++) {
                 struct shape_column column = source_column(t, i);
 
-                if (span_same_nocase(column.name, node->name))
-                    return column.type;
+                if (!span_same_nocase(column.name, node->name))
+                    continue;
+                column.type.derived = !t->table;
+                return column.type;
             }
         }
         label = node->of ? NULL : find_label(in->labels, node->name);
-        if (label)
-            return label->type;
+        if (label) {
+            type = label->type;
+            type.derived = true;
+            return type;
+        }
     }
     return result_type_unknown();
 }
@@ -296,6 +302,7 @@ expression(struct type_scope *s, struct node *node)
 
     node->type = (uint8_t)type.type;
     node->loose = type.loose;
+    node->derived = type.derived;
     node->precision = type.past ? 1 : type.precision;
     node->decimals = type.decimals;
     return type;

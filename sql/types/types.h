@@ -39,6 +39,8 @@ struct result_type {
     /* A moment whose text has no one form: it may have a fraction, or no time
      * of day. */
     bool loose;
+    /* A column of a query's rows, or a label: SQLite may not know its type. */
+    bool derived;
 };
 
 /* A type with its usual width. */

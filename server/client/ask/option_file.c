@@ -13,7 +13,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINE_ROOM = 4096 /* the library's, too */, KEY_ROOM = 64 };
+enum {
+    LINE_ROOM = 4096 /* the library's, too */,
+    KEY_ROOM = 64,
+    LINES_MAX = 10000
+};
 
 /* Those of the library; */
 static const char known[] =
@@ -63,6 +67,15 @@ is_our_group(const char *line)
            strncmp(line, "[heapwire]", 10) == 0;
 }
 
+static bool
+is_port(const char *text)
+{
+    char *end;
+    long port = strtol(text, &end, 10);
+
+    return end > text && !end[strspn(end, blanks)] && port > 0 && port <= 65535;
+}
+
 /* Why a line is not understood, or NULL.  What it stands in is kept. */
 static const char *
 find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
@@ -87,6 +100,8 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
     end += strspn(end, blanks);
     if (!*key || (*end && *end != '='))
         return "a line is KEY = VALUE";
+    if (strcmp(key, "port") == 0 && (!*end || !is_port(end + 1)))
+        return "a port is a number up to 65535";
     return is_one_of(known, key) || is_one_of(left_out, key) ? NULL
                                                              : no_such_key;
 }
@@ -100,6 +115,10 @@ copy_lines(FILE *file, const char *path)
 
     for (unsigned number = 1; fgets(line, sizeof(line), file); number++) {
         at = line + strspn(line, blanks);
+        if (path && number > LINES_MAX) {
+            warnx("%s: more than %d lines", path, LINES_MAX);
+            return CLIENT_USAGE;
+        }
         if (!*at || *at == '#' || *at == ';')
             continue;
         read_key(at, key);

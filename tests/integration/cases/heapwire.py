@@ -373,6 +373,8 @@ def test_a_file_of_options_that_is_named():
         for line, says in (("frobnicate = 1", "there is no key frobnicate"),
                            ("host 127.0.0.1", "a line is KEY = VALUE"),
                            ("= x", "a line is KEY = VALUE"),
+                           ("port = 3306x", "a port is a number up to 65535"),
+                           ("port", "a port is a number up to 65535"),
                            ("[client", "a group is [NAME]"),
                            ("!include /etc/my.cnf", "no other file"),
                            ("user=" + "x" * 5000, "at most 4094 bytes")):
