@@ -127,7 +127,7 @@ add_match(void *arg, struct span value)
 }
 
 static bool
-spend_on_matches(void *arg, size_t bytes)
+charge_match(void *arg, size_t bytes)
 {
     struct matches *m = arg;
 
@@ -155,7 +155,7 @@ find_value(sqlite3_context *c, sqlite3_value *path, struct span document,
         function_fail(c, &err);
         return false;
     }
-    json_find(document, text, add_match, spend_on_matches, &m);
+    json_find(document, text, add_match, charge_match, &m);
     *out = m.first;
     return m.count > 0 && !m.stopped;
 }
@@ -319,8 +319,8 @@ extract(sqlite3_context *c, struct span document, int argc,
     m.all = many ? &all : NULL;
     buffer_text(&all, "[");
     for (int i = 1; i < argc && !m.stopped; i++)
-        json_find(document, function_argument(argv[i]), add_match,
-                  spend_on_matches, &m);
+        json_find(document, function_argument(argv[i]), add_match, charge_match,
+                  &m);
     buffer_text(&all, "]");
     if (all.failed)
         function_fits(c, SELECT_VALUE_MAX + 1);
@@ -489,8 +489,7 @@ call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         right = read_path(c, argv[i], &path, &many);
         if (right)
-            json_find(span_of(&document), path, add_match, spend_on_matches,
-                      &m);
+            json_find(span_of(&document), path, add_match, charge_match, &m);
         found += m.count > 0;
         right = right && !m.stopped;
     }
@@ -551,12 +550,10 @@ contains(struct containing *in, struct span a, struct span b)
     if (!array && !object)
         return is_equal(a, b);
     while (json_next(&walk, &name, &part)) {
-        in->stopped = in->stopped || function_charge(in->c, a.size);
-        if (in->stopped)
-            return false;
-        if (array
-                ? !contains_element(in, a, part)
-                : !json_member(a, name, &member) || !contains(in, member, part))
+        in->stopped |= function_charge(in->c, a.size);
+        if (in->stopped || (array ? !contains_element(in, a, part)
+                                  : !json_member(a, name, &member) ||
+                                        !contains(in, member, part)))
             return false;
     }
     return true;

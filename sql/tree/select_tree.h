@@ -113,7 +113,7 @@ struct node {
     bool negated, all, binary, has_operand, has_else;
     bool introduced; /* _utf8mb4'x'; if binary, _binary'x': bytes */
     /* Set by the reader of types, as in struct result_type: */
-    bool loose, derived;
+    bool loose : 1, derived : 1;
     uint8_t type;                /* enum column_type */
     uint8_t precision, decimals; /* of a DECIMAL; of a BIGINT 1, 0: past */
 };
