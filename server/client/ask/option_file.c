@@ -6,7 +6,6 @@
  */
 #include "option_file.h"
 
-#include <ctype.h>
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include <sys/mman.h>
 
 enum {
-    LINE_ROOM = 4096 /* the library's, too */,
+    LINE_ROOM = 4096, /* the library's, too */
     KEY_ROOM = 64,
     LINES_MAX = 10000
 };
