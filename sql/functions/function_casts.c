@@ -110,7 +110,6 @@ cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
     int decimals = n < 0                   ? 0
                    : n > KIND_DECIMALS_MAX ? KIND_DECIMALS_MAX
                                            : (int)n;
-    struct sql_session *session = function_handle(c)->session;
     struct decimal d, most;
     int sign;
     bool fits = read_decimal(value, &d, &sign);
@@ -123,13 +122,13 @@ cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
             fits = decimal_compare((struct decimal){sign * d.digits, d.scale},
                                    most) <= 0;
         }
-        if (!fits && session)
-            warnings_add(session, ER_OUT_OF_RANGE,
-                         "Out of range value for a DECIMAL(%d,%d): it is the "
-                         "largest one",
-                         precision, decimals);
-        if (!fits)
+        if (!fits) {
+            function_warn(c, ER_OUT_OF_RANGE,
+                          "Out of range value for a DECIMAL(%d,%d): it is the "
+                          "largest one",
+                          precision, decimals);
             d = (struct decimal){sign * most.digits, most.scale};
+        }
     } else if (!fits) {
         sqlite3_result_error(
             c,
@@ -249,13 +248,10 @@ call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 warn(sqlite3_context *c, const char *what, bool time, struct span text)
 {
-    struct sql_session *session = function_handle(c)->session;
-
-    if (session)
-        warnings_add(session, ER_TRUNCATED_VALUE, "%s %s value: '%.*s'", what,
-                     time ? "time" : "datetime",
-                     (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
-                     text.data);
+    function_warn(c, ER_TRUNCATED_VALUE, "%s %s value: '%.*s'", what,
+                  time ? "time" : "datetime",
+                  (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                  text.data);
 }
 
 /* A time of day is one of today. */
