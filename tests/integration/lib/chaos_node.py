@@ -39,8 +39,8 @@ class ChaosNode(UnderHeapwire):
         heapwired = self.heapwired()
         if heapwired:
             found["heapwired"] = heapwired
-            found |= {COMMS[comm(p)]: p for p in children(heapwired)
-                      if comm(p) in COMMS}
+            found |= {COMMS[name]: p for p in children(heapwired)
+                      if (name := comm(p)) in COMMS}
         return found
 
     def asks(self, seconds=10):
@@ -202,6 +202,5 @@ def in_use_kb(pid):
     asks for above 24 MB alone (loop/trim.h)."""
     subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex",
                     "call (int)malloc_trim(0)"], check=True, timeout=120,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return held(pid)[0]

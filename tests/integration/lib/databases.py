@@ -146,6 +146,7 @@ class UnderHeapwire:
         self.run = database.start([*self.command, "--"])
         self.pid, = (p for p in children(self.run.pid)
                      if comm(p) == database.name)
+        wait_for(lambda: os.path.exists(self.socket))
 
     @property
     def socket(self):

@@ -52,6 +52,7 @@ class Chaos:
     def __init__(self, nodes):
         self.nodes = nodes
         self.ended = threading.Event()
+        self.hitting = threading.Lock()  # gdb fails where a signal comes
         self.done = Counter()
         self.choose = random.Random(SEED)
 
@@ -83,7 +84,8 @@ class Chaos:
     def hits(self):
         away = dict.fromkeys(self.nodes, 0)
         while not self.wait(0.2, 2):
-            self.hit()
+            with self.hitting:
+                self.hit()
             # After many crashes heapwire-run waits a minute, in which nothing
             # could be hit: another one begins anew.
             for node in self.nodes:
@@ -158,7 +160,8 @@ def reign(chaos, holdings, watched):
         while time.monotonic() < end:
             holdings.look(watched())
             if used is None and end - time.monotonic() < MINUTES * 40:
-                used = in_use_kb(calm)
+                with chaos.hitting:
+                    used = in_use_kb(calm)
             for node in chaos.nodes:
                 assert not has_ended(node.pid), (
                     f"{node.database.name} died", node.database.said())
