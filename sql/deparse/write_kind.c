@@ -4,8 +4,6 @@
 #include "types.h"
 #include "writer.h"
 
-enum { LISTED_MAX = 90 /* hw_in's: SQLite's functions take 100 */ };
-
 static enum operand_kind
 kind_of_prefix(const struct node *node)
 {
@@ -343,6 +341,12 @@ write_is_native(const struct writer *w, const struct node *node)
            (right == OPERAND_COLUMN || write_is_text(right));
 }
 
+static bool
+is_bytes(const struct node *node)
+{
+    return types_operand(node, 0).type == COLUMN_BLOB;
+}
+
 bool
 write_is_query(const struct node *list)
 {
@@ -353,16 +357,16 @@ bool
 write_is_listed(const struct writer *w, const struct node *node)
 {
     const struct node *left = node->first;
-    bool by_number = write_is_long(left);
+    bool by_value = write_is_long(left) || is_bytes(left);
     size_t count = 0;
 
-    for (const struct node *n = left->next; n && count <= LISTED_MAX;
-         n = n->next, count++)
-        by_number = by_number || write_is_long(n) || is_mixed(w, left, n);
-    return !write_is_query(left->next) && count <= LISTED_MAX &&
-           left->kind != NODE_ROW &&
-           (write_kind(left) != OPERAND_COLUMN || by_number ||
-            may_be_derived(w, OPERAND_STRING));
+    for (const struct node *n = left->next; n; n = n->next, count++)
+        by_value =
+            by_value || write_is_long(n) || is_bytes(n) || is_mixed(w, left, n);
+    return !write_is_query(left->next) && left->kind != NODE_ROW &&
+           (by_value ||
+            (count <= LISTED_MAX && (write_kind(left) != OPERAND_COLUMN ||
+                                     may_be_derived(w, OPERAND_STRING))));
 }
 
 enum tight

@@ -50,10 +50,20 @@ check(struct writer *w, const struct node *node, enum moments as)
 
 /* ---- writing ---- */
 
+static void
+open_moment(struct writer *w, enum moments as)
+{
+    buffer_text(w->sql, as == MOMENTS_REAL ? " hw_real(" : " hw_moment(");
+}
+
 /* What stands behind x in the call. */
 static void
 close_moment(struct writer *w, enum moments as, struct result_type type)
 {
+    if (as == MOMENTS_REAL) {
+        buffer_text(w->sql, ")");
+        return;
+    }
     buffer_text(w->sql, as == MOMENTS_TIME ? ",'TIME'" : ",'DATETIME'");
     buffer_text(w->sql,
                 type.type == COLUMN_TIME && as != MOMENTS_TIME ? ",1)" : ")");
@@ -69,9 +79,13 @@ void
 write_as_moment(struct writer *w, const struct node *node, enum moments as,
                 bool date)
 {
-    check(w, node, as);
+    if (as != MOMENTS_REAL)
+        check(w, node, as);
     date = date && as == MOMENTS_DATE;
-    buffer_text(w->sql, date ? " hw_cast(" : " hw_moment(");
+    if (date)
+        buffer_text(w->sql, " hw_cast(");
+    else
+        open_moment(w, as);
     write_compared(w, node, TIGHT_OR);
     if (date)
         buffer_text(w->sql, ",'DATE',-1,-1)");
@@ -99,8 +113,8 @@ write_scalar(struct writer *w, const struct node *node, enum moments as,
         write_compared(w, node, least);
 }
 
-static size_t
-count(const struct node *first)
+size_t
+write_count(const struct node *first)
 {
     size_t count = 0;
 
@@ -112,22 +126,42 @@ count(const struct node *first)
 static size_t
 columns_of(const struct node *node)
 {
-    return node->kind == NODE_ROW     ? count(node->first)
+    return node->kind == NODE_ROW     ? write_count(node->first)
            : node->kind == NODE_QUERY ? types_columns(node)
                                       : 1;
+}
+
+/* Where SQLite compares rows, as its own types do: a number beside a text is no
+ * equal of it then. */
+static enum moments
+find_side(const struct node *operands, size_t column)
+{
+    enum moments as = write_moments(operands, column);
+    bool number = false, text = false;
+
+    if (as != MOMENTS_NONE ||
+        !(operands->kind == NODE_ROW || write_is_query(operands->next)))
+        return as;
+    for (const struct node *n = operands; n; n = n->next) {
+        struct result_type type = types_operand(n, column);
+
+        number |= type.type != COLUMN_NULL && result_type_is_number(type);
+        text |= !result_type_is_number(type);
+    }
+    return number && text ? MOMENTS_REAL : as;
 }
 
 struct sides
 write_sides(struct writer *w, const struct node *operands)
 {
-    struct sides out = {columns_of(operands), write_moments(operands, 0), NULL};
+    struct sides out = {columns_of(operands), find_side(operands, 0), NULL};
     enum moments *all;
 
     if (out.count <= 1)
         return out;
     all = arena_alloc(w->job->arena, out.count * sizeof(*all));
     for (size_t i = 0; all && i < out.count; i++)
-        all[i] = write_moments(operands, i);
+        all[i] = find_side(operands, i);
     if (!all && !w->failed) {
         error_memory(w->err, "the statement");
         w->failed = true;
@@ -180,7 +214,8 @@ write_value(struct writer *w, const char *name, const struct node *query,
     struct result_type type = types_operand(query, column);
     bool wraps = needs_form(as, type);
 
-    buffer_text(w->sql, wraps ? " hw_moment(" : "");
+    if (wraps)
+        open_moment(w, as);
     write_begin_kind(w, type);
     buffer_text(w->sql, name);
     write_end_kind(w, type);

@@ -116,13 +116,9 @@ binary(struct writer *w, const struct node *node)
         return;
     }
     if (write_is_pairs(node)) {
-        size_t count = 1;
-
-        for (const struct node *n = left->first->next; n; n = n->next)
-            count++;
         left = left->first;
         right = right->first;
-        pairs(w, node, &left, &right, count);
+        pairs(w, node, &left, &right, write_count(left));
         return;
     }
     buffer_text(w->sql, operators[node->op].function);
@@ -214,16 +210,6 @@ between(struct writer *w, const struct node *node)
 
 /* ---- IN, ANY, ALL ---- */
 
-/* The values behind the left operand. */
-static void
-in_values(struct writer *w, const struct node *left, const struct sides *sides)
-{
-    for (const struct node *n = left->next; n; n = n->next) {
-        write_side(w, n, sides, TIGHT_OR);
-        buffer_text(w->sql, n->next ? "," : ")");
-    }
-}
-
 /* Rows are written as VALUES. */
 static void
 in_rows(struct writer *w, const struct node *left, const struct sides *sides)
@@ -240,16 +226,34 @@ in_rows(struct writer *w, const struct node *left, const struct sides *sides)
     buffer_text(w->sql, ")");
 }
 
+/* hw_in(0, x, a, b); of a longer list CASE hw_case(0, x) WHEN 1 THEN 1 IN
+ * (hw_in(0, hw_kept(0), a, b), hw_in(0, hw_kept(0), c)) END. */
 static void
 in_list(struct writer *w, const struct node *node, const struct sides *sides)
 {
-    const struct node *left = node->first;
+    const struct node *left = node->first, *n = left->next;
+    bool many = write_count(n) > LISTED_MAX;
+    unsigned slot = many ? write_slot(w) : 0;
 
     buffer_text(w->sql, node->negated ? " (NOT" : "");
-    buffer_text(w->sql, write_is_bin(left) ? " hw_in(1," : " hw_in(0,");
-    write_side(w, left, sides, TIGHT_OR);
-    buffer_text(w->sql, ",");
-    in_values(w, left, sides);
+    if (many) {
+        buffer_format(w->sql, " CASE hw_case(%u,", slot);
+        write_side(w, left, sides, TIGHT_OR);
+        buffer_text(w->sql, ") WHEN 1 THEN 1 IN (");
+    }
+    for (size_t i = 0; n; n = n->next, i++) {
+        if (i % LISTED_MAX == 0) {
+            buffer_text(w->sql, i ? ")," : "");
+            buffer_text(w->sql, write_is_bin(left) ? " hw_in(1," : " hw_in(0,");
+            if (many)
+                buffer_format(w->sql, " hw_kept(%u)", slot);
+            else
+                write_side(w, left, sides, TIGHT_OR);
+        }
+        buffer_text(w->sql, ",");
+        write_side(w, n, sides, TIGHT_OR);
+    }
+    buffer_text(w->sql, many ? ")) END" : ")");
     buffer_text(w->sql, node->negated ? ")" : "");
 }
 
@@ -273,8 +277,11 @@ in(struct writer *w, const struct node *node)
     } else if (left->kind == NODE_ROW) {
         in_rows(w, left, &sides);
     } else {
-        buffer_text(w->sql, " (");
-        in_values(w, left, &sides);
+        for (const struct node *n = list; n; n = n->next) {
+            buffer_text(w->sql, n == list ? " (" : ",");
+            write_side(w, n, &sides, TIGHT_OR);
+        }
+        buffer_text(w->sql, ")");
     }
 }
 

@@ -36,8 +36,11 @@ enum moments {
     MOMENTS_NONE, /* none is a date or a time, or all are plain dates */
     MOMENTS_DATE, /* as MOMENTS_DATETIME, which a date is then */
     MOMENTS_DATETIME,
-    MOMENTS_TIME
+    MOMENTS_TIME,
+    MOMENTS_REAL /* no moments: doubles, of numbers beside texts in rows */
 };
+
+enum { LISTED_MAX = 90 /* values of a hw_in: SQLite's functions take 100 */ };
 
 struct sides {
     size_t count; /* of columns */
@@ -155,6 +158,8 @@ void write_snapshot_value(struct writer *w, const struct value *value);
 bool write_is_snapshot(const struct writer *w, const struct node *node);
 
 /* ---- write_moment.c ---- */
+
+size_t write_count(const struct node *first); /* of a list */
 
 /* Error 1525. */
 void write_wrong_moment(struct writer *w, const char *type, struct span text);

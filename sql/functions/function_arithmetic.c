@@ -121,6 +121,14 @@ call_number(sqlite3_context *c, int argc, sqlite3_value **argv)
         kind_exact(c, d, d.scale);
 }
 
+/* hw_real(x): a double, where SQLite compares numbers with texts. */
+static void
+call_real(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    if (!function_any_null(argc, argv))
+        sqlite3_result_double(c, function_real(argv[0]));
+}
+
 /* Drops a digit of a quotient that it does not show. */
 static bool
 drop_digit(struct number *n)
@@ -432,6 +440,7 @@ finish_average(sqlite3_context *c)
 
 const struct function arithmetic_functions[] = {
     {"hw_number", 1, 1, call_number, RETURNS_NUMBER},
+    {"hw_real", 1, 1, call_real, RETURNS_DOUBLE},
     {"hw_plus", 2, 2, call_plus, RETURNS_NUMBER},
     {"hw_minus", 2, 2, call_minus, RETURNS_NUMBER},
     {"hw_times", 2, 2, call_times, RETURNS_NUMBER},

@@ -52,6 +52,17 @@ call_when(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int(c, function_compare(x, argv[1], COMPARE_TEXT) == 0);
 }
 
+/* hw_kept(slot): the x of hw_case */
+static void
+call_kept(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    sqlite3_value *x = slot_of(c, argv[0])->low;
+
+    (void)argc;
+    if (x)
+        sqlite3_result_value(c, x);
+}
+
 /* ---- ANY and ALL ---- */
 
 struct bounds {
@@ -137,6 +148,7 @@ call_quantified(sqlite3_context *c, int argc, sqlite3_value **argv)
 const struct function slot_functions[] = {
     {"hw_case", 2, 2, call_case, RETURNS_BIGINT},
     {"hw_when", 2, 2, call_when, RETURNS_BIGINT},
+    {"hw_kept", 1, 1, call_kept, RETURNS_FIRST},
     {"hw_bounds", 2, 2, step_bounds, RETURNS_BIGINT, finish_bounds},
     {"hw_quantified", 4, 4, call_quantified, RETURNS_BIGINT},
     {NULL},
