@@ -31,7 +31,8 @@ static const char known[] =
 static const char left_out[] =
     " init-command local-infile loose-local-infile max-allowed-packet ";
 
-static const char blanks[] = " \t\r\n\v\f", no_such_key[] = "there is no key ";
+static const char blanks[] = " \t\r\n\v\f", no_such_key[] = "there is no key ",
+                  byte_order_mark[] = "\xef\xbb\xbf"; /* a Windows editor's */
 
 static int options = -1;
 
@@ -83,7 +84,10 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
 
     if (*line == '[') {
         end = strchr(line, ']');
-        if (!end || end == line + 1 || end[1 + strspn(end + 1, blanks)])
+        if (!end || end == line + 1)
+            return "a group is [NAME]";
+        end += 1 + strspn(end + 1, blanks);
+        if (*end && *end != '#')
             return "a group is [NAME]";
         *has_group = true;
         *is_ours = is_our_group(line);
@@ -105,32 +109,55 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
                                                              : no_such_key;
 }
 
+/* As MySQL and MariaDB read it: a # outside of quotes, wherever it stands. */
+static void
+cut_comment(char *line)
+{
+    bool escaped = false;
+    char quote = '\0';
+
+    for (; *line && (*line != '#' || quote); line++) {
+        if ((*line == '"' || *line == '\'') && !escaped &&
+            (!quote || quote == *line))
+            quote = quote ? '\0' : *line;
+        escaped = quote && *line == '\\' && !escaped;
+    }
+    if (*line)
+        memcpy(line, "\n", sizeof("\n"));
+}
+
 static enum client_status
 copy_lines(FILE *file, const char *path)
 {
     bool has_group = false, is_ours = false;
-    char line[LINE_ROOM], key[KEY_ROOM];
-    const char *at, *fault;
+    char line[LINE_ROOM], key[KEY_ROOM], *at;
+    const char *fault;
+    bool whole;
 
     for (unsigned number = 1; fgets(line, sizeof(line), file); number++) {
-        at = line + strspn(line, blanks);
+        whole = strlen(line) < sizeof(line) - 1;
+        at = line;
+        if (number == 1 && strncmp(at, byte_order_mark, 3) == 0)
+            at += 3;
+        at += strspn(at, blanks);
         if (path && number > LINES_MAX) {
             warnx("%s: more than %d lines", path, LINES_MAX);
             return CLIENT_USAGE;
         }
         if (!*at || *at == '#' || *at == ';')
             continue;
+        if (*at != '[')
+            cut_comment(at);
         read_key(at, key);
-        fault = strlen(line) == sizeof(line) - 1
-                    ? "a line has at most 4094 bytes"
-                    : find_fault(at, key, &has_group, &is_ours);
+        fault = whole ? find_fault(at, key, &has_group, &is_ours)
+                      : "a line has at most 4094 bytes";
         if (path && fault) {
             warnx("%s:%u: %s%s", path, number, fault,
                   fault == no_such_key ? key : "");
             return CLIENT_USAGE;
         }
         if (*at != '!' && !is_one_of(left_out, key))
-            dprintf(options, "%s", line);
+            dprintf(options, "%s", at);
     }
     if (path && ferror(file)) {
         warn("%s", path);

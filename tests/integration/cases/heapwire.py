@@ -367,6 +367,18 @@ def test_a_file_of_options_that_is_named():
              "diagnose"], env={"HOME": home},
             capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (DONE, ""), done
+        # A comment begins behind a value, too, but not within quotes.
+        for plain, said in (("[client]\n", "[client] # of all\n"),
+                            ("[client]\n", "\ufeff[client]\n"),
+                            ("port}", "port} # of ann"),
+                            ('"ann"', "ann# x = y"),
+                            ('"ann"', "'ann' # it's"),
+                            ("'it\\'s #1'", "'it\\'s #1' # 'x'"),
+                            ("=5", "=5#")):
+            text = good.replace("# mine\n\n[mysqld]\nwhatever\n", "").replace(
+                plain.replace("port}", str(node.port)),
+                said.replace("port}", str(node.port)))
+            assert text != good and ask(text) == ann, (said, ask(text))
         # The command line counts more.
         status, out, err = ask(good, "-S", node.socket)
         assert status == DONE and b"ann@localhost" in out, (out, err)
@@ -376,6 +388,8 @@ def test_a_file_of_options_that_is_named():
                            ("port = 3306x", "a port is a number up to 65535"),
                            ("port", "a port is a number up to 65535"),
                            ("[client", "a group is [NAME]"),
+                           ("[client] x", "a group is [NAME]"),
+                           ("frobnicate # = 1", "there is no key frobnicate"),
                            ("!include /etc/my.cnf", "no other file"),
                            ("user=" + "x" * 5000, "at most 4094 bytes")):
             got = ask(f"[client]\nport=1\n{line}\n")
