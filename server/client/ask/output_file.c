@@ -45,15 +45,30 @@ replace_file(struct span data, const char *file, mode_t mode)
     return false;
 }
 
+/* As curl and sort do; but another user's link may be a trap. */
+static int
+make_behind_link(const char *file, const struct stat *link, mode_t mode)
+{
+    if (link->st_uid == geteuid())
+        return open(file, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+    errno = EACCES;
+    return -1;
+}
+
 enum client_status
 output_file_write(struct span data, const char *file, mode_t mode)
 {
     /* Opened first: the system knows which links may be followed. */
     int there = open(file, O_PATH | O_CLOEXEC);
-    bool written = false, none = there < 0 && errno == ENOENT;
+    bool written = false, none = there < 0 && errno == ENOENT, made = false;
     char self[32], *behind = NULL;
     struct stat st;
 
+    if (none && lstat(file, &st) == 0 && S_ISLNK(st.st_mode)) {
+        there = make_behind_link(file, &st, mode);
+        made = there >= 0;
+        none = false;
+    }
     snprintf(self, sizeof(self), "/proc/self/fd/%d", there);
     if (none)
         written = replace_file(data, file, mode);
@@ -64,6 +79,8 @@ output_file_write(struct span data, const char *file, mode_t mode)
         written = replace_file(data, behind, mode & st.st_mode);
     if (!written)
         warn("%s", file);
+    if (!written && made && behind)
+        unlink(behind);
     fd_close(there);
     free(behind);
     return written ? CLIENT_OK : CLIENT_FAILED;

@@ -533,6 +533,27 @@ def test_a_file_is_there_wholly_or_not_at_all():
                 assert os.path.islink(f"{work}/link")
                 with open(work + ".old", encoding="ascii") as f:
                     assert f.read() == "b"
+                # A link to what is not there yet: one's own alone.
+                os.symlink("made", f"{work}/dangling")
+                liar.answer = frame(1, b"\xff\x51\x04#HY000no")
+                assert liar.ask("get", "svg", "-o",
+                                f"{work}/dangling")[0] == FAILED
+                assert not os.path.exists(f"{work}/made")
+                liar.answer = rows([b"a"], [b"b"])
+                assert liar.ask("get", "svg", "-o", f"{work}/dangling") == (
+                    DONE, b"", "")
+                assert os.path.islink(f"{work}/dangling")
+                with open(f"{work}/made", encoding="ascii") as f:
+                    assert f.read() == "b"
+                assert sorted(os.listdir(work)) == ["dangling", "link", "made"]
+                if os.geteuid() == 0:
+                    os.remove(f"{work}/made")
+                    os.chown(f"{work}/dangling", 65534, 65534,
+                             follow_symlinks=False)
+                    status, _, err = liar.ask("get", "svg", "-o",
+                                              f"{work}/dangling")
+                    assert status == FAILED and "Permission denied" in err, err
+                    assert sorted(os.listdir(work)) == ["dangling", "link"]
         finally:
             os.remove(work + ".old")
 
