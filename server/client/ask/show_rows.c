@@ -6,9 +6,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "clean_text.h"
 
-enum { WIDTH_MAX = 60 /* of an aligned column */ };
+enum {
+    WIDTH_MAX = 60,     /* of an aligned column */
+    NUMBER_ROOM = 12,   /* behind a name */
+    NAMES_MAX = 1 << 20 /* bytes of those that are made */
+};
 
 size_t
 client_show(struct span text, enum client_quoting how)
@@ -139,15 +144,54 @@ show_upright(MYSQL_RES *rows, MYSQL_ROW cells, unsigned long number)
     }
 }
 
+/* Whether one of the first count fields has the name of that one. */
+static bool
+is_name_taken(const MYSQL_FIELD *fields, unsigned count, const MYSQL_FIELD *of,
+              struct span name)
+{
+    for (const MYSQL_FIELD *f = fields; f < fields + count; f++)
+        if (f != of && f->name_length == name.size &&
+            memcmp(f->name, name.data, name.size) == 0)
+            return true;
+    return false;
+}
+
+/* An object has no key twice: the second column "a" is "a_2".  Without memory
+ * names stay. */
+static void
+make_names_differ(MYSQL_RES *rows, struct arena *names)
+{
+    MYSQL_FIELD *fields = mysql_fetch_fields(rows);
+    unsigned count = mysql_num_fields(rows), number;
+
+    for (MYSQL_FIELD *f = fields; names && f < fields + count; f++) {
+        size_t room = f->name_length + NUMBER_ROOM;
+        struct span name = {f->name, f->name_length};
+        char *made;
+
+        if (!is_name_taken(fields, (unsigned)(f - fields), f, name) ||
+            !(made = arena_alloc(names, room)))
+            continue;
+        for (number = 2; is_name_taken(fields, count, f, name); number++)
+            name = (struct span){
+                made, (size_t)snprintf(made, room, "%s_%u", f->name, number)};
+        f->name = made;
+        f->name_length = (unsigned)name.size;
+    }
+}
+
 void
 client_show_rows(MYSQL_RES *rows, enum client_form form)
 {
     size_t room = form == CLIENT_TEXT ? find_terminal_width() : 0;
     bool upright = room > 0 && rows && find_width(rows) > room;
+    struct arena *names = NULL;
     const char *before = "[\n";
     unsigned long number = 0;
     MYSQL_ROW row;
 
+    if (rows && form == CLIENT_JSON)
+        make_names_differ(rows, names = arena_new(NAMES_MAX));
     if (form != CLIENT_JSON && !upright)
         show_line(rows, NULL, form);
     for (; rows && (row = mysql_fetch_row(rows)); before = ",\n") {
@@ -160,4 +204,5 @@ client_show_rows(MYSQL_RES *rows, enum client_form form)
     }
     if (form == CLIENT_JSON)
         fputs(*before == '[' ? "[]\n" : "\n]\n", stdout);
+    arena_free(names);
 }

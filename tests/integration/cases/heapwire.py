@@ -284,6 +284,13 @@ def test_rows():
         status, out, _ = heapwire(*s, "--json", "sql",
                                   "SELECT 1 AS x WHERE false")
         assert (status, json.loads(out)) == (DONE, [])
+        # An object has no key twice.
+        for names, keys in (("a a a", "a a_2 a_3"), ("a a a_2", "a a_3 a_2"),
+                            ("a_2 a a", "a_2 a a_3"), ("a A", "a A")):
+            status, out, _ = heapwire(*s, "--json", "sql", "SELECT " + ", ".join(
+                f"{i} AS {name}" for i, name in enumerate(names.split())))
+            assert (status, json.loads(out, object_pairs_hook=list)) == (DONE, [
+                [(key, i) for i, key in enumerate(keys.split())]]), (names, out)
         status, out, _ = heapwire(*s, "sql", "SELECT 'long one' AS a, 2 AS b "
                                   "UNION ALL SELECT 's', 33")
         assert out == b"a         b\nlong one  2\ns         33\n", out
