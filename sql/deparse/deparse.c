@@ -280,12 +280,76 @@ with(struct writer *w, const struct tree_query *query)
 static bool
 orders_by_key(const struct tree_query *query)
 {
-    struct node node = {.kind = NODE_QUERY, .query = (void *)query};
     bool any = false;
 
-    for (size_t i = 0; query->order && i < types_columns(&node); i++)
-        any = any || result_type_is_long(types_operand(&node, i));
+    for (size_t i = 0; query->order && i < types_columns(query); i++)
+        any = any || result_type_is_long(types_column(query, i));
     return any;
+}
+
+/* What a number becomes where other arms have a text, and what stands beside
+ * bytes; NULL: it stays. */
+static const char *
+cast_of(const struct tree_query *query, const struct tree_arm *arm, size_t i)
+{
+    enum column_type all = types_column(query, i).type;
+    struct result_type own = types_arm(arm, i);
+
+    if (own.type == COLUMN_NULL || own.type == all || own.unknown)
+        return NULL;
+    if (all == COLUMN_BLOB)
+        return "BINARY";
+    return (all == COLUMN_TEXT || all == COLUMN_LONGTEXT) &&
+                   result_type_is_number(own)
+               ? "CHAR"
+               : NULL;
+}
+
+/* A recursive one stays as it is, since SQLite takes no other. */
+static bool
+casts(const struct writer *w, const struct tree_query *query,
+      const struct tree_arm *arm)
+{
+    bool any = false;
+
+    if (!query->arms->next || (w->recursive && w->recursive->query == query))
+        return false;
+    for (size_t i = 0; i < types_columns(query); i++)
+        any = any || cast_of(query, arm, i);
+    return any;
+}
+
+/* SELECT hw_cast(hw_v0, 'CHAR', -1, -1) AS a, hw_v1 AS a FROM (WITH
+ * hw_rows(hw_v0, hw_v1) AS (...) SELECT * FROM hw_rows); arm NULL: no casts. */
+static void
+begin_columns(struct writer *w, const struct tree_query *query,
+              const struct tree_arm *arm)
+{
+    for (size_t i = 0; i < types_columns(query); i++) {
+        const char *type = arm ? cast_of(query, arm, i) : NULL;
+        struct result_type own =
+            type ? types_arm(arm, i) : result_type_of(COLUMN_NULL);
+
+        buffer_text(w->sql, i ? "," : " SELECT");
+        buffer_text(w->sql, type ? " hw_cast(" : "");
+        write_begin_kind(w, own);
+        buffer_format(w->sql, " hw_v%zu", i);
+        write_end_kind(w, own);
+        if (type)
+            buffer_format(w->sql, ",'%s',-1,-1)", type);
+        buffer_text(w->sql, " AS");
+        write_column_label(w, types_label(query, i));
+    }
+    buffer_text(w->sql, " FROM ( WITH hw_rows");
+    for (size_t i = 0; i < types_columns(query); i++)
+        buffer_format(w->sql, "%shw_v%zu", i ? "," : "(", i);
+    buffer_text(w->sql, ") AS (");
+}
+
+static void
+end_columns(struct writer *w)
+{
+    buffer_text(w->sql, ") SELECT * FROM hw_rows)");
 }
 
 static void
@@ -301,9 +365,14 @@ arms(struct writer *w, const struct tree_query *query)
     bool one = !query->arms->next;
     bool keyed = !(one && query->arms->select) && orders_by_key(query);
 
-    buffer_text(w->sql, keyed ? " SELECT * FROM (" : "");
+    if (keyed)
+        begin_columns(w, query, NULL);
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
+        bool cast = casts(w, query, arm);
+
         buffer_text(w->sql, sets[arm->set]);
+        if (cast)
+            begin_columns(w, query, arm);
         if (arm->select) {
             select_alone(w, arm->select, one ? query->order : NULL);
         } else {
@@ -311,8 +380,11 @@ arms(struct writer *w, const struct tree_query *query)
             write_query(w, arm->query);
             buffer_text(w->sql, ")");
         }
+        if (cast)
+            end_columns(w);
     }
-    buffer_text(w->sql, keyed ? ")" : "");
+    if (keyed)
+        end_columns(w);
     if (!one || !query->arms->select)
         order_all(w, query);
 }

@@ -116,6 +116,24 @@ loses_kind(const struct node *node)
     }
 }
 
+bool
+write_chooses_text(const struct node *node)
+{
+    bool found = false, call = node->kind == NODE_CALL;
+    size_t i = node->has_operand ? 0 : 1; /* WHEN is odd, THEN is even */
+
+    if ((node->type != COLUMN_TEXT && node->type != COLUMN_LONGTEXT) ||
+        !(node->kind == NODE_CASE ||
+          (call && span_is_any(node->name, "COALESCE IF IFNULL"))))
+        return false;
+    for (const struct node *n = node->first; n && !found; n = n->next, i++)
+        found = n->type != COLUMN_NULL &&
+                result_type_is_number(types_operand(n, 0)) &&
+                (call ? n != node->first || !span_is_nocase(node->name, "IF")
+                      : (i > 0 && i % 2 == 0) || (!n->next && node->has_else));
+    return found;
+}
+
 void
 write_begin_kind(struct writer *w, struct result_type type)
 {

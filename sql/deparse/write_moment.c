@@ -127,7 +127,7 @@ static size_t
 columns_of(const struct node *node)
 {
     return node->kind == NODE_ROW     ? write_count(node->first)
-           : node->kind == NODE_QUERY ? types_columns(node)
+           : node->kind == NODE_QUERY ? types_columns(node->query)
                                       : 1;
 }
 
@@ -228,7 +228,7 @@ write_value(struct writer *w, const char *name, const struct node *query,
 void
 write_rows(struct writer *w, const struct node *node, const struct sides *sides)
 {
-    size_t columns = sides ? types_columns(node) : 0;
+    size_t columns = sides ? types_columns(node->query) : 0;
     bool wraps = false;
     char name[24];
 

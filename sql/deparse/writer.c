@@ -2,6 +2,7 @@
  * statement asks for kept snapshots. */
 #include "writer.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "cursor.h"
@@ -102,6 +103,12 @@ write_label(struct writer *w, const struct tree_item *item)
 }
 
 void
+write_column_label(struct writer *w, struct span label)
+{
+    write_identifier(w, cut_label(label));
+}
+
+void
 write_cte_name(struct writer *w, struct span name)
 {
     buffer_char(w->sql, ' ');
@@ -118,13 +125,16 @@ void
 write_expression(struct writer *w, const struct node *node)
 {
     struct result_type lost = write_lost_kind(node);
+    bool text = write_chooses_text(node);
 
     if (w->failed || w->sql->failed)
         return;
     write_mark(w, node->text.data);
+    buffer_text(w->sql, text ? " hw_cast(" : "");
     write_begin_kind(w, lost);
     w->node(w, node);
     write_end_kind(w, lost);
+    buffer_text(w->sql, text ? ",'CHAR',-1,-1)" : "");
 }
 
 void
@@ -196,6 +206,23 @@ item_of(const struct scope *scope, const struct node *node)
     return NULL;
 }
 
+/* The column of a UNION that a term of its ORDER BY means; SIZE_MAX: it is no
+ * UNION's, or an expression. */
+static size_t
+column_of(const struct scope *scope, const struct node *node)
+{
+    const struct tree_query *query = scope ? scope->united : NULL;
+
+    if (query && node->kind == NODE_INTEGER)
+        return place_of(node->text) - 1;
+    for (size_t i = 0; query && node->kind == NODE_COLUMN && !node->of &&
+                       i < types_columns(query);
+         i++)
+        if (span_same_nocase(types_label(query, i), node->name))
+            return i;
+    return SIZE_MAX;
+}
+
 /* Whether it is a number, or a column of a table, which says how it compares.
  */
 static bool
@@ -203,8 +230,12 @@ is_collated(const struct writer *w, const struct node *node)
 {
     const struct scope *s = w->scope;
     const struct tree_item *item = item_of(s, node);
+    size_t column = column_of(s, node);
 
     node = item ? item->value : node;
+    if (column != SIZE_MAX)
+        return result_type_is_number(types_column(s->united, column)) ||
+               write_is_bin(node);
     if (node->kind != NODE_COLUMN)
         return write_is_bin(node) || write_is_number(node);
     while (s && !s->select->reads_query)
@@ -214,16 +245,19 @@ is_collated(const struct writer *w, const struct node *node)
 
 /* hw_key(x) for a DECIMAL that SQLite would not sort; item: what x means in the
  * list.  That is written again, as a label may be a column's name, too; but its
- * label is, if it is long or has a ?, which stands in the text once.  A UNION
- * knows labels alone. */
+ * label is, if it is long or has a ?, which stands in the text once. */
 static void
 write_key(struct writer *w, const struct node *node,
           const struct tree_item *item)
 {
     size_t size, parameters = w->parameters;
-    bool by_label =
-        item && (w->scope->united || item->value->text.size > KEY_TEXT_MAX);
+    bool by_label = item && item->value->text.size > KEY_TEXT_MAX;
+    size_t column = column_of(w->scope, node);
 
+    if (column != SIZE_MAX) {
+        buffer_format(w->sql, " hw_key( hw_v%zu)", column);
+        return;
+    }
     buffer_text(w->sql, " hw_key(");
     size = w->sql->size;
     if (!by_label)
@@ -236,20 +270,16 @@ write_key(struct writer *w, const struct node *node,
     buffer_text(w->sql, ")");
 }
 
-/* Whether write_key() is to write it; the columns of a UNION hold all arms'. */
+/* Whether write_key() is to write it. */
 static bool
 needs_key(const struct writer *w, const struct node *node,
           const struct tree_item *item)
 {
-    const struct scope *scope = w->scope;
-    struct node query = {.kind = NODE_QUERY};
+    size_t column = column_of(w->scope, node);
 
-    if (scope && scope->united && node->kind == NODE_INTEGER) {
-        query.query = (struct tree_query *)scope->united;
-        return item && result_type_is_long(
-                           types_operand(&query, place_of(node->text) - 1));
-    }
-    if (item && !(scope && scope->united))
+    if (column != SIZE_MAX)
+        return result_type_is_long(types_column(w->scope->united, column));
+    if (item)
         node = item->value;
     return result_type_is_long(types_operand(node, 0)) && !w->tree->assigns;
 }

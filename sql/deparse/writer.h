@@ -51,9 +51,10 @@ struct sides {
 struct scope { /* a SELECT that is being written */
     struct scope *outer;
     const struct tree_select *select;
-    const char *where;               /* the clause, as faults name it */
-    bool lists;                      /* it is the list */
-    const struct tree_query *united; /* it orders this UNION's rows */
+    const char *where; /* the clause, as faults name it */
+    bool lists;        /* it is the list */
+    /* It orders this UNION's rows; hw_v0, ... are the columns of these. */
+    const struct tree_query *united;
 };
 
 /* The place in the source of the byte at an offset in sql. */
@@ -114,6 +115,8 @@ void write_begin_kind(struct writer *w, struct result_type type);
 void write_end_kind(struct writer *w, struct result_type type);
 /* The type of a node that has lost its kind; of others COLUMN_NULL. */
 struct result_type write_lost_kind(const struct node *node);
+/* Whether its values may be numbers, and become texts: CASE, IF, ... */
+bool write_chooses_text(const struct node *node);
 /* Whether SQLite's own comparison would take it for a text. */
 bool write_is_long(const struct node *node);
 
@@ -132,6 +135,7 @@ void write_identifier(struct writer *w, struct span name);
 /* With a space behind it: never hw_rows, hw_named, the names of our own. */
 void write_cte_name(struct writer *w, struct span name);
 void write_label(struct writer *w, const struct tree_item *item);
+void write_column_label(struct writer *w, struct span label); /* cut */
 void write_string(struct writer *w, struct span text); /* between quotes */
 void write_mark(struct writer *w, const char *source);
 unsigned write_slot(struct writer *w); /* a new one */

@@ -241,6 +241,7 @@ enum tree_set {
 struct tree_arm { /* of UNION and the like: a list */
     struct tree_arm *next;
     enum tree_set set;
+    const struct shape *shape; /* set by the reader of types */
     /* One of these: */
     struct tree_select *select;
     struct tree_query *query; /* in parentheses */

@@ -5,6 +5,7 @@
  */
 #include "types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "catalog.h"
@@ -343,18 +344,32 @@ conditions(struct type_scope *s, struct tree_table *table)
     }
 }
 
-/* VALUES: columns without names. */
+/* A column of VALUES, as deparse.c names it. */
+static struct span
+name_column(struct type_scope *s, size_t i)
+{
+    char text[32];
+    size_t size = (size_t)snprintf(text, sizeof(text), "column_%zu", i);
+    char *name = type_alloc(&s->values, size);
+
+    if (!name)
+        return (struct span){"", 0};
+    return (struct span){memcpy(name, text, size), size};
+}
+
 static void
 add_rows(struct type_scope *s, struct shape *shape, struct node *rows)
 {
-    static const struct span unnamed = {"", 0};
+    struct span name = {"", 0};
 
     for (struct node *row = rows; row; row = row->next) {
         struct shape cells = {0};
 
-        for (struct node *n = row->first; n; n = n->next)
-            shape_add(s, row == rows ? shape : &cells, unnamed,
-                      expression(s, n));
+        for (struct node *n = row->first; n; n = n->next) {
+            if (row == rows)
+                name = name_column(s, shape->count);
+            shape_add(s, row == rows ? shape : &cells, name, expression(s, n));
+        }
         shape_widen(shape, &cells);
     }
 }
@@ -417,6 +432,16 @@ order_of_all(struct type_scope *s, struct tree_query *query,
     s->sources = labels.outer;
 }
 
+static const struct shape *
+keep_shape(struct type_scope *s, struct shape shape)
+{
+    struct shape *kept = type_alloc(&s->values, sizeof(*kept));
+
+    if (kept)
+        *kept = shape;
+    return kept;
+}
+
 /* What the other parts of a recursive WITH see is the first one's shape, which
  * cte takes. */
 static struct shape
@@ -424,7 +449,7 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
 {
     bool one = query->arms->select && !query->arms->next;
     struct known_cte *outer = s->ctes;
-    struct shape shape = {0}, *kept;
+    struct shape shape = {0};
 
     for (const struct tree_cte *c = query->ctes; c; c = c->next) {
         struct known_cte *known = add_cte(s, c);
@@ -432,16 +457,20 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
         if (known)
             known->shape = of_query(s, c->query, known);
     }
-    for (const struct tree_arm *a = query->arms; a; a = a->next) {
+    for (struct tree_arm *a = query->arms; a; a = a->next) {
         struct shape part =
             a->select ? of_select(s, a->select, one ? query->order : NULL)
                       : of_query(s, a->query, NULL);
 
+        a->shape = keep_shape(s, part);
         if (a != query->arms) {
+            if (part.count != shape.count) /* SQLite refuses it */
+                a->shape = NULL;
             shape_widen(&shape, &part);
             continue;
         }
-        shape = part;
+        for (size_t i = 0; i < part.count; i++) /* its own stay as they are */
+            shape_add(s, &shape, part.columns[i].name, part.columns[i].type);
         if (!cte)
             continue;
         shape_rename(&shape, cte->cte->columns);
@@ -450,10 +479,7 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
     if (!one)
         order_of_all(s, query, &shape);
     s->ctes = outer;
-    kept = type_alloc(&s->values, sizeof(*kept));
-    if (kept)
-        *kept = shape;
-    query->shape = kept;
+    query->shape = keep_shape(s, shape);
     return shape;
 }
 
@@ -510,23 +536,44 @@ noted(const struct node *node)
     return out;
 }
 
-size_t
-types_columns(const struct node *query)
+static struct result_type
+column_type(const struct shape *shape, size_t column)
 {
-    return query->query->shape ? query->query->shape->count : 0;
+    return shape && column < shape->count ? shape->columns[column].type
+                                          : result_type_unknown();
+}
+
+size_t
+types_columns(const struct tree_query *query)
+{
+    return query->shape ? query->shape->count : 0;
+}
+
+struct result_type
+types_column(const struct tree_query *query, size_t column)
+{
+    return column_type(query->shape, column);
+}
+
+struct span
+types_label(const struct tree_query *query, size_t column)
+{
+    return query->shape->columns[column].name;
+}
+
+struct result_type
+types_arm(const struct tree_arm *arm, size_t column)
+{
+    return column_type(arm->shape, column);
 }
 
 struct result_type
 types_operand(const struct node *node, size_t column)
 {
-    const struct shape *shape;
     const struct node *n = node->first;
 
-    if (node->kind == NODE_QUERY) {
-        shape = node->query->shape;
-        return shape && column < shape->count ? shape->columns[column].type
-                                              : result_type_unknown();
-    }
+    if (node->kind == NODE_QUERY)
+        return types_column(node->query, column);
     if (node->kind != NODE_ROW)
         return noted(node);
     for (; n && column > 0; column--)

@@ -84,7 +84,11 @@ void types_find(const struct tree *tree, const char *const *names, size_t count,
 /* That of a column of an operand of a comparison: (a, b), a SELECT of as many
  * columns, or the operand itself, whose column is 0. */
 struct result_type types_operand(const struct node *node, size_t column);
-size_t types_columns(const struct node *query); /* of a NODE_QUERY */
+size_t types_columns(const struct tree_query *query);
+/* Of a column of all arms of a UNION, its label; of one arm. */
+struct result_type types_column(const struct tree_query *query, size_t column);
+struct span types_label(const struct tree_query *query, size_t column);
+struct result_type types_arm(const struct tree_arm *arm, size_t column);
 
 /* ---- by a node's operands ---- */
 
