@@ -336,8 +336,20 @@ struct sum {
     int scale;
     int decimals; /* that these show */
     double real;  /* of the others */
+    double lost;  /* what rounding took from it */
     bool has_real, is_quotient, is_large;
+    bool moved; /* a row was taken back */
 };
+
+/* Adds, and keeps what a large number hides until it is taken back. */
+static void
+add_real(struct sum *s, double x)
+{
+    double sum = s->real + x;
+
+    s->lost += fabs(s->real) >= fabs(x) ? s->real - sum + x : x - sum + s->real;
+    s->real = sum;
+}
 
 /* Adds a row, or takes it back. */
 static void
@@ -352,8 +364,9 @@ add(sqlite3_context *c, sqlite3_value *value, int sign)
     n = number_of(value);
     s->count += sign;
     if (n.decimals < 0) {
-        s->real += sign * n.real;
+        add_real(s, sign * n.real);
         s->has_real = true;
+        s->moved |= sign < 0;
         return;
     }
     n.exact.digits *= sign;
@@ -400,7 +413,8 @@ static bool
 return_sum(sqlite3_context *c, const struct sum *s, double count)
 {
     struct decimal exact = {s->digits, s->scale};
-    double real = (s->real + decimal_real(exact)) / count;
+    double lost = s->moved ? s->lost : 0;
+    double real = (s->real + lost + decimal_real(exact)) / count;
 
     if (s->is_large)
         fail_sum(c, "DECIMAL");
