@@ -57,7 +57,6 @@ static const struct {
     {"lag", RETURNS_FIRST},
     {"last_value", RETURNS_FIRST},
     {"lead", RETURNS_FIRST},
-    {"ltrim", RETURNS_TEXT},
     {"max", RETURNS_ARGUMENTS},
     {"min", RETURNS_ARGUMENTS},
     {"nth_value", RETURNS_FIRST},
@@ -65,7 +64,6 @@ static const struct {
     {"percent_rank", RETURNS_DOUBLE},
     {"rank", RETURNS_BIGINT},
     {"row_number", RETURNS_BIGINT},
-    {"rtrim", RETURNS_TEXT},
 };
 
 /* Whether its time grows at most in proportion to its arguments: such a
@@ -171,7 +169,8 @@ refuse_builtin(sqlite3 *db, const struct function *f)
     static const struct {
         const char *name;
         int arguments;
-    } others[] = {{"date", -1}, {"format", -1}, {"json_type", 2}, {"time", -1}};
+    } others[] = {{"date", -1}, {"format", -1}, {"json_type", 2},
+                  {"ltrim", 2}, {"rtrim", 2},   {"time", -1}};
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strcmp(f->name, others[i].name) == 0 &&

@@ -230,6 +230,16 @@ call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
          !span_is_nocase(side, "TRAILING"), !span_is_nocase(side, "LEADING"));
 }
 
+/* LTRIM and RTRIM */
+static void
+call_trim_side(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    bool left = strcmp(function_name(c), "ltrim") == 0;
+
+    if (!function_any_null(argc, argv))
+        trim(c, function_argument(argv[0]), (struct span){" ", 1}, left, !left);
+}
+
 /* ---- changing ---- */
 
 /* INSERT(text, place, length, new): a place outside of the text changes
@@ -327,6 +337,8 @@ const struct function text_functions[] = {
     {"right", 2, 2, call_right, RETURNS_TEXT},
     {"substring", 2, 3, call_substring, RETURNS_TEXT},
     {"trim", 1, 3, call_trim, RETURNS_TEXT},
+    {"ltrim", 1, 1, call_trim_side, RETURNS_TEXT},
+    {"rtrim", 1, 1, call_trim_side, RETURNS_TEXT},
     {"replace", 3, 3, call_replace, RETURNS_TEXT},
     {"upper", 1, 1, call_upper, RETURNS_TEXT},
     {"ucase", 1, 1, call_upper, RETURNS_TEXT},
