@@ -64,17 +64,27 @@ set_bytes(struct value *out, struct span bytes)
         out->type = VALUE_BLOB;
 }
 
-/* A text that is no DECIMAL of ours stays a text. */
-static void
+/* A text that is no number stays a text.  False: no DECIMAL of ours holds it.
+ */
+static bool
 set_decimal(struct value *out, struct span bytes)
 {
     struct decimal d;
     size_t used;
 
     set_bytes(out, bytes);
-    if (out->type == VALUE_TEXT && decimal_read(bytes, &d, &used) && used > 0 &&
-        used == bytes.size && d.scale <= DECIMAL_SCALE_MAX)
-        out->kind = (uint8_t)(VALUE_KIND_DECIMAL + d.scale);
+    if (out->type != VALUE_TEXT)
+        return true;
+    (void)decimal_read(bytes, &d, &used);
+    if (used == 0 || used < bytes.size)
+        return true;
+    if (!decimal_read_exact(bytes, &d))
+        return false;
+    (void)decimal_read(bytes, &d, &used); /* with the zeros at its end */
+    out->kind =
+        (uint8_t)(VALUE_KIND_DECIMAL +
+                  (d.scale < DECIMAL_SCALE_MAX ? d.scale : DECIMAL_SCALE_MAX));
+    return true;
 }
 
 static void
@@ -116,7 +126,7 @@ read_real(struct reader *r, enum wire wire)
     return wire == FLOAT ? (double)single : real;
 }
 
-/* False: no date or time. */
+/* False: no date or time, or a DECIMAL that is too long. */
 static bool
 read_value(struct reader *r, uint16_t type, struct value *out,
            struct scratch *scratch)
@@ -157,8 +167,7 @@ read_value(struct reader *r, uint16_t type, struct value *out,
         set_bytes(out, reader_lenenc_bytes(r));
         break;
     case DECIMAL:
-        set_decimal(out, reader_lenenc_bytes(r));
-        break;
+        return set_decimal(out, reader_lenenc_bytes(r));
     case NONE:
     case UNKNOWN:
         out->type = VALUE_NULL;
@@ -227,10 +236,17 @@ read_values(struct prepared *p, struct reader *r, struct span nulls,
             values[i] = (struct value){.type = VALUE_NULL};
         } else if (!read_value(r, p->types[i], &values[i], &scratch[i]) &&
                    !r->failed) {
-            error_set(err, ER_WRONG_ARGUMENTS,
-                      "Incorrect arguments to COM_STMT_EXECUTE: parameter %zu "
-                      "is no date or time",
-                      i + 1);
+            if (wires[p->types[i] & 0xff] == DECIMAL)
+                error_set(err, ER_DATA_OUT_OF_RANGE,
+                          "DECIMAL value is out of range in parameter %zu: it "
+                          "has more than %d digits, or more than %d behind "
+                          "the point",
+                          i + 1, DECIMAL_DIGITS, DECIMAL_SCALE_MAX);
+            else
+                error_set(err, ER_WRONG_ARGUMENTS,
+                          "Incorrect arguments to COM_STMT_EXECUTE: parameter "
+                          "%zu is no date or time",
+                          i + 1);
             return -1;
         }
         if (r->failed)

@@ -89,21 +89,18 @@ decimal_number(struct writer *w, struct span text)
     const char *point = memchr(text.data, '.', text.size);
     size_t decimals = point ? (size_t)(text.data + text.size - point) - 1 : 0;
     struct decimal d;
-    size_t used;
 
-    if (decimals > DECIMAL_SCALE_MAX) {
-        text.size -= decimals - DECIMAL_SCALE_MAX;
-        decimals = DECIMAL_SCALE_MAX;
-    }
-    if ((!decimal_read(text, &d, &used) ||
-         (d.digits != 0 && d.scale < (int)decimals)) &&
-        !w->failed) {
+    if (!decimal_read_exact(text, &d) && !w->failed) {
         error_set(w->err, ER_DATA_OUT_OF_RANGE,
                   "DECIMAL value is out of range in '%.*s': it has more than "
-                  "%d digits",
+                  "%d digits, or more than %d behind the point",
                   text.size < 60 ? (int)text.size : 60, text.data,
-                  DECIMAL_DIGITS);
+                  DECIMAL_DIGITS, DECIMAL_SCALE_MAX);
         w->failed = true;
+    }
+    if (decimals > DECIMAL_SCALE_MAX) { /* zeros */
+        text.size -= decimals - DECIMAL_SCALE_MAX;
+        decimals = DECIMAL_SCALE_MAX;
     }
     buffer_format(w->sql, " hw_decimal('%.*s',%zu)", (int)text.size, text.data,
                   decimals);

@@ -94,18 +94,23 @@ call_crc32(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- bytes as texts ---- */
 
-/* HEX: the digits of a number, or the bytes of any other value. */
+/* HEX: the digits of a number, of one past 64 bits all of them; the bytes of
+ * any other value. */
 static void
 call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
+    bool whole = kind_is_integer(argv[0]);
+    double real = function_real(argv[0]);
     struct buffer out;
 
     if (function_any_null(argc, argv))
         return;
     buffer_init(&out, SELECT_VALUE_MAX);
-    if (function_is_number(argv[0]) || kind_is_integer(argv[0]))
-        buffer_format(&out, "%" PRIX64, (uint64_t)function_integer(argv[0]));
+    if (whole || function_is_number(argv[0]))
+        buffer_format(&out, "%" PRIX64,
+                      !whole && real <= -0x1p63 ? UINT64_MAX
+                                                : function_natural(argv[0]));
     else
         add_hex(&out, text.data, text.size, "0123456789ABCDEF");
     function_buffer(c, &out);

@@ -199,7 +199,8 @@ return_shortened(sqlite3_context *c, sqlite3_value *value, int places,
         function_unsigned(c, (uint64_t)d.digits);
     } else {
         kind_exact(c, d, places < 0 ? 0 : places);
-        if (kind_is_integer(value))
+        if (kind_is_integer(value) && d.digits >= INT64_MIN &&
+            d.digits <= INT64_MAX)
             sqlite3_result_subtype(c, KIND_PLAIN);
     }
     return true;

@@ -143,15 +143,20 @@ number(struct result_type from)
     return result_type_is_exact(from) ? from : of(COLUMN_DOUBLE);
 }
 
-/* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits. */
+/* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits.  ROUND(x,
+ * -1) may be past all integers. */
 static struct result_type
 rounded(struct result_type from, const struct node *digits)
 {
+    size_t whole = result_type_whole(from);
+
     if (result_type_is_integer(from))
-        return number(from);
+        return !digits || digits->kind == NODE_INTEGER || whole < WHOLE_DIGITS
+                   ? number(from)
+                   : result_type_decimal(whole + 1, 0);
     if (!result_type_is_exact(from))
         return of(COLUMN_DOUBLE);
-    return result_type_decimal(result_type_whole(from) + 1,
+    return result_type_decimal(whole + 1,
                                !digits ? 0
                                : digits->kind == NODE_INTEGER
                                    ? strtoul(digits->text.data, NULL, 10)

@@ -194,6 +194,21 @@ decimal_read(struct span text, struct decimal *out, size_t *used)
 }
 
 bool
+decimal_read_exact(struct span text, struct decimal *out)
+{
+    const char *point = memchr(text.data, '.', text.size);
+    size_t used;
+
+    if (memchr(text.data, 'e', text.size) || memchr(text.data, 'E', text.size))
+        point = NULL;
+    while (point && text.data[text.size - 1] == '0')
+        text.size--;
+    return decimal_read(text, out, &used) && out->scale <= DECIMAL_SCALE_MAX &&
+           (!point || out->digits == 0 ||
+            out->scale == (int)(text.data + text.size - point) - 1);
+}
+
+bool
 decimal_of_real(double x, struct decimal *out)
 {
     char text[40];

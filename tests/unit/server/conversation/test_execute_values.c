@@ -64,10 +64,13 @@ static const struct {
      .kind = VALUE_KIND_DECIMAL + 1},
     {"decimal that is none", BYTES("\0\1\xf6\0\4-1.x"), VALUE_TEXT, "-1.x"},
     {"decimal of no digit", BYTES("\0\1\xf6\0\0"), VALUE_TEXT, ""},
-    {"decimal of 39 digits",
-     BYTES("\0\1\xf6\0\x27"
-           "100000000000000000000000000000000000000"),
-     VALUE_TEXT, "100000000000000000000000000000000000000"},
+    {"decimal of 38 digits",
+     BYTES("\0\1\xf6\0\x26"
+           "10000000000000000000000000000000000000"),
+     VALUE_TEXT, "10000000000000000000000000000000000000",
+     .kind = VALUE_KIND_DECIMAL},
+    {"decimal with zeros", BYTES("\0\1\xf6\0\5-1.50"), VALUE_TEXT, "-1.50",
+     .kind = VALUE_KIND_DECIMAL + 2},
     {"date", BYTES("\0\1\x0a\0\4\xea\7\x0b\x15"), VALUE_TEXT, "2026-11-21"},
     {"date with time", BYTES("\0\1\x0a\0\7\xea\7\x0b\x15\1\2\3"), VALUE_TEXT,
      "2026-11-21"},
@@ -138,6 +141,14 @@ static const struct {
     size_t size;
     uint16_t code;
 } faults[] = {
+    {"decimal of 39 digits",
+     BYTES("\0\1\xf6\0\x27"
+           "100000000000000000000000000000000000000"),
+     ER_DATA_OUT_OF_RANGE},
+    {"decimal of 38 decimals",
+     BYTES("\0\1\xf6\0\x28"
+           "1.00000000000000000000000000000000000001"),
+     ER_DATA_OUT_OF_RANGE},
     {"types never sent", BYTES("\0\0\1"), ER_WRONG_ARGUMENTS},
     {"bit", BYTES("\0\1\x10\0\1x"), ER_WRONG_ARGUMENTS},
     {"geometry", BYTES("\0\1\xff\0\1x"), ER_WRONG_ARGUMENTS},
