@@ -136,8 +136,7 @@ call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (!function_moment_or_time(c, argv[0], &to) ||
-        !function_moment_or_time(c, argv[1], &from) ||
-        (to.kind == MOMENT_TIME) != (from.kind == MOMENT_TIME))
+        !function_moment_or_time(c, argv[1], &from) || to.kind != from.kind)
         return;
     t.digits = to.digits > from.digits ? to.digits : from.digits;
     moment_set_micros(&t, moment_micros(&to) - moment_micros(&from));

@@ -49,6 +49,8 @@ call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
+    if (what.size > list.size) /* in bytes: no 'ä' in 'a', as in MySQL */
+        list.size = 0;
     for (; list.size > 0 && comma; place++) {
         struct span part = list;
 

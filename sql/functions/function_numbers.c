@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "errors.h"
 #include "function.h"
 #include "function_table.h"
 #include "kind.h"
@@ -320,7 +321,47 @@ call_rand(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- texts of numbers ---- */
 
-/* FORMAT(1234.5, 2): 1,234.50 */
+/* How MariaDB writes numbers in these locales; in the first, and in any other,
+ * as in en_US. */
+static const struct number_form {
+    char point, between; /* '\0': nothing */
+    bool in_pairs;       /* all but the last three digits */
+    const char *locales;
+} number_forms[] = {
+    {'.', ',', false,
+     "ar_AE ar_BH ar_DZ ar_EG ar_IN ar_IQ ar_JO ar_KW ar_LB ar_LY ar_MA ar_OM "
+     "ar_QA ar_SD ar_SY ar_TN ar_YE en_AU en_CA en_GB en_NZ en_PH en_US en_ZA "
+     "en_ZW es_DO es_GT es_HN es_MX es_NI es_PA es_PE es_PR es_SV es_US gu_IN "
+     "he_IL hi_IN ja_JP ko_KR ms_MY th_TH ur_PK zh_CN zh_HK zh_TW"},
+    {',', '.', false,
+     "be_BY da_DK de_BE de_DE de_LU es_AR es_BO es_CL es_CO es_EC es_ES es_PY "
+     "es_UY es_VE fo_FO hu_HU id_ID is_IS lt_LT mn_MN nb_NO no_NO ro_RO ru_UA "
+     "sq_AL tr_TR uk_UA vi_VN"},
+    {',', '\0', false,
+     "bg_BG ca_ES de_AT el_GR eu_ES fr_BE fr_CA fr_CH fr_FR fr_LU gl_ES hr_HR "
+     "it_IT nl_BE nl_NL pl_PL pt_BR pt_PT sl_SI"},
+    {',', ' ', false,
+     "cs_CZ es_CR et_EE fi_FI ka_GE lv_LV mk_MK ru_RU sk_SK sv_FI sv_SE"},
+    {'.', '\0', false, "ar_SA sr_RS sr_YU"},
+    {'.', ',', true, "en_IN ta_IN te_IN"},
+    {',', '\'', false, "it_CH rm_CH"},
+    {'.', '\'', false, "de_CH"},
+};
+
+/* Warns of an unknown locale. */
+static const struct number_form *
+find_number_form(sqlite3_context *c, sqlite3_value *locale)
+{
+    struct span name = function_argument(locale);
+
+    for (size_t i = 0; i < sizeof(number_forms) / sizeof(number_forms[0]); i++)
+        if (span_is_any(name, number_forms[i].locales))
+            return &number_forms[i];
+    function_warn(c, ER_UNKNOWN_LOCALE, "Unknown locale: '%.64s'", name.data);
+    return &number_forms[0];
+}
+
+/* FORMAT(1234.5, 2): 1,234.50; FORMAT(1234.5, 2, 'de_DE') */
 static void
 call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -328,12 +369,14 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     size_t whole_size, at = 0;
     int places = decimals(2, argv);
     double x = function_real(argv[0]);
+    const struct number_form *form = number_forms;
     struct decimal d;
     const char *p = digits;
 
     if (function_any_null(2, argv) || !isfinite(x))
         return;
-    (void)argc;
+    if (argc > 2)
+        form = find_number_form(c, argv[2]);
     places = places < 0 ? 0 : places;
     if (kind_decimals(argv[0]) >= 0 && kind_decimal(argv[0], &d))
         decimal_text(d, places, digits);
@@ -343,9 +386,12 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
         text[at++] = *p++;
     whole_size = strcspn(p, ".");
     for (size_t i = 0; p[i]; i++) {
-        if (i > 0 && i < whole_size && (whole_size - i) % 3 == 0)
-            text[at++] = ',';
-        text[at++] = p[i];
+        size_t left = i < whole_size ? whole_size - i : 0;
+
+        if (i > 0 && left > 0 && form->between &&
+            (form->in_pairs && left > 3 ? left % 2 == 1 : left % 3 == 0))
+            text[at++] = form->between;
+        text[at++] = p[i] == '.' ? form->point : p[i];
     }
     function_text(c, text, at);
 }
