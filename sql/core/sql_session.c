@@ -148,6 +148,7 @@ sql_session_reset(struct sql_session *session)
     session->in_transaction = false;
     session->idle_s = 0;
     session->found_rows = 0;
+    session->last_insert_id = 0;
     session->timeout_ms = 0;
     session->statement_s = 0;
     session->parallel = 0;

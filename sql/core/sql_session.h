@@ -72,7 +72,8 @@ struct sql_session {
     uint32_t
         statement_s;   /* heapwire_timeout as SET changed it; 0: not changed */
     uint32_t parallel; /* heapwire_parallel; 0: none */
-    uint64_t found_rows; /* rows of the last SELECT or SHOW */
+    uint64_t found_rows;     /* rows of the last SELECT or SHOW */
+    uint64_t last_insert_id; /* as LAST_INSERT_ID(x) set it */
     struct warnings warnings;
     struct session_value *values; /* NULL: nothing was changed */
     struct prepared_text

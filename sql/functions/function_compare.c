@@ -192,6 +192,14 @@ call_nullif(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_value(c, argv[0]);
 }
 
+/* COALESCE(x), which SQLite's does not take. */
+static void
+call_coalesce(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_value(c, argv[0]);
+}
+
 static void
 call_isnull(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -288,6 +296,7 @@ const struct function compare_functions[] = {
     {"hw_strcmp_bin", 2, 2, call_strcmp, RETURNS_BIGINT},
     {"hw_row", 2, FUNCTION_ANY, call_row, RETURNS_TEXT},
     {"if", 3, 3, call_if, RETURNS_BRANCHES},
+    {"coalesce", 1, 1, call_coalesce, RETURNS_ARGUMENTS},
     {"nullif", 2, 2, call_nullif, RETURNS_FIRST},
     {"isnull", 1, 1, call_isnull, RETURNS_BIGINT},
     {"greatest", 2, FUNCTION_ANY, call_greatest, RETURNS_ARGUMENTS},

@@ -443,7 +443,7 @@ const struct function number_functions[] = {
     {"asin", 1, 1, call_asin, RETURNS_DOUBLE},
     {"acos", 1, 1, call_acos, RETURNS_DOUBLE},
     {"atan", 1, 2, call_atan, RETURNS_DOUBLE},
-    {"atan2", 2, 2, call_atan, RETURNS_DOUBLE},
+    {"atan2", 1, 2, call_atan, RETURNS_DOUBLE},
     {"pi", 0, 0, call_pi, RETURNS_DOUBLE},
     {"degrees", 1, 1, call_degrees, RETURNS_DOUBLE},
     {"radians", 1, 1, call_radians, RETURNS_DOUBLE},

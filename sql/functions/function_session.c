@@ -219,6 +219,18 @@ call_zero(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(c, 0);
 }
 
+/* LAST_INSERT_ID(x) sets what LAST_INSERT_ID() gives. */
+static void
+call_last_insert_id(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+    struct sql_session *session = handle_of(c)->session;
+
+    if (argc > 0 && session)
+        session->last_insert_id = function_natural(argv[0]);
+    if (!function_any_null(argc, argv))
+        function_unsigned(c, session ? session->last_insert_id : 0);
+}
+
 static void
 call_found_rows(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -357,7 +369,7 @@ const struct function session_functions[] = {
     {"schema", 0, 0, call_database, RETURNS_TEXT},
     {"connection_id", 0, 0, call_connection_id, RETURNS_BIGINT},
     {"found_rows", 0, 0, call_found_rows, RETURNS_BIGINT},
-    {"last_insert_id", 0, 0, call_zero, RETURNS_BIGINT},
+    {"last_insert_id", 0, 1, call_last_insert_id, RETURNS_UNSIGNED},
     {"row_count", 0, 0, call_zero, RETURNS_BIGINT},
     {"hw_recursed", 0, 0, call_recursed, RETURNS_BIGINT},
     {"sleep", 1, 1, call_sleep, RETURNS_BIGINT},

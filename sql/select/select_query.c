@@ -216,6 +216,8 @@ static const struct {
     {" values for ", ER_WRONG_NAME_LIST,
      "In definition of view, derived table or common table expression, SELECT "
      "list and column names list have different column counts"},
+    {"json_object() requires an even number", ER_PARAMETER_COUNT,
+     "Incorrect parameter count in the call to native function 'json_object'"},
     {"Subquery returns more than 1 row", ER_SUBQUERY_ROWS, NULL},
     {"row value misused", ER_OPERAND_COLUMNS,
      "Operand should contain 1 column(s)"},

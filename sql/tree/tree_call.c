@@ -261,19 +261,19 @@ tree_interval_calls(struct parser *p)
     return !tree_word_unit(&token);
 }
 
+/* ADDDATE and SUBDATE take days, too. */
 static int
 read_date_add(struct parser *p, struct node *node)
 {
-    if (argument(p, node) != 0)
+    if (argument(p, node) != 0 || parser_expect_operator(p, ",") != 0)
         return -1;
-    if (!token_is_operator(&p->token, ",") ||
-        !token_is(parser_ahead(p), "INTERVAL"))
-        return more_arguments(p, node);
-    parser_advance(p);
-    if (tree_interval_calls(p))
-        return argument(p, node);
-    parser_advance(p);
-    return tree_interval(p, node, &node->call->unit);
+    if (token_is(&p->token, "INTERVAL") && !tree_interval_calls(p)) {
+        parser_advance(p);
+        return tree_interval(p, node, &node->call->unit);
+    }
+    if (!span_is_any(node->name, "ADDDATE SUBDATE"))
+        return parser_fail(p);
+    return argument(p, node);
 }
 
 static int
