@@ -182,29 +182,28 @@ is_whole_number(struct span number)
     return true;
 }
 
-/* What follows a number in a document is no part of one. */
+/* A DECIMAL keeps the digits as they are written; with an exponent it is a
+ * double.  What follows a number in a document is no part of one. */
 static void
 return_number(sqlite3_context *c, struct span number)
 {
-    errno = 0;
-    if (is_whole_number(number)) {
-        int64_t whole = strtoll(number.data, NULL, 10);
-        uint64_t past;
+    const char *point = memchr(number.data, '.', number.size);
+    struct decimal d;
 
-        if (!errno) {
-            sqlite3_result_int64(c, whole);
-            sqlite3_result_subtype(c, KIND_JSON);
-            return;
-        }
-        errno = 0;
-        past = strtoull(number.data, NULL, 10);
-        if (!errno && *number.data != '-') {
-            function_unsigned(c, past);
-            return;
-        }
+    if (memchr(number.data, 'e', number.size) ||
+        memchr(number.data, 'E', number.size) ||
+        !decimal_read_exact(number, &d)) {
+        sqlite3_result_double(c, strtod(number.data, NULL));
+        sqlite3_result_subtype(c, KIND_JSON);
+    } else if (point || d.digits < INT64_MIN || d.digits > UINT64_MAX) {
+        kind_exact(c, d,
+                   point ? (int)(number.data + number.size - point) - 1 : 0);
+    } else if (d.digits > INT64_MAX) {
+        function_unsigned(c, (uint64_t)d.digits);
+    } else {
+        sqlite3_result_int64(c, (int64_t)d.digits);
+        sqlite3_result_subtype(c, KIND_JSON);
     }
-    sqlite3_result_double(c, strtod(number.data, NULL));
-    sqlite3_result_subtype(c, KIND_JSON);
 }
 
 static void
@@ -369,7 +368,7 @@ call_json_valid(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct buffer document;
     size_t at;
-    bool json = kind_of(argv[0]) == KIND_JSON;
+    bool json = kind_of(argv[0]) == KIND_JSON || kind_is_decimal(argv[0]);
 
     if (function_any_null(argc, argv))
         return;
