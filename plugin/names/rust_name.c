@@ -27,7 +27,7 @@ begins(struct span text, const char *word)
 
 /* What hashes are written in. */
 static bool
-is_digit(char c)
+is_hash_digit(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
@@ -187,7 +187,7 @@ crate_size(struct span text)
         !begins(behind(text, inner.size + 2), "::"))
         return 0;
     for (size_t i = 0; i < inner.size; i++)
-        if (!is_digit(inner.data[i]))
+        if (!is_hash_digit(inner.data[i]))
             return 0;
     return inner.size + 2;
 }
@@ -303,7 +303,7 @@ without_hash(struct span name)
     if (!begins(end, "::h"))
         return name;
     for (size_t i = HASH - DIGITS; i < HASH; i++)
-        if (!is_digit(end.data[i]))
+        if (!is_hash_digit(end.data[i]))
             return name;
     return (struct span){name.data, name.size - HASH};
 }

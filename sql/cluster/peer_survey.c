@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "await.h"
 #include "clean_text.h"
+#include "digit.h"
 #include "errors.h"
 #include "memory.h"
 #include "peers.h"
@@ -123,12 +124,6 @@ keep(struct peer_survey *survey, struct peer_say *say, struct span text)
     else if (text.data)
         say->error = no_memory;
     return copy;
-}
-
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 /* "2026-11-21 02:31:00", or nothing. */

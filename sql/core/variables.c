@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digit.h"
 #include "errors.h"
 #include "sql_session.h"
 
@@ -155,7 +156,7 @@ static bool
 all_digits(const struct value *given)
 {
     for (size_t i = 0; i < given->size; i++)
-        if (given->data[i] < '0' || given->data[i] > '9')
+        if (!is_digit(given->data[i]))
             return false;
     return given->size > 0;
 }

@@ -1,5 +1,6 @@
 /* write_kind.c - how operands compare, and how closely SQLite binds them. */
 #include "kind.h"
+#include "digit.h"
 #include "sql_session.h"
 #include "types.h"
 #include "writer.h"
@@ -309,7 +310,7 @@ is_digits(struct span text)
     size_t i = text.size > 1 && text.data[0] == '-';
 
     for (; i < text.size; i++)
-        if (text.data[i] < '0' || text.data[i] > '9')
+        if (!is_digit(text.data[i]))
             return false;
     return text.size > 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "digit.h"
 #include "errors.h"
 #include "function.h"
 #include "function_table.h"
@@ -35,8 +36,8 @@ call_inet_aton(sqlite3_context *c, int argc, sqlite3_value **argv)
             byte = 0;
             points++;
         } else {
-            byte = last >= '0' && last <= '9' ? byte * 10 + (uint64_t)last - '0'
-                                              : UINT64_MAX;
+            byte =
+                is_digit(last) ? byte * 10 + (uint64_t)last - '0' : UINT64_MAX;
         }
     }
     if (last == '.' || byte > UINT8_MAX) {
@@ -86,8 +87,7 @@ parse_ipv4(struct span text, unsigned char out[IPV4])
 
         if (i > 0 && (at == text.size || text.data[at++] != '.'))
             return false;
-        for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9' &&
-               digits < 3;
+        for (; at < text.size && is_digit(text.data[at]) && digits < 3;
              digits++)
             byte = byte * 10 + (unsigned)(text.data[at++] - '0');
         if (digits == 0 || byte > UINT8_MAX)

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "digit.h"
 #include "function.h"
 #include "function_table.h"
 #include "handle.h"
@@ -160,7 +161,7 @@ finish_bits(sqlite3_context *c)
 static int
 digit_of(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (is_digit(c))
         return c - '0';
     c = (char)(c | 0x20);
     return c >= 'a' && c <= 'z' ? c - 'a' + 10 : BASE_MAX;

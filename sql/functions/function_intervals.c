@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digit.h"
 #include "errors.h"
 #include "function.h"
 #include "function_moment.h"
@@ -244,13 +245,13 @@ compound(struct span text, const char *fields, struct amount *out)
     while (i < text.size) {
         size_t start = i;
 
-        if (text.data[i] < '0' || text.data[i] > '9') {
+        if (!is_digit(text.data[i])) {
             i++;
             continue;
         }
         if (count == wanted)
             return false;
-        for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+        for (; i < text.size && is_digit(text.data[i]); i++)
             if (numbers[count] < INT32_MAX)
                 numbers[count] = numbers[count] * 10 + (text.data[i] - '0');
         if (fields[wanted - 1] == 'f' && i == text.size)
@@ -329,7 +330,7 @@ any_moment(sqlite3_value *value, bool bare, struct moment *out)
     while (i < text.size && text.data[i] == ' ')
         i++;
     i += i < text.size && text.data[i] == '-';
-    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9')
+    while (i < text.size && is_digit(text.data[i]))
         i++;
     if (i == text.size ? !bare : !strchr(bare ? ": ." : ":", text.data[i]))
         return false;

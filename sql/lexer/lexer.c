@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "digit.h"
 #include "errors.h"
 
 /* The byte that an escape means in MySQL; \% and \_ keep the backslash. */
@@ -124,12 +125,6 @@ syntax_error(struct span source, const char *at, struct error *err)
 }
 
 enum { VERSION_DIGITS_MIN = 5, VERSION_DIGITS_MAX = 6 };
-
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static bool
 is_hex(char c)

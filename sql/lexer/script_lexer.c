@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "digit.h"
 #include "errors.h"
 
 enum { NUMBER_MAX = 64, CODE_POINT_MAX = 0x10ffff };
@@ -58,12 +59,6 @@ peek(const struct script_lexer *lexer, size_t n)
     if (n >= lexer->text.size - lexer->pos)
         return '\0';
     return lexer->text.data[lexer->pos + n];
-}
-
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 static bool

@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "cursor.h"
 #include "deparse.h"
+#include "digit.h"
 #include "errors.h"
 #include "kind.h"
 #include "memory.h"
@@ -279,8 +280,8 @@ has_form(const char *text, size_t size, const char *form)
     size_t i = 0;
 
     for (; form[i]; i++)
-        if (i >= size || (form[i] == 'd' ? text[i] < '0' || text[i] > '9'
-                                         : text[i] != form[i]))
+        if (i >= size ||
+            (form[i] == 'd' ? !is_digit(text[i]) : text[i] != form[i]))
             return false;
     return true;
 }
@@ -294,7 +295,7 @@ is_fraction(const char *text, size_t size)
     if (size > 7 || text[0] != '.')
         return false;
     while (--size > 0)
-        if (text[size] < '0' || text[size] > '9')
+        if (!is_digit(text[size]))
             return false;
     return true;
 }

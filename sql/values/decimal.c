@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digit.h"
+
 __extension__ typedef unsigned __int128 natural;
 
 enum { GROUP = 9 /* decimals by which a quotient grows */ };
@@ -123,9 +125,9 @@ read_exponent(struct span text, size_t *at)
         return 0;
     negative = i < text.size && text.data[i] == '-';
     i += i < text.size && (text.data[i] == '-' || text.data[i] == '+');
-    if (i >= text.size || text.data[i] < '0' || text.data[i] > '9')
+    if (i >= text.size || !is_digit(text.data[i]))
         return 0;
-    for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+    for (; i < text.size && is_digit(text.data[i]); i++)
         exponent =
             exponent > 100000 ? exponent : exponent * 10 + (text.data[i] - '0');
     *at = i;
@@ -172,7 +174,7 @@ decimal_read(struct span text, struct decimal *out, size_t *used)
     for (; i < text.size; i++) {
         if (text.data[i] == '.' && !d.behind_point)
             d.behind_point = true;
-        else if (text.data[i] >= '0' && text.data[i] <= '9' && ++digits)
+        else if (is_digit(text.data[i]) && ++digits)
             add_digit(&d, text.data[i] - '0');
         else
             break;

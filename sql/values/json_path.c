@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "digit.h"
 
 enum { INDEX_MAX = 1000000000 };
 
@@ -105,8 +106,7 @@ static bool
 may_name(char c, bool first)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '$' || (unsigned char)c >= 0x80 ||
-           (!first && c >= '0' && c <= '9');
+           c == '$' || (unsigned char)c >= 0x80 || (!first && is_digit(c));
 }
 
 static bool

@@ -7,16 +7,11 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "digit.h"
 #include "hex_digit.h"
 #include "memory.h"
 
 /* ---- characters ---- */
-
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static const char *
 skip_blanks(const char *p, const char *end)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digit.h"
+
 enum {
     FRACTION_DIGITS = 6,
     TWO_DIGITS_PIVOT = 70,
@@ -92,12 +94,6 @@ moment_set_micros(struct moment *t, int64_t micros)
 }
 
 /* ---- reading ---- */
-
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static bool
 is_space(char c)
