@@ -189,21 +189,19 @@ int
 parse_change(struct parser *p, struct sql_statement *out)
 {
     (void)out;
-    error_set(p->err, ER_READ_ONLY,
-              "The heapwire server is running with the --read-only option so "
-              "it cannot execute this statement");
-    return -1;
+    return parser_refuse_change(p);
 }
 
 /* ---- answered with an OK ---- */
 
-/* Reads names, commas and dots; at least one of them. */
+/* Reads names, values, commas and dots; at least one of them. */
 static int
 skip_names(struct parser *p)
 {
     if (parser_done(p))
         return parser_fail(p);
     while (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_QUOTED ||
+           p->token.kind == TOKEN_STRING || p->token.kind == TOKEN_INTEGER ||
            token_is_operator(&p->token, ",") ||
            token_is_operator(&p->token, "."))
         parser_advance(p);
@@ -381,11 +379,14 @@ static const struct {
     {"EXECUTE", ER_UNSUPPORTED_PS,
      "This command is not supported in the prepared statement protocol yet"},
     {"GET", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'GET DIAGNOSTICS'"},
+     "This version of heapwire doesn't yet support 'GET DIAGNOSTICS': SHOW "
+     "WARNINGS "
+     "has the conditions"},
     {"HANDLER", ER_NOT_SUPPORTED,
      "This version of heapwire doesn't yet support 'HANDLER'; use SELECT"},
     {"RESIGNAL", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'RESIGNAL'"},
+     "This version of heapwire doesn't yet support 'RESIGNAL': there are no "
+     "handlers"},
     {"RESTART", ER_PRIVILEGE,
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
      "this operation; no account has it: end heapwired where it was started"},
@@ -393,9 +394,11 @@ static const struct {
      "Access denied; you need (at least one of) the SHUTDOWN privilege(s) for "
      "this operation; no account has it: end heapwired where it was started"},
     {"SIGNAL", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'SIGNAL'"},
+     "This version of heapwire doesn't yet support 'SIGNAL': there are no "
+     "handlers"},
     {"XA", ER_NOT_SUPPORTED,
-     "This version of heapwire doesn't yet support 'XA'"},
+     "This version of heapwire doesn't yet support 'XA': no statement changes "
+     "data"},
 };
 
 static const struct {

@@ -199,6 +199,16 @@ parse_user(struct parser *p, struct show *out)
     return 0;
 }
 
+static int
+parse_grantee(struct parser *p, struct show *out)
+{
+    if (parse_user(p, out) != 0)
+        return -1;
+    return token_is(&p->token, "USING")
+               ? parser_refuse(p, "USING of a role", "there are no roles")
+               : 0;
+}
+
 /* name STATUS, name LOGS, name MUTEX. */
 static int
 parse_engine(struct parser *p, struct show *out)
@@ -235,7 +245,7 @@ parse_subject(struct parser *p, struct show *out)
             return -1;
         return parse_database(p, out);
     case SHOW_NAMED_USER:
-        return parse_user(p, out);
+        return parse_grantee(p, out);
     case SHOW_OF_LOG:
         return parse_log(p);
     case SHOW_OF_CHANNEL:

@@ -8,14 +8,6 @@
 
 enum { SHOWN = 64 }; /* bytes of a name in an error */
 
-static int
-refuse(struct parser *p, const char *what)
-{
-    error_set(p->err, ER_NOT_SUPPORTED,
-              "This version of heapwire doesn't yet support '%s'", what);
-    return -1;
-}
-
 /* table [column | 'pattern'] */
 static int
 parse_table(struct parser *p, struct sql_statement *out)
@@ -71,16 +63,17 @@ parse_describe(struct parser *p, struct sql_statement *out)
 
     parser_advance(p);
     if (token_is(&p->token, "ANALYZE"))
-        return refuse(p, "EXPLAIN ANALYZE");
-    if (token_is(&p->token, "FOR"))
-        return refuse(p, "EXPLAIN FOR CONNECTION");
-    if (token_is_any(&p->token, "INSERT UPDATE DELETE REPLACE"))
-        return parse_change(p, out);
+        return parser_refuse(p, "EXPLAIN ANALYZE", "leave out ANALYZE");
     if (at_format(p) && parse_format(p, &format) != 0)
         return -1;
+    if (token_is(&p->token, "FOR"))
+        return parser_refuse(p, "EXPLAIN FOR CONNECTION",
+                             "SHOW FULL PROCESSLIST has the statement");
+    if (token_is_any(&p->token, "INSERT UPDATE DELETE REPLACE"))
+        return parse_change(p, out);
     if (!parser_accept(p, "EXTENDED"))
         parser_accept(p, "PARTITIONS");
-    if (!token_is_any(&p->token, "SELECT WITH") &&
+    if (!token_is_any(&p->token, "SELECT WITH TABLE VALUES") &&
         !token_is_operator(&p->token, "("))
         return parse_table(p, out);
     out->kind = STATEMENT_EXPLAIN;
@@ -172,11 +165,8 @@ parse_end(struct parser *p, struct sql_statement *out)
         return parser_expect(p, "RELEASE");
     if (!token_is(&p->token, "RELEASE"))
         return 0;
-    error_set(
-        p->err, ER_NOT_SUPPORTED,
-        "This version of heapwire doesn't yet support 'RELEASE at the end "
-        "of a transaction'; close the connection");
-    return -1;
+    return parser_refuse(p, "RELEASE at the end of a transaction",
+                         "close the connection");
 }
 
 /* WITH CONSISTENT SNAPSHOT | READ ONLY | READ WRITE [, ...] */

@@ -94,6 +94,8 @@ parser_accept_operator(struct parser *p, const char *text)
 int
 parser_fail(struct parser *p)
 {
+    if (parser_refuse_missing(p) != 0)
+        return -1;
     return syntax_error(p->source, p->token.text.data, p->err);
 }
 

@@ -71,11 +71,17 @@ bool parser_accept_any(struct parser *p, const char *words);
 bool parser_accept_operator(struct parser *p, const char *text);
 int parser_expect(struct parser *p, const char *word); /* -1: 1064 */
 int parser_expect_operator(struct parser *p, const char *text);
-int parser_fail(struct parser *p);      /* 1064 at the token */
+/* 1064 at the token, or 1235 if MySQL would read on there. */
+int parser_fail(struct parser *p);
 int parser_fail_deep(struct parser *p); /* 1436 */
 /* 1235: a limit of ours. */
 int parser_fail_many(struct parser *p, const char *what, int most,
                      const char *where);
+/* 1235, and why; 1290. */
+int parser_refuse(struct parser *p, const char *what, const char *why);
+int parser_refuse_change(struct parser *p);
+/* -1 with 1235 where MySQL has what heapwire has not; else 0. */
+int parser_refuse_missing(struct parser *p);
 bool
 parser_done(struct parser *p); /* at the end of the text or of the statement */
 

@@ -133,6 +133,11 @@ check_decimal(struct parser *p, const struct node *node)
 static int
 read_type(struct parser *p, struct node *node)
 {
+    if (token_is_any(&p->token,
+                     "GEOMETRYCOLLECTION LINESTRING MULTILINESTRING MULTIPOINT "
+                     "MULTIPOLYGON POINT POLYGON"))
+        return parser_refuse(p, "a CAST to a spatial type",
+                             "there is no spatial data");
     if (p->token.kind == TOKEN_WORD)
         node->call->type = tree_word_type(p->token.text);
     if (!node->call->type)
@@ -375,11 +380,33 @@ read_arguments(struct parser *p, struct node *node)
     return tree_close(p);
 }
 
+/* FROM FIRST and RESPECT NULLS, which hold anyway. */
+static int
+skip_order_of_values(struct parser *p, const struct node *node)
+{
+    if (token_is(&p->token, "FROM") &&
+        span_is_nocase(node->name, "NTH_VALUE") &&
+        token_is_any(parser_ahead(p), "FIRST LAST")) {
+        parser_advance(p);
+        if (parser_accept(p, "LAST"))
+            return parser_refuse(p, "FROM LAST",
+                                 "turn the window's ORDER BY round");
+        parser_advance(p);
+    }
+    if (token_is(&p->token, "RESPECT") && token_is(parser_ahead(p), "NULLS")) {
+        parser_advance(p);
+        parser_advance(p);
+    }
+    return 0;
+}
+
 static int
 finish(struct parser *p, struct node *node)
 {
     enum call_form form = node->call->form;
 
+    if (skip_order_of_values(p, node) != 0)
+        return -1;
     if (parser_accept(p, "OVER")) {
         node->call->over = tree_over(p);
         p->tree->has_over = true;

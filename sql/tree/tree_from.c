@@ -11,6 +11,9 @@ read_bound(struct parser *p, const char **bound, struct node **distance)
         *bound = "CURRENT ROW";
         return parser_expect(p, "ROW");
     }
+    if (token_is(&p->token, "INTERVAL"))
+        return parser_refuse(p, "INTERVAL of a frame",
+                             "order by UNIX_TIMESTAMP(), and say seconds");
     if (!unbounded) {
         *distance = p->grammar->operators(p, BINDS_BIT_OR);
         if (!*distance)
@@ -224,10 +227,9 @@ static struct tree_table *
 factor(struct parser *p, struct tree_query **only)
 {
     if (token_is_any(&p->token, "LATERAL JSON_TABLE")) {
-        error_set(p->err, ER_NOT_SUPPORTED,
-                  "This version of heapwire doesn't yet support '%.*s': a "
-                  "table in FROM cannot depend on another one",
-                  (int)p->token.text.size, p->token.text.data);
+        parser_refuse(p,
+                      token_is(&p->token, "LATERAL") ? "LATERAL" : "JSON_TABLE",
+                      "a table in FROM cannot depend on another one");
         return NULL;
     }
     if (token_is_operator(&p->token, "("))

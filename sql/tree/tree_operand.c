@@ -328,6 +328,10 @@ word(struct parser *p)
     if (ahead->kind == TOKEN_STRING &&
         token_is_any(&p->token, "DATE TIME TIMESTAMP"))
         return moment(p);
+    if (token_is(&p->token, "MATCH") && (open || tree_is_name(ahead))) {
+        parser_refuse(p, "MATCH ... AGAINST", "use LIKE or REGEXP");
+        return NULL;
+    }
     if (!tree_word_reserved(p->token.text)) {
         if (!open)
             return column(p);

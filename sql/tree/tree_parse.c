@@ -143,10 +143,7 @@ read_group(struct parser *p, struct tree_select *select)
         return 0;
     if (!token_is(parser_ahead(p), "ROLLUP"))
         return parser_fail(p);
-    error_set(p->err, ER_NOT_SUPPORTED,
-              "This version of heapwire doesn't yet support 'WITH ROLLUP'; "
-              "add the totals with UNION ALL");
-    return -1;
+    return parser_refuse(p, "WITH ROLLUP", "add the totals with UNION ALL");
 }
 
 /* INTO @a, @b: the only destination that is supported. */
@@ -169,7 +166,10 @@ tree_into(struct parser *p)
         return -1;
     do {
         if (p->token.kind != TOKEN_USER)
-            return parser_fail(p);
+            return tree_is_name(&p->token)
+                       ? parser_refuse(p, "INTO a variable of a routine",
+                                       "write it with @")
+                       : parser_fail(p);
         if (tree->into_count == TREE_INTO_MAX)
             return parser_fail_many(p, "variables", TREE_INTO_MAX, "INTO");
         if (parser_decode(p, &tree->into[tree->into_count++]) != 0)
@@ -409,11 +409,8 @@ read_arms(struct parser *p, struct tree_arm *first, bool intersect)
 static int
 refuse_counts(struct parser *p)
 {
-    error_set(p->err, ER_NOT_SUPPORTED,
-              "This version of heapwire doesn't yet support "
-              "'SQL_CALC_FOUND_ROWS with LIMIT'; count the rows with "
-              "SELECT COUNT(*)");
-    return -1;
+    return parser_refuse(p, "SQL_CALC_FOUND_ROWS with LIMIT",
+                         "count the rows with SELECT COUNT(*)");
 }
 
 static struct node *
@@ -509,7 +506,10 @@ read_query(struct parser *p, struct tree_query *first)
     if (!query)
         return NULL;
     query->text.data = first ? first->text.data : p->token.text.data;
-    if (!first && parser_accept(p, "WITH") && read_with(p, query) != 0)
+    if (!first && parser_accept(p, "WITH") &&
+        (read_with(p, query) != 0 ||
+         (token_is_any(&p->token, "DELETE UPDATE") &&
+          parser_refuse_change(p) != 0)))
         return NULL;
     arm = first ? parser_alloc(p, sizeof(*arm)) : read_primary(p);
     if (arm && first)

@@ -153,6 +153,84 @@ START_TEST(faults_have_mysqls_errors)
 }
 END_TEST
 
+/* 1235, with this behind "support '...':". */
+static const struct {
+    const char *text, *why;
+} unsupported[] = {
+    {"select match(a, b) against ('x' in boolean mode)", "use LIKE or REGEXP"},
+    {"select 1 from t where match a against ('x')", "use LIKE or REGEXP"},
+    {"select 'a' sounds like 'b'", "compare the SOUNDEX of both"},
+    {"select 1 from t where a sounds like 'b'", "compare the SOUNDEX of both"},
+    {"select 1 member of ('[1]')", "use JSON_CONTAINS"},
+    {"select json_value(a, '$' returning signed)", "use JSON_EXTRACT and CAST"},
+    {"select cast(a as point)", "there is no spatial data"},
+    {"select cast(a at time zone '+00:00' as datetime)", "all times are UTC"},
+    {"select weight_string(a as char(3))", "use HEX"},
+    {"select values(a) from t", "nothing is inserted"},
+    {"select nth_value(a, 1) from last over () from t",
+     "turn the window's ORDER BY round"},
+    {"select lag(a) ignore nulls over () from t", "leave them out by WHERE"},
+    {"select sum(a) over (order by a groups between 1 preceding and 1 "
+     "following) from t",
+     "use ROWS or RANGE"},
+    {"select sum(a) over (order by a rows 1 preceding exclude ties) from t",
+     "use a narrower frame"},
+    {"select sum(a) over (order by a range interval 1 day preceding) from t",
+     "order by UNIX_TIMESTAMP(), and say seconds"},
+    {"select * from t partition (p)", "no table has partitions"},
+    {"select * from {oj t left join u on 1}", "leave out the braces"},
+    {"select * from t procedure analyse()", "DESCRIBE has the types"},
+    {"select * from t, lateral (select 1) u",
+     "a table in FROM cannot depend on another one"},
+    {"select * from json_table('[]', '$' columns (a int path '$')) t",
+     "a table in FROM cannot depend on another one"},
+    {"select 1 group by a with rollup", "add the totals with UNION ALL"},
+    {"select 1 into a", "write it with @"},
+    {"explain analyze select 1", "leave out ANALYZE"},
+    {"explain format = json for connection 1",
+     "SHOW FULL PROCESSLIST has the statement"},
+    {"show grants for a using b", "there are no roles"},
+    {"show relaylog events", "it replicates nothing"},
+    {"show create trigger a", "there are no triggers"},
+    {"show create event a", "there are no events"},
+    {"show profile cpu for query 1", "EXPLAIN says how a SELECT runs"},
+    {"xa start 'x'", "no statement changes data"},
+    {"get diagnostics @a = number", "SHOW WARNINGS has the conditions"},
+};
+
+START_TEST(what_mysql_has_and_heapwire_has_not_has_a_reason)
+{
+    const char *why;
+
+    ck_assert_int_eq(parse(unsupported[_i].text), -1);
+    ck_assert_msg(err.code == ER_NOT_SUPPORTED, "%s", err.text);
+    why = strstr(err.text, "': ");
+    ck_assert_ptr_nonnull(why);
+    ck_assert_str_eq(why + 3, unsupported[_i].why);
+}
+END_TEST
+
+START_TEST(the_words_of_what_is_missing_are_names)
+{
+    static const char *const texts[] = {
+        "select 1 member, 2 sounds, 3 at, 4 against, 5 groups, 6 exclude",
+        "select at, member, sounds from against at, groups member",
+        "select nth_value(a, 1) from first respect nulls over () from first",
+        "explain table t",
+        "explain values row(1)",
+        "analyze table t update histogram on a with 10 buckets",
+        "flush relay logs for channel 'x'",
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        ck_assert_msg(parse(texts[i]) == 0, "%s: %s", texts[i], err.text);
+    ck_assert_int_eq(parse("explain format = json update t set a = 1"), -1);
+    ck_assert_uint_eq(err.code, ER_READ_ONLY);
+    ck_assert_int_eq(parse("with a as (select 1) delete from t"), -1);
+    ck_assert_uint_eq(err.code, ER_READ_ONLY);
+}
+END_TEST
+
 /* Whatever the place of the end, a statement or an error comes back. */
 START_TEST(statements_may_end_anywhere)
 {
@@ -291,6 +369,9 @@ main(void)
                         sizeof(bad) / sizeof(bad[0]));
     tcase_add_loop_test(tc, statements_may_end_anywhere, 0,
                         sizeof(good) / sizeof(good[0]));
+    tcase_add_loop_test(tc, what_mysql_has_and_heapwire_has_not_has_a_reason, 0,
+                        sizeof(unsupported) / sizeof(unsupported[0]));
+    tcase_add_test(tc, the_words_of_what_is_missing_are_names);
     tcase_add_test(tc, targets_are_sorted_and_distinct);
     tcase_add_test(tc, kill_knows_what);
     tcase_add_test(tc, nesting_and_lists_have_ceilings);
