@@ -163,6 +163,20 @@ end_failed(struct peer_call *call, const struct error *error)
 
 /* Asking */
 
+/* The link of a call that is over before it was asked: others wait for it. */
+static void
+give_back(struct peer_call *call)
+{
+    struct peer *peer = call->peer;
+
+    if (!peer_may_keep(peer, call->link))
+        return;
+    peer_keep_idle(peer, call->link);
+    call->link = NULL;
+    if (peer->calls.first)
+        enter_line(peer);
+}
+
 static void
 ask(struct peer_call *call)
 {
@@ -170,6 +184,7 @@ ask(struct peer_call *call)
     struct error err;
 
     if (now >= call->deadline_ms) {
+        give_back(call);
         peer_failure_timeout(&err, call->request->timeout_ms);
         end(call, &err);
     } else if (peer_link_ask(call->link, call->request,
