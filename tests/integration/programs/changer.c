@@ -38,6 +38,7 @@ int capset(void *header, const void *data);
 static long
 raw(long number, long a, long b, long c)
 {
+#if defined(__x86_64__)
     register long fourth __asm__("r10") = 0;
     register long fifth __asm__("r8") = 0;
     long result;
@@ -47,6 +48,20 @@ raw(long number, long a, long b, long c)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth),
                        "r"(fifth)
                      : "rcx", "r11", "memory");
+#else
+    register long call __asm__("x8") = number;
+    register long result __asm__("x0") = a;
+    register long second __asm__("x1") = b;
+    register long third __asm__("x2") = c;
+    register long fourth __asm__("x3") = 0;
+    register long fifth __asm__("x4") = 0;
+
+    __asm__ volatile("svc 0"
+                     : "+r"(result)
+                     : "r"(call), "r"(second), "r"(third), "r"(fourth),
+                       "r"(fifth)
+                     : "memory");
+#endif
     errno = result < 0 ? (int)-result : 0;
     return result < 0 ? -1 : result;
 }
