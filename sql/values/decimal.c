@@ -206,8 +206,7 @@ decimal_read_exact(struct span text, struct decimal *out)
     while (point && text.data[text.size - 1] == '0')
         text.size--;
     return decimal_read(text, out, &used) && out->scale <= DECIMAL_SCALE_MAX &&
-           (!point || out->digits == 0 ||
-            out->scale == (int)(text.data + text.size - point) - 1);
+           (!point || out->scale == (int)(text.data + text.size - point) - 1);
 }
 
 bool

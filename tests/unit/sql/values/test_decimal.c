@@ -1,5 +1,6 @@
 /* test_decimal.c - exact numbers, at the ends of their digits. */
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "decimal.h"
@@ -224,6 +225,29 @@ START_TEST(doubles_become_decimals_and_come_back)
 }
 END_TEST
 
+START_TEST(no_digit_is_lost_unsaid)
+{
+    static const char z[] = "0000000000"; /* ten */
+    static const char *const right[] = {NINES, "-1.50", "0.000",
+                                        ".5",  "5.",    "1.5e10"};
+    char text[100];
+    struct decimal d;
+
+    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
+        ck_assert_msg(decimal_read_exact(span_of(right[i]), &d), "%s",
+                      right[i]);
+    snprintf(text, sizeof(text), "1.%s%s%s%s%s", z, z, z, z, z);
+    ck_assert(decimal_read_exact(span_of(text), &d));
+    ck_assert_str_eq(text_of(d), "1");
+    snprintf(text, sizeof(text), "1.%s%s%s1", z, z, z); /* 31 decimals */
+    ck_assert(!decimal_read_exact(span_of(text), &d));
+    snprintf(text, sizeof(text), "0.%s%s%s%s%s%s%s%s1", z, z, z, z, z, z, z, z);
+    ck_assert(!decimal_read_exact(span_of(text), &d));
+    ck_assert(!decimal_read_exact(span_of("1" NINES), &d));
+    ck_assert(!decimal_read_exact(span_of(NINES ".4"), &d));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -238,6 +262,7 @@ main(void)
                         (int)(sizeof(shortened) / sizeof(*shortened)));
     tcase_add_loop_test(tc, keys_compare_as_numbers_and_are_read_again, 0,
                         (int)(sizeof(ascending) / sizeof(*ascending)));
+    tcase_add_test(tc, no_digit_is_lost_unsaid);
     tcase_add_test(tc, doubles_become_decimals_and_come_back);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
