@@ -51,7 +51,7 @@ take_backtrace(void **vec, unsigned *len, unsigned max_len)
     const uint64_t *frame = __builtin_frame_address(0);
     const struct unwind_call call = {
         (uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)),
-        (uint64_t)(frame + 2), frame[0]};
+        (uint64_t)__builtin_dwarf_cfa(), frame[0]};
 
     if (max_len == OWN_CALLS_MAX)
         *len =

@@ -83,6 +83,7 @@ take_by_library(const struct unwind_call *call, uint64_t *frames)
     return stack.count;
 }
 
+#ifdef __x86_64__
 /* Where the program has called us: by frame pointers, up to there. */
 static struct unwind_call
 find_call(void)
@@ -97,6 +98,20 @@ find_call(void)
     } while (call.pc >= own_start && call.pc < own_end);
     return call;
 }
+#else
+/* On AArch64 a frame pointer does not tell where the caller's stack pointer
+ * was, and the address beside it may be signed: from our own caller on, by this
+ * library's table, too. */
+static __attribute__((always_inline)) inline struct unwind_call
+find_call(void)
+{
+    const uint64_t *frame = __builtin_frame_address(0);
+
+    return (struct unwind_call){
+        (uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+        (uint64_t)__builtin_dwarf_cfa(), frame[0]};
+}
+#endif
 
 uint32_t
 call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX])

@@ -62,8 +62,9 @@ look(void)
 {
     const uint64_t *frame = __builtin_frame_address(0);
     const struct unwind_call call = {
-        (uint64_t)(uintptr_t)__builtin_return_address(0),
-        (uint64_t)(uintptr_t)(frame + 2), frame[0]};
+        (uint64_t)(uintptr_t)__builtin_extract_return_addr(
+            __builtin_return_address(0)),
+        (uint64_t)(uintptr_t)__builtin_dwarf_cfa(), frame[0]};
 
     asked = 0;
     count = own_calls_take(&calls, tables, &call, frames);
