@@ -10,6 +10,8 @@
 # docker/install.sh servers  what linkages_servers.py there runs
 # docker/install.sh neutral  the databases' own tests, and what loads them
 # docker/install.sh packages what makes the Debian packages, and tries them
+# docker/install.sh cross    for the preset arm64, and to run what it makes, on
+#                            amd64: in a chroot, as it adds an architecture
 set -eu
 
 runtime="libjemalloc2 libuv1 libssl3 libsqlite3-0 libinih1 libpcre2-8-0 zlib1g
@@ -40,6 +42,16 @@ clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
 servers="varnish bind9 postgresql python3-pip"
 neutral="redis-server redis-tools mariadb-server mariadb-test sysbench tcl tcl-tls
     dpkg-dev"
+# What is compiled against is arm64's.
+cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross cmake ninja-build
+    pkg-config dpkg-dev file qemu-user-static redis-server:arm64"
+for package in $build check libjemalloc-dev; do
+    case "$package" in
+    gcc | cmake | ninja-build | pkg-config | binutils-dev | *zydis*) ;;
+    default-libmysqlclient-dev) cross="$cross libmariadb-dev:arm64" ;;
+    *) cross="$cross $package:arm64" ;;
+    esac
+done
 packages_tools="dpkg-dev file lintian debootstrap curl iproute2"
 command -v npm >/dev/null || clients="$clients nodejs npm" # if not another's
 
@@ -51,16 +63,17 @@ clients) packages="$clients" ;;
 servers) packages="$servers" ;;
 neutral) packages="$neutral" ;;
 packages) packages="$build $packages_tools" ;;
+cross) packages="$cross" ;;
 all) packages="$runtime $build $tests" ;;
 *)
-    echo "usage: install.sh [build | demo | runtime | clients | servers | neutral | packages]" >&2
+    echo "usage: install.sh [build | demo | runtime | clients | servers | neutral | packages | cross]" >&2
     exit 64
     ;;
 esac
 
 # Missing are those that dpkg does not list as installed.
 # shellcheck disable=SC2086
-installed=" $(dpkg-query -W -f '${Package}=${db:Status-Status}\n' $packages \
+installed=" $(dpkg-query -W -f '${Package}=${db:Status-Status}\n${binary:Package}=${db:Status-Status}\n' $packages \
     2>/dev/null | sed -n 's/=installed$//p' | tr '\n' ' ')"
 missing=
 for package in $packages; do
@@ -83,7 +96,18 @@ if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' | $sudo tee "$policy" >/dev/null
     $sudo chmod 755 "$policy"
 fi
+[ "${1:-all}" != cross ] || $sudo dpkg --add-architecture arm64
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
 $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
     --no-install-recommends $missing >/dev/null
+
+# arm64's libbfd does not install beside the compiler's: unpacked it does no harm.
+if [ "${1:-all}" = cross ]; then
+    at=$(mktemp -d)
+    (cd "$at" && apt-get download -qq binutils-dev:arm64 libbinutils:arm64)
+    for package in "$at"/*.deb; do
+        $sudo dpkg -x "$package" /
+    done
+    rm -r "$at"
+fi
