@@ -157,10 +157,18 @@ wait "$db" || fault "mariadbd ended with $?"
 inside apt-get remove -y heapwire libheapwire >"$work/apt.log" 2>&1 ||
     fault "remove: $(tail -n 20 "$work/apt.log")"
 contains "after removal" 10001 "$(ls "$root/run/heapwire")"
+purge() {
+    # shellcheck disable=SC2016
+    inside sh -c 'dpkg-query -W -f "\${Package}\n" | grep heapwire |
+        xargs apt-get purge -y' >"$work/apt.log" 2>&1 ||
+        fault "purge: $(tail -n 20 "$work/apt.log")"
+}
+mkdir "$root/run/heapwire/10002" # of a node that ended
+purge
+contains "it is left, as it runs" "heapwire: leaves /run/heapwire/10001" "$(cat "$work/apt.log")"
+same "and it alone" "10001" "$(ls "$root/run/heapwire")"
+[ -S "$root/run/heapwire/10001/mysql.sock" ] || fault "the running node has lost its socket"
 end
-# shellcheck disable=SC2016
-inside sh -c 'dpkg-query -W -f "\${Package}\n" | grep heapwire |
-    xargs apt-get purge -y' >"$work/apt.log" 2>&1 ||
-    fault "purge: $(tail -n 20 "$work/apt.log")"
+inside sh -c 'rm -r /run/heapwire' # as its user would
 same "left" "" "$(find "$root/usr" "$root/etc" "$root/var/lib" "$root/run" -xdev -name '*heapwire*')"
 finish_test
