@@ -3,6 +3,7 @@
  */
 #include "commands.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "errors.h"
@@ -61,6 +62,13 @@ add_variable(struct pending *p, const char *name, const struct value *given)
 
     if (!variable || variable_accept(variable, given, &value, p->err) != 0)
         return -1;
+    if (variable->type == VARIABLE_INT && value.type == VALUE_INT &&
+        value.integer < variable->least) { /* MySQL has no negative ones */
+        warnings_add(p->opening->session, ER_TRUNCATED_VALUE,
+                     "Truncated incorrect %s value: '%" PRId64 "'",
+                     variable->name, value.integer);
+        value.integer = variable->least;
+    }
     return add(p, variable, none, &value);
 }
 

@@ -206,7 +206,8 @@ const struct variable variables[] = {
     INT_READ("innodb_log_files_in_group", "0"),
     BOOL_READ("innodb_read_only", "1"),
     TEXT_READ("innodb_version", ""),
-    COMPUTED("interactive_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
+    {"interactive_timeout", VARIABLE_INT, ACCESS_SESSION, NULL, compute_idle,
+     NULL, 1, 0},
     INT("join_buffer_size", "0"),
     INT_READ("key_buffer_size", "0"),
     INT_READ("key_cache_block_size", "1024"),
@@ -288,7 +289,8 @@ const struct variable variables[] = {
     COMPUTED("version_compile_machine", VARIABLE_TEXT, ACCESS_READ,
              compute_machine),
     TEXT_READ("version_compile_os", "Linux"),
-    COMPUTED("wait_timeout", VARIABLE_INT, ACCESS_SESSION, compute_idle),
+    {"wait_timeout", VARIABLE_INT, ACCESS_SESSION, NULL, compute_idle, NULL, 1,
+     0},
     COMPUTED("warning_count", VARIABLE_INT, ACCESS_READ, compute_warnings),
 };
 

@@ -49,6 +49,12 @@ static const struct {
     {"SET autocommit=1", "select @@autocommit", "#1"},
     {"SET sql_mode='NO_ENGINE_SUBSTITUTION,STRICT_TRANS_TABLES'",
      "select @@sql_mode", "NO_ENGINE_SUBSTITUTION,STRICT_TRANS_TABLES"},
+    {"SET max_execution_time = -5", "select @@max_execution_time", "#0"},
+    {"SET max_execution_time = -5", "show warnings",
+     "Warning|#1292|Truncated incorrect max_execution_time value: '-5'"},
+    {"SET max_execution_time = 5, wait_timeout = 0",
+     "select @@max_execution_time, @@wait_timeout, @@warning_count",
+     "#5|#1|#1"},
     {"SET @a = 1", "select @@heapwire_timeout, @@heapwire_parallel", "#60|#0"},
     {"SET heapwire_timeout = 5",
      "select @@heapwire_timeout, @@session.heapwire_timeout, "
