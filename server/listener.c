@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,28 @@ pause_accepting(struct listener *l, const char *why)
     uv_timer_start(&l->timer, on_pause_over, LISTENER_PAUSE_MS, 0);
 }
 
+/* With the descriptor that is kept for it: the client need not wait for
+ * nothing.  False: with errno. */
+static bool
+turn_away_one(struct listener *l)
+{
+    struct error err;
+    int fd, why;
+
+    fd_close(l->server->reserve);
+    fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    why = errno;
+    if (fd >= 0) {
+        error_set(&err, ER_TOO_MANY_CONNECTIONS,
+                  "Too many connections: heapwired has no descriptor left "
+                  "(ulimit -Hn)");
+        turn_away(l, fd, &err);
+    }
+    l->server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    errno = why;
+    return fd >= 0;
+}
+
 static void
 accept_some(struct listener *l)
 {
@@ -70,6 +93,8 @@ accept_some(struct listener *l)
 
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && errno == EMFILE && turn_away_one(l))
+            continue;
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                 errno == ENOMEM)

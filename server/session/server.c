@@ -1,6 +1,7 @@
 /* server.c - see server.h. */
 #include "server.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "clock.h"
 #include "config.h"
 #include "errors.h"
+#include "files.h"
 #include "hash.h"
 #include "host.h"
 #include "log.h"
@@ -98,29 +100,35 @@ on_ended(uv_async_t *ended)
 static void
 set_limits(struct server *server, size_t wanted)
 {
-    size_t others = SERVER_DESCRIPTORS + SERVER_SPARES, few;
+    size_t others = SERVER_DESCRIPTORS + SERVER_SPARES, few, links;
     struct rlimit limit;
 
     server->max = wanted;
     server->peers_max = SERVER_PEERS_MAX;
     server->web_max = SERVER_WEB_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        limit.rlim_cur >= wanted + others + SERVER_PEERS_MAX + SERVER_WEB_MAX)
+        limit.rlim_cur / 4 * 3 >=
+            wanted + others + SERVER_PEERS_MAX + SERVER_WEB_MAX)
         return;
     few = (size_t)limit.rlim_cur;
+    links = few / 4; /* to other nodes: server_spare_descriptors() */
     if (server->peers_max > few / 8)
         server->peers_max = few / 8;
     if (server->web_max > few / 8)
         server->web_max = few / 8;
-    others += server->peers_max + server->web_max;
-    server->max = few / 2 >= others ? few - others : few / 2;
-    if (server->max >= wanted) {
+    others += server->peers_max + server->web_max + links;
+    server->max = few / 4 * 3 >= others ? few - others : few / 4;
+    if (server->max > wanted)
         server->max = wanted;
-        return;
-    }
-    log_line("max_connections = %zu is more than the limit of %zu descriptors "
-             "allows: %zu connections, and %zu of other nodes",
-             wanted, few, server->max, server->peers_max);
+    log_line("the limit of %zu descriptors (ulimit -Hn, or LimitNOFILE= of "
+             "systemd) allows %zu connections of max_connections = %zu, %zu of "
+             "HTTP (else %d), %zu of other nodes (else %d), and %zu to them; "
+             "%zu would allow all",
+             few, server->max, wanted, server->web_max, SERVER_WEB_MAX,
+             server->peers_max, SERVER_PEERS_MAX, links,
+             (wanted + SERVER_DESCRIPTORS + SERVER_SPARES + SERVER_PEERS_MAX +
+              SERVER_WEB_MAX + 2) /
+                 3 * 4);
 }
 
 size_t
@@ -132,8 +140,8 @@ server_spare_descriptors(const struct server *server)
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return SIZE_MAX;
-    return limit.rlim_cur / 4 * 3 > others ? (size_t)limit.rlim_cur - others
-                                           : (size_t)limit.rlim_cur / 4 + 1;
+    return limit.rlim_cur / 4 * 3 >= others ? (size_t)limit.rlim_cur - others
+                                            : (size_t)limit.rlim_cur / 4;
 }
 
 int
@@ -151,6 +159,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
         loop_fini(&server->loop);
         return -1;
     }
+    server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     server->loop.on_tick = on_tick;
     server->loop.on_wake = on_wake;
     server->loop.arg = server;
@@ -415,6 +424,7 @@ server_fini(struct server *server)
     free(server->settings);
     pthread_mutex_destroy(&server->lock);
     server_set_tls(server, NULL);
+    fd_close(server->reserve);
     for (size_t i = 0; i < 4; i++)
         buffer_fini(&server->metrics[i / 2][i % 2].body);
 }

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -289,7 +290,7 @@ def test_nothing_inherited_is_kept():
 
 def test_few_descriptors_are_not_all_for_sessions():
     with Node(users=USERS, wrapper=["prlimit", "--nofile=100:100"]) as node:
-        crowd = [Wire(node.socket) for _ in range(50)]
+        crowd = [Wire(node.socket) for _ in range(25)]
         for w in crowd:
             w.login()
         assert not logs_in(node.socket)
@@ -299,16 +300,25 @@ def test_few_descriptors_are_not_all_for_sessions():
 
 
 def test_the_limit_of_descriptors_is_raised():
-    """To the hard one; where that is small, all kinds of sessions share it."""
-    for limits, wanted in (("1024:20000", b"1024"), ("1024:1024", b"688")):
+    """To the hard one; where that is small, all kinds of sessions share it, and
+    a quarter is for links to other nodes."""
+    for limits, wanted, says in (
+            ("1024:20000", b"1024", None), ("2028:2028", b"1024", None),
+            ("1024:1024", b"432", "limit of 1024 descriptors (ulimit -Hn, or "
+             "LimitNOFILE= of systemd) allows 432 connections of "
+             "max_connections = 1024, 128 of HTTP (else 160), 128 of other "
+             "nodes (else 256), and 256 to them; 2028 would allow all")):
         with Node(REAL, users=USERS,
                   wrapper=["prlimit", f"--nofile={limits}"]) as node, \
                 Wire(node.socket).login() as wire:
             rows = wire.query("SELECT @@max_connections")
             assert wanted in str(rows).encode(), (limits, rows)
+            assert says in node.log() if says else (
+                "(ulimit -Hn" not in node.log()), node.log()
 
 
-def test_running_out_of_descriptors_does_not_spin():
+def test_running_out_of_descriptors_is_said():
+    """Whoever comes then is told, and nobody waits for a greeting."""
     with Node(users=USERS) as node:
         where = node.tcp
         few = node.descriptors() + 10
@@ -319,13 +329,20 @@ def test_running_out_of_descriptors_does_not_spin():
         before = node.cpu_seconds()
         time.sleep(2)
         assert node.cpu_seconds() - before < 0.3
+        first = []
+        for s in crowd:
+            s.settimeout(10)
+            first.append(s.recv(4096)[4:7])
+        told = first.count(b"\xff" + struct.pack("<H", 1040))
+        assert 40 < told < 60, first
+        assert {f[:1] for f in first} == {b"\x0a", b"\xff"}, first  # greeted
         for s in crowd:
             s.close()
         wait_for(lambda: logs_in(node.tcp, b"ann", b"secret"))
         assert logs_in(node.socket)
-        lines = [l for l in node.log().splitlines() if "accepts no" in l]
+        lines = [l for l in node.log().splitlines() if "turned away" in l]
         took = time.monotonic() - began
-        assert 1 <= len(lines) <= 10 * took + 10, (took, lines)  # each 100 ms
+        assert 1 <= len(lines) <= 10 * took + 10, (took, lines)
 
 
 def test_want_of_memory_is_answered_and_survived():
