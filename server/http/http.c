@@ -307,7 +307,8 @@ run(struct session *s, const struct http_route *route)
     struct buffer text;
     struct error err;
 
-    if (route->answer && h->request.method != HTTP_POST) {
+    show->fixed = h->request.method == HTTP_POST ? NULL : route->answer;
+    if (show->fixed && !strchr(route->path, '*')) {
         say(s, 200, route->answer);
         return;
     }

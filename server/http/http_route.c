@@ -386,7 +386,9 @@ static const struct http_route routes[] = {
     /* It may be of a program that is gone. */
     {"/snapshot/*/pprof/cmdline", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
      .text = "SELECT COALESCE((SELECT program FROM heapwire.snapshots "
-             "WHERE name = '*'), NULLIF(program, '')) FROM heapwire.profiler"},
+             "WHERE name = '*'), NULLIF(program, '')) FROM heapwire.profiler "
+             "WHERE '*' = 'now' OR '*' IN (SELECT name FROM "
+             "heapwire.snapshots)"},
     {"/debug/mem/pprof/cmdline", PROGRAM},
     {"/debug/mem/pprof/symbol", "node", SYMBOL, .make = make_symbol},
     {"/profiling/enable", "seconds node", HTTP_TEXT, HTTP_SHOW_LINES,

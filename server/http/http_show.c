@@ -392,7 +392,9 @@ show_value(struct http_show_state *show, struct buffer *out,
     struct buffer number;
 
     buffer_init(&number, TEXT_MAX);
-    if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
+    if (show->fixed) {
+        body = (struct span){show->fixed, strlen(show->fixed)};
+    } else if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
         http_answer_value(&number, v);
         out->failed = out->failed || number.failed;
         body = (struct span){number.data, number.size};
@@ -526,7 +528,11 @@ end(void *arg, struct reply *reply, const struct cursor *cursor,
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
-        if (show->route->hint)
+        if (strchr(show->route->path, '*'))
+            http_say(a, &reply->out, 404,
+                     "no snapshot of that name is kept; SELECT name FROM "
+                     "heapwire.snapshots lists those that are\n");
+        else if (show->route->hint)
             say_off(show, &reply->out, 503, show->route->hint);
         else
             http_say(a, &reply->out, 503, "the node does not know this now\n");

@@ -68,9 +68,15 @@ def test_jeprof_of_kept():
         grown = jeprof_total(jeprof(
             node, "--text", "after", "--base=" + os.path.join(directory, "plain")))
         assert abs(grown - after + before) < 0.5, (grown, before, after)
-        same("none", [404, 404],
-             [local(node, f"/snapshot/nothing/pprof/{what}", *how).status
-              for what, how in (("heap", ()), ("symbol", ("-d", "0x1")))])
+        asked = (("heap", ()), ("symbol", ("-d", "0x1")), ("symbol", ()),
+                 ("cmdline", ()))
+        for name, status in (("nothing", 404), ("before", 200)):
+            for what, how in asked:
+                got = local(node, f"/snapshot/{name}/pprof/{what}", *how)
+                same(f"{name}: {what} {how}", status, got.status)
+                assert status == 200 or b"heapwire.snapshots" in got.body, got
+        same("there are symbols", b"num_symbols: 1\n",
+             local(node, "/snapshot/before/pprof/symbol").body)
         same("no parameters", 400,
              local(node, "/snapshot/before/pprof/heap?node=2").status)
 

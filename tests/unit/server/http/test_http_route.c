@@ -136,7 +136,8 @@ static const struct {
     {"/snapshot/before/pprof/symbol", "", "SELECT address_names('before')"},
     {"GET /snapshot/a/pprof/cmdline", "",
      "SELECT COALESCE((SELECT program FROM heapwire.snapshots WHERE "
-     "name = 'a'), NULLIF(program, '')) FROM heapwire.profiler"},
+     "name = 'a'), NULLIF(program, '')) FROM heapwire.profiler WHERE 'a' = "
+     "'now' OR 'a' IN (SELECT name FROM heapwire.snapshots)"},
     {"/debug/mem/pprof/profile", "seconds=30", "SELECT raw('now')"},
     {"/debug/mem/pprof/profile", "seconds=abc", NULL},
     {"/debug/mem/pprof/profile", "seconds=-1", NULL},
