@@ -12,7 +12,7 @@
 #include "show_rows.h"
 #include "sql_string.h"
 
-enum { STATEMENT_MAX = 4096, FORMS_MAX = 4096 };
+enum { STATEMENT_MAX = 4096, FORMS_MAX = 4096, BINARY_CHARSET = 63 };
 
 static const char for_programs[] = "flamegraph svg pdf calls pprof export";
 
@@ -68,6 +68,11 @@ write_view(MYSQL_RES *rows, const char *file)
         return CLIENT_FAILED;
     }
     view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
+    /* A text comes without its last newline, for clients that add one: so do
+     * we, in the place of the NUL behind it. */
+    if (mysql_fetch_fields(rows)->charsetnr != BINARY_CHARSET &&
+        view.size > 0 && row[0][view.size - 1] != '\n')
+        row[0][view.size++] = '\n';
     if (file)
         return output_file_write(view, file, 0666);
     if (isatty(STDOUT_FILENO))

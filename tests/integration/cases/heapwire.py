@@ -182,8 +182,13 @@ def views_of(s, work):
                                                                   "")
         with open(path, "rb") as f:
             assert f.read() == out, form
-    status, out, err = heapwire(*s, "get", "text")
-    assert status == DONE and out.startswith(b"profile "), (out, err)
+        assert form in ("pprof", "pdf") or (out[-1:] == b"\n" and
+                                            out[-2:] != b"\n\n"), out[-80:]
+    for words in (), ("cpu:1",):  # also where nothing runs
+        status, out, err = heapwire(*s, "get", "text", *words)
+        assert status == DONE and out.startswith(b"profile " if not words else
+                                                 b"by "), (out, err)
+        assert out.endswith(b"\n") and not out.endswith(b"\n\n"), out
     status, out, err = heapwire(*s, "get", "text", "no_such")
     assert status == FAILED and out == b"" and "no_such" in err, err
     status, _, err = heapwire(*s, "get", "text", "first", "-o", "/proc/no/x")
@@ -536,10 +541,11 @@ def test_a_file_is_there_wholly_or_not_at_all():
                 os.symlink(work + ".old", f"{work}/link")
                 for name in f"{work}/link", "/dev/stdout":
                     got = liar.ask("get", "svg", "-o", name)
-                    assert got == (DONE, b"b" * (name == "/dev/stdout"), ""), got
+                    assert got == (
+                        DONE, b"b\n" * (name == "/dev/stdout"), ""), got
                 assert os.path.islink(f"{work}/link")
                 with open(work + ".old", encoding="ascii") as f:
-                    assert f.read() == "b"
+                    assert f.read() == "b\n"
                 # A link to what is not there yet: one's own alone.
                 os.symlink("made", f"{work}/dangling")
                 liar.answer = frame(1, b"\xff\x51\x04#HY000no")
@@ -551,7 +557,7 @@ def test_a_file_is_there_wholly_or_not_at_all():
                     DONE, b"", "")
                 assert os.path.islink(f"{work}/dangling")
                 with open(f"{work}/made", encoding="ascii") as f:
-                    assert f.read() == "b"
+                    assert f.read() == "b\n"
                 assert sorted(os.listdir(work)) == ["dangling", "link", "made"]
                 if os.geteuid() == 0:
                     os.remove(f"{work}/made")
