@@ -168,6 +168,92 @@ InnoDB id" "$(cd "$work/xorm" && export GOPATH="$work/go" GOCACHE="$work/go" \
         /usr/bin/go run . 2>&1)"
 }
 
+# start_control: a MariaDB with the node's tables that strict_types.sql asks.
+start_control() {
+    [ ! -e "$work/db" ] || return 0
+    install_mariadb
+    control_port=$(free_port)
+    /usr/sbin/mariadbd --no-defaults --user=mysql --datadir="$work/db/data" \
+        --tmpdir="$work/db/data" --socket="$work/db/db.sock" \
+        --bind-address=127.0.0.1 --port="$control_port" \
+        --pid-file="$work/db/pid" --innodb-buffer-pool-size=16M \
+        >"$work/db.log" 2>&1 &
+    pids="$! $pids"
+    control="mariadb --no-defaults -S $work/db/db.sock -u root"
+    wait_for 60 $control -e 'SELECT 1'
+    {
+        echo "CREATE USER $HW_USER@localhost IDENTIFIED BY '$HW_PASSWORD';
+            GRANT ALL ON *.* TO $HW_USER@localhost;
+            CREATE DATABASE heapwire; USE heapwire;"
+        as_admin mariadb-dump --skip-ssl heapwire nodes
+        as_admin mariadb-dump --skip-ssl --where "snapshot = '$HW_SNAPSHOT'" \
+            heapwire heap_functions
+    } | $control
+}
+
+# strict NAME TEXT PROGRAM FORMAT: what the program says of types and values is
+# what it says of MariaDB's, and has the text.  FORMAT is of a URL, by port.
+strict() {
+    for port in "$control_port" "$HW_PORT"; do
+        # shellcheck disable=SC2059
+        "$3" "$(printf "$4" "$port")" $here/strict_types.sql \
+            >"$work/strict.$port" 2>&1 ||
+            fault "$1: $(tail -n 5 "$work/strict.$port")"
+    done
+    same "$1" "" "$(diff "$work/strict.$control_port" "$work/strict.$HW_PORT")"
+    contains "$1" "$2" "$(cat "$work/strict.$HW_PORT")"
+}
+
+run_rust() {
+    command -v cargo >/dev/null || {
+        echo "skipped: no cargo, for sqlx and mysql_async"
+        return
+    }
+    mkdir -p "$work/rust/src"
+    cp $here/strict_client.rs "$work/rust/src/main.rs"
+    cat >"$work/rust/Cargo.toml" <<'END'
+[package]
+name = "strict_client"
+version = "1.0.0"
+edition = "2021"
+[profile.dev]
+debug = false
+[dependencies]
+tokio = { version = "1", features = ["macros", "rt"] }
+mysql_async = { version = "0.36", default-features = false, features = [
+    "minimal-rust", "bigdecimal", "rust_decimal"] }
+sqlx = { version = "0.8", default-features = false, features = [
+    "mysql", "runtime-tokio", "bigdecimal", "rust_decimal"] }
+END
+    : "${CARGO_TARGET_DIR:=$work/rust/target}"
+    export CARGO_TARGET_DIR
+    (cd "$work/rust" && cargo build --quiet >log 2>&1) || {
+        fault "Rust: $(tail -n 20 "$work/rust/log")"
+        return
+    }
+    start_control
+    strict 'sqlx and mysql_async' 'Decimal: Some(36893488147419103230)' \
+        "$CARGO_TARGET_DIR/debug/strict_client" \
+        "mysql://$HW_USER:$HW_PASSWORD@127.0.0.1:%s/heapwire"
+}
+
+run_gorm() {
+    mkdir "$work/gorm"
+    cp $here/strict_client.go "$work/gorm"
+    (cd "$work/gorm" && export GOPATH="$work/go" GOCACHE="$work/go" \
+        GOFLAGS='-mod=mod -modcacherw' && printf 'module x\n\ngo 1.19\n' >go.mod &&
+        /usr/bin/go get gorm.io/gorm@v1.25.7 gorm.io/driver/mysql@v1.5.4 \
+            github.com/jmoiron/sqlx@v1.3.5 github.com/shopspring/decimal@v1.3.1 &&
+        /usr/bin/go build -o strict_client .) >"$work/gorm.log" 2>&1 || {
+        fault "GORM: $(tail -n 20 "$work/gorm.log")"
+        return
+    }
+    start_control
+    strict 'GORM and sqlx' 'GORM: {36893488147419103230 true}' \
+        "$work/gorm/strict_client" \
+        "$HW_USER:$HW_PASSWORD@tcp(127.0.0.1:%s)/heapwire"
+}
+
 run_mysql2() {
     cp $here/mysql2_client.js "$work"
     (cd "$work" && npm install --silent --no-audit --no-fund mysql2@3 >/dev/null)
