@@ -11,7 +11,7 @@ The agent is preloaded as heapwire-run does it, but the database stays the child
 of its suite, which stops and kills it by its number.  Both have jemalloc in all
 three states.  The states run side by side, so that a busy machine is as busy for
 each.  A unit in which a verdict differs is run at once once more in all three: a
-difference that does not come again is told, and is none.
+difference that does not come again in the same states is told, and is none.
 
 Two tests of unit/memefficiency fail while profiling, with heapwire or without it
 (MALLOC_CONF=prof:true,prof_active:true): jemalloc moves each sampled small object,
@@ -20,6 +20,15 @@ one in 512 KB, to 16 KB of its own, so allocator_allocated and _active grow by 3
 1.05, finds 1.04 without profiling and 1.05 with it, and leaves its 50,000 scripts;
 beside these "Active defrag big keys" finds a ratio of 1.67 for 1.7.  Alone it
 finds 1.84, and passes.
+
+2026-11-30, Redis 7.0.15 (76 of 81 units, 2,443 tests) and MariaDB 10.11.19 (the
+first 100 of the 162 tests of PART=2, to main.partition_charset), on 2 cores with a
+load of 30 to 100: all have the same verdicts in the three states, but for the two
+above, and for unit/cluster, in which now and then a node with a timeout of 1 ms
+cannot be added, absent, idle or dumping.  In all states one test of unit/dump
+fails; "Active defrag edge case" was not reached.  Not run to the end:
+integration/replication-psync, replication-buffer, corrupt-dump, unit/maxmemory,
+obuf-limits.
 
 It needs root."""
 import contextlib
@@ -200,13 +209,15 @@ def run_redis(work, state, units):
         write_redis_server(tree, state, beside)
         said = subprocess.run(
             ["./runtest", "--clients", "1", "--baseport", str(free_port()),
-             "--portcount", "200", "--single", unit], cwd=tree, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+             "--portcount", "200", "--timeout", "7200", "--single", unit],
+            cwd=tree, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, errors="replace", text=True).stdout
     said = re.sub("\x1b\\[[0-9;]*m", "", said)
     for verdict, name in re.findall(
             r"^\[(ok|err|skip|exception|ignore|timeout)\]: (.*?)"
             r"(?: \(\d+ ms\)| in tests/.*)?$", said, re.M):
+        # Some have ports, times and random numbers.
+        name = re.sub(r"\d+", "N", name)
         found.setdefault((unit, name), []).append(verdict)
     found[unit, "the unit"].append(
         "done" if "All tests passed" in said else "not passed")
@@ -245,20 +256,22 @@ def run_mariadb(work, state, tests):
 # ---- both ----
 
 def see(run, units, count):
-    """What each state, side by side, has found, and which names differ."""
+    """What each state, side by side, has found, and the verdicts of names that
+    differ.  How often one comes is random in some units."""
     with ThreadPoolExecutor(len(STATES)) as pool:
         seen = dict(zip(STATES, pool.map(lambda state: run(state, units),
                                          STATES)))
-    differ = set()
+    differ = {}
     for name in sorted({name for found, *_ in seen.values() for name in found}):
-        absent, idle, dumping = (found.get(name) for found, *_ in seen.values())
+        absent, idle, dumping = verdicts = [
+            sorted(set(found.get(name, ()))) for found, *_ in seen.values()]
         if absent == idle == dumping:
             continue
         known = name in PROFILING and absent == idle
         print(f"  {'known' if known else 'differs'}: {': '.join(name)}: absent "
               f"{absent} idle {idle} dumping {dumping}")
         if not known:
-            differ.add(name)
+            differ[name] = verdicts
     for state, (found, beside, said) in seen.items():
         count[state].update(verdict for one in found.values()
                             for verdict in one)
@@ -269,7 +282,7 @@ def see(run, units, count):
 
 
 def compare(what, run, units, at_once):
-    """Names that differ, also at the second time."""
+    """Names that differ in the same way at the second time."""
     began = time.monotonic()
     count, again_count = ({state: Counter() for state in STATES}
                           for _ in range(2))
@@ -281,11 +294,14 @@ def compare(what, run, units, at_once):
         seen, names = see(run, these, count)
         done += len(these)
         failed += [name for name, verdicts in seen["absent"][0].items()
-                   if {"err", "exception", "timeout", "fail"} & set(verdicts)]
-        first |= names
+                   if {"err", "exception", "timeout", "fail", "not passed"} & set(verdicts)]
+        first |= set(names)
         again = sorted({unit for unit, _ in names})
         for j in range(0, len(again), at_once):
-            second |= names & see(run, again[j:j + at_once], again_count)[1]
+            second |= {
+                name for name, verdicts in
+                see(run, again[j:j + at_once], again_count)[1].items()
+                if names.get(name) == verdicts}
         print(f"  {' '.join(these)}: {time.monotonic() - start:.0f} s", {
             state: len(found) for state, (found, *_) in seen.items()},
               f"{len(names)} differ", flush=True)
