@@ -307,8 +307,8 @@ cast_of(const struct tree_query *query, const struct tree_arm *arm, size_t i)
 
 /* A recursive one stays as it is, since SQLite takes no other. */
 static bool
-casts(const struct writer *w, const struct tree_query *query,
-      const struct tree_arm *arm)
+needs_casts(const struct writer *w, const struct tree_query *query,
+            const struct tree_arm *arm)
 {
     bool any = false;
 
@@ -368,7 +368,7 @@ arms(struct writer *w, const struct tree_query *query)
     if (keyed)
         begin_columns(w, query, NULL);
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
-        bool cast = casts(w, query, arm);
+        bool cast = needs_casts(w, query, arm);
 
         buffer_text(w->sql, sets[arm->set]);
         if (cast)
