@@ -94,7 +94,7 @@ parser_accept_operator(struct parser *p, const char *text)
 int
 parser_fail(struct parser *p)
 {
-    if (parser_refuse_missing(p) != 0)
+    if (parser_refuse_missing(p, parser_ahead(p)) != 0)
         return -1;
     return syntax_error(p->source, p->token.text.data, p->err);
 }

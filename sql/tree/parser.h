@@ -80,8 +80,9 @@ int parser_fail_many(struct parser *p, const char *what, int most,
 /* 1235, and why; 1290. */
 int parser_refuse(struct parser *p, const char *what, const char *why);
 int parser_refuse_change(struct parser *p);
-/* -1 with 1235 where MySQL has what heapwire has not; else 0. */
-int parser_refuse_missing(struct parser *p);
+/* -1 with 1235 where MySQL has what heapwire has not; else 0.  next: the token
+ * after the parser's, parser_ahead(). */
+int parser_refuse_missing(struct parser *p, const struct token *next);
 bool
 parser_done(struct parser *p); /* at the end of the text or of the statement */
 

@@ -41,15 +41,12 @@ parser_refuse(struct parser *p, const char *what, const char *why)
 }
 
 int
-parser_refuse_missing(struct parser *p)
+parser_refuse_missing(struct parser *p, const struct token *next)
 {
-    const struct token *next;
-
     for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
         if (!token_is(&p->token, missing[i].first) &&
             !token_is_operator(&p->token, missing[i].first))
             continue;
-        next = parser_ahead(p);
         if (token_is_any(next, missing[i].second) ||
             token_is_operator(next, missing[i].second))
             return parser_refuse(p, missing[i].what, missing[i].why);

@@ -279,7 +279,7 @@ tree_alias(struct parser *p, bool text, struct span *out, bool *found)
     bool as = parser_accept(p, "AS");
     bool string = text && p->token.kind == TOKEN_STRING;
 
-    if (!as && parser_refuse_missing(p) != 0)
+    if (!as && parser_refuse_missing(p, parser_ahead(p)) != 0)
         return -1;
     *found = string || tree_is_name(&p->token);
     if (*found)
