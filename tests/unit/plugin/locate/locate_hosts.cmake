@@ -1,6 +1,9 @@
 # The programs that test_locate looks at; each, and what strip leaves of it.
 set(locate_dir ${hw_test_hosts})
 file(MAKE_DIRECTORY ${locate_dir})
+set(arch ${CMAKE_LIBRARY_ARCHITECTURE})
+find_program(LOCATE_STRIP NAMES ${arch}-strip strip REQUIRED)
+find_program(LOCATE_OBJCOPY NAMES ${arch}-objcopy objcopy REQUIRED)
 find_library(LOCATE_JEMALLOC NAMES libjemalloc_pic.a REQUIRED)
 
 # locate_strip(target): also a stripped one, and one whose debug file is split.
@@ -8,11 +11,11 @@ function(locate_strip target)
     set_target_properties(${target} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${locate_dir})
     add_custom_command(TARGET ${target} POST_BUILD
-        COMMAND ${CMAKE_STRIP} -o ${locate_dir}/${target}.stripped
+        COMMAND ${LOCATE_STRIP} -o ${locate_dir}/${target}.stripped
             $<TARGET_FILE:${target}>
-        COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${target}>
+        COMMAND ${LOCATE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${target}>
             ${locate_dir}/${target}.debug
-        COMMAND ${CMAKE_OBJCOPY} --strip-all
+        COMMAND ${LOCATE_OBJCOPY} --strip-all
             --add-gnu-debuglink=${target}.debug
             $<TARGET_FILE:${target}> ${target}.split
         WORKING_DIRECTORY ${locate_dir})
