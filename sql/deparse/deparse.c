@@ -362,12 +362,13 @@ arms(struct writer *w, const struct tree_query *query)
                                        [SET_EXCEPT_ALL] = " EXCEPT ALL",
                                        [SET_INTERSECT] = " INTERSECT",
                                        [SET_INTERSECT_ALL] = " INTERSECT ALL"};
-    bool one = !query->arms->next;
-    bool keyed = !(one && query->arms->select) && orders_by_key(query);
+    const struct tree_arm *first = query->arms;
+    bool one = !first->next, alone = one && first->select;
+    bool keyed = !alone && orders_by_key(query);
 
     if (keyed)
         begin_columns(w, query, NULL);
-    for (const struct tree_arm *arm = query->arms; arm; arm = arm->next) {
+    for (const struct tree_arm *arm = first; arm; arm = arm->next) {
         bool cast = needs_casts(w, query, arm);
 
         buffer_text(w->sql, sets[arm->set]);
@@ -385,7 +386,7 @@ arms(struct writer *w, const struct tree_query *query)
     }
     if (keyed)
         end_columns(w);
-    if (!one || !query->arms->select)
+    if (!alone)
         order_all(w, query);
 }
 

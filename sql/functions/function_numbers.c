@@ -391,7 +391,10 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
         if (i > 0 && left > 0 && form->between &&
             (form->in_pairs && left > 3 ? left % 2 == 1 : left % 3 == 0))
             text[at++] = form->between;
-        text[at++] = p[i] == '.' ? form->point : p[i];
+        text[at] = p[i];
+        if (p[i] == '.')
+            text[at] = form->point;
+        at++;
     }
     function_text(c, text, at);
 }

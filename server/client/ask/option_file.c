@@ -117,9 +117,10 @@ cut_comment(char *line)
     char quote = '\0';
 
     for (; *line && (*line != '#' || quote); line++) {
-        if ((*line == '"' || *line == '\'') && !escaped &&
-            (!quote || quote == *line))
-            quote = quote ? '\0' : *line;
+        if (!quote && (*line == '"' || *line == '\''))
+            quote = *line;
+        else if (quote == *line && !escaped)
+            quote = '\0';
         escaped = quote && *line == '\\' && !escaped;
     }
     if (*line)
