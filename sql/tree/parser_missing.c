@@ -12,7 +12,6 @@ static const struct {
     const char *first, *second; /* second: one of these */
     const char *what, *why;
 } missing[] = {
-    {"AS", "BINARY CHAR", "WEIGHT_STRING", "use HEX"},
     {"AT", "TIME", "AT TIME ZONE", "all times are UTC"},
     {"EXCLUDE", "CURRENT GROUP NO TIES", "EXCLUDE of a frame",
      "use a narrower frame"},

@@ -377,6 +377,9 @@ read_arguments(struct parser *p, struct node *node)
 
     if (tree_open(p) != 0 || readers[node->call->form](p, node) != 0)
         return -1;
+    if (token_is(&p->token, "AS") &&
+        span_is_nocase(node->name, "WEIGHT_STRING"))
+        return parser_refuse(p, "WEIGHT_STRING", "use HEX");
     return tree_close(p);
 }
 

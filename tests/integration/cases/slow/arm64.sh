@@ -17,7 +17,7 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=${ARM64_ROOT:-$work/root}
 umask 022
 
-# What cannot pass here: qemu-user 7.2 has no seccomp and no Landlock (confined,
+# What did not pass here, and why, as we read it: qemu-user 7.2 has no seccomp and no Landlock (confined,
 # limits), no MADV_WIPEONFORK (sample_table), no vDSO with a signal's trampoline
 # (unwind_walk); it leaks descriptors that find no room in a message
 # (agent_client); the main thread's stack lies below its libraries, where

@@ -228,6 +228,8 @@ START_TEST(the_words_of_what_is_missing_are_names)
     ck_assert_uint_eq(err.code, ER_READ_ONLY);
     ck_assert_int_eq(parse("with a as (select 1) delete from t"), -1);
     ck_assert_uint_eq(err.code, ER_READ_ONLY);
+    ck_assert_int_eq(parse("select convert(a as char)"), -1);
+    ck_assert_uint_eq(err.code, ER_PARSE);
 }
 END_TEST
 
