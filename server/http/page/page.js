@@ -564,7 +564,7 @@
             if (!document.hidden) {
                 await refresh();
                 if (known.profiler && (lost || self === null || (last && known.profiler.state === 'connected')))
-                    visit();
+                    await visit(); // one refresh at a time
                 else if (passes('flame'))
                     drawFlame();
                 if (passes('table'))
