@@ -255,7 +255,8 @@ def deviations(w, name, known):
     total = sum(size for _, size in known)
     found = value(w, "SELECT SUM(bytes) FROM heapwire.heap_stacks WHERE "
                   f"snapshot = '{name}' AND CONCAT(';', folded) LIKE "
-                  "'%;at\\_%'") or 0
+                  "'%;at\\_%'")
+    assert found, (total, value(w, f"SELECT top('{name}', NULL, 30)"))
     return max(abs(found - total) - 3 * MEAN, 0) / math.sqrt(total * MEAN)
 
 
