@@ -3,6 +3,8 @@ HW_BEFORE names, and this one work together, and nothing that it had is gone.
 
     HW_BEFORE=/tmp/before/build/release BUILD=build/release ...
 
+Both may be directories of Debian packages instead, as build/package is.
+
 Each mix is tried both ways: whichever is the older, the other may be, too.
 Arguments name single tests.
 """
@@ -51,6 +53,21 @@ def install(directory, run, agent, server):
         put(os.path.join(agent, "lib", name),
             os.path.join(directory, "lib", name))
     return program(directory, "heapwire-run")
+
+
+def unpack(packages, target):
+    """The packages' programs and libraries, placed as a build has them."""
+    found = glob.glob(os.path.join(packages, "*.deb"))
+    if not found:
+        return os.path.abspath(packages)
+    for package in found:
+        subprocess.run(["dpkg-deb", "-x", package, target], check=True)
+    for folder, pattern in (("bin", "bin/*"), ("bin", "lib/heapwire/heap*[!o]"),
+                            ("lib", "lib/heapwire/*.so")):
+        os.makedirs(os.path.join(target, folder), exist_ok=True)
+        for path in glob.glob(os.path.join(target, "usr", pattern)):
+            shutil.copy2(path, os.path.join(target, folder))
+    return target
 
 
 def version_of(build):
@@ -402,9 +419,11 @@ def test_a_configuration():
 
 
 if __name__ == "__main__":
-    if not os.path.exists(program(BEFORE, "heapwired")):
-        print("skipped: HW_BEFORE names no build of the version before")
-        sys.exit(0)
-    BEFORE = os.path.abspath(BEFORE)
-    run_tests(named(globals(), sys.argv[1:]))
+    with tempfile.TemporaryDirectory(prefix="hw-versions-") as unpacked:
+        BEFORE = BEFORE and unpack(BEFORE, unpacked + "/before")
+        BUILD = unpack(BUILD, unpacked + "/now")
+        if not os.path.exists(program(BEFORE, "heapwired")):
+            print("skipped: HW_BEFORE names no build of the version before")
+            sys.exit(0)
+        run_tests(named(globals(), sys.argv[1:]))
     print("versions.py: ok")
