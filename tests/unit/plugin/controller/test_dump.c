@@ -89,6 +89,7 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
 /* As Go has it, on the way to C: a symbol alone.  Nothing calls it. */
 void border(void) __asm__("runtime.asmcgocall.abi0");
 __asm__(".pushsection .text\n"
+        ".globl runtime.asmcgocall.abi0\n"
         ".type runtime.asmcgocall.abi0, %function\n"
         "runtime.asmcgocall.abi0:\n"
         ".skip 16, 0\n"
@@ -113,10 +114,11 @@ START_TEST(stacks_that_go_has_cut_are_spoken_of)
     put_self(&objects, &dump);
     snapshot = make(&dump, &objects, &err);
     ck_assert_ptr_nonnull(snapshot);
-    ck_assert_ptr_nonnull(
+    ck_assert_msg(
         strstr(snapshot->profile->memory,
                " MB of it in stacks that end at runtime.asmcgocall: which Go "
-               "function called C is not seen"));
+               "function called C is not seen"),
+        "%s", snapshot->profile->memory);
     snapshot_unref(snapshot);
     objects_fini(&objects);
     dump_fini(&dump);

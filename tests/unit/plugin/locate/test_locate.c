@@ -185,6 +185,13 @@ START_TEST(two_in_one_program_are_distinguished)
 }
 END_TEST
 
+/* Debian builds jemalloc for amd64 alone with profiles. */
+#ifdef __x86_64__
+enum { DEBIANS_PROFILES = LOCATE_PROFILES };
+#else
+enum { DEBIANS_PROFILES = 0 };
+#endif
+
 START_TEST(debians_jemalloc_is_found_in_a_program)
 {
     uint64_t mallctl;
@@ -197,7 +204,7 @@ START_TEST(debians_jemalloc_is_found_in_a_program)
     ck_assert_uint_eq(file.jemallocs[0].mallctl, mallctl);
     ck_assert_str_eq(file.jemallocs[0].prefix, "");
     ck_assert_str_eq(file.jemallocs[0].variable, "MALLOC_CONF");
-    ck_assert_uint_eq(file.marks, LOCATE_JEMALLOC | LOCATE_PROFILES |
+    ck_assert_uint_eq(file.marks, LOCATE_JEMALLOC | DEBIANS_PROFILES |
                                       LOCATE_COUNTS | LOCATE_NAMES |
                                       LOCATE_LIBC_START);
     ck_assert_int_eq(strncmp(file.version, "5.", 2), 0);
@@ -211,13 +218,15 @@ static const struct {
     {"real", "je_malloc_default", true},
     {"real", "calloc", true},
     {"real", "posix_memalign", true},
+#ifdef __x86_64__
     {"real", "je_prof_tctx_create", true},
+    {"real_cxx", "_Z13fallback_implILb0EEPvm", true}, /* of operator new */
+    {"real_cxx", "_Z13fallback_implILb1EEPvm", true},
+#endif
     {"real", "je_arena_malloc_hard", true},
     {"real", "main", false},
     {"real", "_start", false},
     {"real_cxx", "je_malloc_default", true},
-    {"real_cxx", "_Z13fallback_implILb0EEPvm", true}, /* of operator new */
-    {"real_cxx", "_Z13fallback_implILb1EEPvm", true},
     {"real_cxx", "calloc", true},
     {"real_cxx", "program_new", false},
     {"real_cxx", "program_new_nothrow", false},
@@ -394,7 +403,7 @@ START_TEST(an_address_is_taken_where_a_mallctl_is_called)
     ck_against(path, address + 1, "no function starts there");
     ck_against(path, address - 1, "no function starts there");
     ck_against(path, entry_of(path), "not take five");
-    ck_against(path, 16, "no mallctl at 0x10: there is no code");
+    ck_against(path, 16, "no mallctl at 0x10: ");
     ck_assert_uint_eq(file.jemallocs[0].mallctl, address);
 }
 END_TEST
