@@ -71,19 +71,15 @@ set_decimal(struct value *out, struct span bytes)
 {
     struct decimal d;
     size_t used;
+    int decimals;
 
     set_bytes(out, bytes);
-    if (out->type != VALUE_TEXT)
-        return true;
     (void)decimal_read(bytes, &d, &used);
     if (used == 0 || used < bytes.size)
         return true;
-    if (!decimal_read_exact(bytes, &d))
+    if (!decimal_read_exact(bytes, &d, &decimals))
         return false;
-    (void)decimal_read(bytes, &d, &used); /* with the zeros at its end */
-    out->kind =
-        (uint8_t)(VALUE_KIND_DECIMAL +
-                  (d.scale < DECIMAL_SCALE_MAX ? d.scale : DECIMAL_SCALE_MAX));
+    out->kind = (uint8_t)(VALUE_KIND_DECIMAL + decimals);
     return true;
 }
 

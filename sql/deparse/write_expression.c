@@ -86,11 +86,10 @@ real_number(struct writer *w, struct span text)
 static void
 decimal_number(struct writer *w, struct span text)
 {
-    const char *point = memchr(text.data, '.', text.size);
-    size_t decimals = point ? (size_t)(text.data + text.size - point) - 1 : 0;
     struct decimal d;
+    int decimals = 0;
 
-    if (!decimal_read_exact(text, &d) && !w->failed) {
+    if (!decimal_read_exact(text, &d, &decimals) && !w->failed) {
         error_set(w->err, ER_DATA_OUT_OF_RANGE,
                   "DECIMAL value is out of range in '%.*s': it has more than "
                   "%d digits, or more than %d behind the point",
@@ -98,11 +97,7 @@ decimal_number(struct writer *w, struct span text)
                   DECIMAL_DIGITS, DECIMAL_SCALE_MAX);
         w->failed = true;
     }
-    if (decimals > DECIMAL_SCALE_MAX) { /* zeros */
-        text.size -= decimals - DECIMAL_SCALE_MAX;
-        decimals = DECIMAL_SCALE_MAX;
-    }
-    buffer_format(w->sql, " hw_decimal('%.*s',%zu)", (int)text.size, text.data,
+    buffer_format(w->sql, " hw_decimal('%.*s',%d)", (int)text.size, text.data,
                   decimals);
 }
 

@@ -187,17 +187,16 @@ is_whole_number(struct span number)
 static void
 return_number(sqlite3_context *c, struct span number)
 {
-    const char *point = memchr(number.data, '.', number.size);
     struct decimal d;
+    int decimals;
 
     if (memchr(number.data, 'e', number.size) ||
         memchr(number.data, 'E', number.size) ||
-        !decimal_read_exact(number, &d)) {
+        !decimal_read_exact(number, &d, &decimals)) {
         sqlite3_result_double(c, strtod(number.data, NULL));
         sqlite3_result_subtype(c, KIND_JSON);
-    } else if (point || d.digits < INT64_MIN || d.digits > UINT64_MAX) {
-        kind_exact(c, d,
-                   point ? (int)(number.data + number.size - point) - 1 : 0);
+    } else if (decimals > 0 || d.digits < INT64_MIN || d.digits > UINT64_MAX) {
+        kind_exact(c, d, decimals);
     } else if (d.digits > INT64_MAX) {
         function_unsigned(c, (uint64_t)d.digits);
     } else {

@@ -196,8 +196,9 @@ decimal_read(struct span text, struct decimal *out, size_t *used)
 }
 
 bool
-decimal_read_exact(struct span text, struct decimal *out)
+decimal_read_exact(struct span text, struct decimal *out, int *decimals)
 {
+    const char *end = text.data + text.size;
     const char *point = memchr(text.data, '.', text.size);
     size_t used;
 
@@ -205,8 +206,13 @@ decimal_read_exact(struct span text, struct decimal *out)
         point = NULL;
     while (point && text.data[text.size - 1] == '0')
         text.size--;
-    return decimal_read(text, out, &used) && out->scale <= DECIMAL_SCALE_MAX &&
-           (!point || out->scale == (int)(text.data + text.size - point) - 1);
+    if (!decimal_read(text, out, &used) || out->scale > DECIMAL_SCALE_MAX ||
+        (point && out->scale != (int)(text.data + text.size - point) - 1))
+        return false;
+    *decimals = !point                            ? out->scale
+                : end - point > DECIMAL_SCALE_MAX ? DECIMAL_SCALE_MAX
+                                                  : (int)(end - point) - 1;
+    return true;
 }
 
 bool

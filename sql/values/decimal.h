@@ -31,9 +31,10 @@ struct decimal {
  * beyond the last digit that there is are rounded.  False: the number is too
  * large. */
 bool decimal_read(struct span text, struct decimal *out, size_t *used);
-/* The same of a text that is a number alone.  False: a digit is lost, or there
+/* The same of a text that is a number alone.  *decimals: how many it shows, of
+ * zeros, too, and DECIMAL_SCALE_MAX at most.  False: a digit is lost, or there
  * are more than DECIMAL_SCALE_MAX behind the point. */
-bool decimal_read_exact(struct span text, struct decimal *out);
+bool decimal_read_exact(struct span text, struct decimal *out, int *decimals);
 /* The nearest one of 17 digits. */
 bool decimal_of_real(double x, struct decimal *out);
 double decimal_real(struct decimal d);

@@ -71,6 +71,10 @@ static const struct {
      .kind = VALUE_KIND_DECIMAL},
     {"decimal with zeros", BYTES("\0\1\xf6\0\5-1.50"), VALUE_TEXT, "-1.50",
      .kind = VALUE_KIND_DECIMAL + 2},
+    {"decimal of zeros",
+     BYTES("\0\1\xf6\0\4"
+           "0.00"),
+     VALUE_TEXT, "0.00", .kind = VALUE_KIND_DECIMAL + 2},
     {"date", BYTES("\0\1\x0a\0\4\xea\7\x0b\x15"), VALUE_TEXT, "2026-11-21"},
     {"date with time", BYTES("\0\1\x0a\0\7\xea\7\x0b\x15\1\2\3"), VALUE_TEXT,
      "2026-11-21"},

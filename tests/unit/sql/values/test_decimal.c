@@ -228,23 +228,30 @@ END_TEST
 START_TEST(no_digit_is_lost_unsaid)
 {
     static const char z[] = "0000000000"; /* ten */
-    static const char *const right[] = {NINES, "-1.50", "0.000",
-                                        ".5",  "5.",    "1.5e10"};
+    static const struct {
+        const char *text;
+        int decimals;
+    } right[] = {{NINES, 0}, {"-1.50", 2},  {"0.000", 3},  {".5", 1},
+                 {"5.", 0},  {"1.5e10", 0}, {"1.5e-2", 3}, {"0", 0}};
     char text[100];
     struct decimal d;
+    int decimals;
 
-    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
-        ck_assert_msg(decimal_read_exact(span_of(right[i]), &d), "%s",
-                      right[i]);
+    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+        ck_assert_msg(decimal_read_exact(span_of(right[i].text), &d, &decimals),
+                      "%s", right[i].text);
+        ck_assert_int_eq(decimals, right[i].decimals);
+    }
     snprintf(text, sizeof(text), "1.%s%s%s%s%s", z, z, z, z, z);
-    ck_assert(decimal_read_exact(span_of(text), &d));
+    ck_assert(decimal_read_exact(span_of(text), &d, &decimals));
     ck_assert_str_eq(text_of(d), "1");
+    ck_assert_int_eq(decimals, DECIMAL_SCALE_MAX);
     snprintf(text, sizeof(text), "1.%s%s%s1", z, z, z); /* 31 decimals */
-    ck_assert(!decimal_read_exact(span_of(text), &d));
+    ck_assert(!decimal_read_exact(span_of(text), &d, &decimals));
     snprintf(text, sizeof(text), "0.%s%s%s%s%s%s%s%s1", z, z, z, z, z, z, z, z);
-    ck_assert(!decimal_read_exact(span_of(text), &d));
-    ck_assert(!decimal_read_exact(span_of("1" NINES), &d));
-    ck_assert(!decimal_read_exact(span_of(NINES ".4"), &d));
+    ck_assert(!decimal_read_exact(span_of(text), &d, &decimals));
+    ck_assert(!decimal_read_exact(span_of("1" NINES), &d, &decimals));
+    ck_assert(!decimal_read_exact(span_of(NINES ".4"), &d, &decimals));
 }
 END_TEST
 
