@@ -307,8 +307,7 @@ run(struct session *s, const struct http_route *route)
     struct buffer text;
     struct error err;
 
-    show->fixed = h->request.method == HTTP_POST ? NULL : route->answer;
-    if (show->fixed && !strchr(route->path, '*')) {
+    if (route->answer && h->request.method != HTTP_POST) {
         say(s, 200, route->answer);
         return;
     }

@@ -74,7 +74,6 @@ struct http_show_state {
     bool kept;         /* of what never changes: has an ETag */
     char if_none_match[HTTP_ETAG_MAX]; /* the client's; "": none */
     char etag[HTTP_ETAG_MAX];
-    const char *fixed; /* in the place of the value, which is there; or NULL */
     bool has_value;
     struct buffer value; /* of HTTP_SHOW_VALUE by POST, if has_value; or lines
                             of nodes that failed, while all did */

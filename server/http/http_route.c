@@ -286,6 +286,7 @@ make_snapshot(const struct http_request *request, uint32_t node_id,
 #define SYMBOL                                                                 \
     .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true, .asks = true,  \
     .answer = "num_symbols: 1\n" /* that there are any */
+#define IS_KEPT "'*' = 'now' OR '*' IN (SELECT name FROM heapwire.snapshots)"
 
 static const char index_text[] =
     "heapwire, the HTTP door of this node\n"
@@ -382,13 +383,14 @@ static const struct http_route routes[] = {
     {"/pprof/symbol", "node", SYMBOL, .make = make_symbol},
     {"/snapshot/*/pprof/heap", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
      .packed = true, .text = "SELECT raw('*')"},
+    {"/snapshot/*/pprof/symbol", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
+     .text = "SELECT 'num_symbols: 1\\n' FROM DUAL WHERE " IS_KEPT},
     {"/snapshot/*/pprof/symbol", SYMBOL, .text = "SELECT address_names('*')"},
     /* It may be of a program that is gone. */
     {"/snapshot/*/pprof/cmdline", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
      .text = "SELECT COALESCE((SELECT program FROM heapwire.snapshots "
              "WHERE name = '*'), NULLIF(program, '')) FROM heapwire.profiler "
-             "WHERE '*' = 'now' OR '*' IN (SELECT name FROM "
-             "heapwire.snapshots)"},
+             "WHERE " IS_KEPT},
     {"/debug/mem/pprof/cmdline", PROGRAM},
     {"/debug/mem/pprof/symbol", "node", SYMBOL, .make = make_symbol},
     {"/profiling/enable", "seconds node", HTTP_TEXT, HTTP_SHOW_LINES,

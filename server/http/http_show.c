@@ -392,9 +392,7 @@ show_value(struct http_show_state *show, struct buffer *out,
     struct buffer number;
 
     buffer_init(&number, TEXT_MAX);
-    if (show->fixed) {
-        body = (struct span){show->fixed, strlen(show->fixed)};
-    } else if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
+    if (v->type != VALUE_TEXT && v->type != VALUE_BLOB) {
         http_answer_value(&number, v);
         out->failed = out->failed || number.failed;
         body = (struct span){number.data, number.size};

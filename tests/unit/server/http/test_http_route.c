@@ -134,6 +134,9 @@ static const struct {
     {"/debug/prof/cpu", "output=svg", NULL},
     {"GET /snapshot/before_2/pprof/heap", "", "SELECT raw('before_2')"},
     {"/snapshot/before/pprof/symbol", "", "SELECT address_names('before')"},
+    {"GET /snapshot/a/pprof/symbol", "",
+     "SELECT 'num_symbols: 1\\n' FROM DUAL WHERE 'a' = 'now' OR 'a' IN (SELECT "
+     "name FROM heapwire.snapshots)"},
     {"GET /snapshot/a/pprof/cmdline", "",
      "SELECT COALESCE((SELECT program FROM heapwire.snapshots WHERE "
      "name = 'a'), NULLIF(program, '')) FROM heapwire.profiler WHERE 'a' = "
