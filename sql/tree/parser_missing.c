@@ -13,8 +13,6 @@ static const struct {
     const char *what, *why;
 } missing[] = {
     {"AT", "TIME", "AT TIME ZONE", "all times are UTC"},
-    {"EXCLUDE", "CURRENT GROUP NO TIES", "EXCLUDE of a frame",
-     "use a narrower frame"},
     {"GROUPS", "BETWEEN CURRENT UNBOUNDED", "GROUPS of a frame",
      "use ROWS or RANGE"},
     {"IGNORE", "NULLS", "IGNORE NULLS", "leave them out by WHERE"},

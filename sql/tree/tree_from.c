@@ -61,6 +61,8 @@ read_specification(struct parser *p, struct tree_window *window)
     window->partition = list.first;
     if (tree_order_by(p, &window->order) != 0 || read_frame(p, window) != 0)
         return -1;
+    if (token_is(&p->token, "EXCLUDE"))
+        return parser_refuse(p, "EXCLUDE of a frame", "use a narrower frame");
     return tree_close(p);
 }
 

@@ -215,6 +215,7 @@ START_TEST(the_words_of_what_is_missing_are_names)
     static const char *const texts[] = {
         "select 1 member, 2 sounds, 3 at, 4 against, 5 groups, 6 exclude",
         "select at, member, sounds from against at, groups member",
+        "select count(*) from t exclude group by a",
         "select nth_value(a, 1) from first respect nulls over () from first",
         "explain table t",
         "explain values row(1)",
