@@ -357,7 +357,8 @@ find_number_form(sqlite3_context *c, sqlite3_value *locale)
     for (size_t i = 0; i < sizeof(number_forms) / sizeof(number_forms[0]); i++)
         if (span_is_any(name, number_forms[i].locales))
             return &number_forms[i];
-    function_warn(c, ER_UNKNOWN_LOCALE, "Unknown locale: '%.64s'", name.data);
+    function_warn(c, ER_UNKNOWN_LOCALE, "Unknown locale: '%.64s'",
+                  function_any_null(1, &locale) ? "NULL" : name.data);
     return &number_forms[0];
 }
 

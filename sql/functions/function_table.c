@@ -44,7 +44,6 @@ static const struct {
     {"mid", RETURNS_TEXT},
     {"position", RETURNS_BIGINT},
     {"substr", RETURNS_TEXT},
-    {"coalesce", RETURNS_ARGUMENTS},
     {"count", RETURNS_BIGINT},
     {"cume_dist", RETURNS_DOUBLE},
     {"dense_rank", RETURNS_BIGINT},

@@ -472,6 +472,16 @@ START_TEST(double_quotes_are_names_when_the_session_says_so)
 }
 END_TEST
 
+START_TEST(an_unknown_locale_is_named)
+{
+    harness_run(&h, "select format(1, 0, 'xx'), format(1, 0, null)");
+    ck_assert_str_eq(harness_run(&h, "show warnings"),
+                     "Level|Code|Message\n"
+                     "Warning|#1649|Unknown locale: 'xx'\n"
+                     "Warning|#1649|Unknown locale: 'NULL'");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -492,6 +502,7 @@ main(void)
     tcase_add_test(tc, select_into_sets_user_variables);
     tcase_add_test(tc, found_rows_are_those_of_the_last_select);
     tcase_add_test(tc, found_rows_stay_as_they_were_while_rows_are_given);
+    tcase_add_test(tc, an_unknown_locale_is_named);
     tcase_add_test(tc, double_quotes_are_names_when_the_session_says_so);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
