@@ -8,6 +8,7 @@
 #endif
 
 #include "buffer.h"
+#include "digit.h"
 
 /* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
 static size_t
@@ -267,7 +268,7 @@ json_text(const char *text, size_t size, struct buffer *out)
 static size_t
 skip_digits(struct span text, size_t at)
 {
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+    while (at < text.size && is_digit(text.data[at]))
         at++;
     return at;
 }

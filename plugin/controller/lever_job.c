@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "clean_text.h"
 #include "clock.h"
+#include "digit.h"
 #include "errors.h"
 #include "files.h"
 #include "log.h"
@@ -63,7 +64,7 @@ parse_signed(struct span text, int64_t *out)
     if (text.size <= negative || text.size > DIGITS_MAX + (size_t)negative)
         return false;
     for (size_t i = negative; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
+        if (!is_digit(text.data[i]))
             return false;
         value = value * 10 + (text.data[i] - '0');
     }

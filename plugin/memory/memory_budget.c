@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "buffer.h"
+#include "digit.h"
 #include "errors.h"
 #include "files.h"
 #include "process_memory.h"
@@ -34,10 +35,9 @@ memory_left_of(const char *meminfo, size_t size)
         at = key_size;
         while (at < line.size && line.data[at] == ' ')
             at++;
-        for (; at < line.size && line.data[at] >= '0' && line.data[at] <= '9' &&
-               kb < UINT64_MAX >> 20;
-             at++)
-            kb = kb * 10 + (uint64_t)(line.data[at] - '0');
+        while (at < line.size && is_digit(line.data[at]) &&
+               kb < UINT64_MAX >> 20)
+            kb = kb * 10 + (uint64_t)(line.data[at++] - '0');
         return kb << 10;
     }
     return UINT64_MAX;

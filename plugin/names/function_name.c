@@ -15,6 +15,7 @@
 #endif
 
 #include "buffer.h"
+#include "digit.h"
 #include "rust_name.h"
 
 enum {
@@ -31,8 +32,8 @@ is_blank(char c)
 static bool
 is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+           c == '_';
 }
 
 /* A kind of brackets, which differ in one bit. */

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "digit.h"
+
 enum { NESTING_MAX = 32 };
 
 struct writer {
@@ -29,7 +31,7 @@ begins(struct span text, const char *word)
 static bool
 is_hash_digit(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
 static struct span

@@ -9,6 +9,7 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include "digit.h"
 #include "errors.h"
 #include "memory.h"
 
@@ -84,7 +85,7 @@ verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
 static int
 nibble(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (is_digit(c))
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "digit.h"
 #include "errors.h"
 #include "setting.h"
 #include "allocator.h"
@@ -88,7 +89,7 @@ setting_set_at_percent(struct config *c, const char *value, struct error *err)
     while (strcmp(value, "none") != 0) {
         unsigned long percent = strtoul(at, &end, 10);
 
-        if (*at < '0' || *at > '9' || percent < 1 || percent >= MARKS_CEILING ||
+        if (!is_digit(*at) || percent < 1 || percent >= MARKS_CEILING ||
             rules.percents == MARKS_MAX ||
             (rules.percents > 0 &&
              percent <= rules.at_percent[rules.percents - 1]))

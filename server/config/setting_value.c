@@ -10,6 +10,7 @@
 
 #include "address.h"
 #include "config.h"
+#include "digit.h"
 #include "errors.h"
 
 /* ---- numbers with units ---- */
@@ -28,7 +29,7 @@ parse(const char *text, const struct unit *units, uint64_t min, uint64_t max,
     uint64_t factor = 1;
     char *end;
 
-    if (*text < '0' || *text > '9')
+    if (!is_digit(*text))
         return -1;
     errno = 0;
     n = strtoull(text, &end, 10);
@@ -90,7 +91,7 @@ setting_number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
     unsigned long long n;
     char *end;
 
-    if (*text < '0' || *text > '9')
+    if (!is_digit(*text))
         return -1;
     errno = 0;
     n = strtoull(text, &end, 10);

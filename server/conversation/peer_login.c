@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "audit.h"
 #include "clock.h"
+#include "digit.h"
 #include "errors.h"
 #include "handshake.h"
 #include "log.h"
@@ -43,7 +44,7 @@ struct peer_session {
 static int
 nibble(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (is_digit(c))
         return c - '0';
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }

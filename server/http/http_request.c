@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "digit.h"
+
 /* ---- the parameters behind the ? of a target ---- */
 
 /* The next "name=value" of *rest; false at the end. */
@@ -123,7 +125,7 @@ is_token(struct span s)
     for (size_t i = 0; i < s.size; i++) {
         char c = s.data[i], letter = (char)(c | 0x20);
 
-        if (!(letter >= 'a' && letter <= 'z') && !(c >= '0' && c <= '9') &&
+        if (!(letter >= 'a' && letter <= 'z') && !is_digit(c) &&
             (c == '\0' || !strchr(signs, c)))
             return false;
     }
@@ -149,7 +151,7 @@ is_hex(char c)
 {
     char letter = (char)(c | 0x20);
 
-    return (c >= '0' && c <= '9') || (letter >= 'a' && letter <= 'f');
+    return is_digit(c) || (letter >= 'a' && letter <= 'f');
 }
 
 /* Visible characters alone, and %xx. */
@@ -207,7 +209,7 @@ read_length(struct head *h, struct span value)
         return bad(h->request, value.size ? 413 : 400,
                    "Content-Length is empty or too large");
     for (size_t i = 0; i < value.size; i++) {
-        if (value.data[i] < '0' || value.data[i] > '9')
+        if (!is_digit(value.data[i]))
             return bad(h->request, 400, "Content-Length is no number");
         h->length = 10 * h->length + (size_t)(value.data[i] - '0');
     }

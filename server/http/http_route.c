@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "digit.h"
 #include "errors.h"
 #include "http_answer.h"
 #include "http_metrics.h"
@@ -410,7 +411,7 @@ is_path(const struct http_route *route, struct span path)
     bool numbered = route->make && route->path[size - 1] == '/';
 
     while (numbered && digits < DIGITS_MAX && path.size > 0 &&
-           path.data[path.size - 1] >= '0' && path.data[path.size - 1] <= '9') {
+           is_digit(path.data[path.size - 1])) {
         digits++;
         path.size--;
     }

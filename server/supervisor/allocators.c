@@ -9,6 +9,7 @@
 #include "agent_protocol.h"
 #include "buffer.h"
 #include "clock.h"
+#include "digit.h"
 #include "environment.h"
 #include "errors.h"
 #include "files.h"
@@ -190,7 +191,7 @@ give(struct allocators *a, const char *path, const char *where,
     int fd, rc = -1;
     char *end;
 
-    if (*where >= '0' && *where <= '9') {
+    if (is_digit(*where)) {
         errno = 0;
         address = strtoull(where, &end, 0);
         symbol = NULL;

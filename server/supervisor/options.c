@@ -16,6 +16,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "digit.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
@@ -122,8 +123,8 @@ take_pid(struct options *options, const char *text)
 
     errno = 0;
     options->attach = strtol(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno &&
-        options->attach > 0 && options->attach <= INT_MAX)
+    if (is_digit(*text) && !*end && !errno && options->attach > 0 &&
+        options->attach <= INT_MAX)
         return true;
     fprintf(stderr, "heapwire-run: --attach wants a process id, not '%s'\n",
             text);

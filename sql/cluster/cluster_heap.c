@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "cluster_ask.h"
 #include "diff.h"
+#include "digit.h"
 #include "errors.h"
 #include "handle.h"
 #include "memory.h"
@@ -89,7 +90,7 @@ take_id(const char **text, struct cluster_name *out)
     const char *first = *text;
     uint64_t id = 0;
 
-    for (; **text >= '0' && **text <= '9'; ++*text)
+    for (; is_digit(**text); ++*text)
         if (__builtin_mul_overflow(id, (uint64_t)10, &id) ||
             __builtin_add_overflow(id, (uint64_t)(**text - '0'), &id))
             return false;

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "buffer.h"
+#include "digit.h"
 #include "errors.h"
 #include "function.h"
 #include "function_moment.h"
@@ -261,8 +262,7 @@ digits(struct reading *r, int most, int *out)
 {
     int count = 0;
 
-    for (*out = 0;
-         count < most && r->p < r->end && *r->p >= '0' && *r->p <= '9'; count++)
+    for (*out = 0; count < most && r->p < r->end && is_digit(*r->p); count++)
         *out = *out * 10 + (*r->p++ - '0');
     return count > 0;
 }

@@ -65,7 +65,7 @@ read_index(struct steps *s, int64_t *out)
 
     skip_path_blanks(s);
     start = s->at;
-    for (*out = 0; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++)
+    for (*out = 0; s->at < s->end && is_digit(*s->at); s->at++)
         if (*out < INDEX_MAX)
             *out = *out * 10 + (*s->at - '0');
     return s->at > start;

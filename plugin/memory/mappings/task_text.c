@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "digit.h"
 #include "map_owners.h"
 
 static struct span
@@ -28,7 +29,7 @@ read_hex_field(struct span field)
     for (size_t i = 2; i < field.size; i++) {
         char c = field.data[i];
 
-        if (c >= '0' && c <= '9')
+        if (is_digit(c))
             value = value << 4 | (uint64_t)(c - '0');
         else if (c >= 'a' && c <= 'f')
             value = value << 4 | (uint64_t)(c - 'a' + 10);
@@ -61,8 +62,7 @@ read_tid_field(struct span field)
     int32_t tid = 0;
 
     for (size_t i = 0; i < field.size; i++) {
-        if (field.data[i] < '0' || field.data[i] > '9' ||
-            tid > INT32_MAX / 10 - 1)
+        if (!is_digit(field.data[i]) || tid > INT32_MAX / 10 - 1)
             return 0;
         tid = tid * 10 + (field.data[i] - '0');
     }

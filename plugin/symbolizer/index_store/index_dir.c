@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "digit.h"
 #include "elf_file.h"
 #include "errors.h"
 
@@ -44,7 +45,7 @@ build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT])
 static int
 digit(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (is_digit(c))
         return c - '0';
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
