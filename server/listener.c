@@ -63,8 +63,8 @@ pause_accepting(struct listener *l, const char *why)
     uv_timer_start(&l->timer, on_pause_over, LISTENER_PAUSE_MS, 0);
 }
 
-/* With the descriptor that is kept for it: the client need not wait for
- * nothing.  False: with errno. */
+/* Out of descriptors, one is kept to tell a client so, which would wait in the
+ * kernel's queue.  False: with errno. */
 static bool
 turn_away_one(struct listener *l)
 {
