@@ -9,7 +9,6 @@
 #include "agent_protocol.h"
 #include "arena.h"
 #include "buffer.h"
-#include "digit.h"
 #include "errors.h"
 #include "heap_threads.h"
 #include "live_parts.h"
@@ -272,7 +271,7 @@ read_budget_number(struct reader *r, const char *key, uint64_t max)
     if (!span_is(name, key))
         r->failed = true;
     while ((c = reader_u8(r)) != ' ' && !r->failed) {
-        if (!is_digit(c) || number > (max - (c - '0')) / 10) {
+        if (c < '0' || c > '9' || number > (max - (c - '0')) / 10) {
             r->failed = true;
             break;
         }

@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "digit.h"
 #include "memory_map.h"
 
 /* Digits of that base; false: none, or more than 64 bits. */
@@ -23,7 +22,7 @@ take_digits_of(struct reader *r, unsigned base, uint64_t *out)
     for (*out = 0; r->pos < r->end; r->pos++) {
         unsigned c = *r->pos, digit;
 
-        if (is_digit(c))
+        if (c >= '0' && c <= '9')
             digit = c - '0';
         else if (base == 16 && c >= 'a' && c <= 'f')
             digit = c - 'a' + 10;

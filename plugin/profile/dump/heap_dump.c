@@ -10,7 +10,6 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "digit.h"
 #include "dump_threads.h"
 #include "errors.h"
 #include "heap_stack_text.h"
@@ -380,7 +379,7 @@ parse_counts(struct parser *p, struct reader r)
     struct heap_stack counts = {0};
     uint64_t number = 0;
 
-    if (!all_threads && (r.pos == r.end || !is_digit(*r.pos)))
+    if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
         return 0; /* another word with a t */
     if (!all_threads)
         number = heap_text_decimal(&r);
