@@ -44,7 +44,7 @@ neutral="redis-server redis-tools mariadb-server mariadb-test sysbench tcl tcl-t
     dpkg-dev"
 # What is compiled against is arm64's.
 cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross cmake ninja-build
-    pkg-config dpkg-dev file qemu-user-static redis-server:arm64"
+    pkg-config dpkg-dev file qemu-user-static graphviz redis-server:arm64"
 for package in $build check libjemalloc-dev; do
     case "$package" in
     gcc | cmake | ninja-build | pkg-config | binutils-dev | *zydis*) ;;
