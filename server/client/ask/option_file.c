@@ -67,13 +67,17 @@ is_our_group(const char *line)
            strncmp(line, "[heapwire]", 10) == 0;
 }
 
+/* In quotes or not. */
 static bool
 is_port(const char *text)
 {
-    char *end;
-    long port = strtol(text, &end, 10);
+    const char *begin = text + strspn(text, blanks);
+    char quote = *begin == '"' || *begin == '\'' ? *begin++ : '\0', *end;
+    long port = strtol(begin, &end, 10);
 
-    return end > text && !end[strspn(end, blanks)] && port > 0 && port <= 65535;
+    if (end == begin || (quote && *end++ != quote))
+        return false;
+    return !end[strspn(end, blanks)] && port > 0 && port <= 65535;
 }
 
 /* Why a line is not understood, or NULL.  What it stands in is kept. */
