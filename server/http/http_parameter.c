@@ -42,8 +42,8 @@ http_parameter_number(const struct http_request *request, const char *name,
         return -1;
     digits = strspn(text, "0123456789");
     if (text[digits] || digits > 10 || strtoull(text, NULL, 10) > max) {
-        error_set(err, ER_WRONG_ARGUMENTS, "%s= takes a number up to %u", name,
-                  max);
+        error_set(err, ER_WRONG_ARGUMENTS,
+                  "%s= takes a whole number from 0 to %u", name, max);
         return -1;
     }
     *out = (uint32_t)strtoull(text, NULL, 10);
@@ -57,7 +57,8 @@ http_parameter_name(const struct http_request *request, const char *name,
     if (http_parameter_text(request, name, out, err) != 0)
         return -1;
     if (out[strspn(out, name_characters)])
-        return http_parameter_wrong(err, name, "the name of a kept snapshot");
+        return http_parameter_wrong(
+            err, name, "a snapshot's name: 1 to 64 of a-z, 0-9, _");
     return 0;
 }
 

@@ -190,6 +190,8 @@ def look_at_nodes(node):
         asks(path, 404, gone)
     own = "-X", "POST"
     asks("/snapshots?name=before", 409, "is kept already", *own)
+    asks("/snapshots?name=Before", 400, "1 to 64 of a-z, 0-9, _", *own)
+    asks("/debug/pprof/heap?seconds=1.5", 400, "a whole number from 0 to")
     asks("/snapshots?name=before&node=all", 503,
          "10001\tERROR\ta snapshot named 'before' is kept already", *own)
     asks("/snapshots?name=b&node=10002", 404, "node not found: 10002", *own)
