@@ -144,15 +144,14 @@ add_time_part(struct buffer *out, const struct parts *p, char c)
 {
     int hour12 = p->hour % 12 ? (int)(p->hour % 12) : 12;
     int hour = (int)p->hour, minute = (int)p->minute, second = (int)p->second;
-    const char *sign = p->t->micros < 0 ? "-" : "";
     const char *half = p->hour % 24 < 12 ? "AM" : "PM";
 
     switch (c) {
     case 'H':
-        buffer_format(out, "%s%02d", sign, hour);
+        buffer_format(out, "%02d", hour);
         return true;
     case 'k':
-        buffer_format(out, "%s%d", sign, hour);
+        buffer_format(out, "%d", hour);
         return true;
     case 'h':
     case 'I':
@@ -193,6 +192,8 @@ function_format_moment(sqlite3_context *c, const struct moment *t,
     struct buffer out;
 
     buffer_init(&out, SELECT_VALUE_MAX);
+    if (t->kind == MOMENT_TIME && t->micros < 0)
+        buffer_char(&out, '-');
     for (size_t i = 0; i < format.size; i++) {
         char letter = format.data[i];
 
@@ -201,6 +202,10 @@ function_format_moment(sqlite3_context *c, const struct moment *t,
             continue;
         }
         letter = format.data[++i];
+        if (t->kind == MOMENT_TIME && function_format_reads_date(letter)) {
+            buffer_fini(&out);
+            return;
+        }
         if (letter == '\0' ||
             (t->kind != MOMENT_TIME && add_date_part(&out, &p, letter)))
             continue;
@@ -227,7 +232,8 @@ call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_any_null(2, argv) || !function_moment_or_time(c, argv[0], &t))
+    if (function_any_null(2, argv) || function_argument(argv[1]).size == 0 ||
+        !function_moment_or_time(c, argv[0], &t))
         return;
     t.kind = MOMENT_TIME;
     function_format_moment(c, &t, function_argument(argv[1]));

@@ -33,7 +33,8 @@ int function_moment_day_of_year(const struct moment *t);
  * to. */
 int function_moment_week(const struct moment *t, int mode, int *year);
 
-/* Sets the result to t, written as DATE_FORMAT does. */
+/* Sets the result to t, written as DATE_FORMAT does; NULL where a time has no
+ * such part. */
 void function_format_moment(sqlite3_context *c, const struct moment *t,
                             struct span format);
 

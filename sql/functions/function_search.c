@@ -392,15 +392,20 @@ call_instr(sqlite3_context *c, int argc, sqlite3_value **argv)
                      1);
 }
 
+/* FIELD(x, a, b, …): one number among the texts makes all of them numbers. */
 static void
 call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    enum compare_how compare = COMPARE_TEXT;
     int place = 0;
 
+    for (int i = 0; i < argc; i++)
+        if (function_is_number(argv[i]))
+            compare = COMPARE_NUMBER;
     for (int i = 1; i < argc && place == 0; i++)
         if (sqlite3_value_type(argv[0]) != SQLITE_NULL &&
             sqlite3_value_type(argv[i]) != SQLITE_NULL &&
-            function_compare(argv[0], argv[i], COMPARE_TEXT) == 0)
+            function_compare(argv[0], argv[i], compare) == 0)
             place = i;
     sqlite3_result_int(c, place);
 }
