@@ -119,7 +119,7 @@ static bool
 check_statistics(const struct facts *x, struct finding *f)
 {
     if (!facts_get(x, FACT_ALLOCATOR)) {
-        if (!facts_get(x, FACT_STATE) || lacks_process(x))
+        if (!fact_is(x, FACT_STATE, "connected"))
             return false;
         return judge(f, VERDICT_WARNING,
                      "heapwire-run --profiling-source jemalloc preloads one "
