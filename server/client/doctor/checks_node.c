@@ -141,8 +141,8 @@ check_ages(const struct facts *x, struct finding *f)
 {
     const char *source = facts_get(x, FACT_SOURCE);
 
-    if (!source)
-        return false;
+    if (!source || (!*source && !fact_is(x, FACT_STATE, "connected")))
+        return false; /* who sampled it is not known any more */
     if (strcmp(source, "interposed") == 0 || strcmp(source, "patched") == 0)
         return judge(f, VERDICT_OK, NULL, "the recorder tells them");
     return judge(f, VERDICT_WARNING,
