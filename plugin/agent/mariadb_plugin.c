@@ -22,9 +22,12 @@
 #include "agent_protocol.h"
 #include "heapwire.h"
 
-#define EXPORT       __attribute__((visibility("default")))
-#define SOCKET       "/mysql.sock"
-#define STATE_SUBDIR ".heapwire" /* not a database: it begins with a dot */
+#define EXPORT __attribute__((visibility("default")))
+#define SOCKET "/mysql.sock"
+/* MariaDB takes each directory of the data directory for a database, and dumps
+ * of all databases fail at one with a dot; below one of them it looks at
+ * nothing but tables' files. */
+#define STATE_SUBDIR "mysql/.heapwire"
 
 /* The server puts a struct mariadb_errors here. */
 EXPORT extern const struct mariadb_errors *my_print_error_service;

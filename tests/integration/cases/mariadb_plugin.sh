@@ -35,7 +35,7 @@ server() {
 sql() { mariadb --no-defaults -u root -S "$sock" -N -B "$@" 2>&1; }
 status() { sql -e "show status like 'heapwire_agent'" | cut -f2; }
 node() {
-    mariadb --no-defaults --skip-ssl -S "${1:-$data/.heapwire/mysql.sock}" \
+    mariadb --no-defaults --skip-ssl -S "${1:-$data/mysql/.heapwire/mysql.sock}" \
         -u root -N -B --raw -e "$2" 2>&1
 }
 prof() {
@@ -43,11 +43,11 @@ prof() {
         'System.print(HeapProf.getInstance().$1)'"
 }
 is_off() { [ "$(prof 'has_enable()')" = false ]; }
-heapwired() { cat "$data/.heapwire/heapwired.lock" 2>/dev/null; }
+heapwired() { cat "$data/mysql/.heapwire/heapwired.lock" 2>/dev/null; }
 # What was joined, or told to end, is listed for a moment yet.
 has_agents() { [ "$(agent_threads $db)" = "$1" ]; }
 few_heapwireds() { # and its keeper
-    [ "$(pgrep -cf "$data/.heapwire --node-id")" -le 2 ]
+    [ "$(pgrep -cf "$data/mysql/.heapwire --node-id")" -le 2 ]
 }
 stop() {
     kill $db
@@ -62,7 +62,7 @@ options="--plugin-load-add=heapwire --heapwire-node-id=20002
 # shellcheck disable=SC2086
 server "LD_PRELOAD=$JEMALLOC" MALLOC_CONF=prof:true,prof_active:false -- $options
 expect "status" serving "$(status)"
-wait_for 60 is_off || fail "no heapwired: $(cat "$data/.heapwire"/*.log)"
+wait_for 60 is_off || fail "no heapwired: $(cat "$data/mysql/.heapwire"/*.log)"
 expect "whose heapwired" "mysql 1" "$(ps -o user=,ppid= "$(heapwired)" | xargs)"
 prof 'enable_prof()' >/dev/null
 expect "enabled" true "$(prof 'has_enable()')"
@@ -78,6 +78,11 @@ heapwire_listen heapwire_node_id heapwire_state_dir" \
 expect "read-only" 1 "$(sql -e 'set global heapwire_node_id = 3' | grep -c 'read only')"
 expect "a wrong value" 1 "$(sql -e "set global heapwire_enabled = 'maybe'" |
     grep -c 'ON or OFF')"
+
+# Its directory is no database, at which a dump of all of them would stop.
+expect "databases" 0 "$(sql -e 'show databases' | grep -c heapwire)"
+mariadb-dump --no-defaults -u root -S "$sock" --all-databases >"$WORK/dump" 2>&1 ||
+    fail "no dump: $(tail -n 2 "$WORK/dump")"
 
 # OFF: the agent, heapwired and what it had switched on are gone; ON: back.
 old=$(heapwired)
@@ -108,11 +113,11 @@ wait_for 60 has_agents 1 || fail "agents: $(agent_threads $db)"
 wait_for 90 is_off || fail "no heapwired after $rounds rounds"
 started "$(heapwired)"
 wait_for 60 few_heapwireds ||
-    fail "heapwireds are left: $(pgrep -af "$data/.heapwire --node-id")"
+    fail "heapwireds are left: $(pgrep -af "$data/mysql/.heapwire --node-id")"
 old=$(heapwired)
 stop
 echo "$rounds rounds of uninstall and install"
-wait_for 60 [ ! -e "$data/.heapwire/agent.sock" ] || fail "a socket is left"
+wait_for 60 [ ! -e "$data/mysql/.heapwire/agent.sock" ] || fail "a socket is left"
 wait_for 60 gone "$old" || fail "heapwired is left"
 
 # With libc's malloc: it serves, and says what is missing.
@@ -126,10 +131,10 @@ started "$(heapwired)"
 
 # What cannot be started is refused with the reason; the server runs on.
 sql -e "uninstall plugin heapwire"
-chmod 777 "$data/.heapwire"
+chmod 777 "$data/mysql/.heapwire"
 answer=$(sql -e "install soname 'heapwire'") && fail "installed: $answer"
 echo "$answer" | grep -q 'others may write to' || fail "words: $answer"
-chmod 700 "$data/.heapwire"
+chmod 700 "$data/mysql/.heapwire"
 sql -e "install soname 'heapwire'" || fail "not installed any more"
 stop
 

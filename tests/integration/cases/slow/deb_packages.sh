@@ -146,7 +146,7 @@ wait_for 60 maria 'SELECT 1' || fault "no mariadbd: $(cat "$work/mariadb.log")"
 same "installed" "" "$(maria "INSTALL SONAME 'heapwire'")"
 same "plugin" "Heapwire_agent serving" "$(maria "SHOW STATUS LIKE 'heapwire_agent'" | xargs)"
 beside() {
-    inside heapwire -S /var/lib/mysql/.heapwire/mysql.sock sql 'SELECT COUNT(*) FROM threads'
+    inside heapwire -S /var/lib/mysql/mysql/.heapwire/mysql.sock sql 'SELECT COUNT(*) FROM threads'
 }
 wait_for 60 beside || fault "no node beside mariadbd: $(beside 2>&1)"
 same "uninstalled" "" "$(maria "UNINSTALL SONAME 'heapwire'")"
