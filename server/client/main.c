@@ -60,7 +60,7 @@ static const char help[] =
     "  --hash-names       in a bundle, functions have no names that one can "
     "read\n"
     "  --batch, -b        top prints tables\n"
-    "  --count N, -n      so many\n"
+    "  --count N, -n      end after N tables\n"
     "  --interval S, -d   seconds between two (2)\n"
     "  --help             print this\n"
     "  --version, -V      print the version\n";
@@ -94,8 +94,8 @@ read_input(struct buffer *out, enum client_status *status)
     }
     if (out->failed || ferror(stdin) ||
         (out->size > 0 && memchr(out->data, '\0', out->size)))
-        *status =
-            command_usage("standard input is no text of at most 16 MB", "");
+        *status = command_usage(
+            "standard input must be a text of at most 16 MB, without NUL", "");
     return *status == CLIENT_OK && out->size > 0;
 }
 
@@ -116,14 +116,15 @@ check_options(const char *const *given, const char *name)
             "");
     if (!top && (given['b'] || given['n'] || given['d']))
         return command_usage(
-            "--batch, --count and --interval are top's, not of ", name);
+            "--batch, --count and --interval go with top, not with ", name);
     if (!given['b'] && given['n'])
         return command_usage("--count needs --batch", "");
     if ((given['j'] && (top || bundle)) ||
         (given['t'] && (top || bundle || strcmp(name, "doctor") == 0)))
-        return command_usage("--json or --tsv is not of ", name);
+        return command_usage("--json and --tsv do not go with ", name);
     if (given['o'] && !get && !bundle)
-        return command_usage("--output is of get and bundle, not of ", name);
+        return command_usage("--output goes with get and bundle, not with ",
+                             name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
         return command_usage("a port is 1 to 65535, and not ", port);

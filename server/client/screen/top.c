@@ -232,8 +232,8 @@ top_run(const char *const *given, const char *view)
     screen_init(&top.screen, nodes);
     status = check_batch_options(given, &seconds, &count);
     if (status == CLIENT_OK && !choose_view(&top.screen, view)) {
-        warnx("there is no view %s, but functions, threads, running, waste, "
-              "diff and diagnosis",
+        warnx("there is no view %s; there are functions, threads, running, "
+              "waste, diff and diagnosis",
               view);
         status = CLIENT_USAGE;
     }

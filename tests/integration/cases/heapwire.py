@@ -596,7 +596,7 @@ def test_statuses_and_what_to_do():
                             (("--json", "get", "top"), "calls is JSON"),
                             (("--tsv", "get", "calls"), "calls is JSON"),
                             (("--json", "--tsv", "sql", "1"), "or --tsv"),
-                            (("-o", "/dev/null", "sql", "1"), "--output is of"),
+                            (("-o", "/dev/null", "sql", "1"), "--output goes with"),
                             (("-e", "1", "sql"), "stands alone"),
                             (("get", "text top"), "no form text top"),
                             (("on", "10001;", "1"), "ids with commas"),

@@ -456,7 +456,7 @@ def test_tables_without_a_terminal():
         for words, says in ((("nothing",), "no view nothing"),
                             (("-b", "-n", "0"), "a count is"),
                             (("-n", "1"), "needs --batch"),
-                            (("-b", "--json"), "is not of top"),
+                            (("-b", "--json"), "do not go with top"),
                             (("-b", "-d", "x"), "an interval is")):
             status, out, err = top(*s, *words)
             assert status == USAGE and says in err, (words, err)
