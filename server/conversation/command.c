@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "cursor.h"
 #include "errors.h"
+#include "log.h"
 #include "login.h"
 #include "peer_login.h"
 #include "prepared_commands.h"
@@ -286,6 +287,7 @@ is_compressed(const struct session *s, struct span packet)
              size < 1 << 16));
 }
 
+/* In the log too: who decompresses the answer sees a lost connection alone. */
 static void
 refuse_compressed(struct session *s)
 {
@@ -294,6 +296,7 @@ refuse_compressed(struct session *s)
     error_set(&err, ER_UNCOMPRESS,
               "Couldn't uncompress communication packet: this server offers no "
               "compression; connect without it");
+    log_stranger("connection %u: %s", s->entry.id, err.text);
     session_fail(s, &err);
 }
 

@@ -58,7 +58,7 @@ usage(FILE *out)
         "\n"
         "  --privileges LIST  of status, profile, control, cluster, admin, "
         "tune; or all\n"
-        "                     (" ACCOUNT_PRIVILEGES ")\n"
+        "                     (without: " ACCOUNT_PRIVILEGES ")\n"
         "  --stdin            read the password, one line, and print none\n"
         "  --replace          give an existing user a new password\n"
         "  --token            make a bearer token for HTTP, and print that; "

@@ -618,6 +618,7 @@ def test_who_compresses_unasked_is_told(node):
                 w.sequence = 1
                 refused(1157, "08S01", w.ok)
                 assert w.closed()
+    assert "offers no compression; connect without it" in node.log()
 
 
 @both
