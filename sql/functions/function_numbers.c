@@ -93,7 +93,7 @@ call_log2(sqlite3_context *c, int argc, sqlite3_value **argv)
     double x = function_real(argv[0]);
 
     if (!function_any_null(argc, argv) && x > 0)
-        sqlite3_result_double(c, log2(x));
+        sqlite3_result_double(c, log(x) / M_LN2); /* as MySQL has it */
 }
 
 /* ---- angles ---- */

@@ -199,6 +199,18 @@ bits_of(sqlite3_value *value, uint64_t *out)
     return true;
 }
 
+/* Of what has no bits: a DOUBLE's half becomes the even integer, and of a text
+ * counts what stands before its point. */
+static double
+whole_real(sqlite3_value *value)
+{
+    double real = function_real(value);
+
+    if (sqlite3_value_type(value) == SQLITE_FLOAT)
+        return rint(real);
+    return kind_of(value) == KIND_PLAIN ? trunc(real) : round(real);
+}
+
 int64_t
 function_integer(sqlite3_value *value)
 {
@@ -208,7 +220,7 @@ function_integer(sqlite3_value *value)
 
     if (bits_of(value, &bits))
         return (int64_t)bits;
-    real = round(function_real(value));
+    real = whole_real(value);
     if (kind_whole(real, &whole))
         return whole;
     return real < 0 ? INT64_MIN : INT64_MAX;
@@ -222,7 +234,7 @@ function_natural(sqlite3_value *value)
 
     if (bits_of(value, &bits))
         return bits;
-    real = round(function_real(value));
+    real = whole_real(value);
     if (real < 9223372036854775808.0)
         return (uint64_t)function_integer(value);
     return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;

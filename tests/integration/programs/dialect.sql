@@ -15,6 +15,7 @@ SELECT CRC32('MySQL'), CRC32(''), TO_BASE64('abc'), TO_BASE64('abcd'), TO_BASE64
 SELECT TO_BASE64(REPEAT('x', 100))
 SELECT ASCII('2'), ASCII(2), ASCII('dx'), ASCII(''), CHAR(77,121,83,81,'76' USING utf8), CHAR(65)
 SELECT FIELD('Bb', 'Aa', 'bb', 'Cc'), FIELD('x', 'a'), FIELD(NULL, 'a'), FIELD(2, 1, 2)
+SELECT CAST(2.5e0 AS SIGNED), CAST(-3.5e0 AS SIGNED), CAST(2.5e0 AS UNSIGNED), REPEAT('a', 2.5e0), REPEAT('a', 2.5), REPEAT('a', '2.9'), LEFT('abcd', '2.9'), SPACE('-0.9'), BIN('5.7'), CONV('2.5', 10, 2), MAKEDATE(2026, '2.9'), LOG2('1e2'), LOG2(10)
 SELECT FIELD('x', 1, 'y'), FIELD('x', 1, 'x'), FIELD('x', 'y', 1, 0), FIELD('1.50', 'a', 1.5), FIELD(1.5, '1.50'), FIELD('x', NULL, 'y'), FIELD(0, NULL, 'y')
 SELECT SUBSTRING_INDEX('www.mysql.com', '.', 2), SUBSTRING_INDEX('www.mysql.com', '.', -2), SUBSTRING_INDEX('www.mysql.com', '.', 0), SUBSTRING_INDEX('a.b', '.', 5), SUBSTRING_INDEX('a.b', '.', -5), SUBSTRING_INDEX('a', 'x', 1)
 SELECT CHAR_LENGTH('é'), LENGTH('é'), CHARACTER_LENGTH('abc'), OCTET_LENGTH('é'), LEFT('abc', 2), RIGHT('abc', 2), LEFT('abc', 1.6)
