@@ -104,7 +104,7 @@ check_kind(const struct profile *profile, const char *what, struct error *err)
 {
     if (profile->kind == PROFILE_HEAP)
         return 0;
-    error_set(err, ER_UNKNOWN,
+    error_set(err, ER_WRONG_ARGUMENTS,
               "%s: jemalloc's text is of the heap; take pprof, or collapsed",
               what);
     return -1;
@@ -122,14 +122,14 @@ raw_write(const struct profile *profile, const struct view_options *options,
                    err) != 0)
         return -1;
     if (profile->difference) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_WRONG_ARGUMENTS,
                   "a difference cannot be written as raw: jemalloc's text "
                   "holds samples, which only a snapshot has; write each of "
                   "the two, and compare them with jeprof --base");
         return -1;
     }
     if (profile->nodes > 0) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_WRONG_ARGUMENTS,
                   "a sum of nodes cannot be written as raw: jemalloc's text "
                   "holds the samples of one process; write each node's own");
         return -1;
@@ -219,7 +219,7 @@ raw_write_symbols(const struct profile *profile,
                    err) != 0)
         return -1;
     if (profile->nodes > 0) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_WRONG_ARGUMENTS,
                   "addresses are those of one process: a sum of nodes has none "
                   "to name; ask each node for its own");
         return -1;

@@ -46,6 +46,8 @@ def test_jeprof_of_kept():
             for i in range(FILLED // MB):
                 write(b"j%05d" % i)
         keep(node, "after")
+        local(node, "/sql", "-d", "ADMIN EXECUTE ON 10001 "
+              "'CpuProf.getInstance().snapshot(\"busy\", 1)'")
         kill_redis(node)
         before, after = (jeprof_total(jeprof(node, "--text", name))
                          for name in ("before", "after"))
@@ -75,6 +77,9 @@ def test_jeprof_of_kept():
                 got = local(node, f"/snapshot/{name}/pprof/{what}", *how)
                 same(f"{name}: {what} {how}", status, got.status)
                 assert status == 200 or b"heapwire.snapshots" in got.body, got
+        time = local(node, "/snapshot/busy/pprof/heap")
+        same("a profile of time", 400, time.status)
+        assert "take pprof" in time.text, time.text
         same("there are symbols", b"num_symbols: 1\n",
              local(node, "/snapshot/before/pprof/symbol").body)
         same("no parameters", 400,
