@@ -129,10 +129,11 @@ struct diagnosis_facts {
      * the time that this takes (owners_are_wanted). */
     struct fact_holder owners[FACTS_OWNERS];
     size_t owner_count;
-    struct fact owners_more; /* of those that found no place there */
-    const char *owners_why;  /* why there are none, or NULL */
-    int64_t owners_ms;       /* wall clock: when they were looked at */
-    struct fact page_tables; /* likewise; not a part of RSS */
+    struct fact owners_more;       /* of those that found no place there */
+    struct fact owned_by_jemalloc; /* what all jemallocs have of RSS */
+    const char *owners_why;        /* why there are none, or NULL */
+    int64_t owners_ms;             /* wall clock: when they were looked at */
+    struct fact page_tables;       /* likewise; not a part of RSS */
 };
 
 #endif

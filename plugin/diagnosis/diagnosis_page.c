@@ -118,6 +118,8 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
     if (facts->has_jemalloc && facts->allocated.known) {
         write_jemallocs(facts, &parts);
     } else {
+        write_part(&parts, facts->owned_by_jemalloc,
+                   "jemalloc's, which does not say now what it is");
         write_owners(facts, &parts);
         write_rest(&parts,
                    "not told apart, or new since the mappings were looked at",

@@ -202,6 +202,7 @@ read_owners_of(const struct node_sources *from, struct arena *arena,
         out->owners[out->owner_count++] = (struct fact_holder){
             copy_text(arena, sums.list[i].name), sums.list[i].bytes};
     out->owners_more = sums.more;
+    out->owned_by_jemalloc = sums.jemalloc;
     out->owners_ms = sums.taken_ms;
     out->page_tables = sums.page_tables;
     return 0;

@@ -136,6 +136,9 @@ owners_sum(const struct memory_map *map, struct owner_sums *out)
     for (size_t i = 0; i < map->count; i++)
         if (map->list[i].kind == RANGE_PAGE_TABLES)
             out->page_tables = (struct fact){true, map->list[i].size};
+        else if (map->list[i].kind == RANGE_JEMALLOC && map->list[i].rss > 0)
+            out->jemalloc =
+                (struct fact){true, out->jemalloc.value + map->list[i].rss};
     for (size_t i = 0; i < count; i++)
         all += list[i].bytes;
     for (size_t i = 0; i < count; i++) {

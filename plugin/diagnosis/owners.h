@@ -29,6 +29,7 @@ struct owner_sums {
     struct owner_sum list[FACTS_OWNERS]; /* largest first */
     size_t count;
     struct fact more;        /* of the smaller ones together */
+    struct fact jemalloc;    /* besides, of all jemallocs */
     struct fact page_tables; /* not a part of RSS */
     int64_t taken_ms;        /* wall clock */
 };

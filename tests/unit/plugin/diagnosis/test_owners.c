@@ -57,6 +57,7 @@ START_TEST(owners_are_summed_and_the_largest_come_first)
     ck_assert_str_eq(sums.list[3].name, "the file /usr/lib/a.so");
     ck_assert_uint_eq(sums.list[3].bytes, MB_OF(30));
     ck_assert_uint_eq(sums.more.value, MB_OF(1));
+    ck_assert_uint_eq(sums.jemalloc.value, MB_OF(900));
     ck_assert_uint_eq(sums.page_tables.value, MB_OF(7));
     ck_assert_int_eq(sums.taken_ms, 1700000000000);
 }
@@ -88,7 +89,8 @@ START_TEST(an_empty_map_has_none)
     begin_map();
     sum_map();
     ck_assert_uint_eq(sums.count, 0);
-    ck_assert(!sums.more.known && !sums.page_tables.known);
+    ck_assert(!sums.more.known && !sums.jemalloc.known &&
+              !sums.page_tables.known);
 }
 END_TEST
 
