@@ -47,6 +47,13 @@ node_status_check(const struct node_status *status, struct error *err)
         refuse_absent(status, since, err);
         return -1;
     case NODE_UNRESPONSIVE:
+        if (status->hello.pid == 0) { /* it hung before heapwired started */
+            error_set(err, ER_UNKNOWN,
+                      "a database is connected that does not say since %s UTC "
+                      "which it is: it hangs, or a signal has stopped it",
+                      since);
+            return -1;
+        }
         error_set(err, ER_UNKNOWN,
                   "the database (pid %d) is not responding since %s UTC%s",
                   status->hello.pid, since,
