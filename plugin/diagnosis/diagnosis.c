@@ -166,7 +166,11 @@ find_growth_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
                     : !facts->growth_judged && facts->growth_why
                         ? facts->growth_why
                         : "it was not seen for long enough");
-    if (!facts->profiling)
+    if (facts->state != FACT_SERVES)
+        finding_step(finding, "Ask again once a database answers%s%s.",
+                     facts->profiling_why ? ": " : "",
+                     facts->profiling_why ? facts->profiling_why : "");
+    else if (!facts->profiling)
         finding_step(finding,
                      "Switch profiling on%s%s: ADMIN EXECUTE ON %u "
                      "'System.print(HeapProf.getInstance().enable_prof())'; "

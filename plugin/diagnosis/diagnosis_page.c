@@ -122,7 +122,9 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
                    "jemalloc's, which does not say now what it is");
         write_owners(facts, &parts);
         write_rest(&parts,
-                   "not told apart, or new since the mappings were looked at",
+                   facts->owners_ms == 0 ? "not told apart"
+                                         : "not told apart, or new since the "
+                                           "mappings were looked at",
                    "gone since the mappings were looked at");
     }
     if (facts->page_tables.value > 0)

@@ -72,9 +72,14 @@ static bool
 is_port(const char *text)
 {
     const char *begin = text + strspn(text, blanks);
-    char quote = *begin == '"' || *begin == '\'' ? *begin++ : '\0', *end;
-    long port = strtol(begin, &end, 10);
+    char quote = *begin, *end;
+    long port;
 
+    if (quote == '"' || quote == '\'')
+        begin++;
+    else
+        quote = '\0';
+    port = strtol(begin, &end, 10);
     if (end == begin || (quote && *end++ != quote))
         return false;
     return !end[strspn(end, blanks)] && port > 0 && port <= 65535;

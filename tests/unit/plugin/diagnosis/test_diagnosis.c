@@ -566,6 +566,7 @@ START_TEST(what_is_not_known_is_no_finding)
     diagnosis_find(&facts, &found);
     ck_assert_uint_eq(found.count, 1);
     ck_assert(has_finding(FINDING_NOT_KNOWN_YET));
+    ck_assert_ptr_null(strstr(found.findings[0].steps[0], "Switch profiling"));
 }
 END_TEST
 
@@ -725,6 +726,9 @@ START_TEST(without_jemalloc_the_owners_are_the_parts)
         (struct fact_holder){"glibc's malloc (9 mappings)", MB_OF(900)};
     facts.owner_count = 1;
     facts.page_tables = (struct fact){true, MB_OF(3)};
+    write_page(&facts);
+    ck_assert(strstr(page.data, "    100.0 MB   10 %  not told apart\n"));
+    facts.owners_ms = 1700000000000;
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
     ck_assert(strstr(page.data, "    900.0 MB   90 %  glibc's malloc"));
