@@ -51,10 +51,14 @@ def on_terminal(*words, home="/nonexistent", stdout=None, width=0):
     """Its process, and the terminal that it has."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", 24, width, 0, 0))
+
+    def take_terminal():
+        os.close(os.open(os.ttyname(its), os.O_RDWR))
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's & ignores it
     process = subprocess.Popen(
         [HEAPWIRE, *map(str, words)], stdin=its, stderr=its,
         stdout=stdout or its, start_new_session=True,
-        preexec_fn=lambda: os.close(os.open(os.ttyname(its), os.O_RDWR)),
+        preexec_fn=take_terminal,
         env={"HOME": home, "PATH": os.environ["PATH"]})
     os.close(its)
     try:

@@ -178,7 +178,7 @@ def have_plugin(watched, build):
     plugin = os.path.join(database.plugins, "heapwire.so")
     os.symlink(f"{build}/lib/heapwire.so", plugin)
     assert not (said := database.ask("INSTALL SONAME 'heapwire'")), said
-    use(database, os.path.join(database.data, ".heapwire", "mysql.sock"))
+    use(database, os.path.join(database.data, "mysql", ".heapwire", "mysql.sock"))
     watched.check("as a plugin", IN_USE, 1)
     assert not (said := database.ask("UNINSTALL SONAME 'heapwire'")), said
     watched.check("without the plugin", AFTERWARDS, 0)
