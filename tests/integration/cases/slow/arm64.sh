@@ -17,17 +17,17 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=${ARM64_ROOT:-$work/root}
 umask 022
 
-# What did not pass here, tried alone, and what qemu-user 7.2 lacks for it.
-unable="confined limits             # seccomp, Landlock
-    ptrace_stop sampler thread_tracer threads time_remarks # ptrace
-    code_map map_source memory_sampler process_stat tables_threads # /proc: has qemu's own, or nothing
-    sample_table segment_file   # MADV_WIPEONFORK, MADV_REMOVE
-    own_calls unwind_walk       # a stack above the libraries, the vDSO's signal return
-    agent_client tcp_owner      # descriptors that a message has no room for, sock_diag
-    graphviz                    # the error of a posix_spawn
-    index_files index_keeper symbolizer # helpers that hang are killed too late
-    allocators                  # /bin/sh is amd64's here, and the jemalloc without profiles
-    estimator filter hostile locate_hostile select_limits # bounds of processor time"
+# What did not pass here, and what we take for the reason.
+unable="confined limits             # no seccomp, no Landlock
+    ptrace_stop sampler thread_tracer threads time_remarks # no ptrace
+    code_map map_source memory_sampler process_stat tables_threads # /proc has qemu's own, or nothing
+    sample_table segment_file   # no MADV_WIPEONFORK, no MADV_REMOVE
+    own_calls unwind_walk       # the stack is below the libraries; no vDSO's signal return
+    agent_client tcp_owner      # descriptors that a message has no room for are leaked; no sock_diag
+    graphviz                    # no error of a posix_spawn
+    allocators                  # /bin/sh is amd64's, and Debian's jemalloc has no profiles
+    estimator filter hostile locate_hostile # bounds of processor time
+    index_files index_keeper select_limits symbolizer # did not end, or late"
 unable=$(echo "$unable" | sed 's/#.*//')
 
 in_root() {
