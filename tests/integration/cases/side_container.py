@@ -149,7 +149,8 @@ def as_it_is():
 
 
 def with_profiles():
-    with Pod(["MALLOC_CONF=prof:true,prof_active:false"]) as pod:
+    # Sampled finely: a call path without a sample is not in a profile.
+    with Pod(["MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:12"]) as pod:
         enabled = script_of("HeapProf.getInstance().enable_prof()")
         wait_for(lambda: "ERROR" not in pod.ask(enabled), tell=pod.said)
         load(pod)
