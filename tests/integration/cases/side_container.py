@@ -5,6 +5,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,18 +105,22 @@ class Pod:
         return self.mariadb("-S", self.work + "/heapwire/node/mysql.sock",
                             "--skip-ssl", "-e", statement)
 
-    def inside(self, *command):
-        """In the pod's network."""
+    def first(self):
+        """The id of the pod's first process, outside."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
                   encoding="ascii") as f:
-            pid = f.read().split()[0]
-        return ["nsenter", f"--net=/proc/{pid}/ns/net", *command]
+            return int(f.read().split()[0])
+
+    def inside(self, *command):
+        """In the pod's network."""
+        return ["nsenter", f"--net=/proc/{self.first()}/ns/net", *command]
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        # It ends after all others of its namespace, and so do their writes.
+        os.kill(self.first(), signal.SIGKILL)
         self.process.wait()
         self.log.close()
         shutil.rmtree(self.work)
