@@ -188,7 +188,7 @@ leave_root(void *arg, const struct account *account)
 /* Signals */
 
 static void
-stop(void *arg)
+stop_daemon_services(void *arg)
 {
     struct daemon *d = arg;
 
@@ -227,7 +227,7 @@ leave_http(struct daemon *d, const struct config_address *wanted)
 /* A faulty file changes nothing.  With the loop's lock: nobody proves a
  * password between the former users and the new ones. */
 static void
-reload(void *arg)
+reload_daemon_config(void *arg)
 {
     struct daemon *d = arg;
     struct config config;
@@ -290,11 +290,11 @@ on_signal(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
 
     if (number == SIGHUP) {
-        reload(d);
+        reload_daemon_config(d);
         return;
     }
     log_line("ends, by signal %d", number);
-    stop(d);
+    stop_daemon_services(d);
 }
 
 static void
@@ -446,9 +446,10 @@ start_server(struct daemon *d, struct error *err)
     if (loop_start(&d->server.loop, err) != 0)
         return -1;
     start_signals(d);
-    supervised_start(&d->supervised, &d->loop, d->controller, &d->config, stop,
-                     database_comes, d);
-    keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper, reload, d);
+    supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
+                     stop_daemon_services, database_comes, d);
+    keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper,
+                       reload_daemon_config, d);
     return 0;
 }
 
@@ -466,7 +467,7 @@ start_listeners(struct daemon *d, struct error *err)
         return -1;
     place_watch_start(&d->place, &d->loop, &d->state, d->config.state_dir,
                       &d->supervised, &d->local, &d->http_local, place_renewed,
-                      stop, d);
+                      stop_daemon_services, d);
     steer_tcp(d);
     if (geteuid() != 0)
         return 0;
@@ -487,7 +488,7 @@ start_listeners(struct daemon *d, struct error *err)
 /* EX_... or 0. The loop must run afterwards even on failure, to close what was
  * opened. */
 static int
-start(struct daemon *d, struct error *err)
+start_daemon_services(struct daemon *d, struct error *err)
 {
     struct account account;
     bool busy;
@@ -516,12 +517,12 @@ start(struct daemon *d, struct error *err)
 }
 
 static void
-finish(struct daemon *d, int status)
+shut_down_daemon(struct daemon *d, int status)
 {
     struct end_watch end;
 
     if (d->server_open) {
-        stop(d);
+        stop_daemon_services(d);
         uv_run(&d->loop, UV_RUN_DEFAULT);
         server_fini(&d->server);
     }
@@ -567,7 +568,7 @@ daemon_run(const struct arguments *arguments)
         daemon_say(&err);
     } else {
         daemon_say_note(&d->config);
-        rc = start(d, &err);
+        rc = start_daemon_services(d, &err);
         if (rc == 0 && arguments->wait)
             controller_set_absence(
                 d->controller, 0,
@@ -582,7 +583,7 @@ daemon_run(const struct arguments *arguments)
     config_faults_fini(&faults);
     if (rc == 0)
         rc = d->place.lost ? SUPERVISED_PLACE_LOST : 0;
-    finish(d, rc);
+    shut_down_daemon(d, rc);
     mem_free(d);
     return rc;
 }

@@ -111,7 +111,7 @@ is_made_for_us(const struct place_watch *watch)
 
 /* Nobody would start an orphan again: it stays, and tries again. */
 static void
-lose(struct place_watch *watch, const char *why)
+handle_lost_directory(struct place_watch *watch, const char *why)
 {
     const struct supervised *by = watch->supervised;
     bool stays = by->orphan && !by->alone;
@@ -133,14 +133,14 @@ lose(struct place_watch *watch, const char *why)
 }
 
 static void
-on_look(uv_timer_t *timer)
+on_directory_timer(uv_timer_t *timer)
 {
     struct place_watch *watch = timer->data;
     struct error err;
     bool again;
 
     if (state_dir_look(watch->dir, watch->path, &again, &err) != 0) {
-        lose(watch, err.text);
+        handle_lost_directory(watch, err.text);
         return;
     }
     watch->lost = false;
@@ -175,7 +175,8 @@ place_watch_start(struct place_watch *watch, uv_loop_t *loop,
     uv_timer_init(loop, &watch->timer);
     watch->timer.data = watch;
     watch->open = true;
-    uv_timer_start(&watch->timer, on_look, PLACE_LOOK_MS, PLACE_LOOK_MS);
+    uv_timer_start(&watch->timer, on_directory_timer, PLACE_LOOK_MS,
+                   PLACE_LOOK_MS);
 }
 
 void

@@ -25,7 +25,7 @@ static void poll_start(struct listener *l);
 
 /* Before what the log says of it. */
 static const char *
-kind(const struct listener *l)
+listener_log_prefix(const struct listener *l)
 {
     return l->conversation->web ? "HTTP: " : "";
 }
@@ -132,8 +132,8 @@ poll_start(struct listener *l)
 }
 
 static void
-init(struct listener *l, struct server *server,
-     const struct conversation *conversation, enum transport transport)
+listener_init(struct listener *l, struct server *server,
+              const struct conversation *conversation, enum transport transport)
 {
     memset(l, 0, sizeof(*l));
     l->server = server;
@@ -146,7 +146,7 @@ init(struct listener *l, struct server *server,
 }
 
 static int
-serve(struct listener *l, int fd, struct error *err)
+serve_listener_socket(struct listener *l, int fd, struct error *err)
 {
     int rc = listen(fd, LISTENER_BACKLOG);
 
@@ -185,7 +185,7 @@ open_again(struct listener *l, const struct config_address *address)
 }
 
 static void
-on_closed(uv_handle_t *handle)
+on_listener_handle_closed(uv_handle_t *handle)
 {
     struct listener *l = handle->data;
     struct config_address address = l->address;
@@ -197,7 +197,7 @@ on_closed(uv_handle_t *handle)
 /* Unix */
 
 static bool
-is_served(const struct sockaddr_un *name)
+is_socket_served(const struct sockaddr_un *name)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)name,
@@ -225,7 +225,7 @@ remove_stale(const struct sockaddr_un *name, struct error *err)
                   name->sun_path);
         return -1;
     }
-    if (is_served(name)) {
+    if (is_socket_served(name)) {
         error_set(err, ER_UNKNOWN, "another server listens on %s",
                   name->sun_path);
         return -1;
@@ -246,7 +246,7 @@ listener_open_local(struct listener *l, struct server *server,
     struct stat st;
     int fd;
 
-    init(l, server, conversation, TRANSPORT_LOCAL);
+    listener_init(l, server, conversation, TRANSPORT_LOCAL);
     snprintf(name.sun_path, sizeof(name.sun_path), "%s", path);
     if (remove_stale(&name, err) != 0)
         return -1;
@@ -266,11 +266,11 @@ listener_open_local(struct listener *l, struct server *server,
     snprintf(l->path, sizeof(l->path), "%s", path);
     l->device = st.st_dev;
     l->inode = st.st_ino;
-    if (serve(l, fd, err) != 0) {
+    if (serve_listener_socket(l, fd, err) != 0) {
         fd_close(fd);
         return -1;
     }
-    log_line("%slistening on %s", kind(l), path);
+    log_line("%slistening on %s", listener_log_prefix(l), path);
     return 0;
 }
 
@@ -325,7 +325,7 @@ note_port(struct listener *l)
 
 /* Once: every connection inherits them. */
 static int
-set_options(int fd)
+set_tcp_options(int fd)
 {
     int yes = 1, idle_s = LISTENER_KEEPALIVE_S, interval_s = 1, probes = 10;
 
@@ -357,13 +357,13 @@ bind_tcp(struct listener *l, struct error *err)
         error_sys(err, ER_UNKNOWN, "no socket");
         return -1;
     }
-    if (set_options(fd) != 0 ||
+    if (set_tcp_options(fd) != 0 ||
         bind(fd, (struct sockaddr *)&address, size) != 0) {
         error_sys(err, ER_UNKNOWN, "bind");
         fd_close(fd);
         return -1;
     }
-    if (serve(l, fd, err) != 0) {
+    if (serve_listener_socket(l, fd, err) != 0) {
         fd_close(fd);
         return -1;
     }
@@ -381,14 +381,14 @@ try_tcp(uv_timer_t *timer)
     config_address_text(&l->address, text, sizeof(text));
     if (bind_tcp(l, &err) == 0) {
         config_address_text(&l->address, text, sizeof(text));
-        log_line("%slistening on %s", kind(l), text);
+        log_line("%slistening on %s", listener_log_prefix(l), text);
         return;
     }
     if (l->retry_ms == 0)
         log_fault("%scannot listen on %s (%s): end what has that port, or set "
                   "%s to another, or to none; until then it is tried again, "
                   "and the unix socket is served",
-                  kind(l), text, err.text,
+                  listener_log_prefix(l), text, err.text,
                   l->conversation->web ? "http" : "listen");
     l->retry_ms = l->retry_ms ? 2 * l->retry_ms : LISTENER_RETRY_MS;
     if (l->retry_ms > LISTENER_RETRY_MAX_MS)
@@ -406,7 +406,7 @@ listener_open_tcp(struct listener *l, struct server *server,
         l->address = *address;
         return;
     }
-    init(l, server, conversation, TRANSPORT_TCP);
+    listener_init(l, server, conversation, TRANSPORT_TCP);
     l->address = *address;
     try_tcp(&l->timer);
 }
@@ -439,9 +439,9 @@ listener_close(struct listener *l)
     l->again = false;
     if (l->handles == 0 || uv_is_closing((uv_handle_t *)&l->timer))
         return;
-    uv_close((uv_handle_t *)&l->timer, on_closed);
+    uv_close((uv_handle_t *)&l->timer, on_listener_handle_closed);
     if (l->polling)
-        uv_close((uv_handle_t *)&l->poll, on_closed);
+        uv_close((uv_handle_t *)&l->poll, on_listener_handle_closed);
     l->polling = false;
     fd_close(l->fd);
     l->fd = -1;

@@ -23,8 +23,8 @@ enum {
 
 /* A copy of the variable's value; NULL where it was never set. */
 static int
-copy_value(const struct sql_session *session, struct span name,
-           struct arena *arena, struct value *out, struct error *err)
+copy_user_variable(const struct sql_session *session, struct span name,
+                   struct arena *arena, struct value *out, struct error *err)
 {
     const struct session_value *found = session_value_find(session, NULL, name);
 
@@ -43,8 +43,8 @@ copy_value(const struct sql_session *session, struct span name,
 
 /* USING @a, @b, ... */
 static int
-read_values(const struct sql_session *session, struct parser *p,
-            struct sql_indirect *out)
+read_execute_values(const struct sql_session *session, struct parser *p,
+                    struct sql_indirect *out)
 {
     struct value *values =
         parser_alloc(p, SESSION_VALUES_MAX * sizeof(*values));
@@ -57,7 +57,8 @@ read_values(const struct sql_session *session, struct parser *p,
         if (p->token.kind != TOKEN_USER || count == SESSION_VALUES_MAX)
             return parser_fail(p);
         if (parser_decode(p, &name) != 0 ||
-            copy_value(session, name, p->arena, &values[count++], p->err) != 0)
+            copy_user_variable(session, name, p->arena, &values[count++],
+                               p->err) != 0)
             return -1;
     } while (parser_accept_operator(p, ","));
     out->parameters = (struct sql_parameters){values, count};
@@ -65,8 +66,8 @@ read_values(const struct sql_session *session, struct parser *p,
 }
 
 static int
-resolve(struct sql_session *session, struct span text, struct lexer lexer,
-        struct sql_indirect *out, struct error *err)
+resolve_execute(struct sql_session *session, struct span text,
+                struct lexer lexer, struct sql_indirect *out, struct error *err)
 {
     const struct parsing how = {.arena = out->arena};
     struct parser p = {.lexer = lexer,
@@ -80,7 +81,8 @@ resolve(struct sql_session *session, struct span text, struct lexer lexer,
 
     parser_advance(&p);
     if (parser_name(&p, &name) != 0 ||
-        (parser_accept(&p, "USING") && read_values(session, &p, out) != 0))
+        (parser_accept(&p, "USING") &&
+         read_execute_values(session, &p, out) != 0))
         return -1;
     parser_accept_operator(&p, ";");
     if (p.token.kind != TOKEN_END)
@@ -126,7 +128,7 @@ sql_indirect(struct sql_session *session, struct span text,
     if (!token_is(&first, "EXECUTE"))
         return 0;
     out->arena = arena_new(INDIRECT_BYTES_MAX);
-    if (out->arena && resolve(session, text, lexer, out, err) == 0)
+    if (out->arena && resolve_execute(session, text, lexer, out, err) == 0)
         return 0;
     if (!out->arena)
         error_memory(err, "a prepared statement");
@@ -213,7 +215,8 @@ transaction_open(struct opening *o, struct error *err)
 
 /* PREPARE takes any statement that can be described. */
 static int
-check_text(const struct opening *o, struct span text, struct error *err)
+check_prepared_text(const struct opening *o, struct span text,
+                    struct error *err)
 {
     struct sql_description description;
 
@@ -239,7 +242,7 @@ prepare_open(struct opening *o, struct error *err)
 
     if (o->describing)
         return refuse_prepared(err);
-    if (check_text(o, o->statement->prepare.text, err) != 0)
+    if (check_prepared_text(o, o->statement->prepare.text, err) != 0)
         return NULL;
     ok = sql_cursor_ok(err);
     if (ok && prepared_text_keep(o->session, o->statement->prepare.name,
@@ -306,8 +309,8 @@ check_channel(const struct sql_session *session,
 /* Sets heapwire_timeout where the session or the statement has one.  A SELECT's
  * MAX_EXECUTION_TIME replaces the session's, but never gives more time. */
 static void
-limit_time(struct cursor *cursor, const struct sql_session *session,
-           const struct sql_statement *statement)
+set_statement_timeout(struct cursor *cursor, const struct sql_session *session,
+                      const struct sql_statement *statement)
 {
     uint32_t timeout_s = statement ? statement->timeout_s : 0;
     uint32_t max_ms = statement && cursor->timed ? statement->max_ms : 0;
@@ -342,8 +345,9 @@ keeps_warnings(const struct opening *o)
 
 /* Takes o->arena, which the cursor may keep. */
 static struct cursor *
-open_statement(struct opening *o, struct span text, enum parameter_use use,
-               size_t *parameters, struct error *err)
+open_parsed_statement(struct opening *o, struct span text,
+                      enum parameter_use use, size_t *parameters,
+                      struct error *err)
 {
     struct parsing how = {arena_new(STATEMENT_BYTES_MAX), use, o->parameters,
                           o->session};
@@ -362,7 +366,7 @@ open_statement(struct opening *o, struct span text, enum parameter_use use,
                         statements[statement.kind].privilege, err) == 0)
         cursor = statements[statement.kind].open(o, err);
     if (cursor)
-        limit_time(cursor, o->session, &statement);
+        set_statement_timeout(cursor, o->session, &statement);
     if (!o->describing && !(cursor && keeps_warnings(o)))
         warnings_drop_old(o->session);
     *parameters = statement.parameters;
@@ -388,12 +392,12 @@ sql_open(struct sql_session *session, struct span text,
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);
         if (cursor)
-            limit_time(cursor, session, NULL);
+            set_statement_timeout(cursor, session, NULL);
         return cursor;
     }
-    return open_statement(&opening, text,
-                          parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE,
-                          &count, err);
+    return open_parsed_statement(
+        &opening, text, parameters ? PARAMETERS_GIVEN : PARAMETERS_NONE, &count,
+        err);
 }
 
 /* ---- describing ---- */
@@ -407,8 +411,8 @@ sql_describe(struct sql_session *session, struct span text, struct await *await,
     struct cursor *cursor;
 
     memset(out, 0, sizeof(*out));
-    cursor = open_statement(&opening, text, PARAMETERS_ABSENT,
-                            &out->parameter_count, err);
+    cursor = open_parsed_statement(&opening, text, PARAMETERS_ABSENT,
+                                   &out->parameter_count, err);
     if (!cursor)
         return -1;
     out->arena = arena_new(DESCRIPTION_BYTES_MAX);

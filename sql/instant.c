@@ -86,7 +86,7 @@ sets_values(const struct assignment *a)
 }
 
 static bool
-is_instant(const struct sql_statement *statement)
+is_short_sql_statement(const struct sql_statement *statement)
 {
     switch (statement->kind) {
     case STATEMENT_SELECT:
@@ -121,7 +121,7 @@ sql_is_instant(struct sql_session *session, struct span text)
     how.arena = arena_new(STATEMENT_BYTES_MAX);
     if (how.arena)
         instant = statement_parse(text, &how, &statement, &unsaid) != 0 ||
-                  is_instant(&statement);
+                  is_short_sql_statement(&statement);
     arena_free(how.arena);
     return instant;
 }

@@ -22,7 +22,7 @@ static const struct catalog_table *tables[CATALOG_TABLES_MAX];
 
 /* By name within each database, as SHOW TABLES lists them. */
 static int
-by_name(const void *left, const void *right)
+compare_tables_by_name(const void *left, const void *right)
 {
     const struct catalog_table *a = *(const struct catalog_table *const *)left;
     const struct catalog_table *b = *(const struct catalog_table *const *)right;
@@ -39,6 +39,6 @@ sql_start(void)
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         for (const struct catalog_table *t = lists[i]; t->database; t++)
             tables[count++] = t;
-    qsort(tables, count, sizeof(tables[0]), by_name);
+    qsort(tables, count, sizeof(tables[0]), compare_tables_by_name);
     catalog_start(tables, count);
 }

@@ -43,13 +43,13 @@ static struct {
 } own;
 
 static int
-get(void)
+read_dumpable_flag(void)
 {
     return (int)syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
 }
 
 static int
-set(unsigned long value)
+set_dumpable_flag(unsigned long value)
 {
     return (int)syscall(SYS_prctl, PR_SET_DUMPABLE, value, 0, 0, 0);
 }
@@ -98,7 +98,7 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
 
     if (why)
         return why;
-    value = get();
+    value = read_dumpable_flag();
     if (value < 0)
         return "prctl is refused";
     if (value == CORES_FOR_ROOT)
@@ -107,7 +107,7 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
         own.filters = agent->filters;
         own.changes_before = changes;
         own.open = true;
-        if (set(OPEN) != 0) {
+        if (set_dumpable_flag(OPEN) != 0) {
             own.open = false;
             return "prctl is refused";
         }
@@ -118,18 +118,18 @@ access_open(const struct agent *agent, uint64_t seconds, bool *opened)
 }
 
 static bool
-put_back(void)
+restore_dumpable_flag(void)
 {
     if (own.changes != own.changes_before && own.wanted)
         return true; /* it is the host's */
     return confined_filters() == own.filters &&
-           (get() != OPEN || set(CLOSED) == 0);
+           (read_dumpable_flag() != OPEN || set_dumpable_flag(CLOSED) == 0);
 }
 
 bool
 access_close(void)
 {
-    if (own.open && put_back())
+    if (own.open && restore_dumpable_flag())
         own.open = false;
     else if (own.open)
         own.until_ms = agent_monotonic_ms() + AGAIN_MS;

@@ -31,7 +31,7 @@ struct command {
 
 /* E2BIG, or 0. */
 static int
-collect(struct command *command, const char *settings)
+build_heapwired_arguments(struct command *command, const char *settings)
 {
     int count = 0;
 
@@ -58,13 +58,15 @@ beside_check(const char *settings)
         return 0;
     if (path[0] != '/')
         return EINVAL;
-    return access(path, X_OK) != 0 ? errno : collect(&command, settings);
+    return access(path, X_OK) != 0
+               ? errno
+               : build_heapwired_arguments(&command, settings);
 }
 
 /* ---- starting ---- */
 
 static int
-spawn(const struct command *command)
+spawn_heapwired(const struct command *command)
 {
     static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                          "/usr/bin:/sbin:/bin",
@@ -102,9 +104,9 @@ spawn(const struct command *command)
 }
 
 static int
-between(void *arg)
+run_intermediate_process(void *arg)
 {
-    _exit(spawn(arg) != 0);
+    _exit(spawn_heapwired(arg) != 0);
 }
 
 /* An intermediate process shares our memory, as with vfork(), and ends at once,
@@ -114,8 +116,8 @@ static void
 spawn_detached(struct command *command)
 {
     _Alignas(16) char stack[STACK_BYTES];
-    pid_t pid =
-        clone(between, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, command);
+    pid_t pid = clone(run_intermediate_process, stack + sizeof(stack),
+                      CLONE_VM | CLONE_VFORK, command);
 
     while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR)
         ;
@@ -126,7 +128,7 @@ start_one(struct beside *beside)
 {
     struct command command;
 
-    if (collect(&command, beside->settings) != 0)
+    if (build_heapwired_arguments(&command, beside->settings) != 0)
         return;
     command.log = openat(beside->directory, LOG_NAME,
                          O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
@@ -144,7 +146,7 @@ start_one(struct beside *beside)
 /* True if another process holds heapwired's lock: tries the lock and releases
  * it. */
 static bool
-is_served(const struct beside *beside)
+is_heapwired_running(const struct beside *beside)
 {
     int fd = openat(beside->directory, LOCK_NAME,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -196,7 +198,7 @@ beside_tick(struct beside *beside, bool connected)
     if (beside->due_ms == 0)
         pause_longer(beside, now);
     if (now >= beside->due_ms) {
-        if (!is_served(beside))
+        if (!is_heapwired_running(beside))
             start_one(beside);
         pause_longer(beside, now);
     }

@@ -23,7 +23,7 @@
 enum { BACKLOG = 4, ACCEPT_PAUSE_US = 100000 };
 
 static void
-forget(int *fd)
+close_channel_fd(int *fd)
 {
     if (*fd >= 0) {
         shared_fds_drop(*fd);
@@ -112,7 +112,7 @@ holder_of(int lock, const struct flock *wanted)
  * thread follows another (handover.c): a change that came before this thread
  * was here has them, for this process. */
 static enum channel_result
-take_lock(struct channel *channel)
+take_channel_lock(struct channel *channel)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct flock first = whole, others = whole;
@@ -147,7 +147,7 @@ take_lock(struct channel *channel)
 }
 
 static bool
-is_word(int fd)
+has_agent_word(int fd)
 {
     char start[sizeof(AGENT_WORD) - 1];
 
@@ -160,13 +160,13 @@ is_word(int fd)
  * a file that has bytes but an agent's word: the owner may have moved it here.
  */
 static int
-give(int fd, uid_t owner)
+give_file_to_owner(int fd, uid_t owner)
 {
     struct stat st;
 
     if (fstat(fd, &st) != 0)
         return -1;
-    if (st.st_nlink != 1 || (st.st_size != 0 && !is_word(fd)) ||
+    if (st.st_nlink != 1 || (st.st_size != 0 && !has_agent_word(fd)) ||
         !(S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode))) {
         errno = EPERM;
         return -1;
@@ -191,9 +191,9 @@ give_to_owner(const struct channel *channel)
                   O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (name < 0)
         return -1;
-    rc = give(name, st.st_uid);
+    rc = give_file_to_owner(name, st.st_uid);
     close(name);
-    return rc == 0 ? give(channel->lock, st.st_uid) : -1;
+    return rc == 0 ? give_file_to_owner(channel->lock, st.st_uid) : -1;
 }
 
 static int
@@ -238,7 +238,7 @@ write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
 static void
 erase_words(int lock)
 {
-    if (!is_word(lock))
+    if (!has_agent_word(lock))
         return;
     write_word(lock, 0, 0, 0, "");
     write_word(lock, AGENT_EARLY_AT, 0, 0, "");
@@ -254,7 +254,7 @@ channel_open(struct channel *channel, const char *state_dir)
     if (channel->directory < 0)
         return CHANNEL_FAILED;
     shared_fds_add(channel->directory);
-    result = take_lock(channel);
+    result = take_channel_lock(channel);
     if (result == CHANNEL_OPEN && start_listening(channel) != 0)
         result = CHANNEL_FAILED;
     error = errno;
@@ -270,7 +270,7 @@ channel_open(struct channel *channel, const char *state_dir)
 }
 
 static bool
-names(const char *state_dir, int directory)
+is_path_of_directory(const char *state_dir, int directory)
 {
     struct stat own, named;
 
@@ -296,7 +296,8 @@ channel_is_lost(const struct channel *channel, const char *state_dir)
     struct stat st; /* faccessat() is a call that no filter was asked about */
 
     return channel->directory >= 0 &&
-           (!names(state_dir, channel->directory) || !has_lock(channel) ||
+           (!is_path_of_directory(state_dir, channel->directory) ||
+            !has_lock(channel) ||
             (fstatat(channel->directory, AGENT_SOCKET, &st,
                      AT_SYMLINK_NOFOLLOW) != 0 &&
              errno == ENOENT));
@@ -309,14 +310,15 @@ channel_renew(struct channel *channel, const char *state_dir)
 {
     struct channel next = {-1, -1, -1, -1};
 
-    if (names(state_dir, channel->directory) && has_lock(channel)) {
+    if (is_path_of_directory(state_dir, channel->directory) &&
+        has_lock(channel)) {
         next = *channel;
         next.listener = -1;
         if (start_listening(&next) != 0) {
-            forget(&next.listener);
+            close_channel_fd(&next.listener);
             return false;
         }
-        forget(&channel->listener);
+        close_channel_fd(&channel->listener);
     } else {
         if (channel_open(&next, state_dir) != CHANNEL_OPEN)
             return false;
@@ -336,7 +338,7 @@ channel_leave_directory(struct channel *channel)
 
     if (fstat(channel->directory, &st) == 0)
         channel->owner = st.st_uid;
-    forget(&channel->directory);
+    close_channel_fd(&channel->directory);
 }
 
 void
@@ -354,9 +356,10 @@ channel_leave_early_word(const char *state_dir, const char *why)
     struct process_stat self;
     struct stat st;
 
-    if (lock >= 0 && fstat(directory, &st) == 0 && give(lock, st.st_uid) == 0 &&
+    if (lock >= 0 && fstat(directory, &st) == 0 &&
+        give_file_to_owner(lock, st.st_uid) == 0 &&
         process_stat_read(0, &self)) {
-        if (!is_word(lock)) /* it is empty */
+        if (!has_agent_word(lock)) /* it is empty */
             (void)!write(lock, AGENT_WORD, sizeof(AGENT_WORD) - 1);
         write_word(lock, AGENT_EARLY_AT, getpid(), self.start_ticks, why);
     }
@@ -376,10 +379,10 @@ channel_remove(struct channel *channel)
 void
 channel_close(struct channel *channel)
 {
-    forget(&channel->connection);
-    forget(&channel->listener);
-    forget(&channel->lock);
-    forget(&channel->directory);
+    close_channel_fd(&channel->connection);
+    close_channel_fd(&channel->listener);
+    close_channel_fd(&channel->lock);
+    close_channel_fd(&channel->directory);
 }
 
 /* False if the host has reused the descriptor, which is forgotten, not closed.
@@ -404,7 +407,7 @@ channel_intact(struct channel *channel)
 void
 channel_disconnect(struct channel *channel)
 {
-    forget(&channel->connection);
+    close_channel_fd(&channel->connection);
 }
 
 static bool
@@ -460,7 +463,7 @@ take_descriptor(struct msghdr *message)
             if (taken < 0)
                 taken = fd;
             else
-                forget(&fd);
+                close_channel_fd(&fd);
         }
     }
     return taken;

@@ -55,14 +55,14 @@ union control {
 };
 
 static bool
-is_kept(const struct kept_fd *kept_fd)
+is_kept_fd_valid(const struct kept_fd *kept_fd)
 {
     return shared_fds_file_is(kept_fd->fd, kept_fd->file);
 }
 
 /* fd (-1: none) gets another number where the host has closed one of 0-2. */
 static void
-keep(struct kept_fd *kept_fd, int fd)
+store_kept_fd(struct kept_fd *kept_fd, int fd)
 {
     kept_fd->fd = fd;
     if (fd >= 0 && fd <= STDERR_FILENO) {
@@ -73,9 +73,9 @@ keep(struct kept_fd *kept_fd, int fd)
 }
 
 static void
-drop(struct kept_fd *kept_fd)
+close_kept_fd(struct kept_fd *kept_fd)
 {
-    if (is_kept(kept_fd))
+    if (is_kept_fd_valid(kept_fd))
         close(kept_fd->fd);
     kept_fd->file.inode = 0;
 }
@@ -83,8 +83,8 @@ drop(struct kept_fd *kept_fd)
 void
 handover_close(void)
 {
-    drop(&kept.socket);
-    drop(&kept.guard);
+    close_kept_fd(&kept.socket);
+    close_kept_fd(&kept.guard);
 }
 
 /* A lock of the host's table beside the thread's own.  Closing it drops all
@@ -97,7 +97,8 @@ guard_lock(const char *state_dir)
     char path[PATH_MAX];
 
     snprintf(path, sizeof(path), "%s/" AGENT_LOCK, state_dir);
-    keep(&kept.guard, open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    store_kept_fd(&kept.guard,
+                  open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     fcntl(kept.guard.fd, F_SETLK, &others);
 }
 
@@ -130,9 +131,9 @@ handover_open(const char *state_dir)
     const struct sockaddr_un any = {.sun_family = AF_UNIX};
     int on = 1, fd;
 
-    if (is_kept(&kept.socket))
+    if (is_kept_fd_valid(&kept.socket))
         return; /* the last thread is still on its way out */
-    keep(&kept.socket, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    store_kept_fd(&kept.socket, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     fd = kept.socket.fd;
     if (fd < 0)
         return;
@@ -150,12 +151,12 @@ handover_open(const char *state_dir)
 int
 handover_socket(void)
 {
-    return is_kept(&kept.socket) ? kept.socket.fd : -1;
+    return is_kept_fd_valid(&kept.socket) ? kept.socket.fd : -1;
 }
 
 /* Where the agent has its n-th descriptor; NULL: no more. */
 static int *
-descriptor(struct agent *agent, size_t n)
+nth_agent_fd(struct agent *agent, size_t n)
 {
     struct channel *channel = &agent->channel;
     int *const first[FIRST_FDS] = {&agent->null, &channel->listener,
@@ -189,14 +190,14 @@ send_batch(int to, const int *fds, size_t count)
 }
 
 static bool
-send_all(struct agent *agent)
+send_agent_fds(struct agent *agent)
 {
     int to = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int batch[BATCH], *fd;
     size_t used = 0;
     bool sent = to >= 0;
 
-    for (size_t n = 0; sent && (fd = descriptor(agent, n)) != NULL; n++) {
+    for (size_t n = 0; sent && (fd = nth_agent_fd(agent, n)) != NULL; n++) {
         if (*fd >= 0)
             batch[used++] = *fd;
         if (used == BATCH) {
@@ -214,7 +215,8 @@ bool
 handover_give(struct agent *agent)
 {
     /* The socket is in the host's table, not in this one. */
-    if (agent->own_table && (kept.socket.file.inode == 0 || !send_all(agent)))
+    if (agent->own_table &&
+        (kept.socket.file.inode == 0 || !send_agent_fds(agent)))
         return false;
     if (agent->wake >= 0)
         close(agent->wake);
@@ -303,8 +305,8 @@ handover_take(struct agent *agent)
     /* Where the host has closed 0-2, none of ours may get these numbers. */
     for (int i = STDIN_FILENO; agent->own_table && i <= STDERR_FILENO; i++)
         dup2(handover_socket(), i);
-    for (size_t n = 0; agent->own_table && (fd = descriptor(agent, n)) != NULL;
-         n++) {
+    for (size_t n = 0;
+         agent->own_table && (fd = nth_agent_fd(agent, n)) != NULL; n++) {
         if (*fd < 0)
             continue;
         if (used == count) {

@@ -39,7 +39,7 @@ struct worn {
 
 /* The rest of the line of that name; "" without one. */
 static const char *
-line(const char *status, const char *name)
+status_line_value(const char *status, const char *name)
 {
     const char *at = strstr(status, name);
 
@@ -81,18 +81,22 @@ read_worn(struct worn *worn, pid_t tid, char *status)
     snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)tid);
     if (agent_read_small(path, status, STATUS_MAX) <= 0)
         return false;
-    groups = line(status, "\nGroups:");
+    groups = status_line_value(status, "\nGroups:");
     size = strcspn(groups, "\n");
     memset(worn, 0, sizeof(*worn));
-    if (!read_ids(line(status, "\nUid:"), worn->uids) ||
-        !read_ids(line(status, "\nGid:"), worn->gids) || size >= GROUPS_TEXT)
+    if (!read_ids(status_line_value(status, "\nUid:"), worn->uids) ||
+        !read_ids(status_line_value(status, "\nGid:"), worn->gids) ||
+        size >= GROUPS_TEXT)
         return false;
     memcpy(worn->groups, groups, size);
     for (int i = 0; i < SETS; i++)
-        worn->sets[i] = strtoull(line(status, names[i]), NULL, 16);
-    worn->no_new_privs = (int)strtol(line(status, "\nNoNewPrivs:"), NULL, 10);
-    worn->seccomp = (int)strtol(line(status, "\nSeccomp:"), NULL, 10);
-    worn->filters = (int)strtol(line(status, "\nSeccomp_filters:"), NULL, 10);
+        worn->sets[i] = strtoull(status_line_value(status, names[i]), NULL, 16);
+    worn->no_new_privs =
+        (int)strtol(status_line_value(status, "\nNoNewPrivs:"), NULL, 10);
+    worn->seccomp =
+        (int)strtol(status_line_value(status, "\nSeccomp:"), NULL, 10);
+    worn->filters =
+        (int)strtol(status_line_value(status, "\nSeccomp_filters:"), NULL, 10);
     for (int i = 0; i < NAMESPACES; i++)
         worn->namespaces[i] = namespace_of(tid, kinds[i]);
     return true;
@@ -168,7 +172,7 @@ take_capabilities(const struct worn *own, const struct worn *host)
 }
 
 static void
-take_ids(const struct worn *own, const struct worn *host)
+adopt_host_ids(const struct worn *own, const struct worn *host)
 {
     if (strcmp(own->groups, host->groups) != 0)
         take_groups(host->groups);
@@ -184,8 +188,8 @@ take_ids(const struct worn *own, const struct worn *host)
  * would change the host.  calls: enum confined_call.  The kernel makes a
  * process that changes its ids undumpable, which the host has undone. */
 static void
-give_up(struct worn *own, const struct worn *host, unsigned calls, pid_t self,
-        char *status)
+drop_extra_privileges(struct worn *own, const struct worn *host, unsigned calls,
+                      pid_t self, char *status)
 {
     const bool may_set = calls & CONFINED_CAPABILITIES;
     const bool dumpable =
@@ -195,7 +199,7 @@ give_up(struct worn *own, const struct worn *host, unsigned calls, pid_t self,
         if ((own->sets[BOUNDING] & ~host->sets[BOUNDING]) >> cap & 1)
             syscall(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
     if (calls & CONFINED_IDS)
-        take_ids(own, host);
+        adopt_host_ids(own, host);
     if (dumpable)
         syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     if (may_set && own->no_new_privs < host->no_new_privs)
@@ -205,7 +209,7 @@ give_up(struct worn *own, const struct worn *host, unsigned calls, pid_t self,
 }
 
 static void
-look(struct likeness *likeness, int filters, unsigned calls)
+match_host_credentials(struct likeness *likeness, int filters, unsigned calls)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     struct worn own, host;
@@ -217,7 +221,7 @@ look(struct likeness *likeness, int filters, unsigned calls)
     more = may_more(&own, &host);
     if (more && likeness->more) {
         if (own.seccomp == 0 || own.filters == filters)
-            give_up(&own, &host, calls, self, status);
+            drop_extra_privileges(&own, &host, calls, self, status);
         likeness->apart =
             !read_worn(&own, self, status) || may_more(&own, &host);
     }
@@ -230,7 +234,7 @@ likeness_tick(struct likeness *likeness, int filters, unsigned calls)
     int64_t now = agent_monotonic_ms();
 
     if (now >= likeness->due_ms) {
-        look(likeness, filters, calls);
+        match_host_credentials(likeness, filters, calls);
         likeness->due_ms = now + LOOK_MS;
     }
     return (int)(likeness->due_ms - now);

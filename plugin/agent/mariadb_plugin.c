@@ -100,7 +100,8 @@ find_heapwired(void)
 
 /* Adds a setting, unless its value is empty. */
 static void
-add(char *settings, size_t *used, const char *name, const char *value)
+add_agent_setting(char *settings, size_t *used, const char *name,
+                  const char *value)
 {
     int size = 0;
 
@@ -113,7 +114,7 @@ add(char *settings, size_t *used, const char *name, const char *value)
 }
 
 static int
-start(void)
+start_plugin_agent(void)
 {
     char settings[SETTINGS_BYTES], id[16];
     size_t used = 0;
@@ -123,16 +124,18 @@ start(void)
         return error;
     settings[0] = '\0';
     snprintf(id, sizeof(id), "%u", node_id);
-    add(settings, &used, AGENT_ENV_STATE "=", dir);
-    add(settings, &used, AGENT_ENV_HEAPWIRED "=", find_heapwired());
-    add(settings, &used, AGENT_ENV_OPTION "=--node-id=", id);
-    add(settings, &used, AGENT_ENV_OPTION "=--listen=", listen_at);
-    add(settings, &used, AGENT_ENV_OPTION "=--config=", config);
+    add_agent_setting(settings, &used, AGENT_ENV_STATE "=", dir);
+    add_agent_setting(settings, &used, AGENT_ENV_HEAPWIRED "=",
+                      find_heapwired());
+    add_agent_setting(settings, &used, AGENT_ENV_OPTION "=--node-id=", id);
+    add_agent_setting(settings, &used,
+                      AGENT_ENV_OPTION "=--listen=", listen_at);
+    add_agent_setting(settings, &used, AGENT_ENV_OPTION "=--config=", config);
     return used == SETTINGS_BYTES - 1 ? E2BIG : heapwire_start(settings);
 }
 
 static int
-switch_off(void)
+switch_agent_off(void)
 {
     int error = started ? heapwire_stop() : 0;
 
@@ -153,9 +156,9 @@ switch_on(void)
     int error;
 
     /* UNINSTALL did not wait for the agent: the server ignores a refusal. */
-    if (started && switch_off() != 0)
+    if (started && switch_agent_off() != 0)
         return EBUSY;
-    error = start();
+    error = start_plugin_agent();
     if (error == EALREADY) {
         agent = "preloaded";
         return 0;
@@ -183,7 +186,7 @@ switch_on(void)
 
 /* ON, OFF, or a number; -1: neither. */
 static int
-wanted(struct mariadb_value *value)
+parse_switch_value(struct mariadb_value *value)
 {
     char buffer[16];
     int size = sizeof(buffer);
@@ -208,7 +211,7 @@ static int
 check_enabled(void *thd, struct mariadb_variable *variable, void *save,
               struct mariadb_value *value)
 {
-    int on = wanted(value);
+    int on = parse_switch_value(value);
 
     (void)thd;
     (void)variable;
@@ -216,7 +219,7 @@ check_enabled(void *thd, struct mariadb_variable *variable, void *save,
         refuse("heapwire_enabled is ON or OFF");
         return 1;
     }
-    if (on != enabled && (on ? switch_on() : switch_off()) != 0)
+    if (on != enabled && (on ? switch_on() : switch_agent_off()) != 0)
         return 1;
     enabled = *(char *)save = (char)on;
     return 0;
@@ -286,17 +289,17 @@ static struct mariadb_status status_variables[] = {
 /* ---- the plugin ---- */
 
 static int
-init(void *arg)
+init_agent_plugin(void *arg)
 {
     (void)arg;
     return enabled ? switch_on() != 0 : 0;
 }
 
 static int
-deinit(void *arg)
+deinit_agent_plugin(void *arg)
 {
     (void)arg;
-    return switch_off() != 0;
+    return switch_agent_off() != 0;
 }
 
 static struct mariadb_daemon daemon_info;
@@ -321,6 +324,6 @@ int _maria_sizeof_struct_st_plugin_ = sizeof(struct mariadb_plugin);
 struct mariadb_plugin _maria_plugin_declarations_[] = {
     {MARIADB_DAEMON_PLUGIN, &daemon_info, "heapwire", "heapwire",
      "jemalloc heap profiles over the MySQL protocol", MARIADB_LICENSE_BSD,
-     init, deinit, 0x0001, status_variables, variables, HW_VERSION,
-     MARIADB_MATURITY_GAMMA},
+     init_agent_plugin, deinit_agent_plugin, 0x0001, status_variables,
+     variables, HW_VERSION, MARIADB_MATURITY_GAMMA},
     {0}};

@@ -50,7 +50,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
 }
 
 static void
-fail(struct agent_reply *reply, int error, const char *what)
+fail_agent_reply(struct agent_reply *reply, int error, const char *what)
 {
     reply->status = AGENT_FAILED;
     reply->error = error;
@@ -69,7 +69,7 @@ op_get_active(struct agent *agent, const struct agent_request *request,
     (void)passed;
     reply->value = active;
     if (error != 0)
-        fail(reply, error, "mallctl prof.active");
+        fail_agent_reply(reply, error, "mallctl prof.active");
 }
 
 static void
@@ -83,12 +83,12 @@ op_reset(struct agent *agent, const struct agent_request *request,
     if (lg != AGENT_LG_SAMPLE_SAME &&
         (lg > AGENT_LG_SAMPLE_MAX ||
          (lg < AGENT_LG_SAMPLE_MIN && !request->force))) {
-        fail(reply, EINVAL, "lg_sample is out of range");
+        fail_agent_reply(reply, EINVAL, "lg_sample is out of range");
         return;
     }
     error = profiling_reset(&agent->jemalloc, (uint32_t)lg);
     if (error != 0)
-        fail(reply, error, "mallctl prof.reset");
+        fail_agent_reply(reply, error, "mallctl prof.reset");
 }
 
 /* Opens a file and removes its name. */
@@ -145,12 +145,13 @@ may_dump(struct agent *agent, struct agent_reply *reply)
         close(file);
     }
     if (error != 0)
-        fail(reply, error,
-             agent->channel.directory < 0
-                 ? "the database has changed its root directory (chroot), and "
-                   "a profile needs /proc there: mount it, or start without "
-                   "chroot"
-                 : "no profile can be written, for its file cannot be opened");
+        fail_agent_reply(
+            reply, error,
+            agent->channel.directory < 0
+                ? "the database has changed its root directory (chroot), and "
+                  "a profile needs /proc there: mount it, or start without "
+                  "chroot"
+                : "no profile can be written, for its file cannot be opened");
     return error == 0;
 }
 
@@ -172,7 +173,7 @@ op_set_active(struct agent *agent, const struct agent_request *request,
                                  (uint32_t)request->seconds);
     reply->value = request->number;
     if (error != 0)
-        fail(reply, error, "mallctl prof.active");
+        fail_agent_reply(reply, error, "mallctl prof.active");
     else if (request->number == 1)
         agent->unguarded_ms = 0;
 }
@@ -187,14 +188,14 @@ copy_maps(int to)
 
 /* Seals a file before it is sent. */
 static void
-seal(int fd)
+seal_reply_file(int fd)
 {
     fcntl(fd, F_ADD_SEALS,
           F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
 }
 
 static int64_t
-microseconds(void)
+monotonic_clock_us(void)
 {
     struct timespec now;
 
@@ -204,7 +205,7 @@ microseconds(void)
 
 /* What was dumpable until then. */
 static void
-reopen(const struct agent *agent, int64_t until_ms)
+reopen_process_access(const struct agent *agent, int64_t until_ms)
 {
     int64_t left_ms = until_ms - agent_monotonic_ms();
     bool unused;
@@ -223,7 +224,8 @@ op_dump(struct agent *agent, const struct agent_request *request,
 
     (void)request;
     if (!agent->jemalloc.profiler->dumps) {
-        fail(reply, EOPNOTSUPP, "the recorder's segment has the profile");
+        fail_agent_reply(reply, EOPNOTSUPP,
+                         "the recorder's segment has the profile");
         return;
     }
     if (!may_dump(agent, reply))
@@ -235,26 +237,26 @@ op_dump(struct agent *agent, const struct agent_request *request,
     passed->fds[1] = maps;
     passed->count = 2;
     if (profile < 0 || maps < 0) {
-        fail(reply, errno, "cannot create a file");
+        fail_agent_reply(reply, errno, "cannot create a file");
         return;
     }
     snprintf(path, sizeof(path), DUMP_PATH, profile);
     open_until_ms = agent_monotonic_ms() + access_left();
     (void)access_close(); /* nothing would, meanwhile, and it may hang */
-    began = microseconds();
+    began = monotonic_clock_us();
     error = jemalloc_dump(&agent->jemalloc, path);
-    reply->value = (uint64_t)(microseconds() - began);
-    reopen(agent, open_until_ms);
+    reply->value = (uint64_t)(monotonic_clock_us() - began);
+    reopen_process_access(agent, open_until_ms);
     if (error != 0) {
-        fail(reply, error, "mallctl prof.dump");
+        fail_agent_reply(reply, error, "mallctl prof.dump");
         return;
     }
     if (copy_maps(maps) != 0) {
-        fail(reply, errno, "cannot copy /proc/self/maps");
+        fail_agent_reply(reply, errno, "cannot copy /proc/self/maps");
         return;
     }
-    seal(profile);
-    seal(maps);
+    seal_reply_file(profile);
+    seal_reply_file(maps);
     if (agent->own_table)
         mapped_files_scan(&agent->files);
 }
@@ -285,21 +287,21 @@ pass_text(struct agent *agent, struct agent_reply *reply,
           struct operation_files *passed,
           int (*write_text)(struct jemalloc *, int), const char *what)
 {
-    int64_t began = microseconds();
+    int64_t began = monotonic_clock_us();
     int fd = new_file(agent, "heapwire-text"), error;
 
     passed->owned = true;
     passed->fds[0] = fd;
     passed->count = 1;
     if (fd < 0) {
-        fail(reply, errno, "cannot create a file");
+        fail_agent_reply(reply, errno, "cannot create a file");
         return;
     }
     error = write_text(&agent->jemalloc, fd);
-    reply->value = (uint64_t)(microseconds() - began);
+    reply->value = (uint64_t)(monotonic_clock_us() - began);
     if (error != 0)
-        fail(reply, error, what);
-    seal(fd);
+        fail_agent_reply(reply, error, what);
+    seal_reply_file(fd);
 }
 
 static void
@@ -350,15 +352,15 @@ op_smaps(struct agent *agent, const struct agent_request *request,
     passed->fds[1] = tasks;
     passed->count = 2;
     if (smaps < 0 || tasks < 0)
-        fail(reply, errno, "cannot create a file");
+        fail_agent_reply(reply, errno, "cannot create a file");
     else if (own_text_copy("/proc/self/smaps", smaps, AGENT_SMAPS_MAX, &cut) !=
              0)
-        fail(reply, errno, "cannot copy /proc/self/smaps");
+        fail_agent_reply(reply, errno, "cannot copy /proc/self/smaps");
     else if (own_tasks_write(tasks) != 0)
-        fail(reply, errno, "cannot list the threads");
+        fail_agent_reply(reply, errno, "cannot list the threads");
     reply->value = cut;
-    seal(smaps);
-    seal(tasks);
+    seal_reply_file(smaps);
+    seal_reply_file(tasks);
 }
 
 /* The loader is asked, whose lock a forked child may have no owner of. */
@@ -376,7 +378,7 @@ op_table(struct agent *agent, const struct agent_request *request,
     else
         error = tables_use(&agent->jemalloc);
     if (error != 0)
-        fail(reply, error, "an unwind table");
+        fail_agent_reply(reply, error, "an unwind table");
 }
 
 static void
@@ -412,7 +414,7 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
 
 /* Who asks, from the file beside the request. */
 static void
-read_name(int fd, char out[AGENT_BY_MAX])
+read_requester_name(int fd, char out[AGENT_BY_MAX])
 {
     struct stat st;
     ssize_t size = -1;
@@ -479,23 +481,24 @@ op_lever(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    read_name(agent->given, by);
+    read_requester_name(agent->given, by);
     if (changes)
         jemalloc->epoch.at_ms = 0;
     levers_look(jemalloc, &jemalloc->pulled.before);
-    began = microseconds();
+    began = monotonic_clock_us();
     error = pull_lever(&host, request, by);
-    jemalloc->pulled.took_us = microseconds() - began;
+    jemalloc->pulled.took_us = monotonic_clock_us() - began;
     if (changes)
         jemalloc->epoch.at_ms = 0;
     levers_look(jemalloc, &jemalloc->pulled.after);
     if (error != 0) {
-        fail(reply, error,
-             request->number == AGENT_BACKGROUND && error == EPERM
-                 ? "a thread that the agent starts would have other limits "
-                   "than the database's own (its seccomp filters, user or "
-                   "descriptors), and so would jemalloc's"
-                 : "mallctl");
+        fail_agent_reply(
+            reply, error,
+            request->number == AGENT_BACKGROUND && error == EPERM
+                ? "a thread that the agent starts would have other limits "
+                  "than the database's own (its seccomp filters, user or "
+                  "descriptors), and so would jemalloc's"
+                : "mallctl");
         reply->status = error == ENOENT ? AGENT_NOT_FOUND : AGENT_FAILED;
         return;
     }
@@ -526,7 +529,8 @@ static const struct operation {
 
 /* Fills the reply with why this process cannot do an operation. */
 static enum agent_status
-missing(struct agent *agent, enum needs needs, struct agent_reply *reply)
+check_operation_needs(struct agent *agent, enum needs needs,
+                      struct agent_reply *reply)
 {
     static const char *const texts[] = {
         [AGENT_OK] = "",
@@ -562,7 +566,7 @@ operation_answer(struct agent *agent, const struct agent_request *request,
         return;
     }
     operation = &operations[request->op];
-    reply->status = missing(agent, operation->needs, reply);
+    reply->status = check_operation_needs(agent, operation->needs, reply);
     if (reply->status == AGENT_OK)
         operation->run(agent, request, reply, passed);
 }

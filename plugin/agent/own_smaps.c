@@ -23,7 +23,7 @@ enum {
 };
 
 static int
-write_whole(int fd, const char *bytes, size_t size)
+write_smaps_bytes(int fd, const char *bytes, size_t size)
 {
     ssize_t done;
 
@@ -55,7 +55,7 @@ own_text_copy(const char *path, int to, size_t most, bool *cut)
         *cut = n > 0 && (size_t)n > most;
         if (n > 0 && !*cut)
             most -= (size_t)n;
-        rc = n < 0 ? -1 : write_whole(to, bytes, *cut ? most : (size_t)n);
+        rc = n < 0 ? -1 : write_smaps_bytes(to, bytes, *cut ? most : (size_t)n);
     }
     close(from);
     return rc;
@@ -88,7 +88,7 @@ write_task(int to, const char *tid)
             line[size + i] = '?';
     size += n > 0 ? n : 0;
     line[size - (n > 0)] = '\n';
-    return write_whole(to, line, (size_t)size + (n > 0 ? 0 : 1));
+    return write_smaps_bytes(to, line, (size_t)size + (n > 0 ? 0 : 1));
 }
 
 int

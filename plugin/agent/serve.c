@@ -114,7 +114,7 @@ leave_other_root(struct agent *agent)
 
 /* -1: never. */
 static int
-sooner(int a_ms, int b_ms)
+earlier_timeout_ms(int a_ms, int b_ms)
 {
     return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
@@ -140,22 +140,23 @@ look_at_names(struct agent *agent)
 
 /* Runs all timed work that is due.  Milliseconds until the next, or -1. */
 static int
-next_due(struct agent *agent)
+run_due_agent_work(struct agent *agent)
 {
-    int due_ms = sooner(profiling_expire(&agent->jemalloc), guard_left(agent));
+    int due_ms = earlier_timeout_ms(profiling_expire(&agent->jemalloc),
+                                    guard_left(agent));
 
-    due_ms = sooner(due_ms, access_left());
-    due_ms = sooner(due_ms, lever_host_expire(agent));
+    due_ms = earlier_timeout_ms(due_ms, access_left());
+    due_ms = earlier_timeout_ms(due_ms, lever_host_expire(agent));
     if (agent->channel.listener < 0)
         return due_ms;
     leave_other_root(agent);
-    due_ms = sooner(due_ms, look_at_names(agent));
+    due_ms = earlier_timeout_ms(due_ms, look_at_names(agent));
     if (agent->start->no_new_privs) /* without /proc it is not seen */
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    due_ms = sooner(
+    due_ms = earlier_timeout_ms(
         due_ms, likeness_tick(&agent->likeness, agent->filters, agent->calls));
-    return sooner(due_ms,
-                  beside_tick(&agent->beside, agent->channel.connection >= 0));
+    return earlier_timeout_ms(
+        due_ms, beside_tick(&agent->beside, agent->channel.connection >= 0));
 }
 
 /* ---- requests ---- */
@@ -173,7 +174,7 @@ forget_given(struct agent *agent)
 
 /* -1: close the connection. */
 static int
-serve_one(struct agent *agent)
+serve_channel_request(struct agent *agent)
 {
     struct agent_request request;
     struct agent_reply reply;
@@ -218,10 +219,10 @@ open_wake(struct agent *agent)
 /* poll() whose first entry is the wake and whose timeout is the next timed
  * work. */
 static int
-wait_for(struct agent *agent, struct pollfd *polled, nfds_t count)
+poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
 {
     struct signalfd_siginfo info;
-    int limit_ms = next_due(agent), ready;
+    int limit_ms = run_due_agent_work(agent), ready;
 
     if (agent->wake < 0 && (limit_ms < 0 || limit_ms > STOP_LOOK_MS))
         limit_ms = STOP_LOOK_MS;
@@ -255,7 +256,7 @@ look_late(struct agent *agent)
 /* Returns when the thread must end, or when the host has closed our listener in
  * a shared table. */
 static void
-serve(struct agent *agent)
+serve_channel(struct agent *agent)
 {
     struct channel *channel = &agent->channel;
 
@@ -265,7 +266,7 @@ serve(struct agent *agent)
             {.fd = channel->listener, .events = POLLIN},
             {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
         };
-        int ready = wait_for(agent, polled, 3);
+        int ready = poll_agent_events(agent, polled, 3);
         bool accepted;
 
         if (ready < 0) {
@@ -279,7 +280,7 @@ serve(struct agent *agent)
         accepted = polled[1].revents && channel_accept(channel);
         if (accepted)
             note_contact(agent);
-        else if (polled[2].revents && serve_one(agent) != 0)
+        else if (polled[2].revents && serve_channel_request(agent) != 0)
             channel_disconnect(channel);
         else if (!polled[2].revents && !polled[0].revents)
             end_unguarded(agent);
@@ -341,7 +342,7 @@ be_the_one(const struct agent_start *start)
 
 /* False for a zombie, too, and where /proc does not show the process. */
 static bool
-lives(pid_t pid)
+is_process_alive(pid_t pid)
 {
     char path[32], text[512];
     const char *name_end;
@@ -375,7 +376,8 @@ open_channel(struct agent *agent, const struct agent_start *start)
         !phase_stopping() && agent_monotonic_ms() < until)
         phase_pause(step_ms);
     for (;;) {
-        result = lives(start->elders[0]) || lives(start->elders[1])
+        result = is_process_alive(start->elders[0]) ||
+                         is_process_alive(start->elders[1])
                      ? CHANNEL_BUSY
                      : channel_open(&agent->channel,
                                     agent_settings_get(start->settings,
@@ -390,7 +392,7 @@ open_channel(struct agent *agent, const struct agent_start *start)
 
 /* Opens the channel.  0, or an errno. */
 static int
-begin(struct agent *agent, const struct agent_start *start)
+begin_agent_service(struct agent *agent, const struct agent_start *start)
 {
     enum channel_result opened;
     int error;
@@ -450,15 +452,15 @@ serve_without_listener(struct agent *agent)
 {
     struct pollfd polled[1];
 
-    while (!phase_stopping() && next_due(agent) >= 0) {
-        if (wait_for(agent, polled, 1) == 0)
+    while (!phase_stopping() && run_due_agent_work(agent) >= 0) {
+        if (poll_agent_events(agent, polled, 1) == 0)
             end_unguarded(agent);
     }
 }
 
 /* Goes on where an earlier thread has stepped aside.  0, or an errno. */
 static int
-go_on(struct agent *agent)
+resume_agent_service(struct agent *agent)
 {
     int socket = handover_socket(), error;
 
@@ -495,7 +497,7 @@ why_it_ends(const struct agent *agent)
 }
 
 static void
-end(struct agent *agent)
+end_agent_service(struct agent *agent)
 {
     lever_host_leave(agent);
     profiling_leave(&agent->jemalloc);
@@ -514,7 +516,7 @@ end(struct agent *agent)
  * has left in the lock, and the descriptors of its own table are gone with it.
  */
 static void
-give_up(struct agent *agent)
+abandon_agent_service(struct agent *agent)
 {
     lever_host_leave(agent);
     profiling_leave(&agent->jemalloc);
@@ -536,7 +538,7 @@ serve_nobody(void)
     struct agent *agent = handover_drop();
 
     if (agent)
-        give_up(agent);
+        abandon_agent_service(agent);
 }
 
 int
@@ -557,9 +559,10 @@ serve_run(const struct agent_start *start)
     if (start->silent)
         agent_quiet();
     kept = handover_read(&agent);
-    error = kept ? go_on(&agent) : begin(&agent, start);
+    error = kept ? resume_agent_service(&agent)
+                 : begin_agent_service(&agent, start);
     if (kept && error != 0)
-        give_up(&agent);
+        abandon_agent_service(&agent);
     /* The next thread erases that, if it does reach the directory. */
     if (error == EBUSY && phase_stopping() && (phase_aside() || start->unfit))
         channel_leave_early_word(
@@ -571,7 +574,7 @@ serve_run(const struct agent_start *start)
                   "root directory: restart instead of reloading");
     if (error == 0) {
         phase_enter(PHASE_SERVING);
-        serve(&agent);
+        serve_channel(&agent);
         (void)access_close();
     }
     if (error == 0 && !phase_stopping() && !agent.likeness.apart) {
@@ -581,6 +584,6 @@ serve_run(const struct agent_start *start)
     if (error == 0 && agent.own_table && agent.channel.lock >= 0)
         channel_leave_word(&agent.channel, &agent.self, why_it_ends(&agent));
     if (error == 0 && !(phase_aside() && handover_give(&agent)))
-        end(&agent);
+        end_agent_service(&agent);
     return error;
 }

@@ -52,7 +52,7 @@ static struct {
 } own;
 
 static void *
-run(void *arg)
+run_agent_thread(void *arg)
 {
     own.tid = (pid_t)syscall(SYS_gettid);
     own.error = serve_run(arg);
@@ -96,7 +96,7 @@ start_thread(void)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
     start_hold(&held); /* it inherits that */
-    error = pthread_create(&own.thread, &attr, run, &own.start);
+    error = pthread_create(&own.thread, &attr, run_agent_thread, &own.start);
     start_release(&held);
     pthread_attr_destroy(&attr);
     if (error == 0)
@@ -120,7 +120,7 @@ start_apart(void)
 
 /* 0 once the thread has ended. */
 static int
-join(uint32_t wait_ms)
+join_agent_thread(uint32_t wait_ms)
 {
     struct timespec until;
     int error;
@@ -139,10 +139,11 @@ join(uint32_t wait_ms)
 }
 
 static bool
-running(void)
+is_agent_running(void)
 {
-    return own.pid == getpid() && (phase_now() != PHASE_ENDED ||
-                                   join(own.slow ? BUSY_MS : WAIT_MS) != 0);
+    return own.pid == getpid() &&
+           (phase_now() != PHASE_ENDED ||
+            join_agent_thread(own.slow ? BUSY_MS : WAIT_MS) != 0);
 }
 
 /* 0, or the errno of a thread that ended before it served. */
@@ -222,13 +223,13 @@ start_in_child(pid_t elder, pid_t younger)
 }
 
 static int
-use(heapwire_mallctl *mallctl, const char *prefix)
+set_given_jemalloc(heapwire_mallctl *mallctl, const char *prefix)
 {
     struct jemalloc_given *given = &own.start.given;
     const char *version = NULL;
     size_t i;
 
-    if (running())
+    if (is_agent_running())
         return EALREADY;
     if (mallctl && (!prefix || strlen(prefix) >= JEMALLOC_PREFIX_MAX ||
                     mallctl_read(mallctl, "version", (void *)&version,
@@ -254,11 +255,11 @@ stay_loaded(void)
 }
 
 static int
-start(const char *settings)
+start_agent_with_settings(const char *settings)
 {
     int error;
 
-    if (running())
+    if (is_agent_running())
         return EALREADY;
     error = settings
                 ? agent_settings_take_lines(own.start.settings, settings)
@@ -275,21 +276,21 @@ start(const char *settings)
         error = start_thread();
     if (error == 0) {
         error = wait_until_serving();
-        running(); /* joins one that has ended */
+        is_agent_running(); /* joins one that has ended */
     }
     return error;
 }
 
 static int
-stop(bool aside, uint32_t wait_ms)
+stop_agent_thread(bool aside, uint32_t wait_ms)
 {
-    if (!running())
+    if (!is_agent_running())
         return 0;
     phase_stop(aside);
     /* Not by thread id: another thread may have it by now, and the signal would
      * kill the program. */
     pthread_kill(own.thread, PHASE_WAKE);
-    return join(wait_ms);
+    return join_agent_thread(wait_ms);
 }
 
 /* Where no thread is there, nor comes: one that was aside may have left it. */
@@ -383,14 +384,14 @@ goes_aside(bool alone)
     uint32_t first_ms = phase_now() < PHASE_SERVING ? WAIT_MS : ALIKE_MS;
     uint32_t more_ms = UNLIKE_MS;
 
-    if (stop(!own.stopped, own.slow ? BUSY_MS : first_ms) == 0)
+    if (stop_agent_thread(!own.stopped, own.slow ? BUSY_MS : first_ms) == 0)
         return true;
     if (alone)
         more_ms = own.slow ? BACK_MS : ASIDE_MS;
     else if (start_is_alike())
         more_ms = 0;
     own.slow = true;
-    return more_ms != 0 && join(more_ms) == 0;
+    return more_ms != 0 && join_agent_thread(more_ms) == 0;
 }
 
 bool
@@ -402,7 +403,7 @@ start_step_aside(bool alone)
 
     if (!enter_patiently(&held))
         return false;
-    here = running();
+    here = is_agent_running();
     if (here) {
         /* Other children of the database wait for the lock. */
         handover_open(
@@ -424,13 +425,13 @@ start_leave(bool all_threads)
 
     if (!enter_patiently(&held))
         return false;
-    here = running();
+    here = is_agent_running();
     own.start.unfit = true;
     if (!here && start_wants_child() && !own.start.child)
         serve_unfit(&own.start);
     /* It may be aside, for another thread's change. */
-    if (!here || stop(false, ASIDE_MS) == 0 ||
-        (all_threads && join(UNLIKE_MS) == 0))
+    if (!here || stop_agent_thread(false, ASIDE_MS) == 0 ||
+        (all_threads && join_agent_thread(UNLIKE_MS) == 0))
         drop_left();
     leave_function(&held, 0);
     return here && !own.stopped;
@@ -456,7 +457,8 @@ start_come_back(void)
         back = true;
         own.start.unfit = false;
         handover_close();
-    } else if (own.pid != getpid() || join(own.late ? BUSY_MS : BACK_MS) == 0) {
+    } else if (own.pid != getpid() ||
+               join_agent_thread(own.late ? BUSY_MS : BACK_MS) == 0) {
         back = true;
         if (own.stopped || start_apart() != 0)
             serve_nobody();
@@ -472,8 +474,9 @@ heapwire_use(heapwire_mallctl *mallctl, const char *prefix)
 {
     struct start_held held;
 
-    return enter_function(&held) ? leave_function(&held, use(mallctl, prefix))
-                                 : EAGAIN;
+    return enter_function(&held)
+               ? leave_function(&held, set_given_jemalloc(mallctl, prefix))
+               : EAGAIN;
 }
 
 int
@@ -481,8 +484,9 @@ heapwire_start(const char *settings)
 {
     struct start_held held;
 
-    return enter_function(&held) ? leave_function(&held, start(settings))
-                                 : EAGAIN;
+    return enter_function(&held)
+               ? leave_function(&held, start_agent_with_settings(settings))
+               : EAGAIN;
 }
 
 int
@@ -494,7 +498,7 @@ heapwire_stop(void)
     if (!enter_function(&held))
         return EAGAIN;
     own.stopped = true;
-    error = stop(false, WAIT_MS);
+    error = stop_agent_thread(false, WAIT_MS);
     if (error == 0)
         drop_left();
     return leave_function(&held, error);

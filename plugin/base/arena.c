@@ -141,7 +141,7 @@ block_with_room(struct arena *arena, size_t size)
 
 /* Not zeroed. */
 static void *
-take(struct arena *arena, size_t size)
+allocate_arena_bytes(struct arena *arena, size_t size)
 {
     struct block *b;
     void *place;
@@ -163,7 +163,7 @@ take(struct arena *arena, size_t size)
 void *
 arena_alloc(struct arena *arena, size_t size)
 {
-    void *place = take(arena, size);
+    void *place = allocate_arena_bytes(arena, size);
 
     if (place)
         memset(place, 0, size);
@@ -173,7 +173,7 @@ arena_alloc(struct arena *arena, size_t size)
 void *
 arena_copy(struct arena *arena, const void *bytes, size_t size)
 {
-    void *place = take(arena, size);
+    void *place = allocate_arena_bytes(arena, size);
 
     if (place && size)
         memcpy(place, bytes, size);
@@ -183,7 +183,7 @@ arena_copy(struct arena *arena, const void *bytes, size_t size)
 char *
 arena_strndup(struct arena *arena, const char *text, size_t size)
 {
-    char *copy = size < SIZE_MAX ? take(arena, size + 1) : NULL;
+    char *copy = size < SIZE_MAX ? allocate_arena_bytes(arena, size + 1) : NULL;
 
     if (!copy)
         return NULL;

@@ -75,7 +75,7 @@ await_is_over(const struct await *await)
 }
 
 static int
-interrupted(struct error *err)
+set_interrupted_error(struct error *err)
 {
     error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
     return -1;
@@ -84,13 +84,13 @@ interrupted(struct error *err)
 int
 await_check(const struct await *await, struct error *err)
 {
-    return await_cancelled(await) ? interrupted(err) : 0;
+    return await_cancelled(await) ? set_interrupted_error(err) : 0;
 }
 
 /* ---- waiting ---- */
 
 static void
-wake(void *arg)
+notify_awaiting_thread(void *arg)
 {
     struct await *await = arg;
 
@@ -103,7 +103,7 @@ wake(void *arg)
 struct waker
 await_waker(struct await *await)
 {
-    return (struct waker){wake, await};
+    return (struct waker){notify_awaiting_thread, await};
 }
 
 /* With the lock; until_ms 0: however late. */
@@ -158,7 +158,7 @@ take_news(struct await *await)
 
 /* Until news, or that time; then news are old. */
 static void
-block(struct await *await, uint64_t until_ms)
+block_until_notified(struct await *await, uint64_t until_ms)
 {
     if (await->parks)
         await->parks(await->arg, true);
@@ -196,10 +196,10 @@ await_until(struct await *await, const char *what, uint64_t until_ms,
         last_ms = until_ms;
     if (!take_news(await) && !await_is_over(await)) {
         atomic_store(&await->waits, what);
-        block(await, last_ms);
+        block_until_notified(await, last_ms);
         atomic_store(&await->waits, NULL);
     }
-    return await_is_over(await) ? interrupted(err) : 0;
+    return await_is_over(await) ? set_interrupted_error(err) : 0;
 }
 
 int

@@ -45,7 +45,7 @@ buffer_drop_front(struct buffer *b, size_t size)
 }
 
 static char *
-grow(struct buffer *b, size_t size)
+grow_buffer_capacity(struct buffer *b, size_t size)
 {
     size_t wanted, capacity;
     char *grown;
@@ -72,18 +72,18 @@ grow(struct buffer *b, size_t size)
 
 /* Inlined, as nearly all that is appended is short and finds room. */
 static inline char *
-room_for(struct buffer *b, size_t size)
+ensure_buffer_space(struct buffer *b, size_t size)
 {
     if (!b->failed && size <= b->max - b->size &&
         size < b->capacity - b->size) /* with the terminating NUL */
         return b->data + b->size;
-    return grow(b, size);
+    return grow_buffer_capacity(b, size);
 }
 
 char *
 buffer_reserve(struct buffer *b, size_t size)
 {
-    return room_for(b, size);
+    return ensure_buffer_space(b, size);
 }
 
 void
@@ -94,9 +94,9 @@ buffer_claim(struct buffer *b, size_t size)
 }
 
 static inline void
-add(struct buffer *b, const void *data, size_t size)
+append_buffer_bytes(struct buffer *b, const void *data, size_t size)
 {
-    char *room = room_for(b, size);
+    char *room = ensure_buffer_space(b, size);
 
     if (!room)
         return;
@@ -108,7 +108,7 @@ add(struct buffer *b, const void *data, size_t size)
 void
 buffer_add(struct buffer *b, const void *data, size_t size)
 {
-    add(b, data, size);
+    append_buffer_bytes(b, data, size);
 }
 
 void
@@ -151,41 +151,41 @@ buffer_format(struct buffer *b, const char *format, ...)
 }
 
 static inline void
-little_endian(struct buffer *b, uint64_t v, size_t n)
+append_little_endian(struct buffer *b, uint64_t v, size_t n)
 {
     uint64_t bytes = htole64(v);
 
-    add(b, &bytes, n);
+    append_buffer_bytes(b, &bytes, n);
 }
 
 void
 buffer_u8(struct buffer *b, uint8_t v)
 {
-    little_endian(b, v, 1);
+    append_little_endian(b, v, 1);
 }
 
 void
 buffer_u16(struct buffer *b, uint16_t v)
 {
-    little_endian(b, v, 2);
+    append_little_endian(b, v, 2);
 }
 
 void
 buffer_u24(struct buffer *b, uint32_t v)
 {
-    little_endian(b, v, 3);
+    append_little_endian(b, v, 3);
 }
 
 void
 buffer_u32(struct buffer *b, uint32_t v)
 {
-    little_endian(b, v, 4);
+    append_little_endian(b, v, 4);
 }
 
 void
 buffer_u64(struct buffer *b, uint64_t v)
 {
-    little_endian(b, v, 8);
+    append_little_endian(b, v, 8);
 }
 
 void

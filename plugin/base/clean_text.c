@@ -48,7 +48,7 @@ character_size(const unsigned char *p, size_t left)
 enum { BLOCK = 16 };
 
 static inline bool
-block_is_plain(const unsigned char *block)
+is_plain_ascii_block(const unsigned char *block)
 {
     __m128i bytes;
 
@@ -64,7 +64,7 @@ block_is_plain(const unsigned char *block)
 enum { BLOCK = 8 };
 
 static inline bool
-block_is_plain(const unsigned char *block)
+is_plain_ascii_block(const unsigned char *block)
 {
     const uint64_t ones = 0x0101010101010101ULL, tops = ones << 7;
     uint64_t bytes;
@@ -85,13 +85,13 @@ text_is_plain(struct span text)
     size_t i = 0;
 
     for (; text.size - i >= BLOCK; i += BLOCK)
-        if (!block_is_plain(p + i))
+        if (!is_plain_ascii_block(p + i))
             return false;
     if (i == text.size)
         return true;
     memset(last, ' ', sizeof(last));
     memcpy(last, p + i, text.size - i);
-    return block_is_plain(last);
+    return is_plain_ascii_block(last);
 }
 
 /* From i on, the bytes that are ASCII. */
@@ -138,7 +138,7 @@ clean_text(struct span text, char *out)
     size_t i = 0, size;
 
     while (i < text.size) {
-        while (text.size - i >= BLOCK && block_is_plain(p + i)) {
+        while (text.size - i >= BLOCK && is_plain_ascii_block(p + i)) {
             memcpy(out + i, p + i, BLOCK);
             i += BLOCK;
         }
@@ -165,7 +165,7 @@ is_noncharacter(const char *s, size_t left)
 }
 
 static const char *
-entity(char c)
+xml_entity_text(char c)
 {
     switch (c) {
     case '&':
@@ -189,7 +189,7 @@ xml_text(const char *text, size_t size, struct buffer *out)
     size_t from = 0;
 
     for (size_t i = 0; i < size; i++) {
-        const char *escaped = entity(text[i]);
+        const char *escaped = xml_entity_text(text[i]);
         size_t skip = 1;
 
         if (!escaped && is_noncharacter(text + i, size - i)) {
@@ -209,7 +209,7 @@ xml_text(const char *text, size_t size, struct buffer *out)
 /* The bytes of the character at s that must be escaped, or 0.  U+FFFE and
  * U+FFFF may stand in JSON, but not in XML. */
 static size_t
-escaped(const char *s, size_t left)
+json_escaped_size(const char *s, size_t left)
 {
     if ((unsigned char)*s < ' ' || strchr("\"\\<>&", *s))
         return 1;
@@ -217,12 +217,12 @@ escaped(const char *s, size_t left)
 }
 
 static void
-add_escaped(const char *text, size_t size, struct buffer *out)
+append_escaped_json(const char *text, size_t size, struct buffer *out)
 {
     size_t from = 0, i = 0, bytes;
 
     while (i < size) {
-        bytes = escaped(text + i, size - i);
+        bytes = json_escaped_size(text + i, size - i);
         if (bytes) {
             buffer_add(out, text + from, i - from);
             if (bytes == 1)
@@ -246,7 +246,7 @@ add_cleaned(struct span text, struct buffer *out)
     to = buffer_reserve(&clean, text.size + 1);
     if (to) {
         clean_text(text, to);
-        add_escaped(to, text.size, out);
+        append_escaped_json(to, text.size, out);
     }
     out->failed |= clean.failed;
     buffer_fini(&clean);
@@ -259,7 +259,7 @@ json_text(const char *text, size_t size, struct buffer *out)
 
     buffer_char(out, '"');
     if (text_is_utf8(whole))
-        add_escaped(text, size, out);
+        append_escaped_json(text, size, out);
     else
         add_cleaned(whole, out);
     buffer_char(out, '"');

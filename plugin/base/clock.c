@@ -4,7 +4,7 @@
 #include <time.h>
 
 static int64_t
-milliseconds(clockid_t which)
+read_clock_ms(clockid_t which)
 {
     struct timespec now;
 
@@ -15,13 +15,13 @@ milliseconds(clockid_t which)
 uint64_t
 clock_ms(void)
 {
-    return (uint64_t)milliseconds(CLOCK_MONOTONIC);
+    return (uint64_t)read_clock_ms(CLOCK_MONOTONIC);
 }
 
 int64_t
 clock_wall_ms(void)
 {
-    return milliseconds(CLOCK_REALTIME);
+    return read_clock_ms(CLOCK_REALTIME);
 }
 
 void

@@ -74,7 +74,7 @@ error_sqlstate(enum error_code code)
 
 /* Untrusted bytes reach error texts: no control byte may reach a terminal. */
 static void
-finish(struct error *err, enum error_code code)
+finish_error_text(struct error *err, enum error_code code)
 {
     err->code = (uint16_t)code;
     memcpy(err->sqlstate, error_sqlstate(code), sizeof(err->sqlstate));
@@ -93,7 +93,7 @@ error_set(struct error *err, enum error_code code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof(err->text), format, args);
     va_end(args);
-    finish(err, code);
+    finish_error_text(err, code);
 }
 
 void
@@ -112,7 +112,7 @@ error_sys(struct error *err, enum error_code code, const char *format, ...)
     used = strlen(err->text);
     snprintf(err->text + used, sizeof(err->text) - used, ": %s",
              strerror_r(cause, reason, sizeof(reason)));
-    finish(err, code);
+    finish_error_text(err, code);
 }
 
 void

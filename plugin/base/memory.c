@@ -10,7 +10,7 @@ enum { KEPT_AT_HAND = 1024 }; /* bytes of a block, at most */
 static atomic_size_t failures; /* a counter: relaxed */
 
 static void *
-counted(void *block)
+count_allocation_failure(void *block)
 {
     if (!block)
         atomic_fetch_add_explicit(&failures, 1, memory_order_relaxed);
@@ -26,7 +26,7 @@ mem_failures(void)
 void *
 mem_alloc_unset(size_t size)
 {
-    return counted(malloc(size ? size : 1));
+    return count_allocation_failure(malloc(size ? size : 1));
 }
 
 /* glibc's calloc goes past the blocks that its malloc keeps at hand for each
@@ -37,7 +37,7 @@ mem_alloc(size_t size)
     void *block;
 
     if (size > KEPT_AT_HAND)
-        return counted(calloc(1, size));
+        return count_allocation_failure(calloc(1, size));
     block = mem_alloc_unset(size);
     if (block)
         memset(block, 0, size);
@@ -50,14 +50,14 @@ mem_zalloc(size_t count, size_t size)
     size_t bytes;
 
     if (__builtin_mul_overflow(count, size, &bytes))
-        return counted(NULL);
+        return count_allocation_failure(NULL);
     return mem_alloc(bytes);
 }
 
 void *
 mem_realloc(void *old, size_t size)
 {
-    return counted(realloc(old, size ? size : 1));
+    return count_allocation_failure(realloc(old, size ? size : 1));
 }
 
 char *

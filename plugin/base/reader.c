@@ -25,7 +25,7 @@ reader_done(const struct reader *r)
 }
 
 static inline bool
-need(struct reader *r, size_t n)
+require_reader_bytes(struct reader *r, size_t n)
 {
     if (r->failed || n > (size_t)(r->end - r->pos))
         r->failed = true;
@@ -34,11 +34,11 @@ need(struct reader *r, size_t n)
 
 /* Inlined: one load of that size. */
 static inline uint64_t
-little_endian(struct reader *r, size_t n)
+read_little_endian(struct reader *r, size_t n)
 {
     uint64_t v = 0;
 
-    if (need(r, n)) {
+    if (require_reader_bytes(r, n)) {
         memcpy(&v, r->pos, n);
         r->pos += n;
     }
@@ -48,31 +48,31 @@ little_endian(struct reader *r, size_t n)
 uint8_t
 reader_u8(struct reader *r)
 {
-    return (uint8_t)little_endian(r, 1);
+    return (uint8_t)read_little_endian(r, 1);
 }
 
 uint16_t
 reader_u16(struct reader *r)
 {
-    return (uint16_t)little_endian(r, 2);
+    return (uint16_t)read_little_endian(r, 2);
 }
 
 uint32_t
 reader_u24(struct reader *r)
 {
-    return (uint32_t)little_endian(r, 3);
+    return (uint32_t)read_little_endian(r, 3);
 }
 
 uint32_t
 reader_u32(struct reader *r)
 {
-    return (uint32_t)little_endian(r, 4);
+    return (uint32_t)read_little_endian(r, 4);
 }
 
 uint64_t
 reader_u64(struct reader *r)
 {
-    return little_endian(r, 8);
+    return read_little_endian(r, 8);
 }
 
 uint64_t
@@ -101,7 +101,7 @@ reader_bytes(struct reader *r, size_t size)
 {
     struct span s = {"", 0};
 
-    if (need(r, size)) {
+    if (require_reader_bytes(r, size)) {
         s.data = (const char *)r->pos;
         s.size = size;
         r->pos += size;
@@ -170,7 +170,7 @@ span_is(struct span s, const char *text)
 }
 
 static int
-lower(char c)
+to_lower_ascii(char c)
 {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
 }
@@ -180,7 +180,8 @@ span_is_nocase(struct span s, const char *text)
 {
     size_t i = 0;
 
-    while (i < s.size && text[i] != '\0' && lower(s.data[i]) == lower(text[i]))
+    while (i < s.size && text[i] != '\0' &&
+           to_lower_ascii(s.data[i]) == to_lower_ascii(text[i]))
         i++;
     return i == s.size && text[i] == '\0';
 }
@@ -190,7 +191,8 @@ span_same_nocase(struct span a, struct span b)
 {
     size_t i = 0;
 
-    while (i < a.size && i < b.size && lower(a.data[i]) == lower(b.data[i]))
+    while (i < a.size && i < b.size &&
+           to_lower_ascii(a.data[i]) == to_lower_ascii(b.data[i]))
         i++;
     return i == a.size && i == b.size;
 }
@@ -211,15 +213,16 @@ span_compare_nocase(struct span s, const char *text)
 {
     size_t i = 0;
 
-    while (i < s.size && text[i] != '\0' && lower(s.data[i]) == lower(text[i]))
+    while (i < s.size && text[i] != '\0' &&
+           to_lower_ascii(s.data[i]) == to_lower_ascii(text[i]))
         i++;
     if (i == s.size)
         return text[i] == '\0' ? 0 : -1;
-    return lower(s.data[i]) - lower(text[i]);
+    return to_lower_ascii(s.data[i]) - to_lower_ascii(text[i]);
 }
 
 static bool
-is_blank(char c)
+is_span_whitespace(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -227,11 +230,11 @@ is_blank(char c)
 struct span
 span_trim(struct span s)
 {
-    while (s.size > 0 && is_blank(*s.data)) {
+    while (s.size > 0 && is_span_whitespace(*s.data)) {
         s.data++;
         s.size--;
     }
-    while (s.size > 0 && is_blank(s.data[s.size - 1]))
+    while (s.size > 0 && is_span_whitespace(s.data[s.size - 1]))
         s.size--;
     return s;
 }

@@ -78,7 +78,8 @@ texts_free(struct texts *texts)
 }
 
 static struct slot *
-slot_of(const struct texts *texts, const char *text, size_t size, uint32_t hash)
+find_text_hash_slot(const struct texts *texts, const char *text, size_t size,
+                    uint32_t hash)
 {
     uint32_t mask = texts->room * 2 - 1, i = hash & mask;
 
@@ -109,7 +110,7 @@ move_slots(const struct slot *from, uint32_t count, struct slot *to,
 }
 
 static int
-grow(struct texts *texts)
+grow_text_tables(struct texts *texts)
 {
     uint32_t room = texts->room * 2;
     struct entry *entries;
@@ -135,18 +136,18 @@ grow(struct texts *texts)
 }
 
 static int
-add(struct texts *texts, const char *text, size_t size, bool borrow,
-    uint32_t *number)
+add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
+                uint32_t *number)
 {
     uint32_t hash = (uint32_t)hash_bytes(hash_seed(texts), text, size);
-    struct slot *slot = slot_of(texts, text, size, hash);
+    struct slot *slot = find_text_hash_slot(texts, text, size, hash);
     const char *copy = text;
 
     if (!slot->entry) {
         if (texts->count == texts->room) {
-            if (grow(texts) != 0)
+            if (grow_text_tables(texts) != 0)
                 return -1;
-            slot = slot_of(texts, text, size, hash);
+            slot = find_text_hash_slot(texts, text, size, hash);
         }
         if (!borrow)
             copy = arena_strndup(texts->arena, text, size);
@@ -161,9 +162,9 @@ add(struct texts *texts, const char *text, size_t size, bool borrow,
 
 /* Without a slot: it is found by its place. */
 static int
-append(struct texts *texts, const char *text, uint32_t *number)
+append_text_entry(struct texts *texts, const char *text, uint32_t *number)
 {
-    if (texts->count == texts->room && grow(texts) != 0)
+    if (texts->count == texts->room && grow_text_tables(texts) != 0)
         return -1;
     *number = texts->count++;
     texts->entries[*number] = (struct entry){text, strlen(text)};
@@ -173,12 +174,12 @@ append(struct texts *texts, const char *text, uint32_t *number)
 int
 texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
 {
-    return add(texts, text, size, false, number);
+    return add_unique_text(texts, text, size, false, number);
 }
 
 static struct place *
-place_of(struct place *places, uint32_t room, const struct texts *texts,
-         const char *text)
+find_text_address_slot(struct place *places, uint32_t room,
+                       const struct texts *texts, const char *text)
 {
     uint32_t mask = room - 1;
     uint32_t i = (uint32_t)hash_mix(hash_seed(texts), (uintptr_t)text) & mask;
@@ -203,8 +204,8 @@ grow_places(struct texts *texts)
         return -1;
     for (uint32_t i = 0; i < texts->place_room; i++)
         if (texts->places[i].text)
-            *place_of(places, room, texts, texts->places[i].text) =
-                texts->places[i];
+            *find_text_address_slot(places, room, texts,
+                                    texts->places[i].text) = texts->places[i];
     mem_free(texts->places);
     texts->places = places;
     texts->place_room = room;
@@ -218,10 +219,12 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
 
     if (texts->place_count * 2 >= texts->place_room && grow_places(texts) != 0)
         return -1;
-    place = place_of(texts->places, texts->place_room, texts, text);
+    place =
+        find_text_address_slot(texts->places, texts->place_room, texts, text);
     if (!place->text) {
-        if ((texts->distinct ? append(texts, text, &place->number)
-                             : add(texts, text, strlen(text), texts->borrows,
+        if ((texts->distinct
+                 ? append_text_entry(texts, text, &place->number)
+                 : add_unique_text(texts, text, strlen(text), texts->borrows,
                                    &place->number)) != 0)
             return -1;
         place->text = text;

@@ -60,7 +60,7 @@ agent_client_answer_close(struct agent_client_answer *answer)
 }
 
 static void
-enter(struct agent_client *client, enum node_state state)
+enter_node_state(struct agent_client *client, enum node_state state)
 {
     if (client->status.state != state) {
         client->status.state = state;
@@ -104,7 +104,7 @@ agent_client_is_stopped(const struct agent_client *client)
 static void
 enter_unresponsive(struct agent_client *client)
 {
-    enter(client, NODE_UNRESPONSIVE);
+    enter_node_state(client, NODE_UNRESPONSIVE);
     client->status.stopped = agent_client_is_stopped(client);
 }
 
@@ -116,14 +116,15 @@ process_ended(const struct agent_client *client)
 }
 
 static void
-disconnect(struct agent_client *client)
+disconnect_agent(struct agent_client *client)
 {
     fd_close(client->fd);
     client->fd = -1;
     client->late_id = 0;
     if (client->status.state != NODE_ABSENT &&
         client->status.state != NODE_GONE) {
-        enter(client, process_ended(client) ? NODE_GONE : NODE_ABSENT);
+        enter_node_state(client,
+                         process_ended(client) ? NODE_GONE : NODE_ABSENT);
         client->status.note[0] = '\0';
     }
 }
@@ -139,7 +140,7 @@ look_for_word(struct agent_client *client)
             agent_word_read(client->state_dir, status->hello.pid, client->peer,
                             status->note, sizeof(status->note));
     if (client->word && status->state == NODE_GONE) /* of what lives on */
-        enter(client, NODE_ABSENT);
+        enter_node_state(client, NODE_ABSENT);
 }
 
 static int
@@ -187,7 +188,7 @@ peer_of(int fd)
 
 /* Descriptors beside a message go to the answer; more than fit are closed. */
 static void
-take_descriptors(struct msghdr *message, struct agent_client_answer *answer)
+collect_reply_fds(struct msghdr *message, struct agent_client_answer *answer)
 {
     int taken = 0;
 
@@ -226,7 +227,7 @@ terminate_texts(struct agent_reply *reply)
 /* 1: a reply; 0: none yet; -1: the connection is over or senseless; then
  * answer->reply.protocol is what the other end speaks, where it said so. */
 static int
-receive(int fd, struct agent_client_answer *answer)
+receive_agent_reply(int fd, struct agent_client_answer *answer)
 {
     union {
         struct cmsghdr align;
@@ -246,7 +247,7 @@ receive(int fd, struct agent_client_answer *answer)
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (size >= 0) /* an empty packet carries descriptors, too */
-        take_descriptors(&message, answer);
+        collect_reply_fds(&message, answer);
     if (size != (ssize_t)sizeof(answer->reply) ||
         answer->reply.protocol != AGENT_PROTOCOL) {
         agent_client_answer_close(answer);
@@ -257,7 +258,7 @@ receive(int fd, struct agent_client_answer *answer)
 }
 
 static bool
-stopping(const struct agent_client *client)
+is_agent_client_stopping(const struct agent_client *client)
 {
     return __atomic_load_n(client->stop, __ATOMIC_ACQUIRE);
 }
@@ -265,8 +266,8 @@ stopping(const struct agent_client *client)
 /* 1: the reply to id; 0: not before the deadline; -1: the connection ended, or
  * the agent sent an answer without a question. */
 static int
-await(struct agent_client *client, uint64_t id, uint64_t deadline,
-      struct agent_client_answer *answer)
+receive_reply_until(struct agent_client *client, uint64_t id, uint64_t deadline,
+                    struct agent_client_answer *answer)
 {
     struct pollfd polls[2] = {{client->fd, POLLIN, 0},
                               {client->wake_fd, POLLIN, 0}};
@@ -274,7 +275,7 @@ await(struct agent_client *client, uint64_t id, uint64_t deadline,
     int got, wait;
 
     for (;;) {
-        got = receive(client->fd, answer);
+        got = receive_agent_reply(client->fd, answer);
         if (got < 0)
             return -1;
         if (got > 0 && answer->reply.id == id)
@@ -284,7 +285,7 @@ await(struct agent_client *client, uint64_t id, uint64_t deadline,
             return -1;
         }
         now = clock_ms();
-        if (now >= deadline || stopping(client))
+        if (now >= deadline || is_agent_client_stopping(client))
             return 0;
         wait = (int)(deadline - now < SLICE_MS ? deadline - now : SLICE_MS);
         poll(polls, 2, wait);
@@ -294,9 +295,9 @@ await(struct agent_client *client, uint64_t id, uint64_t deadline,
 }
 
 static int
-ended(struct agent_client *client, struct error *err)
+handle_connection_end(struct agent_client *client, struct error *err)
 {
-    disconnect(client);
+    disconnect_agent(client);
     if (client->status.state == NODE_GONE)
         node_status_check(&client->status, err);
     else
@@ -324,11 +325,14 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     int got;
 
     if (!takes_long(request))
-        return await(client, request->id, start + REPLY_MS, answer);
-    got = await(client, request->id, start + STOPPED_MS, answer);
+        return receive_reply_until(client, request->id, start + REPLY_MS,
+                                   answer);
+    got = receive_reply_until(client, request->id, start + STOPPED_MS, answer);
     while (got == 0 && clock_ms() < start + DUMP_MS &&
-           !agent_client_is_stopped(client) && !stopping(client))
-        got = await(client, request->id, clock_ms() + SLICE_MS, answer);
+           !agent_client_is_stopped(client) &&
+           !is_agent_client_stopping(client))
+        got = receive_reply_until(client, request->id, clock_ms() + SLICE_MS,
+                                  answer);
     return got;
 }
 
@@ -357,8 +361,9 @@ send_request(int to, struct agent_request *request, int fd)
 }
 
 static int
-exchange(struct agent_client *client, const struct agent_request *wanted,
-         int fd, struct agent_client_answer *answer, struct error *err)
+exchange_with_agent(struct agent_client *client,
+                    const struct agent_request *wanted, int fd,
+                    struct agent_client_answer *answer, struct error *err)
 {
     struct agent_request request = *wanted;
     ssize_t sent;
@@ -367,10 +372,10 @@ exchange(struct agent_client *client, const struct agent_request *wanted,
     request.id = ++client->last_id;
     sent = send_request(client->fd, &request, fd);
     if (sent != (ssize_t)sizeof(request))
-        return ended(client, err);
+        return handle_connection_end(client, err);
     switch (await_reply(client, &request, answer)) {
     case 1:
-        enter(client, NODE_CONNECTED);
+        enter_node_state(client, NODE_CONNECTED);
         return 0;
     case 0:
         client->late_id = request.id;
@@ -378,7 +383,7 @@ exchange(struct agent_client *client, const struct agent_request *wanted,
         node_status_check(&client->status, err);
         return -1;
     default:
-        return ended(client, err);
+        return handle_connection_end(client, err);
     }
 }
 
@@ -406,7 +411,7 @@ say_foreign(struct agent_client *client, uint32_t protocol)
     if (n > 0)
         exe[n] = '\0';
     if (client->status.state == NODE_GONE)
-        enter(client, NODE_ABSENT);
+        enter_node_state(client, NODE_ABSENT);
     if (protocol != 0 && protocol != AGENT_PROTOCOL)
         snprintf(out, size,
                  "the agent in %s (pid %d) speaks protocol %u, of %s heapwire, "
@@ -433,7 +438,7 @@ is_peer_ending(const struct agent_client *client)
 
 /* Greets; true when another incarnation answered. */
 static bool
-greet(struct agent_client *client)
+greet_agent_process(struct agent_client *client)
 {
     struct agent_request request = {
         .op = AGENT_HELLO, .number = 1, .seconds = client->guard_s};
@@ -441,9 +446,9 @@ greet(struct agent_client *client)
     struct agent_client_answer answer = {.reply = {.protocol = 0}};
     bool changed;
 
-    if (exchange(client, &request, -1, &answer, NULL) != 0) {
+    if (exchange_with_agent(client, &request, -1, &answer, NULL) != 0) {
         /* Once, an agent may that makes way for its host, or ends with it. */
-        if (client->fd < 0 && !served && !stopping(client) &&
+        if (client->fd < 0 && !served && !is_agent_client_stopping(client) &&
             (answer.reply.protocol != 0 || client->hung_up == client->peer) &&
             !is_peer_ending(client))
             say_foreign(client, answer.reply.protocol);
@@ -452,7 +457,7 @@ greet(struct agent_client *client)
     }
     agent_client_answer_close(&answer);
     if (answer.reply.status != AGENT_OK) {
-        disconnect(client);
+        disconnect_agent(client);
         return false;
     }
     changed = !agent_client_same_incarnation(&client->status.hello,
@@ -488,7 +493,7 @@ agent_client_refresh(struct agent_client *client)
                 client->status.note[0] = '\0';
             if (client->status.state == NODE_ABSENT && !client->word &&
                 process_ended(client))
-                enter(client, NODE_GONE);
+                enter_node_state(client, NODE_GONE);
             node_status_look(client->state_dir, &client->status);
             look_for_word(client);
             return false;
@@ -498,7 +503,7 @@ agent_client_refresh(struct agent_client *client)
         client->levers_seen = false;
     }
     if (client->late_id) {
-        got = receive(client->fd, &answer);
+        got = receive_agent_reply(client->fd, &answer);
         if (got == 0) {
             enter_unresponsive(client);
             return false;
@@ -506,12 +511,12 @@ agent_client_refresh(struct agent_client *client)
         if (got > 0)
             agent_client_answer_close(&answer);
         if (got < 0 || answer.reply.id != client->late_id) {
-            disconnect(client);
+            disconnect_agent(client);
             return false;
         }
         client->late_id = 0;
     }
-    return greet(client);
+    return greet_agent_process(client);
 }
 
 int
@@ -534,8 +539,8 @@ agent_client_give(struct agent_client *client,
     if (node_status_check(&client->status, err) != 0)
         return -1;
     if (client->fd < 0)
-        return ended(client, err);
-    if (exchange(client, request, fd, answer, err) != 0)
+        return handle_connection_end(client, err);
+    if (exchange_with_agent(client, request, fd, answer, err) != 0)
         return -1;
     if (reply->status == AGENT_OK)
         return 0;

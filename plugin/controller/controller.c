@@ -137,7 +137,7 @@ say_older(const struct controller *c)
 }
 
 static void
-greet(struct controller *c)
+refresh_controller_agent(struct controller *c)
 {
     int64_t unguarded_ms = c->client.status.unguarded_ms;
     char note[AGENT_TEXT_MAX];
@@ -173,7 +173,7 @@ greet(struct controller *c)
 
 /* What profiling costs; and its end, when that is too much. */
 static void
-oversee(struct controller *c)
+oversee_profiling_cost(struct controller *c)
 {
     double frames;
     bool ended;
@@ -195,7 +195,7 @@ oversee(struct controller *c)
 
 /* Gives the agent to others before it looks for names. */
 static struct snapshot *
-take_snapshot(struct controller *c, struct job *job, struct error *err)
+take_job_snapshot(struct controller *c, struct job *job, struct error *err)
 {
     struct snapshot *snapshot = NULL;
     struct dump dump = {.mapped = NULL};
@@ -239,8 +239,8 @@ look_again(struct controller *c, struct error *err)
 {
     if (c->client.status.state != NODE_CONNECTED)
         return 0;
-    greet(c);
-    greet(c);
+    refresh_controller_agent(c);
+    refresh_controller_agent(c);
     return node_status_check_job(&c->client.status, JOB_ENABLE, err);
 }
 
@@ -248,7 +248,7 @@ static void
 run_dump(struct controller *c, struct job *job)
 {
     struct error err = {0};
-    struct snapshot *snapshot = take_snapshot(c, job, &err);
+    struct snapshot *snapshot = take_job_snapshot(c, job, &err);
     double frames = 0;
 
     if (snapshot) {
@@ -303,11 +303,11 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     /* The program itself switched it, or its time was over. */
     if (kind != JOB_GET_ACTIVE ||
         (rc == 0 && result->active != (c->client.status.hello.active != 0))) {
-        greet(c);
+        refresh_controller_agent(c);
         (void)eventfd_write(c->wake_fd, 1); /* the next may be due sooner */
     }
     if (kind == JOB_ENABLE || kind == JOB_DISABLE)
-        oversee(c);
+        oversee_profiling_cost(c);
     return rc;
 }
 
@@ -401,8 +401,8 @@ greeter_main(void *arg)
         if (c->client.status.state != NODE_CONNECTED ||
             agent_client_input_pending(&c->client) ||
             next_greeting(c, greeted) <= 0) {
-            greet(c);
-            oversee(c);
+            refresh_controller_agent(c);
+            oversee_profiling_cost(c);
             greeted = clock_ms();
         }
         left = next_greeting(c, greeted);
@@ -421,8 +421,9 @@ greeter_main(void *arg)
 /* ---- start and stop ---- */
 
 static int
-start_symbolizer(struct controller *c, const struct controller_options *from,
-                 struct error *err)
+start_controller_symbolizer(struct controller *c,
+                            const struct controller_options *from,
+                            struct error *err)
 {
     struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
                                          c->indexes};
@@ -477,7 +478,7 @@ controller_start(const struct controller_options *options, struct error *err)
         options->index_dir, options->symbolizer, options->index_bytes,
         options->reader_mb, options->log);
     c->observer.jobs = &c->jobs;
-    if (start_symbolizer(c, options, err) != 0 ||
+    if (start_controller_symbolizer(c, options, err) != 0 ||
         observer_init(&c->observer, options, c->indexes, c->store, err) != 0)
         goto fail;
     c->greeter_runs = thread_start(&c->greeter, &greeter, err) == 0;

@@ -116,7 +116,7 @@ append_note(struct dump *dump, const char *format, ...)
  * a question, beside figures that heapwired had asked for before, and the
  * kernel's. */
 static void
-take_memory(struct dump *dump, struct agent_client *client)
+collect_dump_memory(struct dump *dump, struct agent_client *client)
 {
     const char *elsewhere = client->status.elsewhere;
     struct error unsaid;
@@ -324,7 +324,7 @@ dump_take(struct dump *dump, struct agent_client *client,
     if (rc == 0 && dump->recorded)
         note_recorded(dump, client);
     if (rc == 0)
-        take_memory(dump, client);
+        collect_dump_memory(dump, client);
     return rc;
 }
 
@@ -388,29 +388,30 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
 /* ---- making ---- */
 
 static void
-enter(struct dump_progress *progress, enum dump_stage stage)
+enter_dump_stage(struct dump_progress *progress, enum dump_stage stage)
 {
     __atomic_store_n(&progress->stage, stage, __ATOMIC_RELAXED);
 }
 
 static int
-open_object(void *arg, const struct mapping *mapping)
+open_dump_object(void *arg, const struct mapping *mapping)
 {
     return objects_open(arg, mapping->device, mapping->inode);
 }
 
 static struct names *
-name_addresses(const struct dump *dump, const struct heap_dump *heap,
-               struct arena *arena, struct objects *objects,
-               struct symbolizer *symbolizer, struct dump_progress *progress,
-               struct mappings *maps, struct error *err)
+name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
+                    struct arena *arena, struct objects *objects,
+                    struct symbolizer *symbolizer,
+                    struct dump_progress *progress, struct mappings *maps,
+                    struct error *err)
 {
     struct resolve_request request = {.addresses = heap->addresses,
                                       .count = heap->address_count,
                                       .allocator_address =
                                           dump->hello.mallctl_address,
                                       .named = &progress->named,
-                                      .open_object = open_object,
+                                      .open_object = open_dump_object,
                                       .arg = objects};
     struct names *names = NULL;
 
@@ -459,8 +460,8 @@ write_cut_stacks(const struct profile *profile, struct buffer *out)
 
 /* Goes into the profile itself, so that each form can show the line. */
 static int
-add_memory(struct snapshot *snapshot, const struct dump *dump,
-           struct error *err)
+write_snapshot_memory(struct snapshot *snapshot, const struct dump *dump,
+                      struct error *err)
 {
     struct profile *profile = snapshot->profile;
     struct buffer line;
@@ -483,7 +484,7 @@ add_memory(struct snapshot *snapshot, const struct dump *dump,
 }
 
 static struct heap_dump *
-parse(const struct dump *dump, struct error *err)
+parse_dump_heap(const struct dump *dump, struct error *err)
 {
     if (dump->recorded)
         return recorded_heap(dump->recorded, dump->recorded_ms, err);
@@ -511,15 +512,15 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         error_memory(err, "a snapshot");
         goto out;
     }
-    enter(progress, DUMP_NAMING);
-    heap = parse(dump, err);
+    enter_dump_stage(progress, DUMP_NAMING);
+    heap = parse_dump_heap(dump, err);
     if (!heap)
         goto out;
-    names = name_addresses(dump, heap, arena, objects, symbolizer, progress,
-                           &maps, err);
+    names = name_heap_addresses(dump, heap, arena, objects, symbolizer,
+                                progress, &maps, err);
     if (!names)
         goto out;
-    enter(progress, DUMP_MAKING);
+    enter_dump_stage(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile ||
         modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
@@ -527,7 +528,7 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
         goto out;
     snapshot->taken_ms = dump->taken_ms;
     snapshot->hello = dump->hello;
-    if (add_memory(snapshot, dump, err) != 0)
+    if (write_snapshot_memory(snapshot, dump, err) != 0)
         goto out;
     made = snapshot;
     snapshot = NULL;

@@ -92,7 +92,7 @@ find_reader(const struct jobs *jobs)
 /* ---- a job as a flight ---- */
 
 static void
-on_run(struct flight *flight)
+on_job_flight_run(struct flight *flight)
 {
     struct job *job = (struct job *)flight;
     struct jobs *jobs = (struct jobs *)flight->flights;
@@ -106,7 +106,7 @@ on_run(struct flight *flight)
 }
 
 static void
-on_free(struct flight *flight)
+on_job_flight_free(struct flight *flight)
 {
     struct job *job = (struct job *)flight;
 
@@ -119,7 +119,7 @@ on_free(struct flight *flight)
 
 /* Only naming has a known share; a dump reports no progress. */
 static bool
-on_progress(struct flight *flight, struct progress *out)
+on_job_flight_progress(struct flight *flight, struct progress *out)
 {
     struct job *job = (struct job *)flight;
     struct dump_progress *p = &job->progress;
@@ -141,8 +141,9 @@ on_progress(struct flight *flight, struct progress *out)
     return true;
 }
 
-static const struct flight_kind job_kind = {on_run, on_free, on_progress,
-                                            .cancels = false};
+static const struct flight_kind job_kind = {
+    on_job_flight_run, on_job_flight_free, on_job_flight_progress,
+    .cancels = false};
 
 /* A reset checks the kept snapshots, so it waits for the one being made. */
 static bool
@@ -200,7 +201,7 @@ jobs_stop(struct jobs *jobs)
 
 /* Begun or finished so lately, and nothing changed since it began. */
 static bool
-is_recent(const struct jobs *jobs, const struct job *job)
+is_recent_job(const struct jobs *jobs, const struct job *job)
 {
     return job && !job->flight.failed && job->generation == jobs->generation &&
            clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
@@ -208,7 +209,7 @@ is_recent(const struct jobs *jobs, const struct job *job)
 
 /* Of what is recorded now: not of another moment, or of another process. */
 static bool
-is_of_now(const struct job *job)
+is_current_job(const struct job *job)
 {
     return job && job->request.kind != JOB_RECORDED;
 }
@@ -217,7 +218,7 @@ is_of_now(const struct job *job)
  * a snapshot that is kept, nor one from before it, for it may be what the new
  * one is to be compared with. */
 static struct job *
-shareable(struct jobs *jobs, enum job_kind kind)
+find_reusable_job(struct jobs *jobs, enum job_kind kind)
 {
     struct job *recent = kind == JOB_STATS      ? jobs->recent_stats
                          : kind == JOB_MAPPINGS ? jobs->recent_mappings
@@ -228,9 +229,9 @@ shareable(struct jobs *jobs, enum job_kind kind)
                             : kind == JOB_RECENT   ? find_job(jobs, false)
                                                    : NULL;
 
-    if (is_recent(jobs, recent))
+    if (is_recent_job(jobs, recent))
         return recent;
-    if (is_of_now(under_way) && is_recent(jobs, under_way) &&
+    if (is_current_job(under_way) && is_recent_job(jobs, under_way) &&
         !under_way->keep &&
         (kind == JOB_RECENT || under_way->request.kind == kind))
         return under_way;
@@ -249,7 +250,7 @@ can_share(const struct job *job, const struct job_request *request)
 /* A request joins the last waiting job if that answers it too.  It never joins
  * a running job: its answer may be older than the request. */
 static struct job *
-joinable(struct jobs *jobs, const struct job_request *request)
+find_joinable_job(struct jobs *jobs, const struct job_request *request)
 {
     struct job *last = NULL;
     enum job_kind kind = request->kind;
@@ -257,7 +258,7 @@ joinable(struct jobs *jobs, const struct job_request *request)
     for (struct flight *f = jobs->flights.first; f; f = f->next)
         if (!f->started)
             last = (struct job *)f;
-    if (!is_of_now(last) || kind == JOB_RECORDED ||
+    if (!is_current_job(last) || kind == JOB_RECORDED ||
         (kind == JOB_SNAPSHOT && last->keep && !can_share(last, request)))
         return NULL;
     if (kinds[kind].dumps ? job_is_dump(last)
@@ -306,11 +307,11 @@ struct seat *
 jobs_join(struct jobs *jobs, const struct job_request *request,
           struct waker waker, struct error *err)
 {
-    struct job *job = shareable(jobs, request->kind), *new = NULL;
+    struct job *job = find_reusable_job(jobs, request->kind), *new = NULL;
     struct seat *seat = NULL;
 
     if (!job)
-        job = joinable(jobs, request);
+        job = find_joinable_job(jobs, request);
     if (!job)
         job = new = job_new(jobs, request, err);
     if (job)
@@ -379,7 +380,7 @@ jobs_finish(struct job *job, const struct error *failure)
     pthread_cond_signal(&jobs->agent_free);
     jobs->generation += kinds[job->request.kind].changes;
     jobs->failed_snapshots += job->keep && (failure || job->not_kept);
-    if (!failure && job_is_dump(job) && is_of_now(job))
+    if (!failure && job_is_dump(job) && is_current_job(job))
         keep_recent(&jobs->recent_dump, job->keep ? NULL : job);
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)
@@ -398,9 +399,9 @@ jobs_forget(struct jobs *jobs)
 }
 
 static void
-expire(const struct jobs *jobs, struct job **recent)
+expire_recent_job(const struct jobs *jobs, struct job **recent)
 {
-    if (is_recent(jobs, *recent))
+    if (is_recent_job(jobs, *recent))
         return;
     job_unref(*recent);
     *recent = NULL;
@@ -409,9 +410,9 @@ expire(const struct jobs *jobs, struct job **recent)
 void
 jobs_expire(struct jobs *jobs)
 {
-    expire(jobs, &jobs->recent_dump);
-    expire(jobs, &jobs->recent_stats);
-    expire(jobs, &jobs->recent_mappings);
+    expire_recent_job(jobs, &jobs->recent_dump);
+    expire_recent_job(jobs, &jobs->recent_stats);
+    expire_recent_job(jobs, &jobs->recent_mappings);
 }
 
 /* ---- those that follow: without the lock ---- */

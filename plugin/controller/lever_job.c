@@ -73,7 +73,8 @@ parse_signed(struct span text, int64_t *out)
 }
 
 static bool
-put_figure(struct lever_counts *counts, struct span name, struct span value)
+put_lever_figure(struct lever_counts *counts, struct span name,
+                 struct span value)
 {
     int64_t number;
 
@@ -129,9 +130,9 @@ put_line(struct lever_report *report, struct span name, struct span value)
     field.data = dot + 1;
     field.size = name.size - of.size - 1;
     if (span_is(of, "before"))
-        return put_figure(&report->before, field, value);
+        return put_lever_figure(&report->before, field, value);
     if (span_is(of, "after"))
-        return put_figure(&report->after, field, value);
+        return put_lever_figure(&report->after, field, value);
     if (span_is(of, "decay"))
         return put_force(&report->force[NODE_DECAY], field, value);
     if (span_is(of, "background"))
@@ -177,8 +178,8 @@ check_lever(const struct agent_client *client, enum agent_lever lever,
 
 /* In words of the lever, where it is the jemalloc that lacks it. */
 static void
-say_missing(const struct agent_client *client, enum agent_lever lever,
-            const struct agent_reply *reply, struct error *err)
+say_missing_lever(const struct agent_client *client, enum agent_lever lever,
+                  const struct agent_reply *reply, struct error *err)
 {
     static const char *const lacks[] = {
         [AGENT_PURGE] = "it does not purge all arenas at a time (5.0 and later "
@@ -204,7 +205,7 @@ say_missing(const struct agent_client *client, enum agent_lever lever,
 }
 
 static int
-name_file(const char *by)
+create_requester_file(const char *by)
 {
     int fd = memfd_create("heapwire-by", MFD_CLOEXEC);
 
@@ -233,11 +234,11 @@ ask_levers(struct agent_client *client, const struct lever_request *wanted,
         request.inode = wanted->on;
     }
     if (*by && wanted->seconds > 0)
-        fd = name_file(by);
+        fd = create_requester_file(by);
     buffer_init(&text, TEXT_MAX);
     if (agent_client_give(client, &request, fd, &answer, err) != 0) {
         if (client->status.state == NODE_CONNECTED)
-            say_missing(client, wanted->lever, &answer.reply, err);
+            say_missing_lever(client, wanted->lever, &answer.reply, err);
         goto out;
     }
     rc = agent_client_read_memory(client, answer.fds[0], &text, "its levers",

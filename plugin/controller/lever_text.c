@@ -19,7 +19,7 @@ lever_name(enum agent_lever lever)
 }
 
 static void
-write_bytes(struct stats_figure figure, struct buffer *out)
+write_lever_bytes(struct stats_figure figure, struct buffer *out)
 {
     if (figure.known)
         buffer_format(out, "%.1f MB", (double)figure.value / (1 << 20));
@@ -28,7 +28,7 @@ write_bytes(struct stats_figure figure, struct buffer *out)
 }
 
 static void
-write_time(int64_t wall_ms, struct buffer *out)
+write_lever_time(int64_t wall_ms, struct buffer *out)
 {
     char text[CLOCK_TEXT];
 
@@ -42,9 +42,9 @@ static void
 write_purge_risk(const struct lever_counts *counts, struct buffer *out)
 {
     buffer_text(out, "purge of ");
-    write_bytes(counts->dirty, out);
+    write_lever_bytes(counts->dirty, out);
     buffer_text(out, " of dirty and ");
-    write_bytes(counts->muzzy, out);
+    write_lever_bytes(counts->muzzy, out);
     buffer_text(out,
                 " of muzzy pages: they go back to the kernel at once, one "
                 "arena after the other, by one madvise for each run of pages; "
@@ -175,7 +175,7 @@ lever_write_force(enum node_lever lever, const struct lever_force *force,
     buffer_format(out, "%s: ", lever_label(lever));
     lever_write_values(lever, force->set, out);
     buffer_text(out, " until ");
-    write_time(force->until_ms, out);
+    write_lever_time(force->until_ms, out);
     buffer_format(out, ", by %s", *force->by ? force->by : "an unknown user");
 }
 
@@ -184,7 +184,7 @@ write_ends(enum node_lever lever, const struct lever_force *force,
            struct buffer *out)
 {
     buffer_text(out, ", since ");
-    write_time(force->since_ms, out);
+    write_lever_time(force->since_ms, out);
     buffer_text(out, lever == NODE_DECAY ? "; then each arena's own again, of "
                                            "new ones "
                                          : "; then ");
@@ -210,7 +210,7 @@ lever_write_state(const struct lever_force force[NODE_LEVERS],
         buffer_format(out, "%s: not in force", lever_label((enum node_lever)i));
         if (force[i].ended_ms != 0) {
             buffer_text(out, "; the last one ended at ");
-            write_time(force[i].ended_ms, out);
+            write_lever_time(force[i].ended_ms, out);
             buffer_text(out, force[i].by_itself ? ", for its time was over"
                                                 : ", for it was undone");
         }
@@ -225,9 +225,9 @@ write_change(const char *name, struct stats_figure before,
              struct stats_figure after, struct buffer *out)
 {
     buffer_format(out, "%s: ", name);
-    write_bytes(before, out);
+    write_lever_bytes(before, out);
     buffer_text(out, " before, ");
-    write_bytes(after, out);
+    write_lever_bytes(after, out);
     buffer_text(out, " after\n");
 }
 

@@ -103,7 +103,7 @@ is_unprepared(const struct node_status *status, struct error *err)
 }
 
 static const char *
-base_name(const char *path)
+executable_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -116,7 +116,8 @@ static void
 refuse_unbuilt(const struct node_status *status, struct error *err)
 {
     const struct agent_hello *hello = &status->hello;
-    const char *exe = base_name(hello->exe), *end, *object = "its jemalloc";
+    const char *exe = executable_base_name(hello->exe), *end,
+               *object = "its jemalloc";
     char prefix[AGENT_NAME_MAX];
     bool apart = true;
 

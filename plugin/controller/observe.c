@@ -23,7 +23,7 @@ controller_observe_pid(struct controller *controller, struct error *err)
 }
 
 static int
-check_request(const struct observe_request *request, struct error *err)
+check_observe_request(const struct observe_request *request, struct error *err)
 {
     if (request->kind == OBSERVE_THREADS)
         return 0;
@@ -52,7 +52,7 @@ controller_observe(struct controller *controller,
     struct node_arrival process;
     struct node_status status;
 
-    if (check_request(request, err) != 0)
+    if (check_observe_request(request, err) != 0)
         return NULL;
     controller_status(controller, &status);
     process = node_status_find_process(&status, observer->state_dir, err);

@@ -156,7 +156,7 @@ close_process(void *arg)
 /* Of another user it would be refused when it is dumpable, too.  Another
  * observation may open or close it right now. */
 static bool
-is_closed(const struct observation *o)
+is_process_inaccessible(const struct observation *o)
 {
     const struct observer *observer = observer_of(o);
 
@@ -172,7 +172,7 @@ open_process(void *arg)
     struct observation *o = arg;
     struct observer *observer = observer_of(o);
 
-    if (!is_closed(o))
+    if (!is_process_inaccessible(o))
         return false;
     if (!observer->dumpable)
         error_set(&o->why_closed, ER_UNKNOWN,
@@ -188,8 +188,8 @@ open_process(void *arg)
 /* ---- one observation ---- */
 
 static struct snapshot *
-make_snapshot(const struct observation *o, struct profile *profile,
-              struct error *err)
+make_observation_snapshot(const struct observation *o, struct profile *profile,
+                          struct error *err)
 {
     struct observer *observer = observer_of(o);
     struct snapshot *snapshot = snapshot_new();
@@ -233,7 +233,7 @@ take_profile(struct observation *o, const struct observing *observing,
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
     if (profile)
-        o->result.snapshot = make_snapshot(o, profile, err);
+        o->result.snapshot = make_observation_snapshot(o, profile, err);
     return o->result.snapshot ? 0 : -1;
 }
 
@@ -343,7 +343,8 @@ next_observation(struct flights *flights)
 }
 
 static bool
-is_equal(const struct observation *o, const struct observe_request *request)
+observe_request_equals(const struct observation *o,
+                       const struct observe_request *request)
 {
     return o->request.kind == request->kind &&
            o->request.seconds == request->seconds &&
@@ -353,7 +354,8 @@ is_equal(const struct observation *o, const struct observe_request *request)
 }
 
 static bool
-is_of(const struct observation *o, const struct node_arrival *process)
+observed_process_equals(const struct observation *o,
+                        const struct node_arrival *process)
 {
     return o->process.pid == process->pid &&
            o->process.start_ticks == process->start_ticks;
@@ -367,8 +369,8 @@ find_equal(const struct observer *observer,
 {
     for (struct flight *f = observer->flights.first; f; f = f->next)
         if (!f->started && !atomic_load(&f->cancelled) &&
-            is_of(((struct observation *)f), process) &&
-            is_equal((struct observation *)f, request))
+            observed_process_equals(((struct observation *)f), process) &&
+            observe_request_equals((struct observation *)f, request))
             return (struct observation *)f;
     return NULL;
 }

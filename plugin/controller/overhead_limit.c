@@ -73,8 +73,8 @@ overhead_estimate_samples_text(const struct overhead_report *report, char *text,
 
 /* What a count grew by in a second; false: not known. */
 static bool
-rate(struct stats_figure from, struct stats_figure to, int64_t span_ms,
-     double *out)
+compute_growth_rate(struct stats_figure from, struct stats_figure to,
+                    int64_t span_ms, double *out)
 {
     if (!from.known || !to.known || to.value < from.value ||
         span_ms < SPAN_MIN_MS)
@@ -96,7 +96,8 @@ read_idle(struct overhead_estimate *overhead,
     report->estimated = report->measured_since = false;
     report->metadata_growth = 0;
     if (overhead->idle.at_ms != 0 && span_ms >= IDLE_MIN_MS &&
-        rate(overhead->idle.cpu_ms, now->cpu_ms, span_ms, &used)) {
+        compute_growth_rate(overhead->idle.cpu_ms, now->cpu_ms, span_ms,
+                            &used)) {
         report->measured_before = true;
         report->cpus_before = used / 1000.0;
     }
@@ -105,7 +106,8 @@ read_idle(struct overhead_estimate *overhead,
 }
 
 static void
-estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
+estimate_overhead_report(struct overhead_estimate *overhead,
+                         const struct overhead_reading *now)
 {
     struct overhead_report *report = &overhead->report;
     double used, by_library = 0;
@@ -113,14 +115,16 @@ estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
     double sample_bytes = (double)(1ULL << (now->lg_sample & 63));
     int64_t span_ms = now->at_ms - overhead->last.at_ms;
 
-    report->estimated = rate(overhead->last.allocated_ever, now->allocated_ever,
-                             span_ms, &report->bytes_per_second);
+    report->estimated =
+        compute_growth_rate(overhead->last.allocated_ever, now->allocated_ever,
+                            span_ms, &report->bytes_per_second);
     report->samples_per_second = report->bytes_per_second / sample_bytes;
-    report->counted = rate(overhead->last.sampled_ever, now->sampled_ever,
-                           span_ms, &report->samples_per_second);
+    report->counted =
+        compute_growth_rate(overhead->last.sampled_ever, now->sampled_ever,
+                            span_ms, &report->samples_per_second);
     report->estimated = report->estimated || report->counted;
-    tells =
-        rate(overhead->last.by_library, now->by_library, span_ms, &by_library);
+    tells = compute_growth_rate(overhead->last.by_library, now->by_library,
+                                span_ms, &by_library);
     /* These are counted, also where all are a lower bound. */
     if (!report->counted && by_library > report->samples_per_second)
         report->samples_per_second = by_library;
@@ -130,8 +134,9 @@ estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
         report->sample_us =
             sample_us(now->frames, by_library / report->samples_per_second);
     report->cpus = report->samples_per_second * report->sample_us / 1e6;
-    report->measured_since = rate(overhead->first.cpu_ms, now->cpu_ms,
-                                  now->at_ms - overhead->first.at_ms, &used);
+    report->measured_since =
+        compute_growth_rate(overhead->first.cpu_ms, now->cpu_ms,
+                            now->at_ms - overhead->first.at_ms, &used);
     if (report->measured_since)
         report->cpus_since = used / 1000.0;
     report->metadata_growth = 0;
@@ -143,8 +148,9 @@ estimate(struct overhead_estimate *overhead, const struct overhead_reading *now)
 
 /* Whether this reading is above a limit, and which. */
 static bool
-is_above(const struct overhead_report *report,
-         const struct overhead_reading *now, char reason[OVERHEAD_REASON_MAX])
+is_above_overhead_limit(const struct overhead_report *report,
+                        const struct overhead_reading *now,
+                        char reason[OVERHEAD_REASON_MAX])
 {
     uint64_t metadata_max = METADATA_MIN;
     char samples[OVERHEAD_SAMPLES_MAX];
@@ -193,9 +199,10 @@ overhead_estimate_read(struct overhead_estimate *overhead,
     }
     if (now->at_ms - overhead->last.at_ms < SPAN_MIN_MS)
         return false;
-    estimate(overhead, now);
+    estimate_overhead_report(overhead, now);
     overhead->last = *now;
-    if (report->budget_cpus <= 0 || !is_above(report, now, reason)) {
+    if (report->budget_cpus <= 0 ||
+        !is_above_overhead_limit(report, now, reason)) {
         overhead->above = 0;
         return false;
     }
@@ -223,7 +230,8 @@ overhead_limit_init(struct overhead_limit *limit, double percent,
 }
 
 static void
-publish(const struct overhead_limit *limit, struct agent_client *client)
+publish_overhead_report(const struct overhead_limit *limit,
+                        struct agent_client *client)
 {
     client->status.overhead = limit->estimate.report;
     client->status.overhead.budget_cpus =
@@ -236,7 +244,7 @@ overhead_limit_forget(struct overhead_limit *limit, struct agent_client *client)
     memset(&limit->estimate, 0, sizeof(limit->estimate));
     memset(&client->status.risks, 0, sizeof(client->status.risks));
     limit->next_ms = 0;
-    publish(limit, client);
+    publish_overhead_report(limit, client);
 }
 
 static struct stats_figure
@@ -280,7 +288,7 @@ read_statistics(struct overhead_limit *limit, struct agent_client *client,
 
 /* -1: it does not answer. */
 static int
-switch_off(struct overhead_limit *limit, struct agent_client *client)
+switch_profiling_off(struct overhead_limit *limit, struct agent_client *client)
 {
     struct overhead_report *report = &limit->estimate.report;
     struct agent_request request = {.op = AGENT_SET_ACTIVE, .number = 0};
@@ -327,7 +335,7 @@ overhead_limit_look(struct overhead_limit *limit, struct agent_client *client,
     if (client->peer != 0)
         reading.cpu_ms = process_cpu_ms(client->peer);
     if (overhead_estimate_read(&limit->estimate, &limit->settings, &reading))
-        ended = switch_off(limit, client) == 0;
-    publish(limit, client);
+        ended = switch_profiling_off(limit, client) == 0;
+    publish_overhead_report(limit, client);
     return ended;
 }

@@ -67,7 +67,7 @@ profiler_state_word(enum profiler_state state)
 }
 
 static void
-write_time(struct buffer *out, const char *what, int64_t wall_ms)
+write_profiler_time(struct buffer *out, const char *what, int64_t wall_ms)
 {
     char text[CLOCK_TEXT];
 
@@ -79,10 +79,10 @@ static void
 write_times(const struct agent_hello *hello, struct buffer *out)
 {
     if (hello->active) {
-        write_time(out, "samples since:", hello->active_since_ms);
+        write_profiler_time(out, "samples since:", hello->active_since_ms);
         buffer_text(out, ", pauses included");
         if (hello->active_until_ms > 0)
-            write_time(out, "\nactive until:", hello->active_until_ms);
+            write_profiler_time(out, "\nactive until:", hello->active_until_ms);
         else
             buffer_text(out, "\nactive until: it is switched off; "
                              "enable_prof(seconds) leaves it on without end");
@@ -110,7 +110,7 @@ write_samples(const struct node_status *status, struct buffer *out)
         return;
     }
     buffer_format(out, "%llu", (unsigned long long)status->samples);
-    write_time(out, " in the profile of", status->profiled_ms);
+    write_profiler_time(out, " in the profile of", status->profiled_ms);
     if (hello->opt_prof == AGENT_PROF_RECORDED)
         buffer_char(out, '\n');
     else
@@ -150,7 +150,7 @@ write_switched_off(const struct node_status *status, struct buffer *out)
         what = "off:";
     else if (at_ms == status->unguarded_ms)
         what = "switched off by the database's agent:";
-    write_time(out, what, at_ms);
+    write_profiler_time(out, what, at_ms);
     buffer_format(out, ", because %s\n", reason);
 }
 

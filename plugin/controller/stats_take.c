@@ -88,8 +88,8 @@ profiler_control_run(struct agent_client *client, struct store *store,
 enum { LOOK_MS = 5000, LOOK_SHARE = 100 };
 
 static void
-describe(const struct processes *processes, bool recorded, char *out,
-         size_t size)
+describe_unseen_children(const struct processes *processes, bool recorded,
+                         char *out, size_t size)
 {
     size_t count =
         processes->count + processes->left_out - (processes->count > 0);
@@ -119,8 +119,9 @@ process_children_look(struct agent_client *client)
         return;
     if (client->peer != 0)
         processes_read(client->peer, &processes);
-    describe(&processes, client->status.hello.opt_prof == AGENT_PROF_RECORDED,
-             client->status.children, sizeof(client->status.children));
+    describe_unseen_children(
+        &processes, client->status.hello.opt_prof == AGENT_PROF_RECORDED,
+        client->status.children, sizeof(client->status.children));
     took = clock_ms() - now;
     client->children_of = client->peer;
     client->children_due_ms =
@@ -130,7 +131,8 @@ process_children_look(struct agent_client *client)
 /* An agent of before this request existed calls it a statistic that it does
  * not know. */
 static int
-ask(struct agent_client *client, struct buffer *text, struct error *err)
+request_agent_stats(struct agent_client *client, struct buffer *text,
+                    struct error *err)
 {
     struct agent_request request = {.op = AGENT_STATS};
     struct agent_client_answer answer;
@@ -178,7 +180,7 @@ ask_allocators(struct agent_client *client, struct stats *stats,
 }
 
 static void
-add_children(struct stats *stats, struct agent_client *client)
+add_children_to_stats(struct stats *stats, struct agent_client *client)
 {
     const char *text = client->status.children;
 
@@ -226,7 +228,7 @@ without_agent(struct agent_client *client, const struct error *failure)
     if (state == NODE_UNRESPONSIVE && client->peer != 0) {
         stats->taken_ms = clock_wall_ms();
         process_memory_read(client->peer, stats);
-        add_children(stats, client);
+        add_children_to_stats(stats, client);
     }
     if (stats->failure && (stats->rss.known || stats->allocated.known))
         return stats;
@@ -259,7 +261,7 @@ add_kernel(struct stats *stats, struct agent_client *client)
         stats->allocator_ms = stats->taken_ms - age_of(stats);
     if (client->peer != 0) {
         process_memory_read(client->peer, stats);
-        add_children(stats, client);
+        add_children_to_stats(stats, client);
     }
     if (!rss.known)
         return;
@@ -293,8 +295,8 @@ has_allocator(const struct agent_client *client)
 
 /* Beside the figures: which allocators there are, or why there are none. */
 static int
-add_allocators(struct stats *stats, struct agent_client *client,
-               struct error *err)
+add_allocators_to_stats(struct stats *stats, struct agent_client *client,
+                        struct error *err)
 {
     struct error why;
 
@@ -362,12 +364,12 @@ stats_take(struct agent_client *client, struct error *err)
         node_status_check(&client->status, err) != 0)
         return without_agent(client, err);
     buffer_init(&text, STATS_TEXT_MAX);
-    if (has_allocator(client) && ask(client, &text, err) != 0) {
+    if (has_allocator(client) && request_agent_stats(client, &text, err) != 0) {
         stats = without_agent(client, err);
         goto out;
     }
     stats = stats_parse(text.data ? text.data : "", text.size, err);
-    if (stats && add_allocators(stats, client, err) != 0) {
+    if (stats && add_allocators_to_stats(stats, client, err) != 0) {
         stats_unref(stats);
         stats = without_agent(client, err);
     } else if (stats) {

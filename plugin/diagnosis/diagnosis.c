@@ -14,7 +14,7 @@
 #include "finding.h"
 
 static void
-write_time(int64_t wall_ms, char out[CLOCK_TEXT])
+write_state_time(int64_t wall_ms, char out[CLOCK_TEXT])
 {
     if (wall_ms > 0)
         clock_text(wall_ms, out, CLOCK_TEXT);
@@ -30,7 +30,7 @@ find_end(const struct diagnosis_facts *facts, struct diagnosis *out)
 
     if (facts->state != FACT_ENDED || facts->ended_clean)
         return;
-    write_time(facts->state_since_ms, at);
+    write_state_time(facts->state_since_ms, at);
     finding = finding_add(out, FINDING_DIED, FINDING_CERTAIN, NULL, 0);
     finding_explain(finding, "the database %s, at %s UTC%s",
                     facts->state_why ? facts->state_why : "ended", at,
@@ -65,7 +65,7 @@ find_hang(const struct diagnosis_facts *facts, struct diagnosis *out)
 
     if (facts->state != FACT_HANGS)
         return;
-    write_time(facts->state_since_ms, at);
+    write_state_time(facts->state_since_ms, at);
     finding = finding_add(out, FINDING_HANGS, FINDING_CERTAIN, NULL, 0);
     finding_explain(finding, "the database has not answered since %s UTC%s%s",
                     at, facts->state_why ? ": " : "",

@@ -38,19 +38,19 @@ struct page_parts {
 };
 
 static void
-write_bytes(struct page_parts *parts, double bytes, const char *what)
+write_memory_line(struct page_parts *parts, double bytes, const char *what)
 {
     buffer_format(parts->out, "  %10s  %3.0f %%  %s\n", bytes_text(bytes).text,
                   parts->whole > 0 ? 100.0 * bytes / parts->whole : 0.0, what);
 }
 
 static void
-write_part(struct page_parts *parts, struct fact bytes, const char *what)
+write_memory_part(struct page_parts *parts, struct fact bytes, const char *what)
 {
     if (!bytes.known)
         return;
     parts->told += (double)bytes.value;
-    write_bytes(parts, (double)bytes.value, what);
+    write_memory_line(parts, (double)bytes.value, what);
 }
 
 /* Who has what is outside of jemalloc: of that, or of RSS where there is none.
@@ -59,10 +59,11 @@ static void
 write_owners(const struct diagnosis_facts *facts, struct page_parts *parts)
 {
     for (size_t i = 0; i < facts->owner_count; i++)
-        write_part(parts, (struct fact){true, facts->owners[i].bytes},
-                   facts->owners[i].name);
+        write_memory_part(parts, (struct fact){true, facts->owners[i].bytes},
+                          facts->owners[i].name);
     if (facts->owners_more.value > 0)
-        write_part(parts, facts->owners_more, "others (heapwire.mappings)");
+        write_memory_part(parts, facts->owners_more,
+                          "others (heapwire.mappings)");
 }
 
 static void
@@ -71,7 +72,7 @@ write_rest(struct page_parts *parts, const char *missing, const char *beyond)
     double rest = parts->whole - parts->told;
 
     if (rest >= 1 || rest <= -1)
-        write_bytes(parts, rest, rest > 0 ? missing : beyond);
+        write_memory_line(parts, rest, rest > 0 ? missing : beyond);
 }
 
 static void
@@ -81,17 +82,18 @@ write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
                                  "touched yet, taken back, or swapped out";
     struct page_parts outside = {parts->out, parts->whole, 0};
 
-    write_part(parts, facts->allocated, "in use by the program");
-    write_part(parts, facts->inside,
-               "free between what is in use (fragmentation)");
+    write_memory_part(parts, facts->allocated, "in use by the program");
+    write_memory_part(parts, facts->inside,
+                      "free between what is in use (fragmentation)");
     if (facts->padding.value > 0)
-        write_part(parts, facts->padding,
-                   "a page beside each large block, as jemalloc lays them out");
-    write_part(parts, facts->free_pages, "free pages that are kept");
-    write_part(parts, facts->bookkeeping, "jemalloc's bookkeeping");
-    write_part(parts, facts->elsewhere, "of other jemallocs");
+        write_memory_part(
+            parts, facts->padding,
+            "a page beside each large block, as jemalloc lays them out");
+    write_memory_part(parts, facts->free_pages, "free pages that are kept");
+    write_memory_part(parts, facts->bookkeeping, "jemalloc's bookkeeping");
+    write_memory_part(parts, facts->elsewhere, "of other jemallocs");
     if (facts->owner_count == 0) {
-        write_part(parts, facts->outside, "outside the allocator");
+        write_memory_part(parts, facts->outside, "outside the allocator");
     } else {
         outside.told = parts->told;
         write_owners(facts, &outside);
@@ -118,8 +120,8 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
     if (facts->has_jemalloc && facts->allocated.known) {
         write_jemallocs(facts, &parts);
     } else {
-        write_part(&parts, facts->owned_by_jemalloc,
-                   "jemalloc's, which does not say now what it is");
+        write_memory_part(&parts, facts->owned_by_jemalloc,
+                          "jemalloc's, which does not say now what it is");
         write_owners(facts, &parts);
         write_rest(&parts,
                    facts->owners_ms == 0 ? "not told apart"

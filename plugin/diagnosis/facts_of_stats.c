@@ -52,8 +52,8 @@ inside_of(struct fact active, struct fact allocated,
 /* ---- now ---- */
 
 static void
-read_limit(const struct stats *stats, uint64_t machine_left,
-           struct diagnosis_facts *out)
+read_memory_limit(const struct stats *stats, uint64_t machine_left,
+                  struct diagnosis_facts *out)
 {
     const struct history_sample now = {.rss = stats->rss,
                                        .cgroup_current = stats->cgroup_current,
@@ -102,7 +102,7 @@ facts_of_stats(const struct stats *stats, uint64_t machine_left,
     out->figures_ms = stats->taken_ms;
     out->rss = fact_of(stats->rss);
     out->rss_file = fact_of(stats->rss_file);
-    read_limit(stats, machine_left, out);
+    read_memory_limit(stats, machine_left, out);
     out->has_jemalloc = stats->named_count > 0;
     if (out->has_jemalloc &&
         stats_together(stats->allocator_ms, stats->taken_ms))

@@ -40,7 +40,7 @@ count_missing(const struct diagnosis_facts *facts)
 }
 
 static struct fact
-without(struct fact of, uint64_t bytes)
+subtract_from_fact(struct fact of, uint64_t bytes)
 {
     return (struct fact){of.known, of.value > bytes ? of.value - bytes : 0};
 }
@@ -65,8 +65,8 @@ find_fragmentation(const struct diagnosis_facts *facts, struct diagnosis *out)
 
     if (!finding_is_worth(facts, facts->inside, facts->least_inside))
         return;
-    if (!finding_is_worth(facts, without(facts->inside, missing),
-                          without(facts->least_inside, missing)))
+    if (!finding_is_worth(facts, subtract_from_fact(facts->inside, missing),
+                          subtract_from_fact(facts->least_inside, missing)))
         certainty = FINDING_POSSIBLE;
     else if (named && waste->low < waste->waste / 2)
         certainty = FINDING_LIKELY;

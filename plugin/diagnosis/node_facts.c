@@ -34,7 +34,7 @@ enum { FACTS_BYTES_MAX = 1 << 20, FREE_TEXT_MAX = 1024 };
 
 /* NULL for none, and where the arena is full. */
 static const char *
-copy_text(struct arena *arena, const char *text)
+copy_fact_text(struct arena *arena, const char *text)
 {
     return text && *text ? arena_strndup(arena, text, strlen(text)) : NULL;
 }
@@ -62,8 +62,8 @@ find_snapshots(const struct node_sources *from,
         if (!last || kept[i].taken_ms > last->taken_ms)
             last = &kept[i];
     }
-    out->first_snapshot = first ? copy_text(arena, first->name) : NULL;
-    out->last_snapshot = last ? copy_text(arena, last->name) : NULL;
+    out->first_snapshot = first ? copy_fact_text(arena, first->name) : NULL;
+    out->last_snapshot = last ? copy_fact_text(arena, last->name) : NULL;
     mem_free(kept);
 }
 
@@ -82,8 +82,8 @@ find_death(const struct node_sources *from, const struct node_status *status,
 }
 
 static void
-read_status(const struct node_sources *from, struct arena *arena,
-            struct diagnosis_facts *out)
+read_node_status(const struct node_sources *from, struct arena *arena,
+                 struct diagnosis_facts *out)
 {
     static const enum fact_state states[] = {[NODE_ABSENT] = FACT_ABSENT,
                                              [NODE_CONNECTED] = FACT_SERVES,
@@ -95,13 +95,13 @@ read_status(const struct node_sources *from, struct arena *arena,
     out->state = states[status.state];
     out->state_since_ms = status.since_ms;
     if (status.state == NODE_GONE) {
-        out->state_why = copy_text(arena, status.ending);
+        out->state_why = copy_fact_text(arena, status.ending);
         find_death(from, &status, out);
     } else if (status.state == NODE_UNRESPONSIVE && status.stopped) {
         out->state_why = "a signal has stopped it";
         out->stopped_pid = status.peer;
     } else if (status.state == NODE_ABSENT) {
-        out->state_why = copy_text(arena, status.absence);
+        out->state_why = copy_fact_text(arena, status.absence);
     }
     if (status.state != NODE_ABSENT)
         find_snapshots(from, &status, arena, out);
@@ -110,7 +110,7 @@ read_status(const struct node_sources *from, struct arena *arena,
                       (status.knows & AGENT_KNOWS_LEVERS) != 0;
     out->profiling = status.state == NODE_CONNECTED && status.hello.active != 0;
     out->was_profiling = status.state == NODE_GONE && status.hello.active != 0;
-    out->profiling_why = copy_text(arena, from->no_snapshot);
+    out->profiling_why = copy_fact_text(arena, from->no_snapshot);
 }
 
 /* ---- what allocator and kernel say ---- */
@@ -147,7 +147,8 @@ take_figures(const struct node_sources *from, const struct stats *stats,
     facts_of_stats(stats, memory_left_machine(), out);
     for (size_t i = 0; i < stats->allocator_count; i++)
         if (stats->allocators[i].chosen)
-            out->variable = copy_text(arena, stats->allocators[i].variable);
+            out->variable =
+                copy_fact_text(arena, stats->allocators[i].variable);
     buffer_init(&text, FREE_TEXT_MAX);
     free_pages_write(stats, &text);
     if (text.size > 0)
@@ -192,7 +193,7 @@ read_owners_of(const struct node_sources *from, struct arena *arena,
     if (owners_find(from->controller, from->user, from->await,
                     out->has_jemalloc ? out->outside.value : out->rss.value,
                     &sums, &why) != 0) {
-        out->owners_why = copy_text(arena, why.text);
+        out->owners_why = copy_fact_text(arena, why.text);
         if (!await_is_over(from->await))
             return 0;
         *err = why;
@@ -200,7 +201,7 @@ read_owners_of(const struct node_sources *from, struct arena *arena,
     }
     for (size_t i = 0; i < sums.count; i++)
         out->owners[out->owner_count++] = (struct fact_holder){
-            copy_text(arena, sums.list[i].name), sums.list[i].bytes};
+            copy_fact_text(arena, sums.list[i].name), sums.list[i].bytes};
     out->owners_more = sums.more;
     out->owned_by_jemalloc = sums.jemalloc;
     out->owners_ms = sums.taken_ms;
@@ -238,7 +239,7 @@ read_holders(const struct functions *functions, struct arena *arena,
         insert_holder(out->holders, &out->holder_count, functions->list[i].name,
                       functions->list[i].flat_bytes);
     for (size_t i = 0; i < out->holder_count; i++)
-        out->holders[i].name = copy_text(arena, out->holders[i].name);
+        out->holders[i].name = copy_fact_text(arena, out->holders[i].name);
 }
 
 struct thread_sum {
@@ -254,8 +255,8 @@ compare_thread_sums(const void *a, const void *b)
 }
 
 static void
-name_thread(const struct heap_thread *thread, bool alone, char *out,
-            size_t size)
+write_thread_or_pool_name(const struct heap_thread *thread, bool alone,
+                          char *out, size_t size)
 {
     char pool[HEAP_THREAD_NAME_MAX + 1];
 
@@ -277,8 +278,8 @@ sum_threads(const struct live_parts *parts, bool alone, struct thread_sum *sums)
 
     for (size_t i = 0; i < count; i++) {
         sums[i].bytes = 0;
-        name_thread(&parts->threads.list[i], alone, sums[i].name,
-                    sizeof(sums[i].name));
+        write_thread_or_pool_name(&parts->threads.list[i], alone, sums[i].name,
+                                  sizeof(sums[i].name));
     }
     for (size_t i = 0; i < parts->count; i++)
         sums[parts->list[i].thread].bytes += parts->list[i].bytes;
@@ -293,8 +294,8 @@ sum_threads(const struct live_parts *parts, bool alone, struct thread_sum *sums)
 
 /* By pool; where one has all, as a server's connections may, by thread. */
 static int
-read_threads(const struct live_parts *parts, struct arena *arena,
-             struct diagnosis_facts *out, struct error *err)
+read_thread_holders(const struct live_parts *parts, struct arena *arena,
+                    struct diagnosis_facts *out, struct error *err)
 {
     size_t count = parts ? parts->threads.count : 0, names;
     struct thread_sum *sums;
@@ -316,7 +317,7 @@ read_threads(const struct live_parts *parts, struct arena *arena,
     if (out->thread_count == 1)
         out->thread_count = 0; /* it has all */
     for (size_t i = 0; i < out->thread_count; i++)
-        out->threads[i].name = copy_text(arena, out->threads[i].name);
+        out->threads[i].name = copy_fact_text(arena, out->threads[i].name);
     mem_free(sums);
     return 0;
 }
@@ -337,7 +338,7 @@ read_waste(const struct profile *profile, struct functions *functions,
 
         if (row->function && row->size_class > 0)
             out->waste = (struct fact_waste){
-                copy_text(arena, row->function), row->size_class,
+                copy_fact_text(arena, row->function), row->size_class,
                 (uint64_t)row->waste, low > 0 ? (uint64_t)low : 0,
                 (uint64_t)(row->waste + (row->has_error ? row->error : 0))};
     }
@@ -360,7 +361,7 @@ read_profile(const struct node_sources *from, struct arena *arena,
     if (!functions)
         return -1;
     read_holders(functions, arena, out);
-    rc = read_threads(from->snapshot->profile->parts, arena, out, err);
+    rc = read_thread_holders(from->snapshot->profile->parts, arena, out, err);
     if (rc == 0)
         rc = read_waste(from->snapshot->profile, functions, arena, out, err);
     functions_free(functions);
@@ -392,11 +393,11 @@ read_trends(const struct node_sources *from, struct arena *arena,
 
         if (row->trend.verdict == TREND_UNKNOWN) {
             if (!out->trend_why)
-                out->trend_why = copy_text(arena, row->trend.why);
+                out->trend_why = copy_fact_text(arena, row->trend.why);
             continue;
         }
         out->trends[out->trend_count++] = (struct fact_trend){
-            .function = copy_text(arena, row->function),
+            .function = copy_fact_text(arena, row->function),
             .kind = kinds[row->trend.verdict],
             .bytes = (uint64_t)row->bytes,
             .per_hour = row->trend.slope * 3600,
@@ -443,7 +444,7 @@ static int
 gather_facts(const struct node_sources *from, struct arena *arena,
              struct diagnosis_facts *out, struct error *err)
 {
-    read_status(from, arena, out);
+    read_node_status(from, arena, out);
     read_outlook(from, out);
     if (read_stats(from, arena, out, err) != 0 ||
         read_owners_of(from, arena, out, err) != 0 ||

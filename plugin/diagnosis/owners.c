@@ -45,7 +45,7 @@ compare_owned(const void *left, const void *right)
 }
 
 static int
-compare_bytes(const void *left, const void *right)
+compare_owned_by_bytes(const void *left, const void *right)
 {
     const struct owned *a = left, *b = right;
 
@@ -76,7 +76,7 @@ list_owned(const struct memory_map *map, struct owned *list)
             list[kept - 1].count++;
         }
     if (kept > 0)
-        qsort(list, kept, sizeof(*list), compare_bytes);
+        qsort(list, kept, sizeof(*list), compare_owned_by_bytes);
     return kept;
 }
 

@@ -32,7 +32,7 @@ budget_watch_close(struct budget_watch *watch)
 
 /* The same is logged once. */
 static void
-fail_look(struct budget_watch *watch, const struct error *why)
+fail_budget_check(struct budget_watch *watch, const struct error *why)
 {
     budgets_miss(watch->budgets, BUDGET_FAILED);
     if (!watch->failed)
@@ -48,13 +48,14 @@ see_snapshot(struct budget_watch *watch, const struct snapshot *snapshot,
 
     watch->looked_ms = snapshot->taken_ms;
     if (budgets_see(watch->budgets, snapshot, named, &err) != 0)
-        fail_look(watch, &err);
+        fail_budget_check(watch, &err);
     else
         watch->failed = false;
 }
 
 static bool
-is_of_now(const struct budget_watch *watch, const struct agent_hello *hello)
+is_watched_process(const struct budget_watch *watch,
+                   const struct agent_hello *hello)
 {
     return hello->pid == watch->pid && hello->start_ticks == watch->start_ticks;
 }
@@ -62,7 +63,7 @@ is_of_now(const struct budget_watch *watch, const struct agent_hello *hello)
 void
 budget_watch_see(struct budget_watch *watch, const struct snapshot *snapshot)
 {
-    if (!is_of_now(watch, &snapshot->hello))
+    if (!is_watched_process(watch, &snapshot->hello))
         return;
     watch->seen = snapshot->serial;
     see_snapshot(watch, snapshot, true);
@@ -85,7 +86,7 @@ newest_kept(struct budget_watch *watch)
         if (list[i].kind == PROFILE_HEAP &&
             list[i].cause != SNAPSHOT_IMPORTED &&
             list[i].serial != watch->seen && list[i].taken_ms > since_ms &&
-            is_of_now(watch, &list[i].hello))
+            is_watched_process(watch, &list[i].hello))
             found = store_get(store, list[i].name, NULL);
     mem_free(list);
     return found;
@@ -124,7 +125,7 @@ begin_look(struct budget_watch *watch, bool changed, uint64_t now_ms)
     watch->profile =
         controller_submit(watch->controller, &request, watch->waker, &err);
     if (!watch->profile)
-        fail_look(watch, &err);
+        fail_budget_check(watch, &err);
 }
 
 bool
@@ -173,7 +174,7 @@ budget_watch_take(struct budget_watch *watch)
     if (state == FLIGHT_DONE)
         see_snapshot(watch, result.snapshot, false);
     else
-        fail_look(watch, &err);
+        fail_budget_check(watch, &err);
     snapshot_unref(result.snapshot);
     cost_ms = clock_ms() - watch->asked_ms;
     rest_ms = BUDGET_WATCH_SHARE *

@@ -22,7 +22,8 @@ enum {
 };
 
 static bool
-is_same(const struct history_sample *a, const struct history_sample *b)
+is_sample_of_same_process(const struct history_sample *a,
+                          const struct history_sample *b)
 {
     return a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
@@ -91,7 +92,7 @@ took_its_place(const struct ends *ends, const struct history_sample *now)
 {
     const struct history_sample *before = &ends->seen;
 
-    return before->pid != 0 && !is_same(before, now) &&
+    return before->pid != 0 && !is_sample_of_same_process(before, now) &&
            (ends->adopted || before->at_ms - before->started_ms >= LIVED_MS) &&
            now->started_ms > before->at_ms &&
            !process_lives(before->pid, before->start_ticks);
@@ -139,8 +140,8 @@ read_history(struct ends *ends, struct history *history)
     if (!history_last(history, 0, INT64_MAX, seen))
         return;
     while (history_read(history, &next, &sample, 1) == 1)
-        if (first.pid == 0 && is_same(&sample, seen) && sample.rss.known &&
-            seen->at_ms - sample.at_ms <= GROWTH_MS)
+        if (first.pid == 0 && is_sample_of_same_process(&sample, seen) &&
+            sample.rss.known && seen->at_ms - sample.at_ms <= GROWTH_MS)
             first = sample;
     if (first.pid == 0 || first.at_ms == seen->at_ms)
         return;
@@ -152,7 +153,7 @@ read_history(struct ends *ends, struct history *history)
 
 /* History has no names; a snapshot has. */
 static void
-read_name(struct ends *ends, struct store *store)
+find_ended_program_name(struct ends *ends, struct store *store)
 {
     struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
     size_t count = list ? store_list(store, list, STORE_COUNT_MAX) : 0;
@@ -175,5 +176,5 @@ ends_adopt(struct ends *ends, struct history *history, struct store *store)
     ends->adopted = ends->seen.pid != 0;
     ends->adopted_ms = clock_ms();
     if (ends->adopted)
-        read_name(ends, store);
+        find_ended_program_name(ends, store);
 }

@@ -49,7 +49,7 @@ enum {
 };
 
 static void
-discard(struct recording *recording)
+discard_recording(struct recording *recording)
 {
     fd_close(recording->segment);
     recording->segment = -1;
@@ -58,7 +58,7 @@ discard(struct recording *recording)
 /* ---- whose it is ---- */
 
 static void
-meet(struct last_moment *last, const struct segment_owner *owner)
+adopt_segment_owner(struct last_moment *last, const struct segment_owner *owner)
 {
     last->owner = *owner;
     memset(&last->memory, 0, sizeof(last->memory));
@@ -82,7 +82,7 @@ note_memory(struct last_moment *last, const struct history_sample *sample)
 
 /* It is there, and /proc does not show it: hidepid, for instance. */
 static bool
-is_hidden(pid_t pid)
+is_process_hidden(pid_t pid)
 {
     char path[32];
 
@@ -93,7 +93,8 @@ is_hidden(pid_t pid)
 /* Whether it cannot be seen any more.  In another pid namespace its number says
  * nothing until it has greeted. */
 static bool
-has_ended(struct last_moment *last, const struct node_status *status, bool ends)
+has_owner_ended(struct last_moment *last, const struct node_status *status,
+                bool ends)
 {
     bool greeted = recorded_process_is(&status->hello, &last->owner);
     pid_t pid = greeted ? status->peer : (pid_t)last->owner.pid;
@@ -103,7 +104,7 @@ has_ended(struct last_moment *last, const struct node_status *status, bool ends)
         return true;
     if (pid == 0 || last->owner.started == 0)
         return false;
-    if (process_lives(pid, last->owner.started) || is_hidden(pid)) {
+    if (process_lives(pid, last->owner.started) || is_process_hidden(pid)) {
         last->missed_ms = 0;
         last->lived_ms = clock_wall_ms();
         return false;
@@ -126,7 +127,7 @@ remove_file(const struct last_moment *last, const char *name)
 }
 
 static void
-set_aside(struct last_moment *last)
+rename_segment_copy(struct last_moment *last)
 {
     int dir = last->state_dir
                   ? open(last->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -138,7 +139,7 @@ set_aside(struct last_moment *last)
 }
 
 static bool
-is_kept(const struct last_moment *last, const struct last_due *due)
+is_recording_stored(const struct last_moment *last, const struct last_due *due)
 {
     struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
     size_t count = list ? store_list(last->store, list, STORE_COUNT_MAX) : 0;
@@ -159,14 +160,14 @@ is_kept(const struct last_moment *last, const struct last_due *due)
 static void
 add_due(struct last_moment *last, struct last_due *due)
 {
-    if (is_kept(last, due)) {
-        discard(&due->recording);
+    if (is_recording_stored(last, due)) {
+        discard_recording(&due->recording);
         if (due->aside)
             remove_file(last, LAST_MOMENT_AGAIN);
     } else if (last->due_count == LAST_MOMENT_DUE_MAX) {
         log_to(last->log, "no automatic snapshot (%s): others wait",
                due->reason);
-        discard(&due->recording);
+        discard_recording(&due->recording);
     } else {
         last->due[last->due_count++] = *due;
     }
@@ -199,7 +200,7 @@ add_end(struct last_moment *last, const struct recording *recording, bool aside)
 
 /* Anew, for the pages of one that is there are not known. */
 static bool
-open_file(struct last_moment *last)
+open_segment_copy(struct last_moment *last)
 {
     int fd;
 
@@ -242,7 +243,7 @@ say_faulty(struct last_moment *last)
 }
 
 static void
-copy_segment(struct last_moment *last)
+copy_segment_to_file(struct last_moment *last)
 {
     uint64_t began = clock_ms(), took;
     const struct recording now = {.hello = last->hello,
@@ -256,7 +257,7 @@ copy_segment(struct last_moment *last)
         return;
     buffer_init(&note, NOTE_MAX);
     leave_deleted(last);
-    ok = open_file(last);
+    ok = open_segment_copy(last);
     if (ok && !recording_note_write(&now, &note)) {
         errno = ENOMEM;
         ok = false;
@@ -280,7 +281,7 @@ copy_segment(struct last_moment *last)
 
 /* Nothing more comes from this owner. */
 static void
-part(struct last_moment *last)
+forget_segment_owner(struct last_moment *last)
 {
     last->done = last->owner;
     last->owner.pid = 0;
@@ -288,7 +289,7 @@ part(struct last_moment *last)
     last->file = NULL;
     last->copied_ms = 0;
     last->copy_ms = 0;
-    discard(&last->peak);
+    discard_recording(&last->peak);
 }
 
 /* ---- ends ---- */
@@ -296,7 +297,7 @@ part(struct last_moment *last)
 /* When it ended, as far as is known: what its parent has recorded, be it of a
  * script that ended with it. */
 static int64_t
-end_of(const struct last_moment *last, const struct node_status *status)
+owner_end_ms(const struct last_moment *last, const struct node_status *status)
 {
     struct death deaths[DEATHS_LOOKED_AT];
     size_t count = last->state_dir
@@ -328,7 +329,7 @@ is_past_peak(const struct last_moment *last, uint64_t live)
 
 /* The segment is another's now: what was copied last is left. */
 static void
-take_copy(struct last_moment *last)
+record_end_from_copy(struct last_moment *last)
 {
     struct recording recording = {.hello = last->hello,
                                   .memory = last->memory,
@@ -350,12 +351,12 @@ take_copy(struct last_moment *last)
                last->hello.pid);
         return;
     }
-    set_aside(last);
+    rename_segment_copy(last);
     add_end(last, &recording, true);
 }
 
 static void
-end(struct last_moment *last, const struct node_status *status)
+record_owner_end(struct last_moment *last, const struct node_status *status)
 {
     struct recording recording = {.hello = last->hello, .memory = last->memory};
     bool past = is_past_peak(last, segment_live_bytes(last->segment));
@@ -363,20 +364,20 @@ end(struct last_moment *last, const struct node_status *status)
 
     recording.segment = segment_clone(last->segment, &last->owner);
     if (recording.segment < 0) {
-        take_copy(last);
+        record_end_from_copy(last);
     } else {
-        recording.taken_ms = end_of(last, status);
+        recording.taken_ms = owner_end_ms(last, status);
         recording.monotonic_ms =
             clock_ms() - (uint64_t)(now_ms - recording.taken_ms);
         last->copy_ms = 0;
-        copy_segment(last);
+        copy_segment_to_file(last);
         if (last->copied_ms != 0)
-            set_aside(last);
+            rename_segment_copy(last);
         add_end(last, &recording, last->copied_ms != 0);
     }
     if (past)
         add_peak(last);
-    part(last);
+    forget_segment_owner(last);
 }
 
 /* ---- the peak ---- */
@@ -413,7 +414,7 @@ look_at_peak(struct last_moment *last, const struct history_sample *sample,
         now.segment = segment_clone(last->segment, &last->owner);
         if (now.segment < 0)
             return;
-        discard(&last->peak);
+        discard_recording(&last->peak);
         last->peak = now;
         last->peak_rss = rss;
         last->peak_live = live;
@@ -438,7 +439,7 @@ find_copy(struct last_moment *last, const char *name, bool again)
     found =
         last->found.segment >= 0 && recording_note_read(&note, &last->found);
     if (!found) {
-        discard(&last->found);
+        discard_recording(&last->found);
         log_to(last->log, "%s/%s has no copy that is whole: it is removed",
                last->state_dir, name);
     }
@@ -446,7 +447,7 @@ find_copy(struct last_moment *last, const char *name, bool again)
     if (again || !found)
         remove_file(last, name);
     else
-        set_aside(last);
+        rename_segment_copy(last);
     buffer_fini(&note);
     fd_close(fd);
     return found;
@@ -482,7 +483,8 @@ look_at_found(struct last_moment *last, const struct node_status *status,
         if (last->copied_ms == 0)
             return; /* its segment is here, and there is no other copy yet */
     } else if (recorded_process_is(&last->found.hello, &last->done)) {
-        discard(&last->found); /* it has been taken from the segment */
+        discard_recording(
+            &last->found); /* it has been taken from the segment */
         return;
     } else if (found_has_ended(last, status, ends)) {
         add_end(last, &last->found, true);
@@ -491,7 +493,7 @@ look_at_found(struct last_moment *last, const struct node_status *status,
     } else {
         return;
     }
-    discard(&last->found);
+    discard_recording(&last->found);
     remove_file(last, LAST_MOMENT_AGAIN);
 }
 
@@ -511,10 +513,10 @@ last_moment_stop(struct last_moment *last)
 {
     segment_file_free(last->file);
     last->file = NULL;
-    discard(&last->peak);
-    discard(&last->found);
+    discard_recording(&last->peak);
+    discard_recording(&last->found);
     for (size_t i = 0; i < last->due_count; i++)
-        discard(&last->due[i].recording);
+        discard_recording(&last->due[i].recording);
     last->due_count = 0;
 }
 
@@ -540,23 +542,23 @@ look_at_owner(struct last_moment *last, const struct node_status *status,
         if ((owner.pid != last->owner.pid ||
              owner.started != last->owner.started) &&
             owner.forked_from != last->owner.pid)
-            take_copy(last);
-        part(last);
+            record_end_from_copy(last);
+        forget_segment_owner(last);
     }
     if (owner.pid == 0 || !owner.sampled ||
         segment_owner_same(&owner, &last->done))
         return;
     if (last->owner.pid == 0)
-        meet(last, &owner);
+        adopt_segment_owner(last, &owner);
     if (recorded_process_is(&status->hello, &last->owner))
         last->hello = status->hello;
     note_memory(last, sample);
     if (is_daemons_parent(last, status)) {
-        part(last);
-    } else if (has_ended(last, status, ends)) {
-        end(last, status);
+        forget_segment_owner(last);
+    } else if (has_owner_ended(last, status, ends)) {
+        record_owner_end(last, status);
     } else {
-        copy_segment(last);
+        copy_segment_to_file(last);
         look_at_peak(last, sample, highest);
     }
 }
@@ -588,7 +590,7 @@ last_moment_done(struct last_moment *last, bool kept)
 {
     bool aside = last->due[0].aside && kept;
 
-    discard(&last->due[0].recording);
+    discard_recording(&last->due[0].recording);
     last->due_count--;
     memmove(&last->due[0], &last->due[1],
             last->due_count * sizeof(last->due[0]));

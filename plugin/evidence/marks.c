@@ -52,8 +52,8 @@ has_few_hours(const struct marks_rules *rules, const struct marks_now *now)
 }
 
 static void
-begin(struct marks *marks, const struct marks_rules *rules,
-      const struct marks_now *now)
+initialize_marks(struct marks *marks, const struct marks_rules *rules,
+                 const struct marks_now *now)
 {
     memset(marks->passed, 0, sizeof(marks->passed));
     memset(marks->mark_ms, 0, sizeof(marks->mark_ms));
@@ -82,8 +82,8 @@ fall_by_hours(struct marks *marks, const struct marks_rules *rules,
 }
 
 static void
-fall(struct marks *marks, const struct marks_rules *rules,
-     const struct marks_now *now)
+rearm_passed_marks(struct marks *marks, const struct marks_rules *rules,
+                   const struct marks_now *now)
 {
     unsigned percent = percent_of(now);
 
@@ -95,11 +95,11 @@ fall(struct marks *marks, const struct marks_rules *rules,
     fall_by_hours(marks, rules, now);
 }
 
-static void reason(struct marks_due *due, const char *format, ...)
+static void write_due_reason(struct marks_due *due, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-reason(struct marks_due *due, const char *format, ...)
+write_due_reason(struct marks_due *due, const char *format, ...)
 {
     va_list args;
 
@@ -109,8 +109,8 @@ reason(struct marks_due *due, const char *format, ...)
 }
 
 static bool
-is_recent(uint64_t then_ms, const struct marks_rules *rules,
-          const struct marks_now *now)
+is_within_min_interval(uint64_t then_ms, const struct marks_rules *rules,
+                       const struct marks_now *now)
 {
     return then_ms != 0 && now->now_ms - then_ms < rules->min_interval_ms;
 }
@@ -125,15 +125,15 @@ due_by_percent(struct marks *marks, const struct marks_rules *rules,
 
     for (size_t i = rules->percents; i-- > 0;) {
         if (percent < rules->at_percent[i] || marks->passed[i] ||
-            is_recent(marks->mark_ms[i], rules, now))
+            is_within_min_interval(marks->mark_ms[i], rules, now))
             continue;
         for (size_t k = 0; k <= i; k++)
             marks->mark_ms[k] = now->now_ms;
         due->cause = SNAPSHOT_MARK;
-        reason(due, "memory passed %u%% of %s (%llu of %llu bytes)",
-               rules->at_percent[i],
-               now->of_cgroup ? "the cgroup's limit" : "RAM",
-               (unsigned long long)now->used, (unsigned long long)now->total);
+        write_due_reason(
+            due, "memory passed %u%% of %s (%llu of %llu bytes)",
+            rules->at_percent[i], now->of_cgroup ? "the cgroup's limit" : "RAM",
+            (unsigned long long)now->used, (unsigned long long)now->total);
         return true;
     }
     return false;
@@ -159,14 +159,14 @@ due_by_speed(struct marks *marks, const struct marks_rules *rules,
 
     if (rules->percents == 0 || left_ms >= MARKS_AHEAD_MS ||
         percent_of(now) < MARKS_AHEAD_PERCENT ||
-        is_recent(marks->speed_ms, rules, now))
+        is_within_min_interval(marks->speed_ms, rules, now))
         return false;
     marks->speed_ms = now->now_ms;
     due->cause = SNAPSHOT_MARK;
-    reason(due, "memory grows by %llu bytes a second and reaches %s in %.1f s",
-           (unsigned long long)now->growth,
-           now->of_cgroup ? "the cgroup's limit" : "RAM",
-           (double)left_ms / 1000);
+    write_due_reason(
+        due, "memory grows by %llu bytes a second and reaches %s in %.1f s",
+        (unsigned long long)now->growth,
+        now->of_cgroup ? "the cgroup's limit" : "RAM", (double)left_ms / 1000);
     return true;
 }
 
@@ -178,9 +178,9 @@ due_by_growth(const struct marks *marks, const struct marks_rules *rules,
         now->rss - marks->lowest < rules->growth)
         return false;
     due->cause = SNAPSHOT_MARK;
-    reason(due, "memory grew by %llu bytes to %llu",
-           (unsigned long long)(now->rss - marks->lowest),
-           (unsigned long long)now->rss);
+    write_due_reason(due, "memory grew by %llu bytes to %llu",
+                     (unsigned long long)(now->rss - marks->lowest),
+                     (unsigned long long)now->rss);
     return true;
 }
 
@@ -192,7 +192,8 @@ due_by_schedule(const struct marks *marks, const struct marks_rules *rules,
         now->now_ms - marks->scheduled_ms < rules->every_ms)
         return false;
     due->cause = SNAPSHOT_SCHEDULE;
-    reason(due, "every %llu s", (unsigned long long)rules->every_ms / 1000);
+    write_due_reason(due, "every %llu s",
+                     (unsigned long long)rules->every_ms / 1000);
     return true;
 }
 
@@ -204,10 +205,10 @@ due_by_hours(struct marks *marks, const struct marks_rules *rules,
         return false;
     marks->hours_passed = true;
     due->cause = SNAPSHOT_MARK;
-    reason(due, "%s is reached in %.1f hours as memory grows now",
-           now->left_of_cgroup ? "the cgroup's limit"
-                               : "the end of free memory",
-           now->left_s / 3600);
+    write_due_reason(due, "%s is reached in %.1f hours as memory grows now",
+                     now->left_of_cgroup ? "the cgroup's limit"
+                                         : "the end of free memory",
+                     now->left_s / 3600);
     return true;
 }
 
@@ -220,8 +221,8 @@ due_by_ring(struct marks *marks, const struct marks_rules *rules,
         return false;
     marks->ringed_ms = now->now_ms;
     due->cause = SNAPSHOT_RING;
-    reason(due, "one is kept every %llu s (snapshots.ring)",
-           (unsigned long long)rules->ring_ms / 1000);
+    write_due_reason(due, "one is kept every %llu s (snapshots.ring)",
+                     (unsigned long long)rules->ring_ms / 1000);
     return true;
 }
 
@@ -230,7 +231,7 @@ static bool
 due_by_others(struct marks *marks, const struct marks_rules *rules,
               const struct marks_now *now, struct marks_due *due)
 {
-    if (is_recent(marks->tried_ms, rules, now) ||
+    if (is_within_min_interval(marks->tried_ms, rules, now) ||
         (!due_by_growth(marks, rules, now, due) &&
          !due_by_schedule(marks, rules, now, due)))
         return false;
@@ -259,8 +260,8 @@ marks_look(struct marks *marks, const struct marks_rules *rules,
         return MARKS_NOTHING;
     }
     if (!marks->begun)
-        begin(marks, rules, now);
-    fall(marks, rules, now);
+        initialize_marks(marks, rules, now);
+    rearm_passed_marks(marks, rules, now);
     if (due_by_percent(marks, rules, now, due) ||
         due_by_speed(marks, rules, now, due) ||
         due_by_hours(marks, rules, now, due))
@@ -270,9 +271,9 @@ marks_look(struct marks *marks, const struct marks_rules *rules,
         return MARKS_NOTHING;
     if (!marks_too_full(now))
         return MARKS_TAKE;
-    reason(due, "%u%% of %s are in use: no snapshot above %d%%",
-           percent_of(now), now->of_cgroup ? "the cgroup's limit" : "RAM",
-           MARKS_CEILING);
+    write_due_reason(
+        due, "%u%% of %s are in use: no snapshot above %d%%", percent_of(now),
+        now->of_cgroup ? "the cgroup's limit" : "RAM", MARKS_CEILING);
     return MARKS_TOO_FULL;
 }
 
@@ -337,20 +338,21 @@ pin_of(const char *name, const struct agent_hello *hello,
 }
 
 static bool
-is_same(const struct highest_pin *a, const struct highest_pin *b)
+is_peak_of_same_process(const struct highest_pin *a,
+                        const struct highest_pin *b)
 {
     return a->name[0] && a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
 
 /* Whether it is to be pinned; *dropped is then what need not be any more. */
 static bool
-rise(struct highest *highest, const struct highest_pin *pin,
-     struct highest_pin *dropped)
+update_highest_snapshot(struct highest *highest, const struct highest_pin *pin,
+                        struct highest_pin *dropped)
 {
     struct highest_pin *now = &highest->now, *before = &highest->before;
-    struct highest_pin *own = is_same(now, pin)      ? now
-                              : is_same(before, pin) ? before
-                                                     : NULL;
+    struct highest_pin *own = is_peak_of_same_process(now, pin)      ? now
+                              : is_peak_of_same_process(before, pin) ? before
+                                                                     : NULL;
 
     if (own && pin->rss < own->rss)
         return false;
@@ -377,14 +379,14 @@ highest_adopt(struct highest *highest, struct store *store)
                                 list[i].cause != SNAPSHOT_SCHEDULE))
             continue;
         pin = pin_of(list[i].name, &list[i].hello, &list[i].memory);
-        rise(highest, &pin, &dropped);
+        update_highest_snapshot(highest, &pin, &dropped);
     }
     mem_free(list);
 }
 
 static void
-let_go(struct store *store, const struct highest_pin *dropped,
-       const struct highest_pin *pin)
+drop_highest_snapshot(struct store *store, const struct highest_pin *dropped,
+                      const struct highest_pin *pin)
 {
     bool same =
         dropped->pid == pin->pid && dropped->start_ticks == pin->start_ticks;
@@ -411,10 +413,10 @@ highest_note(struct highest *highest, struct store *store,
         store_pin(store, highest->now.name, true, NULL) != 0)
         highest->now.name[0] = '\0'; /* a user deleted it */
     before = *highest;
-    if (!rise(highest, &pin, &dropped))
+    if (!update_highest_snapshot(highest, &pin, &dropped))
         return;
     if (store_pin(store, pin.name, true, NULL) != 0)
         *highest = before;
     else if (dropped.name[0])
-        let_go(store, &dropped, &pin);
+        drop_highest_snapshot(store, &dropped, &pin);
 }

@@ -84,7 +84,7 @@ struct memory_sampler {
 };
 
 static void
-wake(void *arg)
+notify_memory_sampler(void *arg)
 {
     struct memory_sampler *sampler = arg;
 
@@ -124,7 +124,7 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
           uint64_t now_ms)
 {
     struct job_request request = {.kind = JOB_STATS};
-    struct waker waker = {wake, sampler};
+    struct waker waker = {notify_memory_sampler, sampler};
     struct error err;
 
     if (sampler->stats || sampler->snapshot ||
@@ -142,7 +142,7 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
 /* ---- samples ---- */
 
 static const struct cgroup_place *
-place_of(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
+find_cgroup_place(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
 {
     if (pid != sampler->placed_pid ||
         now_ms - sampler->placed_ms >= PLACE_EVERY_MS) {
@@ -156,8 +156,8 @@ place_of(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
 /* Not the rss of their moment: the sample has that of its own.  What is too old
  * is asked for again. */
 static void
-add_allocators(struct memory_sampler *sampler, struct history_sample *sample,
-               const struct stats *stats)
+add_allocator_figures(struct memory_sampler *sampler,
+                      struct history_sample *sample, const struct stats *stats)
 {
     if (sample->at_ms - stats->allocator_ms > STATS_AGE_MS) {
         sampler->stats_ms = 0;
@@ -173,8 +173,8 @@ add_allocators(struct memory_sampler *sampler, struct history_sample *sample,
 
 /* False: there is no database to look at. */
 static bool
-sample(struct memory_sampler *sampler, const struct node_status *status,
-       struct history_sample *out)
+take_memory_sample(struct memory_sampler *sampler,
+                   const struct node_status *status, struct history_sample *out)
 {
     const struct agent_hello *hello = &status->hello;
     struct stats kernel = {0};
@@ -184,7 +184,8 @@ sample(struct memory_sampler *sampler, const struct node_status *status,
         return false;
     if (status->peer != 0)
         process_memory_read_at(
-            status->peer, place_of(sampler, status->peer, clock_ms()), &kernel);
+            status->peer, find_cgroup_place(sampler, status->peer, clock_ms()),
+            &kernel);
     if (status->peer != 0 && !kernel.rss.known)
         return false; /* it has just ended */
     out->at_ms = clock_wall_ms();
@@ -198,7 +199,7 @@ sample(struct memory_sampler *sampler, const struct node_status *status,
     out->cgroup_cache = kernel.cgroup_cache;
     out->cgroup_limit = kernel.cgroup_limit;
     if (sampler->latest) {
-        add_allocators(sampler, out, sampler->latest);
+        add_allocator_figures(sampler, out, sampler->latest);
         stats_unref(sampler->latest);
         sampler->latest = NULL;
     }
@@ -208,7 +209,8 @@ sample(struct memory_sampler *sampler, const struct node_status *status,
 /* ---- snapshots ---- */
 
 static void
-say_refused(struct memory_sampler *sampler, const char *reason, const char *why)
+log_snapshot_refusal(struct memory_sampler *sampler, const char *reason,
+                     const char *why)
 {
     if (refusal_is_news(&sampler->refused, why, clock_ms()))
         log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
@@ -219,20 +221,20 @@ ask_snapshot(struct memory_sampler *sampler, const struct marks_due *due)
 {
     struct job_request request = {
         .kind = JOB_SNAPSHOT, .cause = due->cause, .reason = due->reason};
-    struct waker waker = {wake, sampler};
+    struct waker waker = {notify_memory_sampler, sampler};
     struct error err;
 
     sampler->recorded = false;
     sampler->snapshot =
         controller_submit(sampler->controller, &request, waker, &err);
     if (!sampler->snapshot)
-        say_refused(sampler, due->reason, err.text);
+        log_snapshot_refusal(sampler, due->reason, err.text);
     memcpy(sampler->snapshot_reason, due->reason,
            sizeof(sampler->snapshot_reason));
 }
 
 static void
-take_snapshot(struct memory_sampler *sampler)
+take_snapshot_result(struct memory_sampler *sampler)
 {
     struct job_result result = {0};
     struct error err;
@@ -249,7 +251,7 @@ take_snapshot(struct memory_sampler *sampler)
     if (sampler->recorded)
         last_moment_done(&sampler->last, state == FLIGHT_DONE);
     if (state == FLIGHT_FAILED) {
-        say_refused(sampler, sampler->snapshot_reason, err.text);
+        log_snapshot_refusal(sampler, sampler->snapshot_reason, err.text);
         return;
     }
     sampler->refused = (struct refusal){0};
@@ -351,7 +353,7 @@ static void
 ask_recorded(struct memory_sampler *sampler)
 {
     const struct last_due *due = last_moment_due(&sampler->last);
-    struct waker waker = {wake, sampler};
+    struct waker waker = {notify_memory_sampler, sampler};
     struct error err;
 
     if (!due || sampler->snapshot)
@@ -369,7 +371,7 @@ ask_recorded(struct memory_sampler *sampler)
     if (sampler->recorded)
         last_moment_given(&sampler->last);
     else
-        say_refused(sampler, due->reason, err.text); /* it stays due */
+        log_snapshot_refusal(sampler, due->reason, err.text); /* it stays due */
 }
 
 /* ---- the thread ---- */
@@ -397,7 +399,7 @@ expire_snapshots(struct memory_sampler *sampler, uint64_t now_ms)
 }
 
 static void
-look(struct memory_sampler *sampler)
+run_sampler_round(struct memory_sampler *sampler)
 {
     struct marks_due due = {.cause = SNAPSHOT_MARK};
     struct history_sample now;
@@ -406,7 +408,7 @@ look(struct memory_sampler *sampler)
 
     controller_status(sampler->controller, &status);
     ask_stats(sampler, &status, clock_ms());
-    there = sample(sampler, &status, &now);
+    there = take_memory_sample(sampler, &status, &now);
     again = there && is_again(sampler, &now);
     if (there) {
         ends_note(&sampler->ends, &now, status.hello.exe);
@@ -431,7 +433,7 @@ look(struct memory_sampler *sampler)
  * or sooner where memory grows fast; answers are taken meanwhile.  False: it is
  * to stop. */
 static bool
-rest(struct memory_sampler *sampler)
+wait_for_next_round(struct memory_sampler *sampler)
 {
     uint64_t until = clock_ms() + SECOND_MS + INTO_SECOND_MS -
                      (uint64_t)clock_wall_ms() % SECOND_MS;
@@ -447,7 +449,7 @@ rest(struct memory_sampler *sampler)
         pthread_mutex_unlock(&sampler->lock);
         if (take_stats(sampler))
             rc = ETIMEDOUT; /* they are written at once */
-        take_snapshot(sampler);
+        take_snapshot_result(sampler);
         budget_watch_take(&sampler->budgets);
         pthread_mutex_lock(&sampler->lock);
         if (!sampler->woken && !sampler->stop && rc == 0)
@@ -470,7 +472,7 @@ take_last(struct memory_sampler *sampler)
         controller_status(sampler->controller, &status);
         last_moment_look(&sampler->last, &status, NULL, &sampler->highest,
                          true);
-        take_snapshot(sampler);
+        take_snapshot_result(sampler);
         ask_recorded(sampler);
         if (!sampler->snapshot && !last_moment_due(&sampler->last))
             return;
@@ -490,8 +492,8 @@ sampler_main(void *arg)
     ends_adopt(&sampler->ends, sampler->history,
                controller_store(sampler->controller));
     last_moment_start(&sampler->last);
-    while (rest(sampler))
-        look(sampler);
+    while (wait_for_next_round(sampler))
+        run_sampler_round(sampler);
     take_last(sampler);
     last_moment_stop(&sampler->last);
     return NULL;
@@ -528,7 +530,8 @@ memory_sampler_start(struct controller *controller,
     sampler->history = history_open(options->state_dir, options->log);
     if (!sampler->history || !sampler->trends ||
         budget_watch_open(&sampler->budgets, controller, options->state_dir,
-                          (struct waker){wake, sampler}, options->log) != 0)
+                          (struct waker){notify_memory_sampler, sampler},
+                          options->log) != 0)
         error_memory(err, "the history of memory");
     else
         sampler->runs = thread_start(&sampler->thread, &thread, err) == 0;

@@ -59,7 +59,7 @@ struct prof_input {
 
 /* Reads at a place of a file, or the next bytes of a pipe. */
 static ssize_t
-read_at(struct prof_input *input, char *to, size_t room, size_t at)
+read_input_at(struct prof_input *input, char *to, size_t room, size_t at)
 {
     ssize_t n;
 
@@ -94,8 +94,9 @@ prof_input_open(struct prof_input *input, const char *path, struct error *err)
         return -1;
     }
     while (n > 0 && input->head_size < sizeof(input->head)) {
-        n = read_at(input, input->head + input->head_size,
-                    sizeof(input->head) - input->head_size, input->head_size);
+        n = read_input_at(input, input->head + input->head_size,
+                          sizeof(input->head) - input->head_size,
+                          input->head_size);
         input->head_size += n > 0 ? (size_t)n : 0;
     }
     if (n >= 0)
@@ -117,7 +118,7 @@ prof_input_all(struct prof_input *input, struct buffer *out, struct error *err)
 
 /* heap_source.read */
 static ssize_t
-read_piece(void *arg, char *to, size_t room, struct error *err)
+read_input_chunk(void *arg, char *to, size_t room, struct error *err)
 {
     struct prof_input *input = arg;
     ssize_t n = (ssize_t)input->head_size;
@@ -125,7 +126,7 @@ read_piece(void *arg, char *to, size_t room, struct error *err)
     if (input->pipe && input->given == 0 && n > 0)
         memcpy(to, input->head, input->head_size);
     else
-        n = read_at(input, to, room, input->given);
+        n = read_input_at(input, to, room, input->given);
     input->failed = true;
     if (n < 0) {
         error_sys(err, ER_UNKNOWN, "cannot read %s", input->path);
@@ -145,7 +146,7 @@ read_piece(void *arg, char *to, size_t room, struct error *err)
 static struct heap_dump *
 prof_input_dump(struct prof_input *input, struct error *err)
 {
-    const struct heap_source source = {read_piece, input};
+    const struct heap_source source = {read_input_chunk, input};
 
     return heap_dump_read(&source, err);
 }
@@ -223,7 +224,7 @@ loaded_fini(struct loaded *loaded)
 
 /* symbolizer_indexes.open */
 static int
-open_index(void *arg, const struct elf_file *elf, struct error *why)
+open_symbol_index(void *arg, const struct elf_file *elf, struct error *why)
 {
     const struct reading *reading = arg;
 
@@ -263,10 +264,10 @@ check_symbols(const char *directory)
 }
 
 static int
-start_symbolizer(struct reading *reading, struct error *err)
+start_prof_symbolizer(struct reading *reading, struct error *err)
 {
     struct symbolizer_indexes indexes = {
-        .open = open_index, .asked = take_note, .arg = reading};
+        .open = open_symbol_index, .asked = take_note, .arg = reading};
     struct symbolizer_options options = {.program = reading->helper,
                                          .indexes = &indexes,
                                          .no_lines = reading->no_lines,
@@ -285,8 +286,8 @@ start_symbolizer(struct reading *reading, struct error *err)
 }
 
 static struct names *
-name_addresses(struct reading *reading, const struct heap_dump *dump,
-               struct error *err)
+symbolize_dump_addresses(struct reading *reading, const struct heap_dump *dump,
+                         struct error *err)
 {
     struct resolve_request request = {.maps = &dump->maps,
                                       .addresses = dump->addresses,
@@ -294,15 +295,15 @@ name_addresses(struct reading *reading, const struct heap_dump *dump,
                                       .program = reading->binary};
     struct names *names = NULL;
 
-    if (start_symbolizer(reading, err) != 0 ||
+    if (start_prof_symbolizer(reading, err) != 0 ||
         symbolizer_resolve(reading->symbolizer, &request, &names, err) != 0)
         return NULL;
     return names;
 }
 
 static void
-warn(struct reading *reading, const char *path, bool truncated,
-     const char *note)
+print_profile_warnings(struct reading *reading, const char *path,
+                       bool truncated, const char *note)
 {
     if (truncated)
         fprintf(stderr, "heapwire-prof: %s was cut off\n", path);
@@ -316,7 +317,7 @@ warn(struct reading *reading, const char *path, bool truncated,
 }
 
 static void
-name_file(const char *path, const struct error *why, struct error *err)
+name_file_in_error(const char *path, const struct error *why, struct error *err)
 {
     error_set(err, why->code, "%s: %s", path, why->text);
 }
@@ -334,7 +335,7 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
         if (input->failed)
             *err = why;
         else
-            name_file(path, &why, err);
+            name_file_in_error(path, &why, err);
         return NULL;
     }
     if (!reading->binary) {
@@ -345,7 +346,7 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
         goto out;
     }
     prof_check_replaced(&dump->maps, reading->binary, path);
-    names = name_addresses(reading, dump, err);
+    names = symbolize_dump_addresses(reading, dump, err);
     if (names)
         profile = profile_new(dump, names, reading->binary, NULL, err);
     if (profile && modules_fill(profile, &dump->maps, NULL, err) != 0) {
@@ -353,7 +354,8 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
         profile = NULL;
     }
     if (profile)
-        warn(reading, path, profile->truncated, profile->note);
+        print_profile_warnings(reading, path, profile->truncated,
+                               profile->note);
 out:
     names_free(names);
     heap_dump_free(dump);
@@ -375,15 +377,15 @@ read_snapshot(struct prof_input *input, struct error *err)
     if (!snapshot && text.data[text.size - 1] == '\n')
         snapshot = snapshot_decode(text.data, text.size - 1, &again);
     if (!snapshot)
-        name_file(input->path, &why, err);
+        name_file_in_error(input->path, &why, err);
 out:
     buffer_fini(&text);
     return snapshot;
 }
 
 static int
-load(struct reading *reading, const char *path, struct loaded *out,
-     struct error *err)
+load_profile_input(struct reading *reading, const char *path,
+                   struct loaded *out, struct error *err)
 {
     struct prof_input input;
 
@@ -445,11 +447,11 @@ load_all(const struct prof_command *command, struct reading *reading,
     struct loaded base = {0};
     int rc = -1;
 
-    if (load(reading, path, now, err) != 0)
+    if (load_profile_input(reading, path, now, err) != 0)
         return -1;
     if (!command->base)
         return profile_root(now->profile, &command->options, shown, err);
-    if (load(reading, command->base, &base, err) == 0 &&
+    if (load_profile_input(reading, command->base, &base, err) == 0 &&
         (command->force || check_comparable(command, now, &base, err) == 0))
         rc = compare_loaded(command, now, &base, shown, err);
     loaded_fini(&base);
@@ -468,7 +470,7 @@ has_index(const char *binary)
 }
 
 static int
-run(const struct prof_command *command, struct error *err)
+run_view_command(const struct prof_command *command, struct error *err)
 {
     struct reading reading = {0};
     struct loaded now = {0};
@@ -493,7 +495,7 @@ run(const struct prof_command *command, struct error *err)
         reading.binary = command->arguments[0];
         /* Starts it while the profile is read, which may turn out to need no
          * names.  With indexes it may not be needed. */
-        if (start_symbolizer(&reading, &later) == 0 && !reading.symbols &&
+        if (start_prof_symbolizer(&reading, &later) == 0 && !reading.symbols &&
             !has_index(reading.binary))
             symbolizer_prepare(reading.symbolizer);
     }
@@ -531,7 +533,7 @@ run_index(const struct prof_command *command, struct error *err)
 }
 
 static int
-bad_usage(const char *needs)
+print_usage_error(const char *needs)
 {
     fprintf(stderr, "heapwire-prof: needs %s; see --help\n", needs);
     return EXIT_USAGE;
@@ -556,10 +558,10 @@ main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (command.index && command.argument_count != 1)
-        return bad_usage("one BINARY");
+        return print_usage_error("one BINARY");
     if (command.argument_count < 1 || command.argument_count > 2)
-        return bad_usage("BINARY and PROFILE, or SNAPSHOT");
-    if ((command.index ? run_index : run)(&command, &err) != 0) {
+        return print_usage_error("BINARY and PROFILE, or SNAPSHOT");
+    if ((command.index ? run_index : run_view_command)(&command, &err) != 0) {
         fprintf(stderr, "heapwire-prof: %s\n", err.text);
         return EXIT_FAILURE;
     }

@@ -159,7 +159,7 @@ open_elf(const char *path, struct elf_file *elf)
  * than stat.  A mapping without a device comes from a rewritten profile, whose
  * inode means nothing.  profile NULL: its time is unknown. */
 static bool
-is_replaced(const struct mapping *m, const struct stat *profile)
+is_mapped_file_replaced(const struct mapping *m, const struct stat *profile)
 {
     struct stat st;
 
@@ -171,7 +171,7 @@ is_replaced(const struct mapping *m, const struct stat *profile)
 }
 
 static bool
-is_same_file(const char *a, const char *b)
+is_same_file_by_stat(const char *a, const char *b)
 {
     struct stat x, y;
 
@@ -205,7 +205,8 @@ tell_files(const struct mappings *maps, const struct mapping *program,
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *m = &maps->list[i];
 
-        if (strcmp(m->path, last) == 0 || !is_replaced(m, profile) ||
+        if (strcmp(m->path, last) == 0 ||
+            !is_mapped_file_replaced(m, profile) ||
             (program && strcmp(m->path, program->path) == 0))
             continue;
         last = m->path;
@@ -235,10 +236,10 @@ prof_check_replaced(const struct mappings *maps, const char *binary,
 
     if (open_elf(binary, &elf))
         stands_for = program_mapping(maps, &elf, binary);
-    if (stands_for && is_same_file(stands_for->path, binary))
+    if (stands_for && is_same_file_by_stat(stands_for->path, binary))
         stands_for = NULL;
     tell_files(maps, stands_for, path, profile);
-    if (stands_for && !is_replaced(stands_for, profile) &&
+    if (stands_for && !is_mapped_file_replaced(stands_for, profile) &&
         is_other_build(&elf, stands_for->path)) {
         fprintf(stderr, "heapwire-prof: %s is another build than ", binary);
         say_path(stands_for->path);
@@ -277,7 +278,8 @@ watch_signals(struct error *err)
 
 /* A section's size without compression. */
 static uint64_t
-plain_size(const struct elf_file *elf, const struct elf_section *section)
+uncompressed_section_size(const struct elf_file *elf,
+                          const struct elf_section *section)
 {
     uint64_t size = section->size;
     struct buffer head;
@@ -303,7 +305,7 @@ debug_bytes(const struct elf_file *elf)
     for (size_t i = 0; i < elf->section_count; i++)
         if (strncmp(elf->sections[i].name, ".debug_", 7) == 0 ||
             strncmp(elf->sections[i].name, ".zdebug_", 8) == 0)
-            sum += plain_size(elf, &elf->sections[i]);
+            sum += uncompressed_section_size(elf, &elf->sections[i]);
     return sum;
 }
 
@@ -328,8 +330,9 @@ print_size(const struct elf_file *elf, const char *target, struct error *err)
 }
 
 static int
-make(const char *symbolizer, const struct elf_file *elf, const char *path,
-     const char *target, char remark[INDEX_REMARK_MAX], struct error *err)
+make_index_with_helper(const char *symbolizer, const struct elf_file *elf,
+                       const char *path, const char *target,
+                       char remark[INDEX_REMARK_MAX], struct error *err)
 {
     struct helper_options options = {.program = symbolizer,
                                      .memory_bytes = memory_bytes,
@@ -392,7 +395,8 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
         elf_load_sections(&elf, err) != 0 ||
         choose_target(command, &elf, path, target, err) != 0)
         goto out;
-    if (make(symbolizer, &elf, path, target, remark, &why) != 0)
+    if (make_index_with_helper(symbolizer, &elf, path, target, remark, &why) !=
+        0)
         error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);
     else
         rc = print_size(&elf, target, err);

@@ -44,20 +44,20 @@ struct flags {
 };
 
 static int
-bad_usage(const char *text, const char *what)
+print_flag_error(const char *text, const char *what)
 {
     fprintf(stderr, "heapwire-prof: %s%s; see --help\n", text, what);
     return -1;
 }
 
 static bool
-begins(const char *word, const char *start)
+flag_begins_with(const char *word, const char *start)
 {
     return strncmp(word, start, strlen(start)) == 0;
 }
 
 static int
-take_count(const char *text, uint32_t *out)
+parse_count_flag(const char *text, uint32_t *out)
 {
     char *end;
     long n;
@@ -65,7 +65,7 @@ take_count(const char *text, uint32_t *out)
     errno = 0;
     n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < 0 || n > INT32_MAX)
-        return bad_usage("not a count: ", text);
+        return print_flag_error("not a count: ", text);
     *out = (uint32_t)n;
     return 0;
 }
@@ -77,7 +77,7 @@ take_fraction(const char *text, double *out)
     double f = strtod(text, &end);
 
     if (end == text || *end || !(f >= 0 && f <= 1))
-        return bad_usage("not a fraction from 0 to 1: ", text);
+        return print_flag_error("not a fraction from 0 to 1: ", text);
     *out = f;
     return 0;
 }
@@ -88,7 +88,7 @@ static int
 take_form(struct prof_command *c, const struct view_form *form)
 {
     if (c->form && c->form != form)
-        return bad_usage("one form at a time, not also --", form->name);
+        return print_flag_error("one form at a time, not also --", form->name);
     c->form = form;
     return 0;
 }
@@ -128,7 +128,7 @@ take_flag(struct prof_command *c, const struct flag *flag, const char *value)
         *(const char **)member = value;
         break;
     case FLAG_COUNT:
-        return take_count(value, member);
+        return parse_count_flag(value, member);
     case FLAG_FRACTION:
         return take_fraction(value, member);
     }
@@ -221,14 +221,15 @@ parse_flags(int argc, char **argv, const struct flags *flags,
         if (i < 0)
             return 0;
         if (i == ':')
-            return bad_usage("a value is missing: ", word);
+            return print_flag_error("a value is missing: ", word);
         if (i == '?')
-            return begins(word, "--allocator-frames=")
-                       ? bad_usage("--allocator-frames keeps all of them, and "
-                                   "--allocator-frame=NAME leaves out another: "
-                                   "not ",
-                                   word)
-                       : bad_usage("unknown flag ", word);
+            return flag_begins_with(word, "--allocator-frames=")
+                       ? print_flag_error(
+                             "--allocator-frames keeps all of them, and "
+                             "--allocator-frame=NAME leaves out another: "
+                             "not ",
+                             word)
+                       : print_flag_error("unknown flag ", word);
         if (take_flag(out, &flags->list[i - FLAG_FIRST], optarg) != 0)
             return -1;
         if (out->help || out->version)
@@ -260,19 +261,21 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
     if (out->form && !out->form->takes_options)
         out->options.by_thread = out->options.by_pool = false;
     if (out->index && out->form)
-        return bad_usage("--index shows nothing: not also --", out->form->name);
+        return print_flag_error("--index shows nothing: not also --",
+                                out->form->name);
     if (out->index && out->base)
-        return bad_usage("--index shows nothing: not also --base", "");
+        return print_flag_error("--index shows nothing: not also --base", "");
     if (out->options.allocator_frames && *out->wrappers)
-        return bad_usage("--allocator-frames keeps them: not also "
-                         "--allocator-frame",
-                         "");
+        return print_flag_error("--allocator-frames keeps them: not also "
+                                "--allocator-frame",
+                                "");
     if (out->output && out->symbols)
-        return bad_usage("either --output or --symbols", "");
+        return print_flag_error("either --output or --symbols", "");
     if (out->output && !out->index)
-        return bad_usage("--output is for --index; a form goes to stdout", "");
+        return print_flag_error(
+            "--output is for --index; a form goes to stdout", "");
     if (!out->form && !out->index)
-        return bad_usage("nothing to show: say --dot, --text, ...", "");
+        return print_flag_error("nothing to show: say --dot, --text, ...", "");
     return 0;
 }
 

@@ -78,7 +78,7 @@ is_musl(const struct elf_file *elf, const struct elf_segment *interpreter)
 }
 
 static enum locate_kind
-kind_of(const struct elf_file *elf)
+classify_elf_file(const struct elf_file *elf)
 {
     if (elf->type != ET_EXEC && elf->type != ET_DYN)
         return LOCATE_OTHER;
@@ -151,7 +151,7 @@ locate_read(struct locate *out, int fd, const char *path, struct error *err)
         return 0;
     work = locate_work_new(&elf, err);
     if (work) {
-        out->kind = kind_of(&elf);
+        out->kind = classify_elf_file(&elf);
         elf_build_id_text(&elf, out->build_id);
         locate_texts(work);
         out->marks = work->marks;

@@ -26,8 +26,8 @@ take_signed(struct reader *r)
 }
 
 static bool
-table_of(const struct elf_file *elf, const struct elf_segment *s,
-         struct locate_functions *out)
+parse_eh_frame_hdr(const struct elf_file *elf, const struct elf_segment *s,
+                   struct locate_functions *out)
 {
     /* Of an encoded address, by the low bits of its form. */
     static const uint8_t sizes[PE_FORM + 1] = {8, 0, 2, 4, 8};
@@ -58,7 +58,7 @@ locate_functions_init(struct locate_functions *functions,
     memset(functions, 0, sizeof(*functions));
     for (size_t i = 0; i < elf->segment_count; i++) {
         if (elf->segments[i].type == PT_GNU_EH_FRAME)
-            return table_of(elf, &elf->segments[i], functions);
+            return parse_eh_frame_hdr(elf, &elf->segments[i], functions);
     }
     return false;
 }
@@ -90,7 +90,8 @@ locate_functions_fini(struct locate_functions *functions)
 
 /* The function of an entry, and where its FDE is. */
 static uint64_t
-read_row(const struct locate_functions *functions, uint64_t i, uint64_t *fde)
+read_eh_frame_hdr_entry(const struct locate_functions *functions, uint64_t i,
+                        uint64_t *fde)
 {
     uint8_t bytes[ENTRY] = {0};
     struct reader r = reader_of(bytes, sizeof(bytes));
@@ -115,7 +116,7 @@ count_before(const struct locate_functions *functions, uint64_t address)
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
 
-        if (read_row(functions, middle, &fde) <= address)
+        if (read_eh_frame_hdr_entry(functions, middle, &fde) <= address)
             low = middle + 1;
         else
             high = middle;
@@ -129,7 +130,8 @@ locate_functions_start(const struct locate_functions *functions,
 {
     uint64_t before = count_before(functions, address), fde;
 
-    return before > 0 && read_row(functions, before - 1, &fde) == address;
+    return before > 0 &&
+           read_eh_frame_hdr_entry(functions, before - 1, &fde) == address;
 }
 
 bool
@@ -141,14 +143,15 @@ locate_functions_next(const struct locate_functions *functions,
 
     if (before == functions->count)
         return false;
-    *start = read_row(functions, before, &fde);
+    *start = read_eh_frame_hdr_entry(functions, before, &fde);
     return *start >= address;
 }
 
 /* Of an FDE with addresses as all compilers write them: relative, of four
  * bytes.  0: it has others. */
 static uint64_t
-size_of(const struct locate_functions *functions, uint64_t start, uint64_t fde)
+fde_code_size(const struct locate_functions *functions, uint64_t start,
+              uint64_t fde)
 {
     uint8_t bytes[FDE_BEGIN] = {0};
     struct reader r = reader_of(bytes, sizeof(bytes));
@@ -171,8 +174,8 @@ locate_functions_around(const struct locate_functions *functions,
 
     if (before == 0)
         return false;
-    *start = read_row(functions, before - 1, &fde);
-    size = size_of(functions, *start, fde);
+    *start = read_eh_frame_hdr_entry(functions, before - 1, &fde);
+    size = fde_code_size(functions, *start, fde);
     *end = *start + size;
     return address - *start < size;
 }

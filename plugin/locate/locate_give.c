@@ -193,7 +193,7 @@ jemalloc_of(struct locate *file, const char *symbol)
 
 /* NULL, or why it cannot be a mallctl. */
 static const char *
-judge(struct locate_work *work, uint64_t address, bool symbol)
+check_mallctl_address(struct locate_work *work, uint64_t address, bool symbol)
 {
     enum locate_start start = locate_starts(work->elf, address);
 
@@ -237,7 +237,7 @@ locate_give(struct locate *file, int fd, const char *path, const char *symbol,
         error_set(err, ER_WRONG_VALUE, "%s has no function %s", path, symbol);
         goto out;
     }
-    why = judge(search.work, search.address, symbol != NULL);
+    why = check_mallctl_address(search.work, search.address, symbol != NULL);
     if (why) {
         error_set(err, ER_WRONG_VALUE, "%s has no mallctl at 0x%llx: %s", path,
                   (unsigned long long)search.address, why);

@@ -61,7 +61,7 @@ struct locate_inner {
 typedef bool (*on_call)(struct locate_inner *inner, uint64_t target);
 
 static uint32_t
-load32(const uint8_t *p)
+load_instruction_u32(const uint8_t *p)
 {
     uint32_t v;
 
@@ -72,8 +72,8 @@ load32(const uint8_t *p)
 /* Reads code of [start, end), at most max bytes, as long as that is allowed;
  * how many. */
 static size_t
-read_code(struct locate_inner *inner, uint64_t start, uint64_t end,
-          uint8_t *code, size_t max)
+read_function_code(struct locate_inner *inner, uint64_t start, uint64_t end,
+                   uint8_t *code, size_t max)
 {
     uint64_t offset, left, size = end - start < max ? end - start : max;
 
@@ -89,9 +89,9 @@ read_code(struct locate_inner *inner, uint64_t start, uint64_t end,
 }
 
 static uint64_t
-relative(const uint8_t *at, uint64_t next)
+pc_relative_address(const uint8_t *at, uint64_t next)
 {
-    return next + (uint64_t)(int64_t)(int32_t)load32(at);
+    return next + (uint64_t)(int64_t)(int32_t)load_instruction_u32(at);
 }
 
 /* Calls see for the targets of what may be a call in [start, end), until it
@@ -100,19 +100,19 @@ static size_t
 see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
 {
     const uint8_t *body = inner->body;
-    size_t size = read_code(inner, start, end, inner->body, BODY_MAX);
+    size_t size = read_function_code(inner, start, end, inner->body, BODY_MAX);
     bool arm = inner->elf->machine == EM_AARCH64;
     uint64_t target;
 
     for (size_t i = 0; i + 5 <= size + (arm ? 1 : 0); i += arm ? 4 : 1) {
         if (arm) { /* bl, b */
-            uint32_t w = load32(body + i);
+            uint32_t w = load_instruction_u32(body + i);
 
             if ((w & 0x7c000000) != 0x14000000)
                 continue;
             target = start + i + (uint64_t)((int64_t)((uint64_t)w << 38) >> 36);
         } else if (body[i] == 0xe8 || body[i] == 0xe9) {
-            target = relative(body + i + 1, start + i + 5);
+            target = pc_relative_address(body + i + 1, start + i + 5);
         } else {
             continue;
         }
@@ -136,11 +136,12 @@ is_stub(const struct locate_inner *inner, uint64_t address)
         elf_read_at(inner->elf, offset, sizeof(code), code) != 0)
         return true;
     if (inner->elf->machine == EM_AARCH64) {
-        if (load32(code) == 0xd503245f) /* bti c */
+        if (load_instruction_u32(code) == 0xd503245f) /* bti c */
             i = 4;
-        return (load32(code + i) & 0x9f00001f) == 0x90000010; /* adrp x16 */
+        return (load_instruction_u32(code + i) & 0x9f00001f) ==
+               0x90000010; /* adrp x16 */
     }
-    if (load32(code) == 0xfa1e0ff3) /* endbr64 */
+    if (load_instruction_u32(code) == 0xfa1e0ff3) /* endbr64 */
         i = 4;
     if (code[i] == 0xf2) /* bnd */
         i++;
@@ -197,7 +198,7 @@ see_inner(struct locate_inner *inner, uint64_t target)
 /* ---- fast paths: x86-64 ---- */
 
 static int
-compare_addresses(const void *a, const void *b)
+compare_code_addresses(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
@@ -234,7 +235,7 @@ note_variables(struct locate_inner *inner, uint64_t start, size_t size)
     for (size_t i = 0; i + 7 <= size; i++) {
         if (!is_lea(inner->body + i))
             continue;
-        address = relative(inner->body + i + 3, start + i + 7);
+        address = pc_relative_address(inner->body + i + 3, start + i + 7);
         if (inner->variable_count < VARIABLES_MAX &&
             is_variable(inner->elf, address))
             inner->variables[inner->variable_count++] = address;
@@ -246,20 +247,20 @@ static uint64_t
 end_of_fast(struct locate_inner *inner, uint64_t start, uint64_t end)
 {
     uint8_t code[FAST_MAX];
-    size_t size = read_code(inner, start, end, code, sizeof(code));
+    size_t size = read_function_code(inner, start, end, code, sizeof(code));
     bool own = false, shared = false; /* a variable of the thread's; of all */
     uint64_t address, leads = 0;
 
     for (size_t i = 0; i + 7 <= size; i++) {
         own = own || (code[i] == 0x64 && (code[i + 1] & 0xf0) == 0x40); /* fs */
-        address = relative(code + i + 3, start + i + 7);
+        address = pc_relative_address(code + i + 3, start + i + 7);
         shared = shared ||
                  (is_lea(code + i) &&
                   bsearch(&address, inner->variables, inner->variable_count,
-                          sizeof(address), compare_addresses));
+                          sizeof(address), compare_code_addresses));
     }
     for (size_t i = 0; i + 5 <= size; i++) {
-        address = relative(code + i + 1, start + i + 5);
+        address = pc_relative_address(code + i + 1, start + i + 5);
         if ((code[i] != 0xe8 && code[i] != 0xe9) ||
             address - start < end - start ||
             !locate_functions_start(&inner->functions, address))
@@ -302,7 +303,7 @@ follow_fast(struct locate_inner *inner)
 }
 
 static bool
-reach(struct locate_inner *inner)
+find_reachable_functions(struct locate_inner *inner)
 {
     uint64_t start, end;
 
@@ -320,7 +321,7 @@ reach(struct locate_inner *inner)
     }
     qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
     qsort(inner->variables, inner->variable_count, sizeof(inner->variables[0]),
-          compare_addresses);
+          compare_code_addresses);
     for (int i = 0; i < FAST_STEPS; i++)
         follow_fast(inner);
     inner->bytes_left = LOCATE_INNER_ASKED_BYTES;
@@ -348,7 +349,7 @@ locate_inner_new(const struct elf_file *elf, uint64_t mallctl,
         error_set(err, ER_UNKNOWN,
                   "jemalloc's functions are not known: by .eh_frame none "
                   "starts where mallctl is");
-    else if (!reach(inner))
+    else if (!find_reachable_functions(inner))
         error_set(err, ER_UNKNOWN,
                   "jemalloc's functions are not known: mallctl reaches more "
                   "than any jemalloc has");

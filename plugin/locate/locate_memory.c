@@ -11,7 +11,7 @@
 enum { HEAD = 16 }; /* the size, before the block */
 
 static void *
-block_of(void *mapping, size_t size)
+block_from_mapping(void *mapping, size_t size)
 {
     if (mapping == MAP_FAILED)
         return NULL;
@@ -20,7 +20,7 @@ block_of(void *mapping, size_t size)
 }
 
 static size_t
-size_of(const void *block)
+mapped_block_size(const void *block)
 {
     size_t size;
 
@@ -34,9 +34,9 @@ mem_alloc(size_t size)
     if (size > SIZE_MAX - HEAD)
         return NULL;
     size += HEAD;
-    return block_of(mmap(NULL, size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-                    size);
+    return block_from_mapping(mmap(NULL, size, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                              size);
 }
 
 void *
@@ -62,13 +62,14 @@ mem_realloc(void *old, size_t size)
     if (size > SIZE_MAX - HEAD)
         return NULL;
     size += HEAD;
-    return block_of(
-        mremap((char *)old - HEAD, size_of(old), size, MREMAP_MAYMOVE), size);
+    return block_from_mapping(mremap((char *)old - HEAD, mapped_block_size(old),
+                                     size, MREMAP_MAYMOVE),
+                              size);
 }
 
 void
 mem_free(void *block)
 {
     if (block)
-        munmap((char *)block - HEAD, size_of(block));
+        munmap((char *)block - HEAD, mapped_block_size(block));
 }

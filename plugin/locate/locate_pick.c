@@ -55,8 +55,8 @@ has_sibling(const struct symbol_source *source, struct locate_work *work,
 }
 
 static void
-set(struct locate_jemalloc *j, const char *prefix, uint64_t address,
-    enum locate_how how)
+set_jemalloc_mallctl(struct locate_jemalloc *j, const char *prefix,
+                     uint64_t address, enum locate_how how)
 {
     memmove(j->prefix, prefix, strlen(prefix) + 1);
     j->mallctl = address;
@@ -97,13 +97,14 @@ pick_symbols(void *arg, const struct symbol_source *source)
 
             if (j->how == LOCATE_NOWHERE &&
                 strcasecmp(all.list[k].prefix, j->prefix) == 0)
-                set(j, all.list[k].prefix, all.list[k].address, source->how);
+                set_jemalloc_mallctl(j, all.list[k].prefix, all.list[k].address,
+                                     source->how);
         }
     }
     if (out->count == 1 && open_ones(out) == 1 && all.count > 0 && agree &&
         has_sibling(source, picking->work, all.list[0].prefix))
-        set(&out->jemallocs[0], all.list[0].prefix, all.list[0].address,
-            source->how);
+        set_jemalloc_mallctl(&out->jemallocs[0], all.list[0].prefix,
+                             all.list[0].address, source->how);
     return open_ones(out) > 0;
 }
 
@@ -132,7 +133,7 @@ drop_inside(struct locate_work *work)
 
 /* Moves the targets with most votes to the front. */
 static void
-lead(struct vote *votes)
+move_top_votes_first(struct vote *votes)
 {
     for (size_t place = 0; place < LOCATE_CANDIDATES_MAX; place++) {
         for (size_t i = place + 1; i < VOTES_MAX; i++) {
@@ -168,8 +169,8 @@ count_elected(const struct locate_work *work, bool two)
 /* The distance from a function to the code that reads the variable of a
  * jemalloc without a mallctl yet: jemalloc has both in one source file. */
 static uint64_t
-distance(const struct locate *out, const struct locate_work *work, size_t i,
-         uint64_t address)
+variable_code_distance(const struct locate *out, const struct locate_work *work,
+                       size_t i, uint64_t address)
 {
     uint64_t at = work->variables[i].used_at;
 
@@ -185,12 +186,13 @@ give_one(struct locate *out, const struct locate_work *work, uint64_t target)
 
     for (size_t i = 1; i < out->count; i++) {
         if (out->jemallocs[best].how != LOCATE_NOWHERE ||
-            distance(out, work, i, target) < distance(out, work, best, target))
+            variable_code_distance(out, work, i, target) <
+                variable_code_distance(out, work, best, target))
             best = i;
     }
     if (out->jemallocs[best].how == LOCATE_NOWHERE)
-        set(&out->jemallocs[best], out->jemallocs[best].prefix, target,
-            LOCATE_SCAN);
+        set_jemalloc_mallctl(&out->jemallocs[best], out->jemallocs[best].prefix,
+                             target, LOCATE_SCAN);
 }
 
 /* Both at once: of two neighbours one may be near to the other's. */
@@ -203,8 +205,8 @@ give_two(struct locate *out, const struct locate_work *work, uint64_t first,
 
     for (size_t i = 0; i < out->count; i++) {
         for (size_t k = 0; k < out->count; k++) {
-            uint64_t sum = distance(out, work, i, first) / 2 +
-                           distance(out, work, k, second) / 2;
+            uint64_t sum = variable_code_distance(out, work, i, first) / 2 +
+                           variable_code_distance(out, work, k, second) / 2;
 
             if (i == k || sum >= best)
                 continue;
@@ -213,12 +215,14 @@ give_two(struct locate *out, const struct locate_work *work, uint64_t first,
             b = k;
         }
     }
-    set(&out->jemallocs[a], out->jemallocs[a].prefix, first, LOCATE_SCAN);
-    set(&out->jemallocs[b], out->jemallocs[b].prefix, second, LOCATE_SCAN);
+    set_jemalloc_mallctl(&out->jemallocs[a], out->jemallocs[a].prefix, first,
+                         LOCATE_SCAN);
+    set_jemalloc_mallctl(&out->jemallocs[b], out->jemallocs[b].prefix, second,
+                         LOCATE_SCAN);
 }
 
 static bool
-is_known(const struct locate *out, uint64_t address)
+is_known_mallctl(const struct locate *out, uint64_t address)
 {
     for (size_t i = 0; i < out->count; i++) {
         if (out->jemallocs[i].how != LOCATE_NOWHERE &&
@@ -235,7 +239,7 @@ pick_scanned(struct locate *out, struct locate_work *work)
 
     locate_code(work);
     drop_inside(work);
-    lead(work->votes);
+    move_top_votes_first(work->votes);
     out->votes = work->voted;
     for (size_t i = 0; i < LOCATE_CANDIDATES_MAX; i++)
         out->candidates[i] = (struct locate_candidate){
@@ -249,7 +253,7 @@ pick_scanned(struct locate *out, struct locate_work *work)
     for (size_t i = 0; i < elected && known < elected; i++) {
         uint64_t target = work->votes[i].target;
 
-        if (is_known(out, target))
+        if (is_known_mallctl(out, target))
             continue;
         give_one(out, work, target);
         known++;

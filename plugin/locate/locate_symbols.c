@@ -39,8 +39,8 @@ struct names {
 };
 
 static void
-add_name(struct names *names, const uint8_t *bytes, size_t at,
-         uint64_t position)
+add_wished_name(struct names *names, const uint8_t *bytes, size_t at,
+                uint64_t position)
 {
     struct name *name = &names->list[names->count];
     size_t size = 0;
@@ -73,7 +73,7 @@ find_names(const struct elf_file *elf, const struct table *table,
                (size_t)(found - room->piece) < back + PIECE_BYTES) {
             size_t at = (size_t)(found - room->piece);
 
-            add_name(out, room->piece, at, done - back + at);
+            add_wished_name(out, room->piece, at, done - back + at);
             from = found + 1;
         }
     }
@@ -81,8 +81,8 @@ find_names(const struct elf_file *elf, const struct table *table,
 
 /* false: the caller has enough. */
 static bool
-see_symbol(const struct elf_file *loaded, struct reader *r,
-           const struct names *names, const struct symbol_wish *wish)
+report_wished_symbol(const struct elf_file *loaded, struct reader *r,
+                     const struct names *names, const struct symbol_wish *wish)
 {
     uint32_t at = reader_u32(r);
     uint8_t info = reader_u8(r);
@@ -128,7 +128,7 @@ find_in(const struct elf_file *elf, const struct table *table,
         if (elf_read_at(elf, table->symbols + done, n, room->piece) != 0)
             return;
         while (more && reader_left(&r) >= SYMBOL_SIZE)
-            more = see_symbol(room->elf, &r, &names, wish);
+            more = report_wished_symbol(room->elf, &r, &names, wish);
     }
 }
 

@@ -184,7 +184,7 @@ _Static_assert((int)TEXTS < (int)REFERS_TO_VARIABLE,
                "a byte, and a bit, of each");
 
 static const char *
-text_of(size_t i, size_t *size)
+searched_text_at(size_t i, size_t *size)
 {
     const char *text = i < NAMES ? names[i] : marks[i - NAMES].text;
 
@@ -199,12 +199,12 @@ pair_of(const uint8_t *p)
 }
 
 static void
-learn(struct locate_work *work)
+build_text_skip_tables(struct locate_work *work)
 {
     memset(work->skips, TEXT_MIN - 1, sizeof(work->skips));
     for (size_t i = 0; i < TEXTS; i++) {
         size_t size, pair = 0;
-        const uint8_t *text = (const uint8_t *)text_of(i, &size);
+        const uint8_t *text = (const uint8_t *)searched_text_at(i, &size);
 
         for (size_t at = 0; at + 2 <= TEXT_MIN; at++) {
             uint8_t skip = (uint8_t)(TEXT_MIN - 2 - at);
@@ -251,7 +251,8 @@ is_option(const struct piece *piece, size_t at, size_t size)
 /* <PREFIX>MALLOC_CONF as a whole text.  Without a prefix it may share its end
  * with a sentence about it, which builds with a prefix have as well. */
 static void
-take_variable(struct locate_work *work, const struct piece *piece, size_t at)
+record_conf_variable(struct locate_work *work, const struct piece *piece,
+                     size_t at)
 {
     size_t start = at, size;
     struct variable *v;
@@ -283,8 +284,8 @@ take_variable(struct locate_work *work, const struct piece *piece, size_t at)
 }
 
 static void
-take(struct locate_work *work, const struct piece *piece, size_t at, size_t i,
-     size_t size)
+record_matched_text(struct locate_work *work, const struct piece *piece,
+                    size_t at, size_t i, size_t size)
 {
     if (i < NAMES) {
         locate_work_refer(work, piece->address + at, (uint32_t)i);
@@ -297,7 +298,7 @@ take(struct locate_work *work, const struct piece *piece, size_t at, size_t i,
         work->own = piece->address + at;
     }
     if (marks[i].mark == 0)
-        take_variable(work, piece, at);
+        record_conf_variable(work, piece, at);
     else if (!marks[i].option || is_option(piece, at, size))
         work->marks |= marks[i].mark;
 }
@@ -317,10 +318,10 @@ see_texts(struct locate_work *work, const struct piece *piece)
         }
         for (size_t next = work->firsts[pair]; next > 0;) {
             size_t i = next - 1, size;
-            const char *text = text_of(i, &size);
+            const char *text = searched_text_at(i, &size);
 
             if (size <= piece->size - at && memcmp(p, text, size) == 0)
-                take(work, piece, at, i, size);
+                record_matched_text(work, piece, at, i, size);
             next = work->nexts[i];
         }
         at++;
@@ -363,7 +364,7 @@ see_version(struct locate_work *work, const struct piece *piece)
 void
 locate_texts(struct locate_work *work)
 {
-    learn(work);
+    build_text_skip_tables(work);
     locate_work_pieces(work, PF_R | PF_W | PF_X, 0, see_texts);
     if (!(work->marks & LOCATE_JEMALLOC))
         return;

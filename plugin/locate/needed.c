@@ -182,8 +182,8 @@ read_links(const struct elf_file *elf, struct links *links)
 }
 
 static void
-find(struct walk *walk, const struct links *links, const char *origin,
-     const char *name)
+find_needed_library(struct walk *walk, const struct links *links,
+                    const char *origin, const char *name)
 {
     static const char standard[] =
         "/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
@@ -199,7 +199,7 @@ find(struct walk *walk, const struct links *links, const char *origin,
 }
 
 static void
-follow(struct walk *walk, const char *path, int fd)
+follow_object_links(struct walk *walk, const char *path, int fd)
 {
     struct elf_file elf = {.fd = -1};
     struct error unsaid;
@@ -216,7 +216,7 @@ follow(struct walk *walk, const char *path, int fd)
             const char *name = text_at(links, links->needed[i]);
 
             if (name)
-                find(walk, links, origin, name);
+                find_needed_library(walk, links, origin, name);
         }
     }
     elf_fini(&elf);
@@ -238,7 +238,7 @@ note_preloads(struct walk *walk)
         char *name = mem_strndup(list, size);
 
         if (name && *name)
-            find(walk, &none, "", name);
+            find_needed_library(walk, &none, "", name);
         if (walk->count > before)
             walk->objects[before].preloaded = true;
         mem_free(name);
@@ -271,7 +271,7 @@ needed_walk(const struct needed *needed, struct error *err)
         if (fd >= 0)
             rc = needed->see(needed->arg, o->path, fd, o->preloaded, err);
         if (fd >= 0 && rc == 0)
-            follow(&walk, o->path, fd);
+            follow_object_links(&walk, o->path, fd);
         fd_close(fd);
     }
 out:

@@ -13,7 +13,7 @@
 #include "reader.h"
 
 static bool
-is_held(int fd, pid_t *holder)
+is_agent_lock_taken(int fd, pid_t *holder)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     bool held = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
@@ -29,7 +29,7 @@ open_free_lock(const char *state_dir, int flags)
 {
     int fd = own_file_open(state_dir, AGENT_LOCK, flags);
 
-    if (fd < 0 || !is_held(fd, NULL))
+    if (fd < 0 || !is_agent_lock_taken(fd, NULL))
         return fd;
     fd_close(fd);
     return -1;
@@ -39,7 +39,7 @@ bool
 agent_word_is_held(const char *state_dir, pid_t *holder)
 {
     int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
-    bool held = fd >= 0 && is_held(fd, holder);
+    bool held = fd >= 0 && is_agent_lock_taken(fd, holder);
 
     fd_close(fd);
     return held;
@@ -58,8 +58,8 @@ read_lock(const char *state_dir, off_t at, char *bytes, size_t size)
 }
 
 static bool
-read_word(const char *state_dir, off_t at, pid_t greeted, pid_t peer, char *out,
-          size_t size)
+read_agent_word_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
+                   char *out, size_t size)
 {
     char bytes[AGENT_TEXT_MAX - 1], text[AGENT_TEXT_MAX];
     struct reader lock = read_lock(state_dir, at, bytes, sizeof(bytes));
@@ -88,8 +88,9 @@ bool
 agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
                 size_t size)
 {
-    return read_word(state_dir, 0, greeted, peer, out, size) ||
-           read_word(state_dir, AGENT_EARLY_AT, greeted, peer, out, size);
+    return read_agent_word_at(state_dir, 0, greeted, peer, out, size) ||
+           read_agent_word_at(state_dir, AGENT_EARLY_AT, greeted, peer, out,
+                              size);
 }
 
 void

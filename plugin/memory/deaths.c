@@ -138,7 +138,8 @@ death_describe(const struct death *death, char *out, size_t size)
 /* ---- lines ---- */
 
 static void
-add_figure(struct buffer *out, const char *key, struct stats_figure figure)
+append_death_figure(struct buffer *out, const char *key,
+                    struct stats_figure figure)
 {
     if (figure.known)
         buffer_format(out, "%s=%" PRIu64 " ", key, figure.value);
@@ -164,16 +165,16 @@ death_format(const struct death *death, struct buffer *out)
         buffer_format(out, "recorded=%d ", (int)death->recorded);
     if (death->attached)
         buffer_text(out, "attached=1 ");
-    add_figure(out, "oom_before", death->oom_before);
-    add_figure(out, "oom_after", death->oom_after);
-    add_figure(out, "oom_own", death->oom_own);
+    append_death_figure(out, "oom_before", death->oom_before);
+    append_death_figure(out, "oom_after", death->oom_after);
+    append_death_figure(out, "oom_own", death->oom_own);
     if (death->oom_machine)
         buffer_text(out, "oom_machine=1 ");
     if (death->unseen)
         buffer_text(out, "unseen=1 ");
-    add_figure(out, "rss", death->rss);
-    add_figure(out, "limit", death->limit);
-    add_figure(out, "growth", death->growth);
+    append_death_figure(out, "rss", death->rss);
+    append_death_figure(out, "limit", death->limit);
+    append_death_figure(out, "growth", death->growth);
     buffer_text(out, "program=");
     for (const char *p = death->program; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127)
@@ -184,7 +185,7 @@ death_format(const struct death *death, struct buffer *out)
 
 /* "key=123": false: another key.  A value that is no number is INT64_MIN. */
 static bool
-take_number(struct span word, const char *key, int64_t *out)
+parse_death_number(struct span word, const char *key, int64_t *out)
 {
     size_t size = strlen(key);
     char digits[24], *end;
@@ -212,7 +213,7 @@ struct numbers {
 };
 
 static void
-take_word(struct span word, struct numbers *n)
+parse_death_word(struct span word, struct numbers *n)
 {
     const struct {
         const char *key;
@@ -237,7 +238,7 @@ take_word(struct span word, struct numbers *n)
                 {"recorded", &n->recorded}};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (take_number(word, keys[i].key, keys[i].number))
+        if (parse_death_number(word, keys[i].key, keys[i].number))
             return;
 }
 
@@ -307,7 +308,7 @@ death_parse(struct span line, struct death *out)
         const char *space = memchr(p, ' ', (size_t)(at - p));
         struct span word = {p, (size_t)((space ? space : at) - p)};
 
-        take_word(word, &n);
+        parse_death_word(word, &n);
         p += word.size + 1;
     }
     return make_death(&n, out);
@@ -319,7 +320,7 @@ death_parse(struct span line, struct death *out)
  * file, so both lock the directory.  -1: the lock's holder seems to hang; the
  * caller then writes without it, so that no end is lost. */
 static int
-lock(const char *dir)
+lock_deaths_directory(const char *dir)
 {
     static const struct timespec step = {0, LOCK_STEP_NS};
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -348,7 +349,7 @@ write_at_once(int fd, const char *data, size_t size)
 
 /* A line that was torn by a crash is ended first. */
 static int
-write_line(int fd, const struct buffer *old, const struct buffer *line)
+write_death_line(int fd, const struct buffer *old, const struct buffer *line)
 {
     bool torn = old->size > 0 && old->data[old->size - 1] != '\n';
 
@@ -362,7 +363,7 @@ write_line(int fd, const struct buffer *old, const struct buffer *line)
 static int
 append_line(int fd, const struct buffer *old, const struct buffer *line)
 {
-    int rc = write_line(fd, old, line), saved = errno;
+    int rc = write_death_line(fd, old, line), saved = errno;
     struct stat st;
 
     if (rc != 0 && fstat(fd, &st) == 0 && (size_t)st.st_size != old->size)
@@ -373,7 +374,8 @@ append_line(int fd, const struct buffer *old, const struct buffer *line)
 
 /* Writes a new file: the newest half of the lines, and the new one. */
 static int
-rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
+rewrite_deaths_file(const char *dir, const struct buffer *old,
+                    const struct buffer *line)
 {
     char from[PATH_MAX], to[PATH_MAX];
     const char *half = old->data + old->size / 2;
@@ -388,8 +390,8 @@ rewrite(const char *dir, const struct buffer *old, const struct buffer *line)
     fd = own_file_open(dir, NEW_FILE, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return -1;
-    if (write_at_once(fd, kept, keep) == 0 && write_line(fd, old, line) == 0 &&
-        rename(from, to) == 0)
+    if (write_at_once(fd, kept, keep) == 0 &&
+        write_death_line(fd, old, line) == 0 && rename(from, to) == 0)
         rc = 0;
     else
         unlink(from);
@@ -421,7 +423,7 @@ open_deaths(const char *dir)
 void
 deaths_reserve(const char *dir)
 {
-    int locked = lock(dir), fd = open_deaths(dir);
+    int locked = lock_deaths_directory(dir), fd = open_deaths(dir);
     struct stat st;
 
     if (fd >= 0 && fstat(fd, &st) == 0)
@@ -430,7 +432,8 @@ deaths_reserve(const char *dir)
     fd_close(locked);
 }
 
-/* The lines of old, if now has none: else rewrite() has made it, or a new end.
+/* The lines of old, if now has none: else rewrite_deaths_file() has made it, or
+ * a new end.
  */
 static int
 write_again(int now, int old)
@@ -461,7 +464,7 @@ deaths_watch(const char *dir, int fd)
         return fd;
     if (fd < 0)
         return own_file_open(dir, DEATHS_FILE, O_RDONLY);
-    locked = lock(dir);
+    locked = lock_deaths_directory(dir);
     now = open_deaths(dir);
     if (now >= 0 && write_again(now, fd) == 0) {
         fd_close(fd);
@@ -477,7 +480,7 @@ int
 deaths_append(const char *dir, const struct death *death, struct error *err)
 {
     struct buffer old, line;
-    int locked = lock(dir), fd, rc = -1;
+    int locked = lock_deaths_directory(dir), fd, rc = -1;
 
     buffer_init(&old, 2 * (size_t)DEATHS_FILE_MAX);
     buffer_init(&line, 2 * (size_t)DEATHS_LINE_MAX);
@@ -494,7 +497,7 @@ deaths_append(const char *dir, const struct death *death, struct error *err)
         goto out;
     }
     if (old.size + line.size > DEATHS_FILE_MAX)
-        rc = rewrite(dir, &old, &line);
+        rc = rewrite_deaths_file(dir, &old, &line);
     if (rc != 0) /* on a full disk, too, there may be room that was reserved */
         rc = append_line(fd, &old, &line);
     if (rc != 0)

@@ -36,7 +36,7 @@ free_bytes(const struct stats_arena *arena)
 }
 
 static double
-megabytes(uint64_t bytes)
+free_page_megabytes(uint64_t bytes)
 {
     return (double)bytes / (1 << 20);
 }
@@ -149,16 +149,16 @@ free_pages_write(const struct stats *stats, struct buffer *out)
         sum < stats->resident.value / LEAST_SHARE)
         return;
     buffer_format(out, "rss stays, for %.1f MB of free pages are kept, ",
-                  megabytes(sum));
+                  free_page_megabytes(sum));
     if (most->threads == 0)
         buffer_format(out, "%.1f MB of them in idle arena %u",
-                      megabytes(free_bytes(most)), most->index);
+                      free_page_megabytes(free_bytes(most)), most->index);
     else
         buffer_format(out, "%.1f MB of them in arena %u (%" PRIu64 " thread%s)",
-                      megabytes(free_bytes(most)), most->index, most->threads,
-                      most->threads == 1 ? "" : "s");
-    buffer_format(out,
-                  " (%.1f MB dirty, %.1f MB muzzy): ", megabytes(most->dirty),
-                  megabytes(most->muzzy));
+                      free_page_megabytes(free_bytes(most)), most->index,
+                      most->threads, most->threads == 1 ? "" : "s");
+    buffer_format(out, " (%.1f MB dirty, %.1f MB muzzy): ",
+                  free_page_megabytes(most->dirty),
+                  free_page_megabytes(most->muzzy));
     write_cause(stats, out);
 }

@@ -80,7 +80,7 @@ ring_of_place(size_t place)
 /* Samples that lie where their numbers belong; how many places hold something
  * else. */
 static size_t
-take_samples(struct history *history, const uint8_t *bytes, size_t size)
+load_history_samples(struct history *history, const uint8_t *bytes, size_t size)
 {
     static const uint8_t empty[HISTORY_RECORD];
     size_t wrong = 0;
@@ -106,8 +106,8 @@ take_samples(struct history *history, const uint8_t *bytes, size_t size)
     return wrong;
 }
 
-static void add_sample(struct history *history,
-                       const struct history_sample *sample, bool again);
+static void add_history_sample(struct history *history,
+                               const struct history_sample *sample, bool again);
 
 /* Of a file of version 1, in their order. */
 static void
@@ -129,13 +129,13 @@ take_first_version(struct history *history, const uint8_t *bytes, size_t size)
         if (history_record_decode(
                 bytes + ((oldest + i) % places + 1) * HISTORY_RECORD, &sample) >
             0)
-            add_sample(history, &sample, false);
+            add_history_sample(history, &sample, false);
 }
 
 enum found { FOUND_HISTORY, FOUND_FIRST_VERSION, FOUND_NOTHING, FOUND_OTHER };
 
 static enum found
-load(struct history *history)
+load_history_file(struct history *history)
 {
     enum found found = FOUND_OTHER;
     uint8_t head[HISTORY_RECORD];
@@ -161,7 +161,8 @@ load(struct history *history)
         !history_record_head(head, VERSION, HISTORY_SAMPLES) ||
         memcmp(bytes.data, head, sizeof(head)) != 0)
         goto out;
-    wrong = take_samples(history, (const uint8_t *)bytes.data, bytes.size);
+    wrong =
+        load_history_samples(history, (const uint8_t *)bytes.data, bytes.size);
     if (wrong > 0)
         log_to(history->log,
                "%s/" HISTORY_FILE ": passed over %zu damaged samples",
@@ -173,7 +174,7 @@ out:
 }
 
 static int
-open_file(const char *dir)
+open_history_file(const char *dir)
 {
     return own_file_open(dir, HISTORY_FILE, O_RDWR | O_CREAT);
 }
@@ -190,7 +191,7 @@ without_file(struct history *history)
 }
 
 static bool
-set_aside(struct history *history)
+set_aside_history_file(struct history *history)
 {
     if (own_file_set_aside(history->dir, HISTORY_FILE) != 0)
         return false;
@@ -215,7 +216,7 @@ write_record(int fd, uint64_t place, const uint8_t record[HISTORY_RECORD])
 /* The head, and all that is known.  false: not even the head; a full disk
  * behind it is told with the next sample. */
 static bool
-write_all(const struct history *history, int fd)
+write_history_file(const struct history *history, int fd)
 {
     uint8_t record[HISTORY_RECORD];
 
@@ -236,19 +237,20 @@ use_file(struct history *history)
 {
     enum found found = FOUND_OTHER;
 
-    history->fd = open_file(history->dir);
+    history->fd = open_history_file(history->dir);
     if (history->fd >= 0)
-        found = load(history);
+        found = load_history_file(history);
     if (found == FOUND_OTHER) {
         bool foreign = history->fd >= 0 || own_file_is_foreign(errno);
 
         fd_close(history->fd);
-        history->fd =
-            foreign && set_aside(history) ? open_file(history->dir) : -1;
+        history->fd = foreign && set_aside_history_file(history)
+                          ? open_history_file(history->dir)
+                          : -1;
     }
     if (history->fd < 0 ||
         (found == FOUND_FIRST_VERSION && ftruncate(history->fd, 0) != 0) ||
-        (found != FOUND_HISTORY && !write_all(history, history->fd)))
+        (found != FOUND_HISTORY && !write_history_file(history, history->fd)))
         without_file(history);
 }
 
@@ -261,8 +263,9 @@ renew_file(struct history *history)
 
     if (fstat(history->fd, &st) != 0 || st.st_nlink > 0)
         return;
-    fd = open_file(history->dir); /* the directory may not be there again */
-    if (fd < 0 || !write_all(history, fd)) {
+    fd = open_history_file(
+        history->dir); /* the directory may not be there again */
+    if (fd < 0 || !write_history_file(history, fd)) {
         fd_close(fd);
         return;
     }
@@ -307,7 +310,7 @@ history_close(struct history *history)
 
 /* Logs a fault once, until it is over. */
 static void
-keep(struct history *history, int ring)
+write_newest_sample(struct history *history, int ring)
 {
     size_t place = place_of_number(ring, history->next[ring] - 1);
     uint8_t record[HISTORY_RECORD];
@@ -363,7 +366,8 @@ in_slot(const struct history_sample *sample, int ring, int64_t at_ms)
 
 /* Figures of the allocator are few, and worth more than a peak without. */
 static bool
-is_above(const struct history_sample *sample, const struct history_sample *last)
+is_higher_memory_sample(const struct history_sample *sample,
+                        const struct history_sample *last)
 {
     if (sample->allocated.known != last->allocated.known)
         return sample->allocated.known;
@@ -384,7 +388,7 @@ thin_sample(struct history *history, int ring,
         append_sample(history, ring, sample);
         return true;
     }
-    if (!is_above(sample, last))
+    if (!is_higher_memory_sample(sample, last))
         return false;
     *last = *sample;
     return true;
@@ -392,8 +396,8 @@ thin_sample(struct history *history, int ring,
 
 /* again: in the place of the last one. */
 static void
-add_sample(struct history *history, const struct history_sample *sample,
-           bool again)
+add_history_sample(struct history *history, const struct history_sample *sample,
+                   bool again)
 {
     bool changed[RINGS] = {true};
 
@@ -409,19 +413,19 @@ add_sample(struct history *history, const struct history_sample *sample,
     renew_file(history);
     for (int ring = 0; ring < RINGS; ring++)
         if (changed[ring])
-            keep(history, ring);
+            write_newest_sample(history, ring);
 }
 
 void
 history_add(struct history *history, const struct history_sample *sample)
 {
-    add_sample(history, sample, false);
+    add_history_sample(history, sample, false);
 }
 
 void
 history_renew(struct history *history, const struct history_sample *sample)
 {
-    add_sample(history, sample, true);
+    add_history_sample(history, sample, true);
 }
 
 /* The number of the oldest that may be there. */

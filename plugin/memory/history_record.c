@@ -19,7 +19,7 @@ static const uint64_t number_max = (uint64_t)1 << 48;
 static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 
 static uint64_t
-checksum(const uint8_t record[HISTORY_RECORD])
+compute_record_checksum(const uint8_t record[HISTORY_RECORD])
 {
     struct reader r = reader_of(record, BODY);
     uint64_t sum = magic;
@@ -31,13 +31,13 @@ checksum(const uint8_t record[HISTORY_RECORD])
 
 /* Fills up with zeros and seals. */
 static void
-seal(struct buffer *b, uint8_t record[HISTORY_RECORD])
+seal_history_record(struct buffer *b, uint8_t record[HISTORY_RECORD])
 {
     uint64_t sum;
 
     memset(record, 0, HISTORY_RECORD);
     memcpy(record, b->data, b->size);
-    sum = checksum(record);
+    sum = compute_record_checksum(record);
     for (int i = 0; i < 8; i++)
         record[BODY + i] = (uint8_t)(sum >> 8 * i);
 }
@@ -47,7 +47,7 @@ is_sealed(const uint8_t record[HISTORY_RECORD])
 {
     struct reader r = reader_of(record + BODY, 8);
 
-    return reader_u64(&r) == checksum(record);
+    return reader_u64(&r) == compute_record_checksum(record);
 }
 
 static struct stats_figure *
@@ -73,7 +73,7 @@ history_record_head(uint8_t record[HISTORY_RECORD], uint32_t version,
     buffer_u32(&b, HISTORY_RECORD);
     buffer_u32(&b, samples);
     if (!b.failed)
-        seal(&b, record);
+        seal_history_record(&b, record);
     buffer_fini(&b);
     return !b.failed;
 }
@@ -101,7 +101,7 @@ history_record_encode(const struct history_sample *sample, uint64_t number,
     }
     failed = b.failed;
     if (!failed)
-        seal(&b, record);
+        seal_history_record(&b, record);
     buffer_fini(&b);
     return !failed;
 }

@@ -102,7 +102,7 @@ static struct {
 
 /* With the lock. */
 static unsigned
-place_of(const char *owner)
+find_budget_user(const char *owner)
 {
     unsigned place = USERS - 1;
 
@@ -134,7 +134,7 @@ is_shared_out(unsigned place, size_t more)
 }
 
 static void
-change(struct memory_hold *hold, unsigned place, size_t bytes)
+charge_budget_hold(struct memory_hold *hold, unsigned place, size_t bytes)
 {
     budget.taken += bytes - hold->bytes;
     budget.users[place].bytes += bytes - hold->bytes;
@@ -152,7 +152,8 @@ is_left(size_t sum)
 }
 
 static bool
-set(struct memory_hold *hold, const char *owner, size_t bytes, bool always)
+set_budget_hold(struct memory_hold *hold, const char *owner, size_t bytes,
+                bool always)
 {
     size_t had = hold->bytes, before, sum;
     unsigned place;
@@ -162,30 +163,30 @@ set(struct memory_hold *hold, const char *owner, size_t bytes, bool always)
         return true;
     always |= bytes < had || bytes <= MEMORY_BUDGET_SMALL;
     pthread_mutex_lock(&budget.lock);
-    place = had > 0 ? hold->user : place_of(owner);
+    place = had > 0 ? hold->user : find_budget_user(owner);
     refused = !always && is_shared_out(place, bytes - had);
     before = budget.taken;
     if (!refused)
-        change(hold, place, bytes);
+        charge_budget_hold(hold, place, bytes);
     sum = budget.taken;
     pthread_mutex_unlock(&budget.lock);
     if (refused || always || sum / LOOK_BYTES == before / LOOK_BYTES ||
         is_left(sum))
         return !refused;
-    set(hold, owner, had, true);
+    set_budget_hold(hold, owner, had, true);
     return false;
 }
 
 bool
 memory_hold(struct memory_hold *hold, const char *owner, size_t bytes)
 {
-    return set(hold, owner, bytes, false);
+    return set_budget_hold(hold, owner, bytes, false);
 }
 
 void
 memory_hold_all(struct memory_hold *hold, const char *owner, size_t bytes)
 {
-    set(hold, owner, bytes, true);
+    set_budget_hold(hold, owner, bytes, true);
 }
 
 size_t

@@ -49,7 +49,7 @@ read_resident(pid_t pid, struct stats *stats)
 
 /* "key: 12 kB" in its status. */
 static struct stats_figure
-read_status(pid_t pid, const char *key)
+read_status_bytes(pid_t pid, const char *key)
 {
     struct stats_figure figure = {false, 0};
     size_t size = strlen(key);
@@ -70,19 +70,19 @@ read_status(pid_t pid, const char *key)
 struct stats_figure
 process_memory_page_tables(pid_t pid)
 {
-    return read_status(pid, "VmPTE:");
+    return read_status_bytes(pid, "VmPTE:");
 }
 
 struct stats_figure
 process_memory_huge(pid_t pid)
 {
-    return read_status(pid, "HugetlbPages:");
+    return read_status_bytes(pid, "HugetlbPages:");
 }
 
 /* ---- where its cgroup is ---- */
 
 static bool
-starts_with(const char *text, size_t size, const char *prefix)
+has_line_prefix(const char *text, size_t size, const char *prefix)
 {
     size_t prefix_size = strlen(prefix);
 
@@ -91,7 +91,7 @@ starts_with(const char *text, size_t size, const char *prefix)
 
 /* word is one of a list of words with commas between them. */
 static bool
-has_word(const char *list, size_t size, const char *word)
+has_cgroup_controller(const char *list, size_t size, const char *word)
 {
     size_t word_size = strlen(word);
     const char *end = list + size;
@@ -121,8 +121,9 @@ find_path(const char *cgroup, bool v2, struct span *path)
         two = one ? memchr(one + 1, ':', (size_t)(end - one - 1)) : NULL;
         if (!two)
             continue;
-        if (v2 ? !starts_with(line.data, line.size, "0::")
-               : !has_word(one + 1, (size_t)(two - one - 1), "memory"))
+        if (v2 ? !has_line_prefix(line.data, line.size, "0::")
+               : !has_cgroup_controller(one + 1, (size_t)(two - one - 1),
+                                        "memory"))
             continue;
         path->data = two + 1;
         path->size = (size_t)(end - path->data);
@@ -133,7 +134,7 @@ find_path(const char *cgroup, bool v2, struct span *path)
 
 /* The n-th word, from 0, of a line; empty behind the last. */
 static struct span
-word_at(struct span line, unsigned n)
+nth_line_word(struct span line, unsigned n)
 {
     const char *end = line.data + line.size;
 
@@ -157,18 +158,19 @@ is_mount(struct span line, bool v2, struct span *root, struct span *point)
 {
     struct span word;
 
-    for (unsigned i = 6; (word = word_at(line, i)).size > 0; i++) {
+    for (unsigned i = 6; (word = nth_line_word(line, i)).size > 0; i++) {
         struct span type, options;
 
         if (!span_is(word, "-"))
             continue;
-        type = word_at(line, i + 1);
-        options = word_at(line, i + 3);
-        *root = word_at(line, 3);
-        *point = word_at(line, 4);
+        type = nth_line_word(line, i + 1);
+        options = nth_line_word(line, i + 3);
+        *root = nth_line_word(line, 3);
+        *point = nth_line_word(line, 4);
         return v2 ? span_is(type, "cgroup2")
                   : span_is(type, "cgroup") &&
-                        has_word(options.data, options.size, "memory");
+                        has_cgroup_controller(options.data, options.size,
+                                              "memory");
     }
     return false;
 }
@@ -343,7 +345,7 @@ cgroup_read(const struct cgroup_place *place, struct stats *stats)
 
 /* The whole file, NUL-terminated, or NULL. */
 static const char *
-read_text(struct buffer *out, const char *path)
+read_proc_text_file(struct buffer *out, const char *path)
 {
     buffer_init(out, PROC_FILE_MAX);
     if (file_read_all(path, out, NULL) != 0 || !out->data)
@@ -360,8 +362,8 @@ process_memory_place(pid_t pid, struct cgroup_place *out)
     bool found;
 
     snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-    text = read_text(&cgroup, path);
-    mountinfo = read_text(&mounts, "/proc/self/mountinfo");
+    text = read_proc_text_file(&cgroup, path);
+    mountinfo = read_proc_text_file(&mounts, "/proc/self/mountinfo");
     found = text && mountinfo && cgroup_find(text, mountinfo, out);
     buffer_fini(&cgroup);
     buffer_fini(&mounts);
@@ -385,7 +387,7 @@ process_memory_read(pid_t pid, struct stats *stats)
 
     process_memory_read_at(pid, found ? &place : NULL, stats);
     /* Without a file: of System V or POSIX, or without a name. */
-    stats->rss_shared = read_status(pid, "RssShmem:");
+    stats->rss_shared = read_status_bytes(pid, "RssShmem:");
 }
 
 struct stats_figure

@@ -101,7 +101,7 @@ struct parser {
 };
 
 static int
-refuse(struct parser *p, struct span line, const char *why)
+refuse_stats_line(struct parser *p, struct span line, const char *why)
 {
     error_set(p->err, ER_UNKNOWN, "the agent's statistics have %s in '%.*s'",
               why, (int)(line.size < SHOWN ? line.size : SHOWN), line.data);
@@ -110,7 +110,7 @@ refuse(struct parser *p, struct span line, const char *why)
 
 /* Decimal digits and nothing else; what a column can hold. */
 static bool
-parse_number(struct span text, uint64_t *out)
+parse_stats_number(struct span text, uint64_t *out)
 {
     uint64_t value = 0;
 
@@ -145,12 +145,12 @@ split_numbered(struct span name, const char *prefix, uint64_t *number,
     rest->data = dot + 1;
     rest->size = digits.size - (size_t)(rest->data - digits.data);
     digits.size = (size_t)(dot - digits.data);
-    return parse_number(digits, number);
+    return parse_stats_number(digits, number);
 }
 
 static int
-put(struct parser *p, const struct place *places, void *record,
-    struct span field, struct span value, struct span line)
+put_stats_figure(struct parser *p, const struct place *places, void *record,
+                 struct span field, struct span value, struct span line)
 {
     uint64_t number, *at;
 
@@ -158,11 +158,11 @@ put(struct parser *p, const struct place *places, void *record,
         if (!span_is(field, places->name))
             continue;
         at = (uint64_t *)(void *)((char *)record + places->offset);
-        if (!parse_number(value, &number))
-            return refuse(p, line, "no number");
+        if (!parse_stats_number(value, &number))
+            return refuse_stats_line(p, line, "no number");
         if (places->pages &&
             (p->page == 0 || number > (uint64_t)INT64_MAX / p->page))
-            return refuse(p, line, "no possible number of pages");
+            return refuse_stats_line(p, line, "no possible number of pages");
         *at += places->pages ? number * p->page : number;
         return 0;
     }
@@ -176,10 +176,10 @@ put_bin(struct parser *p, const struct place *places, uint64_t index,
     struct stats *stats = p->stats;
 
     if (index >= STATS_BINS_MAX || index > stats->bin_count)
-        return refuse(p, line, "no possible bin");
+        return refuse_stats_line(p, line, "no possible bin");
     if (index == stats->bin_count)
         stats->bin_count++;
-    return put(p, places, &p->bins[index], field, value, line);
+    return put_stats_figure(p, places, &p->bins[index], field, value, line);
 }
 
 /* They come one after the other, ascending. */
@@ -194,11 +194,11 @@ put_large(struct parser *p, uint64_t index, struct span field,
     if (!last || last->index != index) {
         if (stats->large_count == STATS_LARGES_MAX ||
             index >= STATS_LARGES_MAX || (last && index < last->index))
-            return refuse(p, line, "no possible size class");
+            return refuse_stats_line(p, line, "no possible size class");
         last = &p->larges[stats->large_count++];
         last->index = (uint32_t)index;
     }
-    return put(p, large_figures, last, field, value, line);
+    return put_stats_figure(p, large_figures, last, field, value, line);
 }
 
 /* They come one after the other, ascending. */
@@ -213,11 +213,11 @@ put_arena(struct parser *p, uint64_t index, struct span field,
     if (!last || last->index != index) {
         if (stats->arena_count == STATS_ARENAS_MAX || index >= ARENAS_ALL ||
             (last && index < last->index))
-            return refuse(p, line, "no possible arena");
+            return refuse_stats_line(p, line, "no possible arena");
         last = &p->arenas[stats->arena_count++];
         last->index = (uint32_t)index;
     }
-    return put(p, arena_figures, last, field, value, line);
+    return put_stats_figure(p, arena_figures, last, field, value, line);
 }
 
 static int
@@ -232,10 +232,10 @@ put_named(struct parser *p, struct span name, struct span value,
     uint64_t number = 0;
 
     if (name.size > NAME_MAX_BYTES || value.size > WORD_MAX_BYTES)
-        return refuse(p, line, "a text that is too long");
+        return refuse_stats_line(p, line, "a text that is too long");
     if (stats->named_count == STATS_NAMED_MAX)
-        return refuse(p, line, "too many figures");
-    named->is_number = parse_number(digits, &number);
+        return refuse_stats_line(p, line, "too many figures");
+    named->is_number = parse_stats_number(digits, &number);
     named->number = negative ? -(int64_t)number : (int64_t)number;
     named->name = arena_strndup(stats->arena, name.data, name.size);
     named->text = arena_strndup(stats->arena, value.data, value.size);
@@ -250,7 +250,7 @@ put_named(struct parser *p, struct span name, struct span value,
         if (!span_is(name, totals[i].name))
             continue;
         if (!named->is_number || negative)
-            return refuse(p, line, "no number");
+            return refuse_stats_line(p, line, "no number");
         total =
             (struct stats_figure *)(void *)((char *)stats + totals[i].offset);
         total->known = true;
@@ -269,14 +269,14 @@ is_printable(struct span text)
 }
 
 static int
-parse_line(struct parser *p, struct span line)
+parse_stats_line(struct parser *p, struct span line)
 {
     const char *space = memchr(line.data, ' ', line.size);
     struct span name = {line.data, 0}, value, rest;
     uint64_t index, bin;
 
     if (!space || !is_printable(line))
-        return refuse(p, line, "no name and value");
+        return refuse_stats_line(p, line, "no name and value");
     name.size = (size_t)(space - line.data);
     value.data = space + 1;
     value.size = line.size - name.size - 1;
@@ -340,7 +340,7 @@ stats_parse(const char *text, size_t size, struct error *err)
         goto fail;
     }
     while (reader_line(&r, &line))
-        if (parse_line(&p, line) != 0)
+        if (parse_stats_line(&p, line) != 0)
             goto fail;
     return p.stats;
 fail:

@@ -36,7 +36,7 @@ static const struct place {
 };
 
 static int
-refuse(struct span line, const char *why, struct error *err)
+refuse_allocator_text(struct span line, const char *why, struct error *err)
 {
     error_set(err, ER_UNKNOWN,
               "the agent's list of allocators has %s in '%.*s'", why,
@@ -59,8 +59,8 @@ parse_bytes(struct span text, uint64_t *out)
 }
 
 static int
-put(struct stats *stats, struct stats_allocator *a, struct span name,
-    struct span value, struct error *err)
+put_allocator_field(struct stats *stats, struct stats_allocator *a,
+                    struct span name, struct span value, struct error *err)
 {
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         void *at = (char *)a + places[i].offset;
@@ -69,15 +69,16 @@ put(struct stats *stats, struct stats_allocator *a, struct span name,
             continue;
         if (places[i].kind == TRUTH) {
             if (!span_is(value, "0") && !span_is(value, "1"))
-                return refuse(value, "no truth", err);
+                return refuse_allocator_text(value, "no truth", err);
             *(bool *)at = value.data[0] == '1';
         } else if (places[i].kind == BYTES) {
             a->counted = parse_bytes(value, at);
             if (!a->counted)
-                return refuse(value, "no number", err);
+                return refuse_allocator_text(value, "no number", err);
         } else {
             if (value.size > VALUE_MAX_BYTES)
-                return refuse(value, "a text that is too long", err);
+                return refuse_allocator_text(value, "a text that is too long",
+                                             err);
             *(const char **)at =
                 arena_strndup(stats->arena, value.data, value.size);
             if (!*(const char **)at) {
@@ -91,7 +92,7 @@ put(struct stats *stats, struct stats_allocator *a, struct span name,
 }
 
 static bool
-is_text(struct span line)
+is_allocator_text(struct span line)
 {
     for (size_t i = 0; i < line.size; i++)
         if ((unsigned char)line.data[i] < ' ' && line.data[i] != '\t')
@@ -100,14 +101,14 @@ is_text(struct span line)
 }
 
 static int
-parse_line(struct stats *stats, struct stats_allocator *a, struct span line,
-           struct error *err)
+parse_allocator_line(struct stats *stats, struct stats_allocator *a,
+                     struct span line, struct error *err)
 {
     const char *end = line.data + line.size;
 
     *a = (struct stats_allocator){"", "", "", "", "", "", .counted = false};
-    if (!is_text(line))
-        return refuse(line, "control bytes", err);
+    if (!is_allocator_text(line))
+        return refuse_allocator_text(line, "control bytes", err);
     for (const char *at = line.data; at <= end;) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         const char *stop = tab ? tab : end;
@@ -115,10 +116,10 @@ parse_line(struct stats *stats, struct stats_allocator *a, struct span line,
         struct span name, value;
 
         if (!equals)
-            return refuse(line, "no key and value", err);
+            return refuse_allocator_text(line, "no key and value", err);
         name = (struct span){at, (size_t)(equals - at)};
         value = (struct span){equals + 1, (size_t)(stop - equals - 1)};
-        if (put(stats, a, name, value, err) != 0)
+        if (put_allocator_field(stats, a, name, value, err) != 0)
             return -1;
         at = stop + 1;
     }
@@ -145,8 +146,8 @@ stats_allocators_parse(struct stats *stats, const char *text, size_t size,
     }
     while (reader_line(&r, &line)) {
         if (count == STATS_ALLOCATORS_MAX)
-            return refuse(line, "too many", err);
-        if (parse_line(stats, &list[count], line, err) != 0)
+            return refuse_allocator_text(line, "too many", err);
+        if (parse_allocator_line(stats, &list[count], line, err) != 0)
             return -1;
         count++;
     }
@@ -212,7 +213,7 @@ is_worth_it(const struct stats *stats, const struct stats_allocator *a)
 }
 
 static void
-write_one(const struct stats_allocator *a, struct buffer *out)
+write_unprofiled_allocator(const struct stats_allocator *a, struct buffer *out)
 {
     const char *slash = strrchr(a->object, '/');
     const char *name = slash ? slash + 1 : a->object;
@@ -245,6 +246,6 @@ elsewhere_write(const struct stats *stats, struct buffer *out)
             continue;
         if (named++ > 0)
             buffer_text(out, "; ");
-        write_one(a, out);
+        write_unprofiled_allocator(a, out);
     }
 }

@@ -24,13 +24,13 @@ enum {
 };
 
 static bool
-is_blank(char c)
+is_blank_character(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static bool
-is_word(char c)
+is_identifier_character(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
            c == '_';
@@ -49,7 +49,7 @@ static const struct brackets angles = {'<', '>', false};
 
 /* A bit for each byte of a block that is a bracket. */
 static inline unsigned
-places(const char *block, char bit, char both)
+block_bracket_mask(const char *block, char bit, char both)
 {
     __m128i bytes;
 
@@ -62,7 +62,7 @@ places(const char *block, char bit, char both)
 #else
 
 static inline unsigned
-places(const char *block, char bit, char both)
+block_bracket_mask(const char *block, char bit, char both)
 {
     unsigned found = 0;
 
@@ -75,13 +75,14 @@ places(const char *block, char bit, char both)
 
 /* Where text goes on after brackets that close at i. */
 static size_t
-behind(const char *text, size_t size, size_t i, const struct brackets *b)
+position_after_brackets(const char *text, size_t size, size_t i,
+                        const struct brackets *b)
 {
     size_t at = i + 1;
 
     if (!b->and_const)
         return at;
-    while (at < size && is_blank(text[at]))
+    while (at < size && is_blank_character(text[at]))
         at++;
     return size - at >= 5 && memcmp(text + at, "const", 5) == 0 ? at + 5
                                                                 : i + 1;
@@ -96,7 +97,7 @@ delete_any(const char *text, size_t size, const struct brackets *b, char *out)
     for (size_t i = 0; i < size;) {
         if (text[i] == b->close && depth > 0) {
             kept = opened[--depth];
-            i = behind(text, size, i, b);
+            i = position_after_brackets(text, size, i, b);
             continue;
         }
         if (text[i] == b->open && depth < NESTING_MAX)
@@ -119,7 +120,7 @@ delete_pairs(const char *text, size_t size, const struct brackets *b, char *out)
     size_t depth = 0, kept = 0, from = 0, at;
 
     for (size_t i = 0; i < size; i += BLOCK) {
-        unsigned found = places(text + i, bit, both);
+        unsigned found = block_bracket_mask(text + i, bit, both);
 
         for (; found; found &= found - 1) {
             at = i + (size_t)__builtin_ctz(found);
@@ -134,7 +135,7 @@ delete_pairs(const char *text, size_t size, const struct brackets *b, char *out)
                 if (depth > NESTING_MAX)
                     return delete_any(text, size, b, out);
             } else if (depth > 0 && --depth == 0) {
-                from = behind(text, size, at, b);
+                from = position_after_brackets(text, size, at, b);
             }
         }
     }
@@ -151,9 +152,9 @@ type_size(const char *text, size_t size)
     size_t word;
 
     for (size_t i = size; i-- > 0;) {
-        if (!is_blank(text[i]))
+        if (!is_blank_character(text[i]))
             continue;
-        for (word = i + 1; word < size && is_word(text[word]);)
+        for (word = i + 1; word < size && is_identifier_character(text[word]);)
             word++;
         if (word > i + 1 && size - word >= 2 && text[word] == ':' &&
             text[word + 1] == ':')
@@ -188,7 +189,7 @@ function_name_shorten(struct span name, struct buffer *out)
 /* ---- with template arguments ---- */
 
 static bool
-begins(const char *text, const char *end, const char *word)
+function_text_starts_with(const char *text, const char *end, const char *word)
 {
     size_t size = strlen(word);
 
@@ -203,9 +204,10 @@ behind_operator(const char *text, const char *end)
     static const char word[] = "operator";
     const char *at = text + sizeof(word) - 1;
 
-    if (!begins(text, end, word) || (at < end && is_word(*at)))
+    if (!function_text_starts_with(text, end, word) ||
+        (at < end && is_identifier_character(*at)))
         return text;
-    if (begins(at, end, "()"))
+    if (function_text_starts_with(at, end, "()"))
         return at + 2;
     while (at < end && strchr("<>=-", *at) && *at)
         at++;
@@ -221,7 +223,7 @@ behind_qualifiers(const char *text, const char *end)
     const size_t count = sizeof(words) / sizeof(words[0]);
 
     for (size_t i = 0; i < count;) {
-        if (begins(text, end, words[i])) {
+        if (function_text_starts_with(text, end, words[i])) {
             text += strlen(words[i]);
             i = 0;
         } else {
@@ -238,7 +240,8 @@ struct plain_parts {
 
 /* False: it has none, or its brackets do not match. */
 static bool
-find_parts(const char *text, const char *end, struct plain_parts *parts)
+find_plain_name_parts(const char *text, const char *end,
+                      struct plain_parts *parts)
 {
     const char *opened = NULL, *next;
     bool operator_seen = false;
@@ -246,7 +249,7 @@ find_parts(const char *text, const char *end, struct plain_parts *parts)
 
     parts->first = text;
     for (const char *at = text; at < end; at++) {
-        if (*at == 'o' && (at == text || !is_word(at[-1])) &&
+        if (*at == 'o' && (at == text || !is_identifier_character(at[-1])) &&
             (next = behind_operator(at, end)) > at) {
             operator_seen = operator_seen || depth == 0;
             at = next - 1;
@@ -262,7 +265,7 @@ find_parts(const char *text, const char *end, struct plain_parts *parts)
             next = behind_qualifiers(at + 1, end);
             parts->arguments = opened;
             parts->behind = next;
-            if (next == end || begins(next, end, " ["))
+            if (next == end || function_text_starts_with(next, end, " ["))
                 return true;
             at = next - 1;
         } else if (*at == ' ' && depth == 0 && !operator_seen) {
@@ -278,7 +281,8 @@ function_name_plain(struct span name, struct buffer *out)
     const char *end = name.data + name.size;
     struct plain_parts parts;
 
-    if (!find_parts(name.data, end, &parts) || parts.first >= parts.arguments) {
+    if (!find_plain_name_parts(name.data, end, &parts) ||
+        parts.first >= parts.arguments) {
         buffer_add(out, name.data, name.size);
         return;
     }

@@ -15,7 +15,7 @@ enum { LINE_MAX_BYTES = 8192 };
 
 /* One hexadecimal or decimal number at *at, then the given character. */
 static bool
-take_number(const char **at, int base, char after, uint64_t *out)
+parse_maps_number(const char **at, int base, char after, uint64_t *out)
 {
     char *end;
 
@@ -30,7 +30,7 @@ take_number(const char **at, int base, char after, uint64_t *out)
 /* "start-end perms offset major:minor inode   path"; the path stays in line,
  * size bytes of it. */
 static bool
-parse_line(const char *line, struct mapping *m, size_t *path_size)
+parse_maps_line(const char *line, struct mapping *m, size_t *path_size)
 {
     static const char gone[] = " (deleted)";
     const char *at = line;
@@ -38,16 +38,16 @@ parse_line(const char *line, struct mapping *m, size_t *path_size)
     size_t size;
     char *end;
 
-    if (!take_number(&at, 16, '-', &m->start) ||
-        !take_number(&at, 16, ' ', &m->end) || m->end <= m->start)
+    if (!parse_maps_number(&at, 16, '-', &m->start) ||
+        !parse_maps_number(&at, 16, ' ', &m->end) || m->end <= m->start)
         return false;
     if (strnlen(at, 5) < 5 || at[4] != ' ')
         return false;
     m->executable = at[2] == 'x';
     at += 5;
-    if (!take_number(&at, 16, ' ', &m->offset) ||
-        !take_number(&at, 16, ':', &major_number) ||
-        !take_number(&at, 16, ' ', &minor_number))
+    if (!parse_maps_number(&at, 16, ' ', &m->offset) ||
+        !parse_maps_number(&at, 16, ':', &major_number) ||
+        !parse_maps_number(&at, 16, ' ', &minor_number))
         return false;
     m->device = makedev((unsigned)major_number, (unsigned)minor_number);
     errno = 0;
@@ -104,7 +104,7 @@ mappings_parse(struct arena *arena, const char *text, size_t size,
         }
         memcpy(line, s.data, s.size);
         line[s.size] = '\0';
-        if (!parse_line(line, &m, &path_size) ||
+        if (!parse_maps_line(line, &m, &path_size) ||
             (count > 0 && m.start < list[count - 1].end)) {
             bad++;
             continue;

@@ -96,7 +96,7 @@ home_of(const struct slot *slots, size_t capacity, uint64_t address)
 }
 
 static struct slot *
-slot_of(struct slot *slots, size_t capacity, uint64_t address)
+find_location_slot(struct slot *slots, size_t capacity, uint64_t address)
 {
     size_t i = home_of(slots, capacity, address);
 
@@ -119,7 +119,7 @@ set_capacity(struct names *names, size_t capacity)
         return -1;
     for (size_t i = 0; i < names->capacity; i++)
         if (names->slots[i].location)
-            *slot_of(slots, capacity, names->slots[i].address) =
+            *find_location_slot(slots, capacity, names->slots[i].address) =
                 names->slots[i];
     mem_free(names->slots);
     names->slots = slots;
@@ -128,7 +128,7 @@ set_capacity(struct names *names, size_t capacity)
 }
 
 static bool
-is_full(size_t count, size_t capacity)
+is_location_table_full(size_t count, size_t capacity)
 {
     return count * 4 >= capacity * 3;
 }
@@ -136,7 +136,7 @@ is_full(size_t count, size_t capacity)
 static int
 grow_locations(struct names *names)
 {
-    return is_full(names->count, names->capacity)
+    return is_location_table_full(names->count, names->capacity)
                ? set_capacity(names, names->capacity * 2)
                : 0;
 }
@@ -147,7 +147,7 @@ names_expect(struct names *names, size_t count)
 {
     size_t capacity = names->capacity;
 
-    while (is_full(names->count + count, capacity))
+    while (is_location_table_full(names->count + count, capacity))
         capacity *= 2;
     if (capacity > names->capacity)
         (void)set_capacity(names, capacity);
@@ -177,7 +177,7 @@ names_text(struct names *names, struct span text)
 }
 
 static const char *
-intern(struct names *names, const char *text)
+intern_name_text(struct names *names, const char *text)
 {
     return names_text(names, (struct span){text, strlen(text)});
 }
@@ -195,15 +195,17 @@ intern_known(struct names *names, const char *text)
 
 /* NULL: no memory; *added: it was not there before. */
 static struct location *
-add(struct names *names, uint64_t address, const struct frame *frames,
-    uint32_t frame_count,
-    const char *(*keep)(struct names *names, const char *text), bool *added)
+add_code_location(struct names *names, uint64_t address,
+                  const struct frame *frames, uint32_t frame_count,
+                  const char *(*keep)(struct names *names, const char *text),
+                  bool *added)
 {
     struct location *location;
     struct frame *copies;
 
     *added = false;
-    location = slot_of(names->slots, names->capacity, address)->location;
+    location =
+        find_location_slot(names->slots, names->capacity, address)->location;
     if (location)
         return location;
     if (frame_count == 0 || frame_count > NAMES_INLINE_MAX ||
@@ -224,7 +226,7 @@ add(struct names *names, uint64_t address, const struct frame *frames,
     location->frames = copies;
     location->frame_count = frame_count;
     location->module = "";
-    *slot_of(names->slots, names->capacity, address) =
+    *find_location_slot(names->slots, names->capacity, address) =
         (struct slot){address, location};
     names->count++;
     *added = true;
@@ -236,8 +238,8 @@ names_add(struct names *names, uint64_t address, const struct frame *frames,
           uint32_t frame_count, bool in_allocator)
 {
     bool added;
-    struct location *location =
-        add(names, address, frames, frame_count, intern, &added);
+    struct location *location = add_code_location(
+        names, address, frames, frame_count, intern_name_text, &added);
 
     if (added)
         location->in_allocator = in_allocator;
@@ -249,8 +251,9 @@ names_add_known(struct names *names, uint64_t address,
                 const struct location *known, bool in_allocator)
 {
     bool added;
-    struct location *location = add(names, address, known->frames,
-                                    known->frame_count, intern_known, &added);
+    struct location *location =
+        add_code_location(names, address, known->frames, known->frame_count,
+                          intern_known, &added);
 
     if (!location)
         return -1;
@@ -289,7 +292,7 @@ names_add_own(struct names *names, const struct location *location)
     memcpy(frames, location->frames, size);
     *copy = *location;
     copy->frames = frames;
-    *slot_of(names->slots, names->capacity, location->address) =
+    *find_location_slot(names->slots, names->capacity, location->address) =
         (struct slot){location->address, copy};
     names->count++;
     return 0;
@@ -300,13 +303,13 @@ names_set_symbol(struct names *names, uint64_t address, const char *symbol,
                  uint64_t start)
 {
     struct location *location =
-        slot_of(names->slots, names->capacity, address)->location;
+        find_location_slot(names->slots, names->capacity, address)->location;
 
     if (!location)
         return -1;
     if (location->symbol)
         return 0;
-    location->symbol = intern(names, symbol);
+    location->symbol = intern_name_text(names, symbol);
     location->symbol_start = start;
     return location->symbol ? 0 : -1;
 }
@@ -316,14 +319,14 @@ names_set_module(struct names *names, uint64_t address, const char *module,
                  uint64_t offset)
 {
     struct location *location =
-        slot_of(names->slots, names->capacity, address)->location;
+        find_location_slot(names->slots, names->capacity, address)->location;
     const char *copy;
 
     if (!location)
         return -1;
     if (*location->module)
         return 0;
-    copy = intern(names, module);
+    copy = intern_name_text(names, module);
     if (!copy)
         return -1;
     location->module = copy;
@@ -334,7 +337,7 @@ names_set_module(struct names *names, uint64_t address, const char *module,
 const struct location *
 names_find(const struct names *names, uint64_t address)
 {
-    return slot_of(names->slots, names->capacity, address)->location;
+    return find_location_slot(names->slots, names->capacity, address)->location;
 }
 
 size_t

@@ -20,7 +20,7 @@ struct writer {
 };
 
 static bool
-begins(struct span text, const char *word)
+rust_text_starts_with(struct span text, const char *word)
 {
     size_t size = strlen(word);
 
@@ -35,13 +35,13 @@ is_hash_digit(char c)
 }
 
 static struct span
-behind(struct span text, size_t size)
+skip_rust_prefix(struct span text, size_t size)
 {
     return (struct span){text.data + size, text.size - size};
 }
 
 static bool
-has(struct span text, const char *word)
+rust_text_contains(struct span text, const char *word)
 {
     return memmem(text.data, text.size, word, strlen(word)) != NULL;
 }
@@ -49,11 +49,13 @@ has(struct span text, const char *word)
 bool
 rust_name_is_global_allocator(struct span name)
 {
-    return has(name, "GlobalAlloc") && /* nearly none does */
-           (has(name, " as core::alloc::global::GlobalAlloc>::") ||
-            has(name, " as core::alloc::GlobalAlloc>::") ||
-            has(name, "<impl core::alloc::global::GlobalAlloc for ") ||
-            has(name, "<impl core::alloc::GlobalAlloc for "));
+    return rust_text_contains(name, "GlobalAlloc") && /* nearly none does */
+           (rust_text_contains(name,
+                               " as core::alloc::global::GlobalAlloc>::") ||
+            rust_text_contains(name, " as core::alloc::GlobalAlloc>::") ||
+            rust_text_contains(name,
+                               "<impl core::alloc::global::GlobalAlloc for ") ||
+            rust_text_contains(name, "<impl core::alloc::GlobalAlloc for "));
 }
 
 /* Of "->", or " .>": it closes nothing. */
@@ -67,7 +69,7 @@ ends_arrow(struct span text, size_t i)
 
 /* How brackets change at i: 1 opens, -1 closes. */
 static int
-step(struct span text, size_t i)
+bracket_depth_change(struct span text, size_t i)
 {
     char c = text.data[i];
 
@@ -86,7 +88,7 @@ take_bracket(struct span text, struct span *inner)
     int depth = 0;
 
     for (size_t i = 0; i < text.size; i++) {
-        depth += step(text, i);
+        depth += bracket_depth_change(text, i);
         if (depth == 0) {
             *inner = (struct span){text.data + 1, i - 1};
             return true;
@@ -97,29 +99,32 @@ take_bracket(struct span text, struct span *inner)
 
 /* Where word stands outside all brackets, or text.size. */
 static size_t
-find(struct span text, const char *word)
+find_word_outside_brackets(struct span text, const char *word)
 {
     int depth = 0;
 
     for (size_t i = 0; i < text.size; i++) {
-        if (depth == 0 && begins(behind(text, i), word))
+        if (depth == 0 &&
+            rust_text_starts_with(skip_rust_prefix(text, i), word))
             return i;
-        depth += step(text, i);
+        depth += bracket_depth_change(text, i);
     }
     return text.size;
 }
 
 /* Other languages' "<...>". */
 static bool
-is_foreign(struct span inner)
+is_non_rust_bracket(struct span inner)
 {
-    return begins(inner, "lambda") || begins(inner, "unnamed") ||
-           begins(inner, "anonymous") || begins(inner, "init>") ||
-           begins(inner, "clinit>");
+    return rust_text_starts_with(inner, "lambda") ||
+           rust_text_starts_with(inner, "unnamed") ||
+           rust_text_starts_with(inner, "anonymous") ||
+           rust_text_starts_with(inner, "init>") ||
+           rust_text_starts_with(inner, "clinit>");
 }
 
 static void
-put(struct writer *w, const char *text, size_t size)
+append_rust_text(struct writer *w, const char *text, size_t size)
 {
     memmove(w->out + w->size, text, size);
     w->size += size;
@@ -131,7 +136,7 @@ static bool put_type(struct writer *w, struct span text, unsigned nesting);
 static bool
 put_self(struct writer *w, struct span inner, unsigned nesting)
 {
-    inner.size = find(inner, " as ");
+    inner.size = find_word_outside_brackets(inner, " as ");
     return put_type(w, inner, nesting);
 }
 
@@ -139,10 +144,10 @@ put_self(struct writer *w, struct span inner, unsigned nesting)
 static bool
 put_implemented(struct writer *w, struct span inner, unsigned nesting)
 {
-    size_t of = find(inner, " for ");
+    size_t of = find_word_outside_brackets(inner, " for ");
 
     if (of < inner.size)
-        inner = behind(inner, of + strlen(" for "));
+        inner = skip_rust_prefix(inner, of + strlen(" for "));
     return put_type(w, inner, nesting);
 }
 
@@ -157,21 +162,23 @@ static bool
 put_angles(struct writer *w, struct span text, struct span inner, size_t first,
            unsigned nesting)
 {
-    struct span rest = behind(text, inner.size + 2);
+    struct span rest = skip_rust_prefix(text, inner.size + 2);
     bool ends = rest.size == 0 || *rest.data == ' ' || *rest.data == '.';
 
     if (w->size > first && !ends_colons(w, first))
         return true; /* arguments of a type or, in the older mangling, of a
                         function */
-    if (is_foreign((struct span){inner.data, inner.size + 1}) ||
-        (!ends && !begins(rest, "::")) || (ends && w->size == first))
+    if (is_non_rust_bracket((struct span){inner.data, inner.size + 1}) ||
+        (!ends && !rust_text_starts_with(rest, "::")) ||
+        (ends && w->size == first))
         return false;
     w->rust = true;
     if (w->size == first)
         return put_self(w, inner, nesting);
-    if (begins(inner, "impl ")) {
+    if (rust_text_starts_with(inner, "impl ")) {
         w->size = first; /* what precedes is where the code stands */
-        return put_implemented(w, behind(inner, strlen("impl ")), nesting);
+        return put_implemented(w, skip_rust_prefix(inner, strlen("impl ")),
+                               nesting);
     }
     w->size -= 2; /* "::" */
     return w->size > first;
@@ -186,7 +193,7 @@ crate_size(struct span text)
     struct span inner;
 
     if (!take_bracket(text, &inner) ||
-        !begins(behind(text, inner.size + 2), "::"))
+        !rust_text_starts_with(skip_rust_prefix(text, inner.size + 2), "::"))
         return 0;
     for (size_t i = 0; i < inner.size; i++)
         if (!is_hash_digit(inner.data[i]))
@@ -207,23 +214,23 @@ put_path(struct writer *w, struct span text, unsigned nesting)
             if (!take_bracket(text, &inner) ||
                 !put_angles(w, text, inner, first, nesting))
                 return false;
-            text = behind(text, inner.size + 2);
+            text = skip_rust_prefix(text, inner.size + 2);
         } else if (c == '{') {
             if (!take_bracket(text, &inner))
                 return false;
-            put(w, text.data, inner.size + 2);
-            text = behind(text, inner.size + 2);
+            append_rust_text(w, text.data, inner.size + 2);
+            text = skip_rust_prefix(text, inner.size + 2);
         } else if (c == '[' && w->size > first && crate_size(text) > 0) {
-            text = behind(text, crate_size(text));
+            text = skip_rust_prefix(text, crate_size(text));
             w->rust = true;
-        } else if (begins(text, " [clone ")) {
-            put(w, text.data, text.size);
+        } else if (rust_text_starts_with(text, " [clone ")) {
+            append_rust_text(w, text.data, text.size);
             break;
         } else if (strchr("()>[] ,&*", c)) {
             return false;
         } else {
-            put(w, text.data, 1);
-            text = behind(text, 1);
+            append_rust_text(w, text.data, 1);
+            text = skip_rust_prefix(text, 1);
         }
     }
     return w->size > first;
@@ -238,12 +245,17 @@ skip_qualifiers(struct span text)
     const size_t count = sizeof(words) / sizeof(words[0]);
 
     for (size_t i = 0; i < count;) {
-        size_t size = begins(text, words[i]) ? strlen(words[i]) : 0;
+        size_t size =
+            rust_text_starts_with(text, words[i]) ? strlen(words[i]) : 0;
 
         /* Up to a blank: a lifetime, an ABI, lifetimes. */
-        if (begins(text, "'") || begins(text, "\"") || begins(text, "for<"))
-            size = find(text, " ") < text.size ? find(text, " ") + 1 : 0;
-        text = behind(text, size);
+        if (rust_text_starts_with(text, "'") ||
+            rust_text_starts_with(text, "\"") ||
+            rust_text_starts_with(text, "for<"))
+            size = find_word_outside_brackets(text, " ") < text.size
+                       ? find_word_outside_brackets(text, " ") + 1
+                       : 0;
+        text = skip_rust_prefix(text, size);
         i = size > 0 ? 0 : i + 1;
     }
     return text;
@@ -252,11 +264,11 @@ skip_qualifiers(struct span text)
 static bool
 put_element(struct writer *w, struct span inner, unsigned nesting)
 {
-    inner.size = find(inner, ";");
-    put(w, "[", 1);
+    inner.size = find_word_outside_brackets(inner, ";");
+    append_rust_text(w, "[", 1);
     if (!put_type(w, inner, nesting))
         return false;
-    put(w, "]", 1);
+    append_rust_text(w, "]", 1);
     return true;
 }
 
@@ -269,8 +281,8 @@ put_type(struct writer *w, struct span text, unsigned nesting)
     text = skip_qualifiers(text);
     if (text.size == 0 || nesting == NESTING_MAX)
         return false;
-    if (begins(text, "fn(")) {
-        put(w, function, strlen(function));
+    if (rust_text_starts_with(text, "fn(")) {
+        append_rust_text(w, function, strlen(function));
         return true;
     }
     if (*text.data == '(' || *text.data == '[') {
@@ -278,15 +290,16 @@ put_type(struct writer *w, struct span text, unsigned nesting)
             return false;
         if (*text.data == '[')
             return put_element(w, inner, nesting + 1);
-        if (begins(inner, "dyn "))
+        if (rust_text_starts_with(inner, "dyn "))
             return put_type(w, inner, nesting + 1);
         if (inner.size == 0)
-            put(w, unit, strlen(unit));
+            append_rust_text(w, unit, strlen(unit));
         else
-            put(w, tuple, strlen(tuple));
+            append_rust_text(w, tuple, strlen(tuple));
         return true;
     }
-    text.size = find(text, "+"); /* more that it implements */
+    text.size =
+        find_word_outside_brackets(text, "+"); /* more that it implements */
     while (text.size > 0 && text.data[text.size - 1] == ' ')
         text.size--;
     return put_path(w, text, nesting + 1);
@@ -301,8 +314,8 @@ without_hash(struct span name)
 
     if (name.size <= HASH)
         return name;
-    end = behind(name, name.size - HASH);
-    if (!begins(end, "::h"))
+    end = skip_rust_prefix(name, name.size - HASH);
+    if (!rust_text_starts_with(end, "::h"))
         return name;
     for (size_t i = HASH - DIGITS; i < HASH; i++)
         if (!is_hash_digit(end.data[i]))
@@ -319,15 +332,16 @@ rust_name_shorten(struct span name, char *out, size_t *size)
 
     name = without_hash(name);
     if (name.size == 0 ||
-        (name.size == hashed && *name.data != '<' && !has(name, "::<") &&
-         !has(name, "]::") && !has(name, " .> ")))
+        (name.size == hashed && *name.data != '<' &&
+         !rust_text_contains(name, "::<") && !rust_text_contains(name, "]::") &&
+         !rust_text_contains(name, " .> ")))
         return false;
-    w.rust = whole || name.size < hashed || has(name, " .> ");
+    w.rust = whole || name.size < hashed || rust_text_contains(name, " .> ");
     if (whole || !put_path(&w, name, 0)) {
         if (!w.rust)
             return false;
         w.size = 0;
-        put(&w, name.data, name.size);
+        append_rust_text(&w, name.data, name.size);
     }
     *size = w.size;
     return w.rust;

@@ -39,7 +39,7 @@ code_map_is_refused(int32_t pid)
 /* A database that was started as root and became another user is closed to
  * that user: its memory may have what root read. */
 static void
-say_refused(int32_t pid, struct error *err)
+say_mappings_refused(int32_t pid, struct error *err)
 {
     if (errno == EACCES || errno == EPERM)
         error_set(err, ER_UNKNOWN,
@@ -65,7 +65,7 @@ read_maps(struct code_map *map, struct error *err)
     snprintf(path, sizeof(path), "/proc/%" PRId32 "/maps", map->pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        say_refused(map->pid, err);
+        say_mappings_refused(map->pid, err);
         return -1;
     }
     buffer_init(&text, MAPS_BYTES_MAX);
@@ -82,7 +82,7 @@ read_maps(struct code_map *map, struct error *err)
  * may have the same number, but hardly the same path and room for the mapping.
  */
 static int
-open_mapped(const char *path, const struct mapping *m)
+open_mapped_path(const char *path, const struct mapping *m)
 {
     struct stat st;
     int fd = file_open_regular(path);
@@ -98,7 +98,7 @@ open_mapped(const char *path, const struct mapping *m)
  * but needs privileges; then the path does, as that process sees it.  Whoever
  * may trace the process may follow its link to the program. */
 static int
-open_file(int32_t pid, const struct mapping *m)
+open_process_mapping(int32_t pid, const struct mapping *m)
 {
     char path[4200];
     int fd;
@@ -110,10 +110,10 @@ open_file(int32_t pid, const struct mapping *m)
     if (fd < 0 && m->path[0] == '/' &&
         (size_t)snprintf(path, sizeof(path), "/proc/%" PRId32 "/root%s", pid,
                          m->path) < sizeof(path))
-        fd = open_mapped(path, m);
+        fd = open_mapped_path(path, m);
     if (fd < 0) {
         snprintf(path, sizeof(path), "/proc/%" PRId32 "/exe", pid);
-        fd = open_mapped(path, m);
+        fd = open_mapped_path(path, m);
     }
     return fd;
 }
@@ -155,12 +155,12 @@ open_files(struct code_map *map)
         else if (m->executable && m->inode != 0 &&
                  !objects_known(&map->objects, m->device, m->inode))
             objects_put(&map->objects, m->device, m->inode,
-                        open_file(map->pid, m));
+                        open_process_mapping(map->pid, m));
     }
 }
 
 static void
-find_program(struct code_map *map)
+find_code_map_executable(struct code_map *map)
 {
     char path[64];
     ssize_t size;
@@ -180,7 +180,7 @@ code_map_open(struct code_map *map, int32_t pid, struct error *err)
         error_memory(err, "the mappings of a process");
     } else if (read_maps(map, err) == 0) {
         open_files(map);
-        find_program(map);
+        find_code_map_executable(map);
         return 0;
     }
     code_map_close(map);
@@ -205,7 +205,8 @@ code_alone(const struct code_map *map, size_t more, size_t *count)
 /* Where m is, or would be, in the list: the first that ends behind its start.
  */
 static size_t
-place_of(const struct mapping *list, size_t count, const struct mapping *m)
+find_mapping_index(const struct mapping *list, size_t count,
+                   const struct mapping *m)
 {
     size_t i = 0;
 
@@ -215,15 +216,15 @@ place_of(const struct mapping *list, size_t count, const struct mapping *m)
 }
 
 static bool
-is_same(const struct mapping *a, const struct mapping *b)
+is_same_file_mapping(const struct mapping *a, const struct mapping *b)
 {
     return a->device == b->device && a->inode == b->inode &&
            a->start - a->offset == b->start - b->offset;
 }
 
 static void
-insert(struct code_map *map, struct mapping *list, size_t count, size_t at,
-       const struct mapping *m, int32_t child)
+insert_code_mapping(struct code_map *map, struct mapping *list, size_t count,
+                    size_t at, const struct mapping *m, int32_t child)
 {
     const char *path = arena_strndup(map->arena, m->path, strlen(m->path));
 
@@ -231,7 +232,8 @@ insert(struct code_map *map, struct mapping *list, size_t count, size_t at,
     list[at] = *m;
     list[at].path = path ? path : "";
     if (!objects_known(&map->objects, m->device, m->inode))
-        objects_put(&map->objects, m->device, m->inode, open_file(child, m));
+        objects_put(&map->objects, m->device, m->inode,
+                    open_process_mapping(child, m));
 }
 
 size_t
@@ -249,10 +251,11 @@ code_map_join(struct code_map *map, int32_t child)
 
         if (!m->executable || m->inode == 0)
             continue;
-        at = place_of(list, count, m);
+        at = find_mapping_index(list, count, m);
         if (at == count || list[at].start >= m->end)
-            insert(map, list, count++, at, m, child);
-        else if (!is_same(&list[at], m) && clashes++ == 0 && !*map->clash)
+            insert_code_mapping(map, list, count++, at, m, child);
+        else if (!is_same_file_mapping(&list[at], m) && clashes++ == 0 &&
+                 !*map->clash)
             snprintf(map->clash, sizeof(map->clash), "%s",
                      mapping_basename(m->path));
     }

@@ -37,7 +37,7 @@ struct kernel_names {
 /* ---- /proc/kallsyms: "ffffffff81000000 T _text[\t[module]]" ---- */
 
 static bool
-parse_line(char *line, const char *text, struct kernel_symbol *out)
+parse_kallsyms_line(char *line, const char *text, struct kernel_symbol *out)
 {
     char *end, type;
 
@@ -80,7 +80,7 @@ parse_lines(struct kernel_names *names)
         next = next ? next : end;
         *next++ = '\0';
         symbol->place = (uint32_t)names->count;
-        if (parse_line(line, text, symbol))
+        if (parse_kallsyms_line(line, text, symbol))
             names->count++;
     }
     qsort(names->list, names->count, sizeof(*names->list), compare_symbols);
@@ -148,7 +148,8 @@ kernel_names_known(const struct kernel_names *names)
 /* ---- addresses ---- */
 
 static const char *
-name_of(const struct kernel_names *names, const struct kernel_symbol *symbol)
+kernel_symbol_name(const struct kernel_names *names,
+                   const struct kernel_symbol *symbol)
 {
     return names->text.data + symbol->name;
 }
@@ -166,7 +167,7 @@ make_address(const char *name)
 
 /* NULL: in none. */
 static struct kernel_symbol *
-find_symbol(const struct kernel_names *names, uint64_t address)
+find_kernel_symbol(const struct kernel_names *names, uint64_t address)
 {
     size_t low = 0, high = names->count;
 
@@ -198,11 +199,11 @@ kernel_names_take(struct kernel_names *names, const uint64_t *frames,
         /* Words of perf's own (PERF_CONTEXT_KERNEL) are the highest. */
         if (frames[i] < KERNEL_HALF || frames[i] >= (uint64_t)-4095)
             continue;
-        symbol = find_symbol(names, frames[i] - (passed++ > 0));
+        symbol = find_kernel_symbol(names, frames[i] - (passed++ > 0));
         out[taken] = KERNEL_NAMES_FIRST;
         if (symbol) {
             symbol->taken = true;
-            out[taken] = make_address(name_of(names, symbol));
+            out[taken] = make_address(kernel_symbol_name(names, symbol));
         }
         /* Several without a name are one. */
         if (symbol || taken == 0 || out[taken - 1] != KERNEL_NAMES_FIRST)
@@ -214,7 +215,8 @@ kernel_names_take(struct kernel_names *names, const uint64_t *frames,
 /* ---- names ---- */
 
 static int
-name_location(struct profile *profile, uint64_t address, const char *name)
+name_kernel_location(struct profile *profile, uint64_t address,
+                     const char *name)
 {
     struct location *list = /* our arena's */
         (struct location *)(uintptr_t)profile->locations;
@@ -251,16 +253,16 @@ kernel_names_fill(const struct kernel_names *names, struct profile *profile)
 {
     char name[NAME_MAX_BYTES];
 
-    if (name_location(profile, KERNEL_NAMES_FIRST, "[kernel]") != 0)
+    if (name_kernel_location(profile, KERNEL_NAMES_FIRST, "[kernel]") != 0)
         return -1;
     for (size_t i = 0; i < names->count; i++) {
-        const char *symbol = name_of(names, &names->list[i]);
+        const char *symbol = kernel_symbol_name(names, &names->list[i]);
 
         if (!names->list[i].taken)
             continue;
         snprintf(name, sizeof(name), "%.*s_[k]",
                  (int)(sizeof(name) - sizeof("_[k]")), symbol);
-        if (name_location(profile, make_address(symbol), name) != 0)
+        if (name_kernel_location(profile, make_address(symbol), name) != 0)
             return -1;
     }
     return 0;

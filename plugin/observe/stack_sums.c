@@ -145,7 +145,7 @@ stack_sums_left_out(const struct stack_sums *sums)
 
 /* Each frame gets an address of its own; sorting finds equal ones. */
 static int
-add_stack(struct heap_dump *dump, const struct stack_sum *sum)
+add_summed_stack(struct heap_dump *dump, const struct stack_sum *sum)
 {
     struct heap_stack *stack = heap_stacks_add(&dump->stacks);
     uint32_t *indices =
@@ -174,7 +174,7 @@ fill_dump(struct heap_dump *dump, const struct stack_sums *sums)
         heap_stacks_init(&dump->stacks, STACK_SUMS_BYTES_MAX) != 0)
         return -1;
     for (const struct stack_sum *s = sums->first; s; s = s->next)
-        if (add_stack(dump, s) != 0)
+        if (add_summed_stack(dump, s) != 0)
             return -1;
     return heap_stacks_sort(&dump->stacks, dump->addresses,
                             &dump->address_count, dump->arena);

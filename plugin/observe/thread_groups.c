@@ -19,7 +19,7 @@ compare_stacks(const struct thread_entry *a, const struct thread_entry *b)
 }
 
 static int
-compare_threads(const void *left, const void *right)
+compare_threads_by_stack(const void *left, const void *right)
 {
     const struct thread_entry *a = *(const struct thread_entry *const *)left;
     const struct thread_entry *b = *(const struct thread_entry *const *)right;
@@ -52,7 +52,7 @@ thread_groups_init(struct thread_groups *groups, const struct thread_list *list)
     for (size_t i = 0; i < list->count; i++)
         groups->threads[i] = &list->list[i];
     qsort(groups->threads, list->count, sizeof(groups->threads[0]),
-          compare_threads);
+          compare_threads_by_stack);
     for (size_t i = 0; i < list->count; i++) {
         if (i == 0 ||
             compare_stacks(groups->threads[i - 1], groups->threads[i]) != 0)

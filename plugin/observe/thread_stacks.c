@@ -125,7 +125,8 @@ want_copy(struct stacks *s, size_t place, bool unstopped)
 }
 
 static int
-take_copy(struct stacks *s, size_t place, const struct thread_copy *copy)
+unwind_thread_copy(struct stacks *s, size_t place,
+                   const struct thread_copy *copy)
 {
     struct thread_list *list = s->list;
     struct thread_entry *entry = &list->list[place];
@@ -148,7 +149,7 @@ take_copy(struct stacks *s, size_t place, const struct thread_copy *copy)
 /* Of those that are wanted from there on: how many were looked at.  What could
  * not be copied keeps its place.  0: no memory. */
 static size_t
-take_some(struct stacks *s, size_t first)
+copy_stack_batch(struct stacks *s, size_t first)
 {
     struct thread_entry *entry;
     struct thread_copies copies;
@@ -157,7 +158,7 @@ take_some(struct stacks *s, size_t first)
     thread_tracer_copy(&s->tracer, &s->wanted[first], s->count - first,
                        &copies);
     for (i = 0; i < copies.count; i++)
-        if (take_copy(s, s->places[first + i], &copies.list[i]) != 0)
+        if (unwind_thread_copy(s, s->places[first + i], &copies.list[i]) != 0)
             return 0;
     if (!copies.failed)
         return i;
@@ -169,7 +170,7 @@ take_some(struct stacks *s, size_t first)
 }
 
 static int
-take_wanted(struct stacks *s, struct error *err)
+copy_wanted_stacks(struct stacks *s, struct error *err)
 {
     const struct threads_options *options = s->options;
     size_t i = 0, taken;
@@ -186,7 +187,7 @@ take_wanted(struct stacks *s, struct error *err)
             s->list->list[s->places[i++]].why = "there was no time left for it";
             continue;
         }
-        taken = take_some(s, i);
+        taken = copy_stack_batch(s, i);
         if (taken == 0) {
             error_memory(err, "the stacks of threads");
             return -1;
@@ -197,14 +198,14 @@ take_wanted(struct stacks *s, struct error *err)
 }
 
 static int
-take_stacks(struct stacks *s, struct error *err)
+copy_thread_stacks(struct stacks *s, struct error *err)
 {
     for (size_t i = 0; i < s->list->count; i++) {
         char state = s->list->list[i].state;
 
         want_copy(s, i, state == 'S' || state == 'D');
     }
-    return take_wanted(s, err) == 0 ? take_wanted(s, err) : -1;
+    return copy_wanted_stacks(s, err) == 0 ? copy_wanted_stacks(s, err) : -1;
 }
 
 int
@@ -218,7 +219,7 @@ thread_stacks_take(struct thread_list *list,
     s.places = mem_zalloc(list->count, sizeof(*s.places));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
     if (s.wanted && s.places && s.deep)
-        rc = take_stacks(&s, err);
+        rc = copy_thread_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
     thread_tracer_free(s.tracer);

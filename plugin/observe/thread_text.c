@@ -29,8 +29,8 @@ location_of(const struct thread_list *list, uint64_t address)
 }
 
 static void
-add_place(struct buffer *out, const struct location *location,
-          const struct frame *frame)
+append_frame_source(struct buffer *out, const struct location *location,
+                    const struct frame *frame)
 {
     if (*frame->file) {
         buffer_text(out, "  ");
@@ -59,7 +59,7 @@ add_frames(struct buffer *out, const struct location *location,
         else
             buffer_format(out, "0x%016" PRIx64 " ", address);
         shown_name(location->frames[i].function, NAME_BYTES_MAX, out);
-        add_place(out, location, &location->frames[i]);
+        append_frame_source(out, location, &location->frames[i]);
         buffer_char(out, '\n');
     }
 }
@@ -117,7 +117,7 @@ thread_folded_write(const struct thread_list *list,
 /* ---- a group ---- */
 
 static void
-add_thread(struct buffer *out, const struct thread_entry *entry)
+append_thread_label(struct buffer *out, const struct thread_entry *entry)
 {
     buffer_format(out, "%" PRId32 ":%s", entry->tid, entry->name);
     if (strcmp(entry->name, AGENT_THREAD_NAME) == 0)
@@ -137,7 +137,7 @@ add_tids(struct buffer *out, const struct thread_group *group)
         buffer_format(out, "%zu tids: ", group->count);
     for (size_t i = 0; i < group->count; i++) {
         buffer_text(out, i ? ", " : "");
-        add_thread(out, group->threads[i]);
+        append_thread_label(out, group->threads[i]);
     }
     buffer_char(out, '\n');
 }
@@ -321,7 +321,7 @@ has_function(const struct thread_list *list, const struct thread_entry *entry,
 
 /* What is missing of them. */
 static void
-add_children(struct buffer *out, const struct thread_list *list)
+append_missing_children(struct buffer *out, const struct thread_list *list)
 {
     if (list->closed > 0)
         buffer_format(out, "; %zu child processes may not be looked at",
@@ -385,14 +385,14 @@ add_total(struct buffer *out, const struct thread_list *list,
                       " us each, %" PRIu64 " us at most",
                       list->stops, list->stops == 1 ? "was" : "were",
                       list->pause_total_us / list->stops, list->pause_max_us);
-    add_children(out, list);
+    append_missing_children(out, list);
     if (list->opened)
         buffer_text(out, "; the database was made dumpable for this time");
     buffer_char(out, '\n');
 }
 
 static int
-finish(const struct buffer *out, struct error *err)
+check_thread_text(const struct buffer *out, struct error *err)
 {
     if (!out->failed)
         return 0;
@@ -403,15 +403,15 @@ finish(const struct buffer *out, struct error *err)
 }
 
 static int
-write_one(const struct thread_list *list, int32_t tid, struct buffer *out,
-          struct error *err)
+write_single_thread(const struct thread_list *list, int32_t tid,
+                    struct buffer *out, struct error *err)
 {
     const struct thread_entry *entry = thread_list_find(list, tid);
     const struct thread_group alone = {&entry, 1};
 
     if (entry) {
         add_group(out, list, &alone);
-        return finish(out, err);
+        return check_thread_text(out, err);
     }
     error_set(err, ER_NO_SUCH_THREAD, "the database has no thread %" PRId32,
               tid);
@@ -429,7 +429,7 @@ thread_text_write(const struct thread_list *list,
     if (!options)
         options = &all;
     if (options->tid != 0)
-        return write_one(list, options->tid, out, err);
+        return write_single_thread(list, options->tid, out, err);
     if (thread_groups_init(&groups, list) != 0) {
         error_memory(err, "groups of threads");
         return -1;
@@ -442,5 +442,5 @@ thread_text_write(const struct thread_list *list,
         buffer_text(out, "no stack has such a function\n\n");
     add_total(out, list, &groups);
     thread_groups_fini(&groups);
-    return finish(out, err);
+    return check_thread_text(out, err);
 }

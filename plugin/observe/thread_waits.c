@@ -47,7 +47,7 @@ inner_tid(int32_t pid, int32_t tid)
 }
 
 static int
-find_inner(struct waits *waits)
+find_inner_tids(struct waits *waits)
 {
     const struct thread_list *list = waits->list;
 
@@ -134,7 +134,8 @@ find_wait(const struct waits *waits, struct thread_entry *entry)
 
 /* Whom it waits for as long as it takes; NULL: nobody that is known. */
 static struct thread_entry *
-next_of(const struct thread_list *list, const struct thread_entry *entry)
+find_blocking_thread(const struct thread_list *list,
+                     const struct thread_entry *entry)
 {
     if (entry->owner == 0 || entry->timed)
         return NULL;
@@ -154,7 +155,7 @@ still_waits(const struct waits *waits, const struct thread_entry *first)
         if (again.futex != entry->futex || again.owner != entry->owner ||
             again.timed)
             return false;
-        entry = next_of(waits->list, entry);
+        entry = find_blocking_thread(waits->list, entry);
     } while (entry != first);
     return true;
 }
@@ -169,7 +170,7 @@ number_circle(const struct waits *waits, struct thread_entry *first)
     waits->list->deadlocks++;
     do {
         entry->deadlock = waits->list->deadlocks;
-        entry = next_of(waits->list, entry);
+        entry = find_blocking_thread(waits->list, entry);
     } while (entry != first);
 }
 
@@ -186,7 +187,7 @@ find_circles(const struct waits *waits, uint32_t *seen)
 
         while (entry && seen[entry - list->list] == 0) {
             seen[entry - list->list] = (uint32_t)i + 1;
-            entry = next_of(list, entry);
+            entry = find_blocking_thread(list, entry);
         }
         if (entry && seen[entry - list->list] == i + 1)
             number_circle(waits, entry);
@@ -198,7 +199,7 @@ thread_waits_find(struct thread_list *list, struct error *err)
 {
     struct waits waits = {.list = list};
     uint32_t *seen = mem_zalloc(list->count, sizeof(*seen));
-    int rc = seen ? find_inner(&waits) : -1;
+    int rc = seen ? find_inner_tids(&waits) : -1;
 
     for (size_t i = 0; i < list->count && rc == 0; i++)
         find_wait(&waits, &list->list[i]);

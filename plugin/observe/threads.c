@@ -44,7 +44,7 @@ new_list(int32_t pid)
 }
 
 static uint64_t
-milliseconds(uint64_t ticks)
+ticks_to_milliseconds(uint64_t ticks)
 {
     long per_second = sysconf(_SC_CLK_TCK);
 
@@ -53,7 +53,7 @@ milliseconds(uint64_t ticks)
 
 /* A copy that is fit for rows and terminals. */
 static const char *
-keep_text(struct arena *arena, const char *text, size_t size)
+copy_thread_text(struct arena *arena, const char *text, size_t size)
 {
     char *copy = arena_strndup(arena, text, size);
 
@@ -97,13 +97,14 @@ read_title(struct thread_list *list, struct thread_entry *entry)
     for (size = strlen(text); size > 0 && text[size - 1] == ' '; size--)
         ;
     entry->process =
-        size > 0 ? keep_text(list->arena, text, size) : entry->name;
+        size > 0 ? copy_thread_text(list->arena, text, size) : entry->name;
     return entry->process ? 0 : -1;
 }
 
 /* 1: the thread has ended; -1: no memory. */
 static int
-read_entry(struct thread_list *list, bool calls, struct thread_entry *entry)
+read_thread_entry(struct thread_list *list, bool calls,
+                  struct thread_entry *entry)
 {
     char text[STAT_MAX], wchan[WCHAN_MAX], kernel[KERNEL_MAX] = "";
     const char *name, *end;
@@ -117,19 +118,20 @@ read_entry(struct thread_list *list, bool calls, struct thread_entry *entry)
     if (!name || end <= name)
         return 1;
     entry->state = stat.state;
-    entry->user_ms = milliseconds(stat.user_ticks);
-    entry->system_ms = milliseconds(stat.system_ticks);
-    entry->name = keep_text(list->arena, name + 1, (size_t)(end - name - 1));
+    entry->user_ms = ticks_to_milliseconds(stat.user_ticks);
+    entry->system_ms = ticks_to_milliseconds(stat.system_ticks);
+    entry->name =
+        copy_thread_text(list->arena, name + 1, (size_t)(end - name - 1));
     entry->why = entry->wchan = "";
     /* "0": it runs, or this user may not know. */
     if (sample_task_read(entry->pid, entry->tid, "wchan", wchan,
                          sizeof(wchan)) &&
         strcmp(wchan, "0") != 0)
-        entry->wchan = keep_text(list->arena, wchan, strlen(wchan));
+        entry->wchan = copy_thread_text(list->arena, wchan, strlen(wchan));
     if (calls && (stat.state == 'S' || stat.state == 'D'))
         read_kernel(entry->pid, entry->tid, kernel);
     if (*kernel)
-        entry->kernel = keep_text(list->arena, kernel, strlen(kernel));
+        entry->kernel = copy_thread_text(list->arena, kernel, strlen(kernel));
     return entry->name && entry->wchan && (entry->kernel || !*kernel) ? 0 : -1;
 }
 
@@ -178,14 +180,14 @@ read_process(struct thread_list *list, size_t kept, struct thread_entry *entry)
 }
 
 static int
-read_entries(struct thread_list *list, const struct threads_options *options,
-             struct error *err)
+read_thread_entries(struct thread_list *list,
+                    const struct threads_options *options, struct error *err)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < list->count; i++) {
         struct thread_entry entry = list->list[i];
-        int rc = read_entry(list, options->kernel, &entry);
+        int rc = read_thread_entry(list, options->kernel, &entry);
 
         if (rc == 0)
             rc = read_process(list, kept, &entry);
@@ -206,10 +208,11 @@ read_entries(struct thread_list *list, const struct threads_options *options,
 }
 
 static int
-take(struct thread_list *list, const struct threads_options *options,
-     struct error *err)
+fill_thread_list(struct thread_list *list,
+                 const struct threads_options *options, struct error *err)
 {
-    if (list_tids(list, err) != 0 || read_entries(list, options, err) != 0)
+    if (list_tids(list, err) != 0 ||
+        read_thread_entries(list, options, err) != 0)
         return -1;
     if (list->count == 0) {
         error_set(err, ER_UNKNOWN, "the process %" PRId32 " has ended",
@@ -232,7 +235,7 @@ threads_take(const struct threads_options *options, struct thread_list **out,
         error_memory(err, "the list of threads");
         return -1;
     }
-    if (take(list, options, err) != 0) {
+    if (fill_thread_list(list, options, err) != 0) {
         thread_list_unref(list);
         return -1;
     }

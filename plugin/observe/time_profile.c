@@ -35,7 +35,7 @@ enum {
 };
 
 static void
-enter(const struct observing *observing, enum observe_stage stage)
+enter_observe_stage(const struct observing *observing, enum observe_stage stage)
 {
     atomic_store_explicit(observing->stage, stage, memory_order_release);
     if (stage == OBSERVE_NAMING)
@@ -45,7 +45,7 @@ enter(const struct observing *observing, enum observe_stage stage)
 /* ---- code and names ---- */
 
 static int
-open_object(void *arg, const struct mapping *mapping)
+open_observed_object(void *arg, const struct mapping *mapping)
 {
     return objects_open(arg, mapping->device, mapping->inode);
 }
@@ -92,7 +92,7 @@ open_code(const struct observing *observing, struct code_map *map,
           struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
-                                           .open_object = open_object,
+                                           .open_object = open_observed_object,
                                            .arg = &map->objects,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
@@ -123,14 +123,15 @@ lock_names(const struct observing *observing)
 }
 
 static struct names *
-name_addresses(const struct observing *observing, struct code_map *map,
-               const uint64_t *addresses, size_t count, struct error *err)
+name_observed_addresses(const struct observing *observing, struct code_map *map,
+                        const uint64_t *addresses, size_t count,
+                        struct error *err)
 {
     struct resolve_request request = {.maps = &map->maps,
                                       .addresses = addresses,
                                       .count = count,
                                       .cancelled = observing->cancelled,
-                                      .open_object = open_object,
+                                      .open_object = open_observed_object,
                                       .arg = &map->objects};
     struct names *names = NULL;
 
@@ -170,7 +171,7 @@ struct taking {
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
 static int
-take_sample(void *arg, const struct sample *sample, struct error *err)
+unwind_profile_sample(void *arg, const struct sample *sample, struct error *err)
 {
     struct taking *t = arg;
     uint64_t addresses[DEPTH_MAX];
@@ -187,7 +188,8 @@ take_sample(void *arg, const struct sample *sample, struct error *err)
 }
 
 static int
-keep_text(struct profile *profile, const struct buffer *text, const char **to)
+copy_profile_text(struct profile *profile, const struct buffer *text,
+                  const char **to)
 {
     *to =
         arena_strndup(profile->arena, text->data ? text->data : "", text->size);
@@ -318,8 +320,8 @@ write_texts(struct profile *profile, const struct taking *t,
         memmove(note.data, note.data + 2, note.size - 2);
         note.size -= 2;
     }
-    if (keep_text(profile, &way, &profile->memory) != 0 ||
-        keep_text(profile, &note, &profile->note) != 0) {
+    if (copy_profile_text(profile, &way, &profile->memory) != 0 ||
+        copy_profile_text(profile, &note, &profile->note) != 0) {
         error_memory(err, "a profile");
         rc = -1;
     }
@@ -338,9 +340,9 @@ name_kernel(struct profile *profile, const struct taking *t, struct error *err)
 }
 
 static struct profile *
-make_profile(const struct observing *observing, struct code_map *map,
-             const struct taking *t, enum profile_kind kind,
-             const struct sampler_report *report, struct error *err)
+make_time_profile(const struct observing *observing, struct code_map *map,
+                  const struct taking *t, enum profile_kind kind,
+                  const struct sampler_report *report, struct error *err)
 {
     const struct profile_origin origin = {.live = true,
                                           .taken_ms = clock_wall_ms()};
@@ -348,15 +350,15 @@ make_profile(const struct observing *observing, struct code_map *map,
     struct profile *profile = NULL;
     struct names *names = NULL;
 
-    enter(observing, OBSERVE_NAMING);
+    enter_observe_stage(observing, OBSERVE_NAMING);
     if (dump) {
         dump->rate = 1000000000 / (report->hz > 0 ? report->hz : 1);
         dump->duration_ms = report->milliseconds;
     }
     if (dump)
-        names = name_addresses(observing, map, dump->addresses,
-                               dump->address_count, err);
-    enter(observing, OBSERVE_MAKING);
+        names = name_observed_addresses(observing, map, dump->addresses,
+                                        dump->address_count, err);
+    enter_observe_stage(observing, OBSERVE_MAKING);
     if (names)
         profile = profile_new(dump, names,
                               *observing->exe ? observing->exe : map->program,
@@ -380,7 +382,7 @@ sample_held(const struct sampler_options *options, struct taking *t,
     int rc;
 
     time_remarks_hold(options->pid, t->held[0]);
-    rc = sampler_run(options, take_sample, t, report, err);
+    rc = sampler_run(options, unwind_profile_sample, t, report, err);
     time_remarks_hold(options->pid, t->held[1]);
     return rc;
 }
@@ -406,7 +408,7 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
         taking.opened |= observing->look(observing->arg);
         if (sample_held(options, &taking, &report, err) == 0)
             profile =
-                make_profile(observing, &map, &taking, kind, &report, err);
+                make_time_profile(observing, &map, &taking, kind, &report, err);
     }
     stack_sums_free(taking.sums);
     kernel_names_free(taking.kernel);
@@ -425,7 +427,7 @@ walk_thread(void *arg, const struct thread_copy *copy, uint64_t *addresses,
 }
 
 static int
-compare_addresses(const void *a, const void *b)
+compare_frame_addresses(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
@@ -453,7 +455,7 @@ collect_addresses(const struct thread_list *threads, size_t *count)
                    t->depth * sizeof(*addresses));
         all += t->depth;
     }
-    qsort(addresses, all, sizeof(*addresses), compare_addresses);
+    qsort(addresses, all, sizeof(*addresses), compare_frame_addresses);
     for (size_t i = 0; i < all; i++)
         if (i == 0 || addresses[i] != addresses[i - 1])
             addresses[kept++] = addresses[i];
@@ -472,7 +474,8 @@ name_threads(const struct observing *observing, struct code_map *map,
         error_memory(err, "the stacks of threads");
         return -1;
     }
-    threads->names = name_addresses(observing, map, addresses, count, err);
+    threads->names =
+        name_observed_addresses(observing, map, addresses, count, err);
     mem_free(addresses);
     return threads->names ? 0 : -1;
 }
@@ -503,7 +506,7 @@ observe_threads_take(const struct observing *observing, bool kernel,
                                       .cancelled = observing->cancelled},
             &threads, err) != 0)
         threads = NULL;
-    enter(observing, OBSERVE_NAMING);
+    enter_observe_stage(observing, OBSERVE_NAMING);
     if (threads) {
         threads->opened = opened;
         threads->clashes = joined.clashes;

@@ -135,7 +135,7 @@ field_of(const char *status, const char *name)
 
 /* Another observation's tracer is a thread of this process. */
 static bool
-is_own(long tid)
+is_own_thread(long tid)
 {
     char path[64];
 
@@ -156,7 +156,7 @@ time_remarks_hold(int32_t pid, char out[TIME_HELD_TEXT])
         return;
     state = *field_of(status, "\nState:");
     tracer = strtol(field_of(status, "\nTracerPid:"), NULL, 10);
-    if (tracer > 0 && !is_own(tracer)) {
+    if (tracer > 0 && !is_own_thread(tracer)) {
         snprintf(path, sizeof(path), "/proc/%ld/comm", tracer);
         sample_read_text(path, name, sizeof(name));
         name[strcspn(name, "\n")] = '\0';

@@ -16,7 +16,7 @@ struct writer {
 };
 
 static void
-put_bytes(struct writer *w, const void *data, size_t size)
+put_plan_hex(struct writer *w, const void *data, size_t size)
 {
     static const char digits[] = "0123456789abcdef";
     const uint8_t *bytes = data;
@@ -32,25 +32,25 @@ put_bytes(struct writer *w, const void *data, size_t size)
 }
 
 static void
-put_u8(struct writer *w, size_t value)
+put_plan_byte(struct writer *w, size_t value)
 {
     uint8_t byte = (uint8_t)value;
 
-    put_bytes(w, &byte, 1);
+    put_plan_hex(w, &byte, 1);
 }
 
 static void
-put_u64(struct writer *w, uint64_t value)
+put_plan_u64(struct writer *w, uint64_t value)
 {
     for (int i = 0; i < 8; i++)
-        put_u8(w, value >> 8 * i & 255);
+        put_plan_byte(w, value >> 8 * i & 255);
 }
 
 static void
-put_run(struct writer *w, const void *data, size_t size)
+put_plan_run(struct writer *w, const void *data, size_t size)
 {
-    put_u8(w, size);
-    put_bytes(w, data, size);
+    put_plan_byte(w, size);
+    put_plan_hex(w, data, size);
 }
 
 bool
@@ -58,27 +58,27 @@ patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX])
 {
     struct writer w = {out, 0, false};
 
-    put_u8(&w, VERSION);
-    put_u8(&w, plan->count);
+    put_plan_byte(&w, VERSION);
+    put_plan_byte(&w, plan->count);
     for (size_t i = 0; i < plan->count; i++) {
         const struct patch_function *f = &plan->functions[i];
 
-        put_run(&w, f->name, strlen(f->name));
-        put_u64(&w, f->address);
-        put_run(&w, f->original, f->original_size);
-        put_run(&w, f->code, f->code_size);
-        put_u8(&w, f->fix_count);
+        put_plan_run(&w, f->name, strlen(f->name));
+        put_plan_u64(&w, f->address);
+        put_plan_run(&w, f->original, f->original_size);
+        put_plan_run(&w, f->code, f->code_size);
+        put_plan_byte(&w, f->fix_count);
         for (size_t k = 0; k < f->fix_count; k++) {
-            put_u8(&w, f->fixes[k].at);
-            put_u8(&w, f->fixes[k].behind);
-            put_u64(&w, f->fixes[k].target);
+            put_plan_byte(&w, f->fixes[k].at);
+            put_plan_byte(&w, f->fixes[k].behind);
+            put_plan_u64(&w, f->fixes[k].target);
         }
     }
-    put_u8(&w, plan->call_count);
+    put_plan_byte(&w, plan->call_count);
     for (size_t i = 0; i < plan->call_count; i++) {
-        put_u64(&w, plan->calls[i].address);
-        put_bytes(&w, plan->calls[i].original, 4);
-        put_u8(&w, plan->calls[i].function);
+        put_plan_u64(&w, plan->calls[i].address);
+        put_plan_hex(&w, plan->calls[i].original, 4);
+        put_plan_byte(&w, plan->calls[i].function);
     }
     out[w.size] = '\0';
     return !w.failed;
@@ -96,7 +96,7 @@ parse_hex_digit(char c)
 
 /* How many bytes; 0: they are none. */
 static size_t
-parse_hex(const char *text, uint8_t out[BYTES_MAX])
+parse_plan_hex(const char *text, uint8_t out[BYTES_MAX])
 {
     size_t size = 0;
 
@@ -112,7 +112,7 @@ parse_hex(const char *text, uint8_t out[BYTES_MAX])
 
 /* A run's size; none is longer than room. */
 static uint8_t
-read_run(struct reader *r, void *out, size_t room)
+read_plan_run(struct reader *r, void *out, size_t room)
 {
     uint8_t size = reader_u8(r);
     struct span span;
@@ -129,10 +129,10 @@ read_run(struct reader *r, void *out, size_t room)
 static void
 read_function(struct reader *r, struct patch_function *f)
 {
-    read_run(r, f->name, PATCH_NAME_MAX - 1);
+    read_plan_run(r, f->name, PATCH_NAME_MAX - 1);
     f->address = reader_u64(r);
-    f->original_size = read_run(r, f->original, PATCH_ORIGINAL_MAX);
-    f->code_size = read_run(r, f->code, PATCH_CODE_MAX);
+    f->original_size = read_plan_run(r, f->original, PATCH_ORIGINAL_MAX);
+    f->code_size = read_plan_run(r, f->code, PATCH_CODE_MAX);
     f->fix_count = reader_u8(r);
     if (f->original_size < PATCH_JUMP || f->fix_count > PATCH_FIXES_MAX)
         r->failed = true;
@@ -171,7 +171,7 @@ bool
 patch_plan_read(const char *text, struct patch_plan *plan)
 {
     uint8_t bytes[BYTES_MAX];
-    struct reader r = reader_of(bytes, parse_hex(text, bytes));
+    struct reader r = reader_of(bytes, parse_plan_hex(text, bytes));
     uint8_t count;
 
     memset(plan, 0, sizeof(*plan));

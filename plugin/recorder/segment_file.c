@@ -72,7 +72,7 @@ pages_of(uint64_t bytes)
 /* ---- pages ---- */
 
 static bool
-write_whole(int fd, const uint8_t *from, size_t size, uint64_t at)
+write_segment_bytes(int fd, const uint8_t *from, size_t size, uint64_t at)
 {
     while (size > 0) {
         ssize_t n = pwrite(fd, from, size, (off_t)at);
@@ -148,7 +148,8 @@ put_pages(struct copying *c, const uint8_t *pages, uint64_t at, size_t count)
     if (c->before && !c->before(c->arg))
         return false;
     c->to->written += (int64_t)count * PAGE;
-    if (write_whole(c->to->fd, pages, count * PAGE, c->to->at + at * PAGE))
+    if (write_segment_bytes(c->to->fd, pages, count * PAGE,
+                            c->to->at + at * PAGE))
         return true;
     for (size_t i = 0; i < count; i++)
         c->to->hashes[at + i] = UINT64_MAX; /* nobody knows what it has */
@@ -219,7 +220,7 @@ copy_pages(struct copying *c, uint64_t from, uint64_t end)
 }
 
 static bool
-read_header(int segment, struct segment_header *header)
+read_valid_segment_header(int segment, struct segment_header *header)
 {
     off_t size = lseek(segment, 0, SEEK_END);
 
@@ -229,8 +230,8 @@ read_header(int segment, struct segment_header *header)
 }
 
 static bool
-copy_segment(struct copying *c, const struct segment_header *header,
-             const struct segment_owner *owner)
+copy_segment_parts(struct copying *c, const struct segment_header *header,
+                   const struct segment_owner *owner)
 {
     struct segment_owner now;
 
@@ -288,7 +289,7 @@ write_head(int fd, int copy, const struct head *head, const void *note)
     sum = sum_head(page, head->note_size);
     for (int i = 0; i < 8; i++)
         page[HEAD_BYTES - 8 + i] = (uint8_t)(sum >> 8 * i);
-    return ok && write_whole(fd, page, PAGE, (uint64_t)copy * PAGE);
+    return ok && write_segment_bytes(fd, page, PAGE, (uint64_t)copy * PAGE);
 }
 
 /* False: void, or damaged. */
@@ -316,7 +317,7 @@ segment_owner_read(int segment, struct segment_owner *owner)
 {
     struct segment_header header;
 
-    if (segment < 0 || !read_header(segment, &header))
+    if (segment < 0 || !read_valid_segment_header(segment, &header))
         return false;
     *owner = (struct segment_owner){.pid = header.owner,
                                     .started = header.owner_started,
@@ -365,7 +366,7 @@ segment_file_fd(const struct segment_file *file)
 
 /* Once: all segments of a file are of one size. */
 static bool
-make_room(struct segment_file *file, uint64_t bytes)
+reserve_segment_copies(struct segment_file *file, uint64_t bytes)
 {
     if (file->bytes == bytes)
         return true;
@@ -398,8 +399,8 @@ make_void(void *arg)
     struct segment_file *file = arg;
 
     if (!file->touched)
-        file->touched = write_whole(file->fd, none, sizeof(none),
-                                    (uint64_t)(1 - file->newest) * PAGE);
+        file->touched = write_segment_bytes(
+            file->fd, none, sizeof(none), (uint64_t)(1 - file->newest) * PAGE);
     return file->touched;
 }
 
@@ -415,15 +416,16 @@ segment_file_write(struct segment_file *file, int segment,
     struct head head = {.number = file->number + 1,
                         .note_size = (uint32_t)note_size};
 
-    if (note_size > SEGMENT_FILE_NOTE_MAX || !read_header(segment, &header)) {
+    if (note_size > SEGMENT_FILE_NOTE_MAX ||
+        !read_valid_segment_header(segment, &header)) {
         errno = EINVAL;
         return -1;
     }
-    if (!make_room(file, header.segment_bytes))
+    if (!reserve_segment_copies(file, header.segment_bytes))
         return -1;
     copy->written = 0;
     head.bytes = file->bytes;
-    if (!copy_segment(&copying, &header, owner))
+    if (!copy_segment_parts(&copying, &header, owner))
         return -1;
     head.sum = sum_pages(copy->hashes, pages_of(file->bytes));
     if (!file->touched && file->number > 0 && head.sum == file->sum)
@@ -472,7 +474,7 @@ read_copy(int fd, int copy, const struct head *head, uint8_t *chunk)
             break;
         count = until - page < CHUNK_PAGES ? until - page : CHUNK_PAGES;
         ok = segment_read_range(fd, chunk, at + page * PAGE, count * PAGE) &&
-             write_whole(memory, chunk, count * PAGE, page * PAGE);
+             write_segment_bytes(memory, chunk, count * PAGE, page * PAGE);
         for (size_t i = 0; i < count; i++)
             hashes[page + i] = hash_page(chunk + i * PAGE, page + i);
         page += count;
@@ -522,7 +524,7 @@ segment_clone(int segment, const struct segment_owner *owner)
     bool ok = false;
     int error = EINVAL;
 
-    if (!read_header(segment, &header))
+    if (!read_valid_segment_header(segment, &header))
         goto out;
     error = ENOMEM;
     copying.to = &to;
@@ -531,7 +533,7 @@ segment_clone(int segment, const struct segment_owner *owner)
     if (!copying.chunk || !to.hashes)
         goto out;
     to.fd = open_memory(header.segment_bytes);
-    ok = to.fd >= 0 && copy_segment(&copying, &header, owner);
+    ok = to.fd >= 0 && copy_segment_parts(&copying, &header, owner);
     error = errno;
 out:
     mem_free(copying.chunk);
@@ -549,7 +551,7 @@ segment_live_bytes(int segment)
     struct segment_stack stacks[PAGE / sizeof(struct segment_stack)];
     uint64_t live = 0, from, until, end;
 
-    if (!read_header(segment, &header) ||
+    if (!read_valid_segment_header(segment, &header) ||
         header.parts[SEGMENT_STACKS].offset % PAGE != 0)
         return 0;
     from = header.parts[SEGMENT_STACKS].offset / PAGE;

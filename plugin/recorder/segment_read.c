@@ -103,8 +103,9 @@ skip_hole(int fd, uint64_t at, uint64_t end)
 /* Gives take all entries of a part, but for those of holes, which are zero: in
  * pieces that fit a core's cache.  -1: no memory. */
 static int
-scan_part(struct reading *r, enum segment_part_id id,
-          int (*take)(struct reading *r, uint32_t first, uint32_t count))
+scan_segment_part(struct reading *r, enum segment_part_id id,
+                  int (*take)(struct reading *r, uint32_t first,
+                              uint32_t count))
 {
     const struct segment_part *part = &r->copy->header.parts[id];
     const uint64_t size = part->entry_bytes;
@@ -131,7 +132,8 @@ scan_part(struct reading *r, enum segment_part_id id,
 
 /* The place of one more entry in a list of the copy; NULL: no memory. */
 static void *
-add_entry(struct reading *r, enum segment_part_id id, void **list, size_t size)
+add_copy_entry(struct reading *r, enum segment_part_id id, void **list,
+               size_t size)
 {
     uint32_t *room = &r->rooms[id], *count = &r->copy->counts[id];
     void *more;
@@ -163,8 +165,8 @@ take_keys(struct reading *r, uint32_t first, uint32_t count)
         memcpy(&key, r->piece + i * sizeof(key), sizeof(key));
         if (key == 0 || ((key & SEGMENT_CLAIM) && !(key & SEGMENT_HELD)))
             continue;
-        live = add_entry(r, SEGMENT_SAMPLES, (void **)&r->copy->samples,
-                         sizeof(*live));
+        live = add_copy_entry(r, SEGMENT_SAMPLES, (void **)&r->copy->samples,
+                              sizeof(*live));
         if (!live)
             return -1;
         live->key = key;
@@ -175,7 +177,7 @@ take_keys(struct reading *r, uint32_t first, uint32_t count)
 
 /* Those of one piece, from the i-th on, without what is behind the last. */
 static uint32_t
-read_piece(struct reading *r, uint32_t i)
+read_sample_piece(struct reading *r, uint32_t i)
 {
     const struct segment_part *part = &r->copy->header.parts[SEGMENT_SAMPLES];
     struct live_sample *list = r->copy->samples;
@@ -204,7 +206,7 @@ static void
 read_fields(struct reading *r)
 {
     for (uint32_t i = 0; i < r->copy->counts[SEGMENT_SAMPLES];)
-        i = read_piece(r, i);
+        i = read_sample_piece(r, i);
 }
 
 static bool
@@ -278,7 +280,7 @@ see_stack(const struct segment_stack *stack, struct seen_stack *seen)
 }
 
 static int
-take_stacks(struct reading *r, uint32_t first, uint32_t count)
+take_stack_entries(struct reading *r, uint32_t first, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t place = first + i;
@@ -295,8 +297,8 @@ take_stacks(struct reading *r, uint32_t first, uint32_t count)
         }
         seen = place == SEGMENT_STACK_LOST
                    ? r->copy->stacks
-                   : add_entry(r, SEGMENT_STACKS, (void **)&r->copy->stacks,
-                               sizeof(*seen));
+                   : add_copy_entry(r, SEGMENT_STACKS,
+                                    (void **)&r->copy->stacks, sizeof(*seen));
         if (!seen)
             return -1;
         see_stack(&stack, seen);
@@ -314,13 +316,13 @@ read_stacks(struct reading *r)
 
     r->numbers = mem_zalloc(r->copy->header.parts[SEGMENT_STACKS].count,
                             sizeof(*r->numbers));
-    lost =
-        add_entry(r, SEGMENT_STACKS, (void **)&r->copy->stacks, sizeof(*lost));
+    lost = add_copy_entry(r, SEGMENT_STACKS, (void **)&r->copy->stacks,
+                          sizeof(*lost));
     if (!r->numbers || !lost)
         return -1;
     *lost = (struct seen_stack){0};
     r->numbers[SEGMENT_STACK_LOST] = 1;
-    return scan_part(r, SEGMENT_STACKS, take_stacks);
+    return scan_segment_part(r, SEGMENT_STACKS, take_stack_entries);
 }
 
 /* ---- what those refer to ---- */
@@ -357,14 +359,14 @@ read_frames(struct reading *r)
 }
 
 static bool
-is_module(const struct segment_module *m)
+is_valid_module(const struct segment_module *m)
 {
     return m->start != 0 && m->start < m->end && m->end <= SEGMENT_PC_MASK &&
            m->build_id_size <= SEGMENT_BUILD_ID_MAX;
 }
 
 static uint32_t
-module_of(uint64_t frame)
+frame_module_number(uint64_t frame)
 {
     return (uint32_t)(frame >> SEGMENT_PC_BITS); /* + 1 */
 }
@@ -379,19 +381,19 @@ read_modules(struct reading *r)
     uint32_t end = 0;
 
     for (uint32_t i = 0; i < r->copy->counts[SEGMENT_FRAMES]; i++) {
-        if (module_of(frames[i]) > room)
+        if (frame_module_number(frames[i]) > room)
             frames[i] &= SEGMENT_PC_MASK;
-        if (module_of(frames[i]) > end)
-            end = module_of(frames[i]);
+        if (frame_module_number(frames[i]) > end)
+            end = frame_module_number(frames[i]);
     }
     r->copy->modules = list = read_first(r, SEGMENT_MODULES, end);
     if (!list)
         return -1;
     for (uint32_t i = 0; i < end; i++)
-        if (!is_module(&list[i]))
+        if (!is_valid_module(&list[i]))
             list[i].start = 0;
     for (uint32_t i = 0; i < r->copy->counts[SEGMENT_FRAMES]; i++) {
-        end = module_of(frames[i]);
+        end = frame_module_number(frames[i]);
         if (end > 0 && list[end - 1].start == 0)
             frames[i] &= SEGMENT_PC_MASK;
     }
@@ -399,7 +401,7 @@ read_modules(struct reading *r)
 }
 
 static int
-read_threads(struct reading *r)
+read_segment_threads(struct reading *r)
 {
     const uint32_t room = r->copy->header.parts[SEGMENT_THREADS].count;
     uint32_t end = r->copy->header.thread_count;
@@ -417,7 +419,7 @@ read_threads(struct reading *r)
 }
 
 static int
-read_header(int fd, struct segment_header *header, struct error *err)
+read_segment_header(int fd, struct segment_header *header, struct error *err)
 {
     struct stat status;
     ssize_t n = pread(fd, header, sizeof(*header), 0);
@@ -442,7 +444,7 @@ read_parts(struct reading *r)
 {
     struct segment_header *header = &r->copy->header, now;
 
-    if (scan_part(r, SEGMENT_KEYS, take_keys) != 0)
+    if (scan_segment_part(r, SEGMENT_KEYS, take_keys) != 0)
         return -1;
     read_fields(r);
     if (read_stacks(r) != 0)
@@ -456,7 +458,8 @@ read_parts(struct reading *r)
     }
     if (r->passed_on)
         return -1;
-    return read_frames(r) == 0 && read_modules(r) == 0 && read_threads(r) == 0
+    return read_frames(r) == 0 && read_modules(r) == 0 &&
+                   read_segment_threads(r) == 0
                ? 0
                : -1;
 }
@@ -468,7 +471,7 @@ segment_read(int fd, struct error *err)
     int rc = -1;
 
     r.copy = mem_zalloc(1, sizeof(*r.copy));
-    if (r.copy && read_header(fd, &r.copy->header, err) != 0) {
+    if (r.copy && read_segment_header(fd, &r.copy->header, err) != 0) {
         segment_copy_free(r.copy);
         return NULL;
     }
@@ -560,7 +563,7 @@ segment_copy_frame(const struct segment_copy *copy, uint32_t stack, uint32_t n,
         return false;
     frame = copy->frames[s->first_frame + n];
     *pc = frame & SEGMENT_PC_MASK;
-    *module = module_of(frame) - 1;
+    *module = frame_module_number(frame) - 1;
     return true;
 }
 

@@ -37,7 +37,8 @@ objects_clear(struct objects *objects)
 
 /* Call with the lock held. */
 static int
-find(const struct objects *objects, uint64_t device, uint64_t inode)
+find_known_object(const struct objects *objects, uint64_t device,
+                  uint64_t inode)
 {
     for (int i = 0; i < objects->count; i++)
         if (objects->list[i].device == device &&
@@ -52,7 +53,8 @@ objects_known(struct objects *objects, uint64_t device, uint64_t inode)
     bool known;
 
     pthread_mutex_lock(&objects->lock);
-    known = objects->count == OBJECTS_MAX || find(objects, device, inode) >= 0;
+    known = objects->count == OBJECTS_MAX ||
+            find_known_object(objects, device, inode) >= 0;
     pthread_mutex_unlock(&objects->lock);
     return known;
 }
@@ -61,7 +63,8 @@ void
 objects_put(struct objects *objects, uint64_t device, uint64_t inode, int fd)
 {
     pthread_mutex_lock(&objects->lock);
-    if (objects->count < OBJECTS_MAX && find(objects, device, inode) < 0) {
+    if (objects->count < OBJECTS_MAX &&
+        find_known_object(objects, device, inode) < 0) {
         objects->list[objects->count].device = device;
         objects->list[objects->count].inode = inode;
         objects->list[objects->count].fd = fd;
@@ -78,7 +81,7 @@ objects_open(struct objects *objects, uint64_t device, uint64_t inode)
     int at, fd = -1;
 
     pthread_mutex_lock(&objects->lock);
-    at = find(objects, device, inode);
+    at = find_known_object(objects, device, inode);
     if (at >= 0 && objects->list[at].fd >= 0)
         fd = fcntl(objects->list[at].fd, F_DUPFD_CLOEXEC, 0);
     pthread_mutex_unlock(&objects->lock);
@@ -87,8 +90,8 @@ objects_open(struct objects *objects, uint64_t device, uint64_t inode)
 
 /* "" where there is none, or the file cannot be read. */
 static void
-read_build_id(struct objects *objects, const struct mapping *mapping,
-              char text[ELF_BUILD_ID_TEXT])
+read_mapping_build_id(struct objects *objects, const struct mapping *mapping,
+                      char text[ELF_BUILD_ID_TEXT])
 {
     int fd =
         objects ? objects_open(objects, mapping->device, mapping->inode) : -1;
@@ -105,15 +108,15 @@ read_build_id(struct objects *objects, const struct mapping *mapping,
 }
 
 static bool
-is_module(const struct mapping *mapping)
+is_module_mapping(const struct mapping *mapping)
 {
     return mapping->executable && *mapping->path;
 }
 
 static int
-fill(struct profile *profile, const struct mapping *mapping,
-     const struct mapping *last, struct objects *objects,
-     struct profile_module *module)
+fill_profile_module(struct profile *profile, const struct mapping *mapping,
+                    const struct mapping *last, struct objects *objects,
+                    struct profile_module *module)
 {
     char build_id[ELF_BUILD_ID_TEXT];
 
@@ -127,7 +130,7 @@ fill(struct profile *profile, const struct mapping *mapping,
         module->build_id = module[-1].build_id;
         return 0;
     }
-    read_build_id(objects, mapping, build_id);
+    read_mapping_build_id(objects, mapping, build_id);
     module->path =
         arena_strndup(profile->arena, mapping->path, strlen(mapping->path));
     module->build_id =
@@ -144,16 +147,17 @@ modules_fill(struct profile *profile, const struct mappings *maps,
     size_t count = 0, filled = 0;
 
     for (size_t i = 0; i < maps->count; i++)
-        count += is_module(&maps->list[i]);
+        count += is_module_mapping(&maps->list[i]);
     if (count > MODULES_MAX)
         count = MODULES_MAX;
     list = arena_alloc(profile->arena, count * sizeof(*list));
     for (size_t i = 0; list && filled < count; i++) {
         const struct mapping *mapping = &maps->list[i];
 
-        if (!is_module(mapping))
+        if (!is_module_mapping(mapping))
             continue;
-        if (fill(profile, mapping, last, objects, &list[filled]) != 0)
+        if (fill_profile_module(profile, mapping, last, objects,
+                                &list[filled]) != 0)
             break;
         last = mapping;
         filled++;

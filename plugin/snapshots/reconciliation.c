@@ -104,16 +104,16 @@ unseen_fill(struct snapshot *snapshot)
 }
 
 static double
-megabytes(double bytes)
+bytes_in_megabytes(double bytes)
 {
     return bytes / 1048576.0;
 }
 
 /* Figures are unsigned; their gaps are not. */
 static double
-gap(struct stats_figure larger, struct stats_figure smaller)
+figure_gap_megabytes(struct stats_figure larger, struct stats_figure smaller)
 {
-    return megabytes((double)larger.value - (double)smaller.value);
+    return bytes_in_megabytes((double)larger.value - (double)smaller.value);
 }
 
 void
@@ -139,9 +139,10 @@ write_profile(const struct profile *profile, struct buffer *out)
 {
     char since[CLOCK_TEXT];
 
-    buffer_format(
-        out, "profile %.1f MB (%llu sample%s", megabytes(profile->bytes),
-        (unsigned long long)profile->samples, profile->samples == 1 ? "" : "s");
+    buffer_format(out, "profile %.1f MB (%llu sample%s",
+                  bytes_in_megabytes(profile->bytes),
+                  (unsigned long long)profile->samples,
+                  profile->samples == 1 ? "" : "s");
     if (profile->origin.active_since_ms > 0) {
         clock_text(profile->origin.active_since_ms, since, sizeof(since));
         buffer_format(out, " since %s UTC)", since);
@@ -152,11 +153,11 @@ write_profile(const struct profile *profile, struct buffer *out)
 
 /* A sampled large object has had its pages anyway: not more of them. */
 static void
-write_missing(const struct unseen *unseen, struct buffer *out)
+write_unseen_missing(const struct unseen *unseen, struct buffer *out)
 {
-    double pages = megabytes(unseen->pages);
+    double pages = bytes_in_megabytes(unseen->pages);
 
-    buffer_format(out, "%.1f more, ", megabytes(unseen->missing));
+    buffer_format(out, "%.1f more, ", bytes_in_megabytes(unseen->missing));
     if (unseen->pages > unseen->margin && pages >= 0.05) /* as it is shown */
         buffer_format(out,
                       "up to %.1f of it pages of the samples themselves, the "
@@ -165,7 +166,7 @@ write_missing(const struct unseen *unseen, struct buffer *out)
     buffer_format(out,
                   "%s, which no sample sees (sampling alone: +-%.1f in 95%% "
                   "of cases)",
-                  unseen->why, megabytes(unseen->margin));
+                  unseen->why, bytes_in_megabytes(unseen->margin));
 }
 
 /* What the profile lacks of what is allocated, or has too much. */
@@ -173,8 +174,8 @@ static void
 write_gap(const struct profile *profile, const struct unseen *unseen,
           struct buffer *out)
 {
-    double missing = megabytes(unseen->missing);
-    double margin = megabytes(unseen->margin);
+    double missing = bytes_in_megabytes(unseen->missing);
+    double margin = bytes_in_megabytes(unseen->margin);
 
     if (profile->samples == 0)
         buffer_format(out, ": %s", unseen->why);
@@ -183,7 +184,7 @@ write_gap(const struct profile *profile, const struct unseen *unseen,
             out, ": as near as samples tell (+-%.1f in 95%% of cases)", margin);
     else if (missing > 0) {
         buffer_text(out, ": ");
-        write_missing(unseen, out);
+        write_unseen_missing(unseen, out);
     } else
         buffer_format(out,
                       ": %.1f too much: freed since, or chance (+-%.1f in 95%% "
@@ -198,7 +199,7 @@ write_allocated(const struct profile *profile, const struct snapshot_memory *m,
     double apart_ms = (double)(m->allocator_ms - profile->origin.taken_ms);
 
     buffer_format(out, " of %.1f MB allocated",
-                  megabytes((double)m->allocated.value));
+                  bytes_in_megabytes((double)m->allocated.value));
     if (unseen->compared)
         write_gap(profile, unseen, out);
     else
@@ -213,7 +214,7 @@ write_beside(const struct snapshot_memory *m, struct buffer *out)
     buffer_text(out, ", and nothing of ");
     if (m->allocated.known)
         buffer_format(out, "the %.1f MB of ",
-                      megabytes((double)m->allocated.value));
+                      bytes_in_megabytes((double)m->allocated.value));
     buffer_text(out, "a jemalloc that has another name for malloc, which alone "
                      "the recorder sees");
 }
@@ -222,19 +223,21 @@ static void
 write_allocator(const struct snapshot_memory *m, struct buffer *out)
 {
     if (m->active.known)
-        buffer_format(out, "; active %.1f", megabytes((double)m->active.value));
+        buffer_format(out, "; active %.1f",
+                      bytes_in_megabytes((double)m->active.value));
     if (m->active.known && m->allocated.known)
         buffer_format(out, ": %.1f free parts of pages in use",
-                      gap(m->active, m->allocated));
+                      figure_gap_megabytes(m->active, m->allocated));
     if (!m->resident.known)
         return;
-    buffer_format(out, "; resident %.1f", megabytes((double)m->resident.value));
+    buffer_format(out, "; resident %.1f",
+                  bytes_in_megabytes((double)m->resident.value));
     if (!m->active.known)
         return;
-    buffer_format(out, ": %.1f ", gap(m->resident, m->active));
+    buffer_format(out, ": %.1f ", figure_gap_megabytes(m->resident, m->active));
     if (m->metadata.known)
         buffer_format(out, "metadata (%.1f) and ",
-                      megabytes((double)m->metadata.value));
+                      bytes_in_megabytes((double)m->metadata.value));
     buffer_text(out, "free pages not given back yet");
 }
 
@@ -245,8 +248,8 @@ static void
 write_outside(const struct snapshot_memory *m, double outside,
               struct buffer *out)
 {
-    double files = megabytes((double)m->rss_file.value);
-    double others = megabytes((double)m->elsewhere.value);
+    double files = bytes_in_megabytes((double)m->rss_file.value);
+    double others = bytes_in_megabytes((double)m->elsewhere.value);
     bool in_others = m->elsewhere.known && outside > others, too_many_files;
 
     if (in_others) {
@@ -271,11 +274,11 @@ write_outside(const struct snapshot_memory *m, double outside,
 static void
 write_kernel(const struct snapshot_memory *m, struct buffer *out)
 {
-    double outside = gap(m->rss, m->resident);
+    double outside = figure_gap_megabytes(m->rss, m->resident);
 
     if (!m->rss.known)
         return;
-    buffer_format(out, "; RSS %.1f", megabytes((double)m->rss.value));
+    buffer_format(out, "; RSS %.1f", bytes_in_megabytes((double)m->rss.value));
     if (!m->resident.known)
         return;
     if (!stats_together(m->allocator_ms, m->rss_ms)) {
@@ -296,11 +299,11 @@ write_cgroup(const struct snapshot_memory *m, struct buffer *out)
 {
     if (m->cgroup_current.known)
         buffer_format(out, "; cgroup %.1f",
-                      megabytes((double)m->cgroup_current.value));
+                      bytes_in_megabytes((double)m->cgroup_current.value));
     if (m->cgroup_limit.known)
         buffer_format(out, "%s limit %.1f",
                       m->cgroup_current.known ? " of" : "; cgroup",
-                      megabytes((double)m->cgroup_limit.value));
+                      bytes_in_megabytes((double)m->cgroup_limit.value));
     else if (m->cgroup_current.known)
         buffer_text(out, ", no limit");
 }

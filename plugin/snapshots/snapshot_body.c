@@ -56,7 +56,7 @@ struct encoder {
 };
 
 static void
-put_text(struct encoder *e, const char *text)
+put_body_text(struct encoder *e, const char *text)
 {
     uint32_t number = 0;
 
@@ -88,16 +88,16 @@ put_location(struct encoder *e, const struct location *location)
                                 (wrapped > 0 ? IS_WRAPPED : 0)));
     if (wrapped > 0)
         buffer_lenenc(e->out, wrapped);
-    put_text(e, location->module);
+    put_body_text(e, location->module);
     buffer_lenenc(e->out, location->module_offset);
     if (location->symbol) {
-        put_text(e, location->symbol);
+        put_body_text(e, location->symbol);
         buffer_lenenc(e->out, location->symbol_start);
     }
     buffer_lenenc(e->out, location->frame_count);
     for (uint32_t i = 0; i < location->frame_count; i++) {
-        put_text(e, location->frames[i].function);
-        put_text(e, location->frames[i].file);
+        put_body_text(e, location->frames[i].function);
+        put_body_text(e, location->frames[i].file);
         buffer_lenenc(e->out, location->frames[i].line);
     }
 }
@@ -142,8 +142,8 @@ put_modules(struct encoder *e, const struct profile *profile)
         buffer_u64(e->out, module->start);
         buffer_u64(e->out, module->end);
         buffer_u64(e->out, module->offset);
-        put_text(e, module->path);
-        put_text(e, module->build_id);
+        put_body_text(e, module->path);
+        put_body_text(e, module->build_id);
     }
 }
 
@@ -161,9 +161,9 @@ put_profile(struct encoder *e, const struct profile *profile)
     buffer_u64(e->out, (uint64_t)profile->origin.active_since_ms);
     put_real(e->out, profile->objects_ever);
     put_real(e->out, profile->bytes_ever);
-    put_text(e, profile->program);
-    put_text(e, profile->note);
-    put_text(e, profile->memory);
+    put_body_text(e, profile->program);
+    put_body_text(e, profile->note);
+    put_body_text(e, profile->memory);
     put_locations(e, profile);
     buffer_lenenc(e->out, profile->stack_count);
     for (size_t i = 0; i < profile->stack_count; i++)
@@ -177,7 +177,7 @@ put_profile(struct encoder *e, const struct profile *profile)
 
 /* Texts are known once all else was written, and come first. */
 static void
-put_texts(struct encoder *e, struct buffer *out)
+put_body_texts(struct encoder *e, struct buffer *out)
 {
     buffer_lenenc(out, texts_count(e->texts));
     for (uint32_t i = 0; i < texts_count(e->texts); i++)
@@ -205,7 +205,7 @@ snapshot_body_encode(const struct profile *profile, const char *wrappers,
         goto out;
     }
     put_profile(&e, profile);
-    put_texts(&e, out);
+    put_body_texts(&e, out);
     buffer_add(out, rest.data ? rest.data : "", rest.size);
     *wrapped = e.has_wrapped;
     if (e.failed || e.scratch.failed || rest.failed || out->failed) {
@@ -234,7 +234,7 @@ struct decoder {
 };
 
 static void *
-take(struct decoder *d, size_t count, size_t size)
+allocate_decoded_array(struct decoder *d, size_t count, size_t size)
 {
     void *place = arena_alloc(d->arena, count * size); /* 2^28 * 2^7 */
 
@@ -257,7 +257,7 @@ get_count(struct decoder *d, size_t least, size_t max)
 }
 
 static const char *
-copy_text(struct decoder *d, struct span text)
+copy_body_text(struct decoder *d, struct span text)
 {
     char *copy = arena_strndup(d->arena, text.data, text.size);
 
@@ -272,13 +272,13 @@ static void
 get_texts(struct decoder *d)
 {
     d->text_count = get_count(d, TEXT_BYTES, SNAPSHOT_BODY_MAX);
-    d->texts = take(d, d->text_count, sizeof(*d->texts));
+    d->texts = allocate_decoded_array(d, d->text_count, sizeof(*d->texts));
     for (size_t i = 0; i < d->text_count && !d->r.failed; i++) {
         struct span text = reader_lenenc_bytes(&d->r);
 
         if (memchr(text.data, 0, text.size))
             d->r.failed = true;
-        d->texts[i] = copy_text(d, text);
+        d->texts[i] = copy_body_text(d, text);
     }
 }
 
@@ -345,7 +345,7 @@ get_location(struct decoder *d, struct location *location)
         (uint32_t)get_count(d, FRAME_BYTES, NAMES_INLINE_MAX);
     d->r.failed |=
         location->frame_count == 0 || location->wrapped > location->frame_count;
-    frames = take(d, location->frame_count, sizeof(*frames));
+    frames = allocate_decoded_array(d, location->frame_count, sizeof(*frames));
     for (uint32_t i = 0; i < location->frame_count && !d->r.failed; i++) {
         frames[i].function = get_text(d);
         frames[i].file = get_text(d);
@@ -360,7 +360,7 @@ static void
 get_locations(struct decoder *d, struct profile *profile)
 {
     size_t count = get_count(d, LOCATION_BYTES, HEAP_DUMP_ADDRESSES_MAX);
-    struct location *list = take(d, count, sizeof(*list));
+    struct location *list = allocate_decoded_array(d, count, sizeof(*list));
     uint64_t address = 0;
 
     for (size_t i = 0; i < count && !d->r.failed; i++) {
@@ -380,7 +380,7 @@ static void
 get_stack(struct decoder *d, size_t location_count, struct profile_stack *stack)
 {
     size_t depth = get_count(d, 1, HEAP_DUMP_DEPTH_MAX);
-    uint32_t *locations = take(d, depth, sizeof(*locations));
+    uint32_t *locations = allocate_decoded_array(d, depth, sizeof(*locations));
 
     for (size_t i = 0; i < depth && !d->r.failed; i++) {
         locations[i] = get_u32(d);
@@ -403,7 +403,8 @@ static void
 get_stacks(struct decoder *d, struct profile *profile)
 {
     size_t count = get_count(d, STACK_BYTES, HEAP_DUMP_STACKS_MAX);
-    struct profile_stack *list = take(d, count, sizeof(*list));
+    struct profile_stack *list =
+        allocate_decoded_array(d, count, sizeof(*list));
 
     for (size_t i = 0; i < count && !d->r.failed; i++)
         get_stack(d, profile->location_count, &list[i]);
@@ -421,7 +422,8 @@ static void
 get_modules(struct decoder *d, struct profile *profile)
 {
     size_t count = get_count(d, MODULE_BYTES, MAPPINGS_MAX);
-    struct profile_module *list = take(d, count, sizeof(*list));
+    struct profile_module *list =
+        allocate_decoded_array(d, count, sizeof(*list));
     uint64_t last = 0;
 
     for (size_t i = 0; i < count && !d->r.failed; i++) {

@@ -81,7 +81,8 @@
 enum { DEFLATE_RATIO_MAX = 1032 /* what zlib can make of one byte */ };
 
 static int
-pack(const struct buffer *body, struct buffer *out, struct error *err)
+pack_snapshot_body(const struct buffer *body, struct buffer *out,
+                   struct error *err)
 {
     z_stream stream = {.zalloc = zlib_alloc, .zfree = zlib_free};
     size_t bound;
@@ -137,7 +138,7 @@ snapshot_export(const struct snapshot *snapshot, const char *wrappers,
     }
     if (snapshot_body_encode(snapshot->profile, wrappers, &place.wrapped, &body,
                              err) != 0 ||
-        pack(&body, &packed, err) != 0)
+        pack_snapshot_body(&body, &packed, err) != 0)
         goto out;
     place.packed = packed.size;
     place.size = body.size;
@@ -161,8 +162,8 @@ out:
 }
 
 static int
-unpack(const void *bytes, const struct snapshot_body *body, char *out,
-       struct error *err)
+unpack_snapshot_body(const void *bytes, const struct snapshot_body *body,
+                     char *out, struct error *err)
 {
     z_stream stream = {.zalloc = zlib_alloc, .zfree = zlib_free};
     int rc;
@@ -219,7 +220,7 @@ check_body(const void *bytes, size_t size, const struct snapshot_head *head,
     unpacked = mem_alloc(body->size + 1); /* never 0 bytes */
     if (!unpacked)
         error_memory(err, "a snapshot");
-    else if (unpack(packed, body, unpacked, err) == 0)
+    else if (unpack_snapshot_body(packed, body, unpacked, err) == 0)
         return unpacked;
     mem_free(unpacked);
     decode_room_give(body->size);
@@ -246,7 +247,7 @@ take_entry(struct snapshot *snapshot, const struct store_entry *entry)
 }
 
 static void
-clean(char *text, size_t size)
+clean_field_text(char *text, size_t size)
 {
     char dirty[AGENT_PATH_MAX];
     struct span span = {dirty, strnlen(text, size - 1)};
@@ -256,7 +257,8 @@ clean(char *text, size_t size)
 }
 
 static struct snapshot *
-decode(const void *bytes, size_t size, bool foreign, struct error *err)
+decode_snapshot_file(const void *bytes, size_t size, bool foreign,
+                     struct error *err)
 {
     struct snapshot *snapshot = NULL;
     struct snapshot_head head;
@@ -298,24 +300,24 @@ out:
 struct snapshot *
 snapshot_decode(const void *bytes, size_t size, struct error *err)
 {
-    return decode(bytes, size, false, err);
+    return decode_snapshot_file(bytes, size, false, err);
 }
 
 struct snapshot *
 snapshot_decode_foreign(const void *bytes, size_t size, struct error *err)
 {
-    struct snapshot *snapshot = decode(bytes, size, true, err);
+    struct snapshot *snapshot = decode_snapshot_file(bytes, size, true, err);
     struct agent_hello *hello;
 
     if (!snapshot)
         return NULL;
     hello = &snapshot->hello;
-    clean(snapshot->reason, sizeof(snapshot->reason));
-    clean(hello->boot_id, sizeof(hello->boot_id));
-    clean(hello->exe, sizeof(hello->exe));
-    clean(hello->mallctl, sizeof(hello->mallctl));
-    clean(hello->version, sizeof(hello->version));
-    clean(hello->malloc_conf_name, sizeof(hello->malloc_conf_name));
+    clean_field_text(snapshot->reason, sizeof(snapshot->reason));
+    clean_field_text(hello->boot_id, sizeof(hello->boot_id));
+    clean_field_text(hello->exe, sizeof(hello->exe));
+    clean_field_text(hello->mallctl, sizeof(hello->mallctl));
+    clean_field_text(hello->version, sizeof(hello->version));
+    clean_field_text(hello->malloc_conf_name, sizeof(hello->malloc_conf_name));
     return snapshot;
 }
 
@@ -347,7 +349,7 @@ static const char note[] = "imported from a raw profile: addresses have no "
                            "names";
 
 static bool
-begins(const void *bytes, size_t size, const char *with)
+bytes_begin_with(const void *bytes, size_t size, const char *with)
 {
     return size >= strlen(with) && memcmp(bytes, with, strlen(with)) == 0;
 }
@@ -373,7 +375,7 @@ name_address(struct names *names, const struct mapping *mapping,
 }
 
 static struct names *
-name_addresses(const struct heap_dump *dump, struct error *err)
+name_dump_addresses(const struct heap_dump *dump, struct error *err)
 {
     struct names *names = names_new(NAMES_BYTES_MAX);
     int rc = names ? 0 : -1;
@@ -398,7 +400,7 @@ name_addresses(const struct heap_dump *dump, struct error *err)
 
 /* The kernel maps a program before its libraries. */
 static void
-find_program(const struct heap_dump *dump, char *out, size_t size)
+find_dump_program(const struct heap_dump *dump, char *out, size_t size)
 {
     out[0] = '\0';
     for (size_t i = 0; i < dump->maps.count; i++) {
@@ -417,7 +419,7 @@ import_raw(const void *bytes, size_t size, struct error *err)
 {
     struct heap_dump *dump =
         heap_dump_parse_counted(bytes, size, &decode_room_meter, err);
-    struct names *names = dump ? name_addresses(dump, err) : NULL;
+    struct names *names = dump ? name_dump_addresses(dump, err) : NULL;
     struct snapshot *snapshot = NULL;
 
     if (!names)
@@ -427,7 +429,7 @@ import_raw(const void *bytes, size_t size, struct error *err)
         error_memory(err, "a snapshot");
         goto out;
     }
-    find_program(dump, snapshot->hello.exe, sizeof(snapshot->hello.exe));
+    find_dump_program(dump, snapshot->hello.exe, sizeof(snapshot->hello.exe));
     snapshot->taken_ms = clock_wall_ms();
     snapshot->profile =
         profile_new(dump, names, snapshot->hello.exe, NULL, err);
@@ -449,9 +451,9 @@ snapshot_import(const void *bytes, size_t size, struct error *err)
     struct error why;
 
     decode_room_begin();
-    if (begins(bytes, size, "heap_v2/"))
+    if (bytes_begin_with(bytes, size, "heap_v2/"))
         snapshot = import_raw(bytes, size, &why);
-    else if (begins(bytes, size, SNAPSHOT_FILE_MAGIC))
+    else if (bytes_begin_with(bytes, size, SNAPSHOT_FILE_MAGIC))
         snapshot = snapshot_decode_foreign(bytes, size, &why);
     else {
         error_set(err, ER_WRONG_ARGUMENTS,

@@ -263,7 +263,7 @@ snapshot_head_encode(const struct snapshot *snapshot,
 }
 
 static bool
-is_time(int64_t ms)
+is_valid_wall_time(int64_t ms)
 {
     static const int64_t max_ms = 253402300799999; /* year 9999 */
 
@@ -279,8 +279,9 @@ makes_sense(const struct snapshot_head *head)
     return (*e->name == '\0' || snapshot_is_name(e->name, strlen(e->name))) &&
            e->cause <= SNAPSHOT_RING && e->kind <= PROFILE_WALL &&
            (e->rate > 0 || e->kind != PROFILE_HEAP) &&
-           e->duration_ms <= UINT32_MAX && is_time(e->taken_ms) &&
-           is_time(e->memory.allocator_ms) && is_time(e->memory.rss_ms);
+           e->duration_ms <= UINT32_MAX && is_valid_wall_time(e->taken_ms) &&
+           is_valid_wall_time(e->memory.allocator_ms) &&
+           is_valid_wall_time(e->memory.rss_ms);
 }
 
 int

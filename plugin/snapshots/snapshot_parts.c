@@ -68,7 +68,7 @@ snapshot_parts_encode(const struct profile *profile, struct buffer *out)
 /* ---- decoding ---- */
 
 static size_t
-read_count(struct reader *r, size_t least, size_t max)
+read_list_count(struct reader *r, size_t least, size_t max)
 {
     uint64_t count = reader_lenenc(r);
 
@@ -87,7 +87,7 @@ read_below(struct reader *r, uint64_t limit)
 }
 
 static double
-read_amount(struct reader *r)
+read_part_amount(struct reader *r)
 {
     uint64_t bits = reader_u64(r);
     double amount;
@@ -98,10 +98,10 @@ read_amount(struct reader *r)
 }
 
 static int
-read_threads(struct reader *r, bool foreign, bool numbered, struct arena *arena,
-             struct heap_threads *to)
+read_heap_threads(struct reader *r, bool foreign, bool numbered,
+                  struct arena *arena, struct heap_threads *to)
 {
-    size_t count = read_count(r, THREAD_BYTES, HEAP_THREADS_MAX);
+    size_t count = read_list_count(r, THREAD_BYTES, HEAP_THREADS_MAX);
     struct heap_thread *list = arena_alloc(arena, count * sizeof(*list));
 
     if (!list)
@@ -129,7 +129,7 @@ read_threads(struct reader *r, bool foreign, bool numbered, struct arena *arena,
 
 /* By stack, thread and age, each once. */
 static bool
-follows(const struct live_part *part, const struct live_part *last)
+is_part_after(const struct live_part *part, const struct live_part *last)
 {
     if (part->stack != last->stack || part->thread != last->thread)
         return part->stack > last->stack ||
@@ -138,16 +138,16 @@ follows(const struct live_part *part, const struct live_part *last)
 }
 
 static void
-read_part(struct reader *r, const struct profile *profile, size_t threads,
-          uint32_t stack, struct live_part *part)
+read_live_part(struct reader *r, const struct profile *profile, size_t threads,
+               uint32_t stack, struct live_part *part)
 {
     part->stack = stack + read_below(r, profile->stack_count - stack);
     part->thread = read_below(r, threads);
     part->age = reader_u8(r);
     r->failed |= part->age >= HEAP_AGE_CLASSES;
     part->samples = reader_lenenc(r);
-    part->objects = read_amount(r);
-    part->bytes = read_amount(r);
+    part->objects = read_part_amount(r);
+    part->bytes = read_part_amount(r);
 }
 
 int
@@ -160,17 +160,17 @@ snapshot_parts_decode(struct reader *r, bool foreign, bool numbered,
     if (!parts)
         return -1;
     profile->counted_ms = reader_lenenc(r);
-    if (read_threads(r, foreign, numbered, profile->arena, &parts->threads) !=
-        0)
+    if (read_heap_threads(r, foreign, numbered, profile->arena,
+                          &parts->threads) != 0)
         return -1;
-    parts->count = read_count(r, PART_BYTES, PARTS_MAX);
+    parts->count = read_list_count(r, PART_BYTES, PARTS_MAX);
     list = arena_alloc(profile->arena, parts->count * sizeof(*list));
     if (!list)
         return -1;
     for (size_t i = 0; i < parts->count && !r->failed; i++) {
-        read_part(r, profile, parts->threads.count, i ? list[i - 1].stack : 0,
-                  &list[i]);
-        r->failed |= i > 0 && !follows(&list[i], &list[i - 1]);
+        read_live_part(r, profile, parts->threads.count,
+                       i ? list[i - 1].stack : 0, &list[i]);
+        r->failed |= i > 0 && !is_part_after(&list[i], &list[i - 1]);
     }
     parts->list = list;
     profile->parts = parts;

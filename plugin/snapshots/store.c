@@ -111,7 +111,7 @@ store_memory_of(const struct snapshot *snapshot)
 
 /* Lets decoded ones go that can be read again, but for the latest. */
 static void
-shrink(struct store *store)
+drop_idle_snapshots(struct store *store)
 {
     struct held *idle;
     uint64_t sum;
@@ -139,7 +139,7 @@ void
 store_use(struct store *store, struct held *held)
 {
     held->used = ++store->uses;
-    shrink(store);
+    drop_idle_snapshots(store);
 }
 
 void
@@ -169,7 +169,7 @@ const struct store_options store_defaults = {
 /* ---- start ---- */
 
 static void
-on_odd(void *arg, const char *file, const char *why)
+log_skipped_snapshot(void *arg, const char *file, const char *why)
 {
     const struct store *store = arg;
 
@@ -179,7 +179,7 @@ on_odd(void *arg, const char *file, const char *why)
 /* The place of one more: where there is no room the oldest goes out of the
  * list, not out of the directory. */
 static bool
-make_room(struct store *store, const struct held *held)
+reserve_store_entry(struct store *store, const struct held *held)
 {
     size_t oldest = 0;
 
@@ -189,16 +189,17 @@ make_room(struct store *store, const struct held *held)
         if (store->list[i]->entry.kept_ms < store->list[oldest]->entry.kept_ms)
             oldest = i;
     if (held->entry.kept_ms <= store->list[oldest]->entry.kept_ms) {
-        on_odd(store, held->entry.name, "there are too many");
+        log_skipped_snapshot(store, held->entry.name, "there are too many");
         return false;
     }
-    on_odd(store, store->list[oldest]->entry.name, "there are too many");
+    log_skipped_snapshot(store, store->list[oldest]->entry.name,
+                         "there are too many");
     store_forget(store, store->list[oldest]);
     return true;
 }
 
 static void
-on_found(void *arg, const struct file_found *file)
+on_snapshot_file_found(void *arg, const struct file_found *file)
 {
     struct store *store = arg;
     struct held *held = mem_zalloc(1, sizeof(*held));
@@ -209,31 +210,32 @@ on_found(void *arg, const struct file_found *file)
 
     snprintf(name, sizeof(name), "%.*s", (int)file->stem, file->name);
     if (store_means_sampling(name)) { /* older releases allowed it */
-        on_odd(store, name,
-               "statements mean a profile by it that they take; rename it");
+        log_skipped_snapshot(
+            store, name,
+            "statements mean a profile by it that they take; rename it");
         goto out;
     }
     if (!held || !head) {
-        on_odd(store, name, "memory ran out");
+        log_skipped_snapshot(store, name, "memory ran out");
         goto out;
     }
     size = pread(file->fd, head, SNAPSHOT_FILE_HEAD_MAX, 0);
     if (size < 0) {
-        on_odd(store, name, "it cannot be read");
+        log_skipped_snapshot(store, name, "it cannot be read");
     } else if (snapshot_decode_head(head, (size_t)size, &held->entry, &err) !=
                0) {
-        on_odd(store, name, err.text);
+        log_skipped_snapshot(store, name, err.text);
     } else if (held->entry.size != file->bytes) {
-        on_odd(store, name, "it is cut off");
+        log_skipped_snapshot(store, name, "it is cut off");
     } else if (store_held(store, name)) {
-        on_odd(store, name, "it is there twice, pinned and not");
+        log_skipped_snapshot(store, name, "it is there twice, pinned and not");
     } else {
         memcpy(held->entry.name, name, sizeof(name));
         held->entry.serial = snapshot_serial();
         held->entry.kept_ms = file->made_ms;
         held->entry.pinned = strcmp(file->ending, STORE_PINNED) == 0;
         held->entry.on_disk = true;
-        if (make_room(store, held)) {
+        if (reserve_store_entry(store, held)) {
             store->list[store->count++] = held;
             held = NULL;
         }
@@ -257,12 +259,13 @@ by_age(const void *left, const void *right)
 }
 
 static int
-load(struct store *store, const char *path, struct error *err)
+load_store_directory(struct store *store, const char *path, struct error *err)
 {
     static const char *const endings[] = {STORE_ENDING, STORE_PINNED, NULL};
     static const struct file_kind kind = {"a snapshot's file", endings,
                                           snapshot_is_name};
-    struct file_scan scan = {on_found, on_odd, store};
+    struct file_scan scan = {on_snapshot_file_found, log_skipped_snapshot,
+                             store};
 
     if (file_store_open(&store->dir, path, &kind, err) != 0 ||
         file_store_scan(&store->dir, &scan, err) != 0)
@@ -292,7 +295,7 @@ store_open(const struct store_options *options, void (*log)(const char *line),
         store->options.count = STORE_KEEP_MAX;
     if (!options->dir && store->options.bytes > STORE_MEMORY_MAX)
         store->options.bytes = STORE_MEMORY_MAX;
-    if (!options->dir || load(store, options->dir, err) == 0)
+    if (!options->dir || load_store_directory(store, options->dir, err) == 0)
         return store;
     store_close(store);
     return NULL;
@@ -343,7 +346,7 @@ find_or_tell(struct store *store, const char *name, struct error *err)
 }
 
 static struct snapshot *
-decoded(struct store *store, const char *name)
+find_decoded_snapshot(struct store *store, const char *name)
 {
     struct snapshot *snapshot = NULL;
     struct held *held;
@@ -360,7 +363,7 @@ decoded(struct store *store, const char *name)
 
 /* From its file.  Call with disk. */
 static struct snapshot *
-read_file(struct store *store, struct held *held, struct error *err)
+read_snapshot_file(struct store *store, struct held *held, struct error *err)
 {
     const struct store_entry *entry = &held->entry;
     struct snapshot *snapshot = NULL;
@@ -398,7 +401,7 @@ out:
 struct snapshot *
 store_get(struct store *store, const char *name, struct error *err)
 {
-    struct snapshot *snapshot = decoded(store, name);
+    struct snapshot *snapshot = find_decoded_snapshot(store, name);
     struct held *held;
 
     if (snapshot)
@@ -408,7 +411,7 @@ store_get(struct store *store, const char *name, struct error *err)
     if (held && held->snapshot)
         snapshot = snapshot_ref(held->snapshot); /* another read it */
     else if (held)
-        snapshot = read_file(store, held, err);
+        snapshot = read_snapshot_file(store, held, err);
     pthread_mutex_unlock(&store->disk);
     return snapshot;
 }

@@ -105,8 +105,8 @@ plan_ring(const struct store *store, const struct store_entry *added,
 }
 
 static int
-make_plan(const struct store *store, uint64_t size, struct plan *plan,
-          struct error *err)
+plan_evictions(const struct store *store, uint64_t size, struct plan *plan,
+               struct error *err)
 {
     const struct store_options *most = &store->options;
     size_t pinned = 0, ring = 0;
@@ -220,8 +220,9 @@ write_once(struct store *store, struct store_entry *entry,
 /* The new one is safely there before old ones go.  Only where the disk has no
  * room for both do they go first, when that makes room enough. */
 static int
-write_file(struct store *store, struct held *held, const struct buffer *bytes,
-           struct plan *plan, struct error *err)
+write_snapshot_file(struct store *store, struct held *held,
+                    const struct buffer *bytes, struct plan *plan,
+                    struct error *err)
 {
     if (write_once(store, &held->entry, bytes, err) == 0)
         return 0;
@@ -323,7 +324,7 @@ store_expire(struct store *store)
 }
 
 static bool
-is_taken(struct store *store, const char *name)
+is_snapshot_name_taken(struct store *store, const char *name)
 {
     bool taken;
 
@@ -374,7 +375,7 @@ store_check_name(struct store *store, const char *name, struct error *err)
                   name);
         return -1;
     }
-    if (is_taken(store, name)) {
+    if (is_snapshot_name_taken(store, name)) {
         error_set(err, ER_DUP_ENTRY,
                   "a snapshot named '%s' is kept already; delete it, or take "
                   "another name",
@@ -386,8 +387,8 @@ store_check_name(struct store *store, const char *name, struct error *err)
 
 /* Takes held, also on failure. */
 static int
-keep(struct store *store, struct held *held, const struct buffer *bytes,
-     struct error *err)
+keep_new_snapshot(struct store *store, struct held *held,
+                  const struct buffer *bytes, struct error *err)
 {
     struct plan plan;
     bool in_ring;
@@ -398,9 +399,9 @@ keep(struct store *store, struct held *held, const struct buffer *bytes,
         renew_directory(store);
     if (store_check_name(store, held->entry.name, err) != 0 ||
         (in_ring ? plan_ring(store, &held->entry, &plan, err)
-                 : make_plan(store, held->entry.size, &plan, err)) != 0 ||
+                 : plan_evictions(store, held->entry.size, &plan, err)) != 0 ||
         (store->dir.fd >= 0 &&
-         write_file(store, held, bytes, &plan, err) != 0)) {
+         write_snapshot_file(store, held, bytes, &plan, err) != 0)) {
         held_free(held);
         return -1;
     }
@@ -440,7 +441,7 @@ store_add(struct store *store, struct snapshot *snapshot, struct error *err)
     held->entry.size = to_disk ? bytes.size : store_memory_of(snapshot);
     held->snapshot = snapshot_ref(snapshot);
     pthread_mutex_lock(&store->disk);
-    rc = keep(store, held, &bytes, err);
+    rc = keep_new_snapshot(store, held, &bytes, err);
     pthread_mutex_unlock(&store->disk);
     held = NULL;
 out:

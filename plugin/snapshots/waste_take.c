@@ -8,7 +8,7 @@
 #include "waste.h"
 
 static const struct stats_named *
-find_named(const struct stats *stats, const char *name)
+find_stat_by_name(const struct stats *stats, const char *name)
 {
     for (size_t i = 0; i < stats->named_count; i++)
         if (strcmp(stats->named[i].name, name) == 0)
@@ -22,10 +22,11 @@ find_named(const struct stats *stats, const char *name)
 static bool
 is_cache_oblivious(const struct stats *stats)
 {
-    const struct stats_named *of = find_named(stats, "opt.cache_oblivious");
+    const struct stats_named *of =
+        find_stat_by_name(stats, "opt.cache_oblivious");
 
     if (!of)
-        of = find_named(stats, "config.cache_oblivious");
+        of = find_stat_by_name(stats, "config.cache_oblivious");
     return of && of->is_number && of->number != 0;
 }
 
@@ -43,7 +44,7 @@ void
 waste_take(const struct stats *stats, struct waste_heap *out)
 {
     const struct stats_named *left_out =
-        find_named(stats, "heapwire.arenas_left_out");
+        find_stat_by_name(stats, "heapwire.arenas_left_out");
     bool padded = is_cache_oblivious(stats);
 
     memset(out, 0, sizeof(*out));

@@ -38,7 +38,7 @@ try_ptrace(void)
 }
 
 static int
-field(const char *status, const char *name)
+parse_status_field(const char *status, const char *name)
 {
     const char *at = strstr(status, name);
     int n;
@@ -63,9 +63,9 @@ confined_filters(void)
     } while (n > 0 || (n < 0 && errno == EINTR));
     close(fd);
     status[used] = '\0';
-    if (field(status, "\nSeccomp:") == 0)
+    if (parse_status_field(status, "\nSeccomp:") == 0)
         return 0;
-    n = field(status, "\nSeccomp_filters:"); /* Linux 5.9 */
+    n = parse_status_field(status, "\nSeccomp_filters:"); /* Linux 5.9 */
     return n > 0 ? (int)n : -1;
 }
 

@@ -19,15 +19,16 @@
 /* ---- the directory ---- */
 
 static bool
-is_ours(const struct stat *st)
+is_store_file_ours(const struct stat *st)
 {
     return st->st_uid == geteuid() || geteuid() == 0;
 }
 
 static int
-check(const char *path, const struct stat *st, struct error *err)
+check_store_directory(const char *path, const struct stat *st,
+                      struct error *err)
 {
-    if (!is_ours(st)) {
+    if (!is_store_file_ours(st)) {
         error_set(err, ER_UNKNOWN, "%s belongs to uid %u, not to uid %u", path,
                   (unsigned)st->st_uid, (unsigned)geteuid());
         return -1;
@@ -57,7 +58,7 @@ open_below(struct file_store *store, int at, const char *name, const char *path,
         return -1;
     }
     store->owner = st.st_uid;
-    return check(path, &st, err);
+    return check_store_directory(path, &st, err);
 }
 
 int
@@ -163,8 +164,8 @@ file_made_ms(const struct stat *st)
 
 /* Opens what may be read; else *odd: why not, NULL for errno. */
 static int
-open_regular(const struct file_store *store, const char *name, struct stat *st,
-             const char **odd)
+open_store_file(const struct file_store *store, const char *name,
+                struct stat *st, const char **odd)
 {
     int fd = openat(store->fd, name,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -176,7 +177,7 @@ open_regular(const struct file_store *store, const char *name, struct stat *st,
         goto fail;
     if (!S_ISREG(st->st_mode))
         *odd = "it is not a regular file";
-    else if (!is_ours(st))
+    else if (!is_store_file_ours(st))
         *odd = "it belongs to another user";
     else
         return fd;
@@ -187,7 +188,7 @@ fail:
 
 /* A name of the kind: fills stem and ending. */
 static bool
-parse(const struct file_store *store, struct file_found *file)
+parse_store_file_name(const struct file_store *store, struct file_found *file)
 {
     size_t size = strlen(file->name);
 
@@ -228,13 +229,13 @@ scan_file(const struct file_store *store, const struct file_scan *scan,
             scan->odd(scan->arg, name, "it cannot be removed");
         return;
     }
-    if (!parse(store, &file)) {
+    if (!parse_store_file_name(store, &file)) {
         snprintf(not_ours, sizeof(not_ours), "it is not the name of %s",
                  store->kind->what);
         scan->odd(scan->arg, name, not_ours);
         return;
     }
-    file.fd = open_regular(store, name, &st, &odd);
+    file.fd = open_store_file(store, name, &st, &odd);
     if (file.fd < 0) {
         scan->odd(scan->arg, name, odd ? odd : "it cannot be opened");
         return;
@@ -273,7 +274,7 @@ file_store_read(const struct file_store *store, const char *name,
                 struct stat *st, struct error *err)
 {
     const char *odd;
-    int fd = open_regular(store, name, st, &odd);
+    int fd = open_store_file(store, name, st, &odd);
 
     if (fd < 0 && odd)
         error_set(err, ER_UNKNOWN, "%s/%s is unusable: %s", store->path, name,
@@ -389,7 +390,7 @@ file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
 /* ---- writing ---- */
 
 static int
-failed(const struct file_writer *w, struct error *err)
+fail_store_write(const struct file_writer *w, struct error *err)
 {
     error_sys(err,
               errno == ENOSPC || errno == EDQUOT ? ER_DISK_FULL : ER_UNKNOWN,
@@ -407,14 +408,14 @@ file_writer_open(struct file_writer *w, const struct file_store *store,
     snprintf(w->name, sizeof(w->name), "%s", name);
     snprintf(stem, sizeof(stem), "%.*s", (int)strcspn(name, "."), name);
     w->fd = tmp_file_make(store->fd, stem, 0600, w->tmp, sizeof(w->tmp));
-    return w->fd >= 0 ? 0 : failed(w, err);
+    return w->fd >= 0 ? 0 : fail_store_write(w, err);
 }
 
 int
 file_writer_write(struct file_writer *w, const void *data, size_t size,
                   struct error *err)
 {
-    return fd_write_all(w->fd, data, size) == 0 ? 0 : failed(w, err);
+    return fd_write_all(w->fd, data, size) == 0 ? 0 : fail_store_write(w, err);
 }
 
 /* Onto an older file, but onto nothing else. */
@@ -432,7 +433,8 @@ replace_old(const struct file_writer *w, struct error *err)
                                       : "not a regular file");
         return -1;
     }
-    return renameat(dir, w->tmp, dir, w->name) == 0 ? 0 : failed(w, err);
+    return renameat(dir, w->tmp, dir, w->name) == 0 ? 0
+                                                    : fail_store_write(w, err);
 }
 
 int
@@ -442,15 +444,15 @@ file_writer_commit(struct file_writer *w, bool replace, int64_t *made_ms,
     struct stat st;
 
     if (fsync(w->fd) != 0 || fstat(w->fd, &st) != 0)
-        return failed(w, err);
+        return fail_store_write(w, err);
     if (replace && replace_old(w, err) != 0)
         return -1;
     if (!replace && rename_new(w->store->fd, w->tmp, w->name) != 0)
-        return failed(w, err);
+        return fail_store_write(w, err);
     fd_close(w->fd);
     w->fd = -1;
     if (fsync(w->store->fd) != 0) {
-        (void)failed(w, err);
+        (void)fail_store_write(w, err);
         (void)file_remove_at(w->store->fd, w->name); /* may be incomplete */
         return -1;
     }
@@ -473,7 +475,7 @@ file_writer_close(struct file_writer *w)
 
 /* The next one to go; NULL: none may. */
 static struct file_held *
-first(struct file_held *held, size_t count)
+find_file_to_remove(struct file_held *held, size_t count)
 {
     struct file_held *found = NULL;
 
@@ -499,7 +501,7 @@ file_store_evict(struct file_held *held, size_t count, size_t max_files,
             files++;
         }
     while (files > max_files || bytes > max_bytes) {
-        next = first(held, count);
+        next = find_file_to_remove(held, count);
         if (!next)
             return false;
         next->turn = FILE_GOES;

@@ -38,7 +38,7 @@ expect_size(int fd, struct buffer *out)
 
 /* A file that ends exactly at the ceiling still fits: one byte is probed. */
 static ssize_t
-read_more(int fd, struct buffer *out, off_t at)
+read_file_chunk(int fd, struct buffer *out, off_t at)
 {
     size_t room = out->max - out->size;
     size_t ready = out->capacity > out->size + 1 + READ_CHUNK
@@ -73,7 +73,7 @@ fd_read_all(int fd, struct buffer *out, const char *what, struct error *err)
 
     expect_size(fd, out);
     for (;;) {
-        n = read_more(fd, out, at);
+        n = read_file_chunk(fd, out, at);
         if (out->failed) {
             error_set(err, ER_OUT_OF_MEMORY,
                       "%s is larger than the ceiling of %zu bytes, or memory "

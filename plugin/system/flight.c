@@ -32,7 +32,7 @@ await_work(struct flights *f)
 
 /* Gives up the lock meanwhile. */
 static void
-run(struct flights *f, struct flight *flight)
+run_flight_unlocked(struct flights *f, struct flight *flight)
 {
     flight->started = true;
     flights_roll(f);
@@ -51,7 +51,7 @@ flights_main(void *arg)
 
     pthread_mutex_lock(&f->lock);
     while ((flight = await_work(f)) != NULL)
-        run(f, flight);
+        run_flight_unlocked(f, flight);
     is_first = !f->has_ended;
     before = f->ended;
     f->has_ended = true;
@@ -108,7 +108,7 @@ flight_unref(struct flight *flight)
 }
 
 static void
-unlist(struct flight *flight)
+unlist_flight(struct flight *flight)
 {
     struct flight **at = &flight->flights->first;
 
@@ -130,7 +130,7 @@ flights_stop(struct flights *f)
     while (f->threads > 0)
         pthread_cond_wait(&f->changed, &f->lock);
     while (f->first)
-        unlist(f->first);
+        unlist_flight(f->first);
     pthread_mutex_unlock(&f->lock);
     if (f->has_ended)
         pthread_join(f->ended, NULL);
@@ -151,7 +151,7 @@ begin_flight(struct flight *flight, struct error *err)
     flight->listed = true;
     flight->references++;
     if (f->max == 0)
-        run(f, flight);
+        run_flight_unlocked(f, flight);
     else
         flights_roll(f);
     if (f->threads > 0 || f->max == 0 || !f->next(f))
@@ -172,17 +172,17 @@ flight_finish(struct flight *flight, const struct error *failure)
         flight->error = *failure;
     for (struct seat *seat = flight->seats; seat; seat = seat->next)
         seat->waker.wake(seat->waker.arg);
-    unlist(flight);
+    unlist_flight(flight);
 }
 
 static void
-give_up(struct flight *flight)
+abandon_flight(struct flight *flight)
 {
     if (flight->started) {
         atomic_store(&flight->cancelled, flight->kind->cancels);
         return;
     }
-    unlist(flight);
+    unlist_flight(flight);
     flights_roll(flight->flights);
 }
 
@@ -196,7 +196,7 @@ drop_seat(struct seat *seat)
         at = &(*at)->next;
     *at = seat->next;
     if (!flight->seats && !flight->finished)
-        give_up(flight);
+        abandon_flight(flight);
     flight_unref(flight);
     mem_free(seat);
 }
@@ -237,7 +237,7 @@ flight_look(struct seat *seat, struct error *err)
 }
 
 static bool
-progress_of(void *seat, struct progress *out)
+report_seat_progress(void *seat, struct progress *out)
 {
     return flight_progress(seat, out);
 }
@@ -247,7 +247,7 @@ flight_wait(struct seat *seat, struct await *await, struct error *err)
 {
     enum flight_state state;
 
-    await_watch(await, progress_of, seat);
+    await_watch(await, report_seat_progress, seat);
     while ((state = flight_look(seat, err)) == FLIGHT_RUNS)
         if (await_news(await, err) != 0)
             break;

@@ -39,7 +39,7 @@ static unsigned strangers, strangers_left_out;
 /* Writes only to a plain file with one name: an earlier owner of the directory
  * may have left a link. */
 static int
-open_file(const char *name, struct error *err)
+open_log_file(const char *name, struct error *err)
 {
     int fd = open(name,
                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
@@ -79,7 +79,7 @@ log_open(const char *name, struct error *err)
         error_memory(err, "the log's name");
         return -1;
     }
-    fd = open_file(name, err);
+    fd = open_log_file(name, err);
     if (fd < 0) {
         mem_free(copy);
         return -1;
@@ -97,7 +97,7 @@ log_reopen(struct error *err)
 
     if (sink != SINK_FILE)
         return 0;
-    fd = open_file(path, err);
+    fd = open_log_file(path, err);
     if (fd < 0)
         return -1;
     pthread_mutex_lock(&lock);
@@ -138,7 +138,7 @@ log_fd(void)
 /* Control bytes and all beyond ASCII become \xNN: a log is read in terminals.
  */
 static size_t
-escape(const char *from, char *to, size_t size)
+escape_log_text(const char *from, char *to, size_t size)
 {
     size_t used = 0;
 
@@ -160,7 +160,7 @@ escape(const char *from, char *to, size_t size)
 
 /* A reader of stderr that does not read loses lines, but delays no thread. */
 static bool
-has_room(int fd)
+is_fd_writable(int fd)
 {
     struct pollfd polled = {.fd = fd, .events = POLLOUT};
 
@@ -168,11 +168,11 @@ has_room(int fd)
 }
 
 static ssize_t
-write_line(int fd, const char *line, size_t size)
+write_log_line(int fd, const char *line, size_t size)
 {
     ssize_t n;
 
-    if (fd == STDERR_FILENO && !has_room(fd))
+    if (fd == STDERR_FILENO && !is_fd_writable(fd))
         return 0;
     do
         n = write(fd, line, size);
@@ -183,7 +183,7 @@ write_line(int fd, const char *line, size_t size)
 /* A full disk loses lines, but not unseen: the first line that fits again says
  * how many, on a line of its own.  Call with the lock held. */
 static void
-write_file(const char *line, size_t size, const char *now)
+append_log_file_line(const char *line, size_t size, const char *now)
 {
     char note[LOG_LINE_MAX];
     size_t used = 0;
@@ -194,7 +194,7 @@ write_file(const char *line, size_t size, const char *now)
                                 "%s%sZ heapwired[%d]: %u lines before this are "
                                 "lost: the log could not be written\n",
                                 torn ? "\n" : "", now, (int)getpid(), lost);
-        n = write_line(file, note, used);
+        n = write_log_line(file, note, used);
         if (n < (ssize_t)used) {
             lost++;
             torn |= n > 0;
@@ -203,7 +203,7 @@ write_file(const char *line, size_t size, const char *now)
         lost = 0;
         torn = false;
     }
-    n = write_line(file, line, size);
+    n = write_log_line(file, line, size);
     if (n < (ssize_t)size) {
         lost++;
         torn = n > 0;
@@ -211,7 +211,7 @@ write_file(const char *line, size_t size, const char *now)
 }
 
 static void __attribute__((format(printf, 2, 0)))
-emit(bool fault, const char *format, va_list args)
+emit_log_line(bool fault, const char *format, va_list args)
 {
     char text[LOG_LINE_MAX / 2], line[LOG_LINE_MAX], now[CLOCK_TEXT];
     size_t start, used;
@@ -220,15 +220,16 @@ emit(bool fault, const char *format, va_list args)
     clock_text(clock_wall_ms(), now, sizeof(now));
     start = (size_t)snprintf(line, sizeof(line), "%sZ heapwired[%d]: ", now,
                              (int)getpid());
-    used = start + escape(text, line + start, sizeof(line) - start - 1);
+    used =
+        start + escape_log_text(text, line + start, sizeof(line) - start - 1);
     pthread_mutex_lock(&lock);
     if (sink == SINK_SYSLOG)
         syslog(fault ? LOG_WARNING : LOG_INFO, "%s", line + start);
     line[used++] = '\n';
     if (sink == SINK_FILE)
-        write_file(line, used, now);
+        append_log_file_line(line, used, now);
     if (sink == SINK_STDERR || (fault && !settled))
-        write_line(STDERR_FILENO, line, used);
+        write_log_line(STDERR_FILENO, line, used);
     pthread_mutex_unlock(&lock);
 }
 
@@ -238,7 +239,7 @@ log_line(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    emit(false, format, args);
+    emit_log_line(false, format, args);
     va_end(args);
 }
 
@@ -248,7 +249,7 @@ log_fault(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    emit(true, format, args);
+    emit_log_line(true, format, args);
     va_end(args);
 }
 
@@ -286,7 +287,7 @@ log_stranger(const char *format, ...)
     if (left_out > 0)
         log_line("%u lines like the next were left out", left_out);
     va_start(args, format);
-    emit(false, format, args);
+    emit_log_line(false, format, args);
     va_end(args);
 }
 

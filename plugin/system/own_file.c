@@ -27,8 +27,8 @@ is_safe(int fd, const struct stat *dir)
 }
 
 static int
-path_of(char out[PATH_MAX], const char *dir, const char *name,
-        const char *suffix)
+format_own_file_path(char out[PATH_MAX], const char *dir, const char *name,
+                     const char *suffix)
 {
     int n = snprintf(out, PATH_MAX, "%s/%s%s", dir, name, suffix);
 
@@ -47,7 +47,7 @@ own_file_open(const char *dir, const char *name, int flags)
     struct stat st;
     int fd, saved;
 
-    if (path_of(path, dir, name, "") != 0 || stat(dir, &st) != 0)
+    if (format_own_file_path(path, dir, name, "") != 0 || stat(dir, &st) != 0)
         return -1;
     other = geteuid() == 0 && st.st_uid != 0;
     if (other) {
@@ -80,8 +80,8 @@ own_file_set_aside(const char *dir, const char *name)
 {
     char path[PATH_MAX], aside[PATH_MAX];
 
-    if (path_of(path, dir, name, "") != 0 ||
-        path_of(aside, dir, name, ".damaged") != 0)
+    if (format_own_file_path(path, dir, name, "") != 0 ||
+        format_own_file_path(aside, dir, name, ".damaged") != 0)
         return -1;
     return rename(path, aside);
 }
@@ -105,7 +105,7 @@ choose_name(const char *stem, char *name, size_t size)
 
 /* On a file system without locks no process removes it either. */
 static bool
-lock(int fd)
+lock_own_file(int fd)
 {
     struct stat st;
 
@@ -125,7 +125,7 @@ tmp_file_make(int dir, const char *stem, mode_t mode, char *name, size_t size)
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd < 0 && errno != EEXIST)
             return -1;
-        if (fd >= 0 && lock(fd))
+        if (fd >= 0 && lock_own_file(fd))
             return fd;
         fd_close(fd); /* it was cleaned away before we had the lock */
     }

@@ -71,7 +71,7 @@ table_loader_new(const struct unwind_tables_options *options, bool memfd,
 }
 
 static void
-end_thread(struct table_loader *loader)
+end_loader_thread(struct table_loader *loader)
 {
     if (loader->runs)
         pthread_join(loader->thread, NULL);
@@ -92,7 +92,7 @@ table_loader_free(struct table_loader *loader)
         return;
     if (loader->cancel_fd >= 0)
         (void)eventfd_write(loader->cancel_fd, 1);
-    end_thread(loader);
+    end_loader_thread(loader);
     free_tables(loader);
     fd_close(loader->cancel_fd);
     mem_free(loader->program);
@@ -102,7 +102,7 @@ table_loader_free(struct table_loader *loader)
 /* ---- the thread ---- */
 
 static int
-open_object(void *arg, const struct mapping *mapping)
+open_table_object(void *arg, const struct mapping *mapping)
 {
     return objects_open(arg, mapping->device, mapping->inode);
 }
@@ -113,7 +113,7 @@ load_main(void *arg)
     struct table_loader *loader = arg;
     struct code_map *map = &loader->map;
     struct unwind_request request = {.maps = &map->maps,
-                                     .open_object = open_object,
+                                     .open_object = open_table_object,
                                      .arg = &map->objects,
                                      .cancel_fd = loader->cancel_fd};
     struct unwind_loaded loaded;
@@ -132,7 +132,8 @@ load_main(void *arg)
 }
 
 static void
-begin(struct table_loader *loader, const struct table_loader_agent *agent)
+begin_table_loading(struct table_loader *loader,
+                    const struct table_loader_agent *agent)
 {
     struct thread_start start = {"hw-tables", STACK_BYTES, load_main, loader};
     struct error unsaid;
@@ -171,7 +172,8 @@ copy_table(const struct unwind_table *table)
 }
 
 static bool
-is_given(const struct table_loader *loader, const struct unwind_code *code)
+is_code_table_given(const struct table_loader *loader,
+                    const struct unwind_code *code)
 {
     for (size_t i = 0; i < loader->given_count; i++)
         if (loader->given[i].start == code->start &&
@@ -191,7 +193,7 @@ give_all(struct table_loader *loader, const struct table_loader_agent *agent)
         const struct unwind_code *code = &source.list[i];
         int fd, rc;
 
-        if (!code->table || is_given(loader, code))
+        if (!code->table || is_code_table_given(loader, code))
             continue;
         fd = copy_table(code->table);
         rc = fd >= 0 ? agent->give(agent->arg, code->start, fd) : -1;
@@ -215,7 +217,7 @@ table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
     if (loader->runs &&
         !atomic_load_explicit(&loader->done, memory_order_acquire))
         return;
-    end_thread(loader);
+    end_loader_thread(loader);
     if (loader->tables && !other && give_all(loader, agent) != 0)
         loader->given_count = 0;
     free_tables(loader);
@@ -226,5 +228,5 @@ table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
         loader->next_ms = 0;
     }
     if (pid != 0 && clock_ms() >= loader->next_ms)
-        begin(loader, agent);
+        begin_table_loading(loader, agent);
 }

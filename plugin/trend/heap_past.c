@@ -44,7 +44,8 @@ is_same_life(const struct store_entry *entry, const struct agent_hello *hello,
 }
 
 static void
-take_memory(struct heap_point *point, const struct snapshot_memory *memory)
+take_point_memory(struct heap_point *point,
+                  const struct snapshot_memory *memory)
 {
     point->counted = memory->allocated.known;
     point->allocated = memory->allocated.known ? (double)memory->allocated.value
@@ -101,8 +102,8 @@ remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
 
 /* Those whose snapshots are gone. */
 static void
-forget_others(struct heap_trends *trends, const struct store_entry *list,
-              size_t count)
+forget_deleted_sums(struct heap_trends *trends, const struct store_entry *list,
+                    size_t count)
 {
     size_t kept = 0;
 
@@ -202,7 +203,7 @@ add_past(struct heap_trends *trends, const struct store_entry *list,
             continue;
         memcpy(point->name, list[i].name, sizeof(point->name));
         point->taken_ms = list[i].taken_ms;
-        take_memory(point, &list[i].memory);
+        take_point_memory(point, &list[i].memory);
         past->count++;
     }
     return 0;
@@ -221,7 +222,7 @@ add_now(struct heap_trends *trends, const struct snapshot *now,
     if (!point->sums)
         return -1;
     point->taken_ms = now->taken_ms;
-    take_memory(point, &now->memory);
+    take_point_memory(point, &now->memory);
     past->count++;
     return 0;
 }
@@ -253,7 +254,7 @@ heap_past_collect(struct heap_trends *trends, struct snapshot **now,
     if (past->every_ms == 0)
         past->every_ms = (int64_t)store_defaults.ring_ms;
     count = keep_ring(list, store_list(trends->store, list, STORE_COUNT_MAX));
-    forget_others(trends, list, count);
+    forget_deleted_sums(trends, list, count);
     if (!fresh && count > 0)
         *now = store_get(trends->store, list[count - 1].name, err);
     if (*now)

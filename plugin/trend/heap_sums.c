@@ -28,7 +28,7 @@ struct summing {
 };
 
 static uint64_t
-hash_name(struct summing *s, uint32_t name)
+hash_function_name(struct summing *s, uint32_t name)
 {
     if (s->hashes[name] == 0)
         s->hashes[name] = hash_bytes(s->seed, texts_get(s->names.texts, name),
@@ -52,11 +52,11 @@ sum_stack(struct summing *s, size_t i)
 
         if (texts_size(s->names.texts, name) == 0)
             continue;
-        hash = hash_mix(hash, hash_name(s, name));
+        hash = hash_mix(hash, hash_function_name(s, name));
         if (s->leaves[i] != UINT32_MAX)
             continue;
         s->leaves[i] = name;
-        s->functions[name].name = hash_name(s, name);
+        s->functions[name].name = hash_function_name(s, name);
         s->functions[name].bytes += stack->bytes;
         s->functions[name].variance += stack->variance;
     }
@@ -65,7 +65,7 @@ sum_stack(struct summing *s, size_t i)
 }
 
 static int
-compare_names(const void *a, const void *b)
+compare_sums_by_name(const void *a, const void *b)
 {
     const struct heap_sum *x = a, *y = b;
 
@@ -73,7 +73,7 @@ compare_names(const void *a, const void *b)
 }
 
 static int
-compare_bytes(const void *a, const void *b)
+compare_sums_by_bytes(const void *a, const void *b)
 {
     const struct heap_sum *x = a, *y = b;
 
@@ -87,7 +87,7 @@ keep_largest(struct heap_sum *list, size_t count, size_t most, size_t *kept)
     struct heap_sum *out;
     size_t distinct = 0;
 
-    qsort(list, count, sizeof(*list), compare_names);
+    qsort(list, count, sizeof(*list), compare_sums_by_name);
     for (size_t i = 0; i < count; i++) {
         if (list[i].name == 0)
             continue;
@@ -100,8 +100,8 @@ keep_largest(struct heap_sum *list, size_t count, size_t most, size_t *kept)
     }
     *kept = distinct;
     if (distinct > most) {
-        qsort(list, distinct, sizeof(*list), compare_bytes);
-        qsort(list, most, sizeof(*list), compare_names);
+        qsort(list, distinct, sizeof(*list), compare_sums_by_bytes);
+        qsort(list, most, sizeof(*list), compare_sums_by_name);
         *kept = most;
     }
     out = mem_alloc((*kept + 1) * sizeof(*out));
@@ -115,13 +115,13 @@ heap_sum_find(const struct heap_sum *list, size_t count, uint64_t name)
 {
     struct heap_sum key = {.name = name};
 
-    return bsearch(&key, list, count, sizeof(*list), compare_names);
+    return bsearch(&key, list, count, sizeof(*list), compare_sums_by_name);
 }
 
 /* Before the lists are sorted: names by function, functions by stack. */
 static int
-name_all(struct summing *s, const struct heap_sums *sums, struct arena *arena,
-         struct heap_named *named)
+name_heap_sums(struct summing *s, const struct heap_sums *sums,
+               struct arena *arena, struct heap_named *named)
 {
     size_t stacks = s->profile->stack_count;
 
@@ -153,7 +153,7 @@ name_all(struct summing *s, const struct heap_sums *sums, struct arena *arena,
 }
 
 static int
-walk_stacks(struct summing *s, struct arena *scratch)
+sum_all_stacks(struct summing *s, struct arena *scratch)
 {
     size_t stacks = s->profile->stack_count, texts = s->names.texts_max;
 
@@ -177,13 +177,14 @@ fill_sums(struct heap_sums *sums, struct summing *s, struct arena *arena,
 {
     size_t stacks = s->profile->stack_count;
 
-    if (walk_stacks(s, scratch) != 0)
+    if (sum_all_stacks(s, scratch) != 0)
         return -1;
     for (size_t i = 0; i < stacks; i++)
         sums->bytes += s->stacks[i].bytes;
     sums->functions = keep_largest(s->functions, s->names.texts_max,
                                    HEAP_TREND_FUNCTIONS, &sums->function_count);
-    if (!sums->functions || (named && name_all(s, sums, arena, named) != 0))
+    if (!sums->functions ||
+        (named && name_heap_sums(s, sums, arena, named) != 0))
         return -1;
     for (size_t i = 0; named && i < stacks; i++)
         named->stacks[i] = s->stacks[i].name;

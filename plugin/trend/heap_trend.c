@@ -68,8 +68,8 @@ struct point_list {
 };
 
 static void
-list_points(const struct heap_past *past, uint64_t name, int64_t step_ms,
-            int64_t from_ms, struct point_list *out)
+list_series_points(const struct heap_past *past, uint64_t name, int64_t step_ms,
+                   int64_t from_ms, struct point_list *out)
 {
     int64_t last_ms = INT64_MAX;
     size_t count = 0;
@@ -126,13 +126,13 @@ judge_series(const struct heap_past *past, uint64_t name, struct trend *out)
     struct trend coarse;
     size_t first, coarse_first;
 
-    list_points(past, name, half_ms,
-                now_ms - RING_FINE * past->every_ms - half_ms, &list);
+    list_series_points(past, name, half_ms,
+                       now_ms - RING_FINE * past->every_ms - half_ms, &list);
     first = judge_points(past, &list, out);
     if (out->verdict == TREND_GROWS)
         return first;
-    list_points(past, name, (RING_COARSE_EVERY - 1) * past->every_ms, INT64_MIN,
-                &list);
+    list_series_points(past, name, (RING_COARSE_EVERY - 1) * past->every_ms,
+                       INT64_MIN, &list);
     coarse_first = judge_points(past, &list, &coarse);
     if (coarse.verdict != TREND_GROWS)
         return first;
@@ -202,8 +202,8 @@ find_whole_gain(const struct heap_past *past, struct heap_trend_row *row)
 
 /* The stack that grew most since then, of the profile's. */
 static size_t
-find_stack(const struct heap_past *past, const struct snapshot *now,
-           const struct heap_point *then, uint32_t function)
+find_most_grown_stack(const struct heap_past *past, const struct snapshot *now,
+                      const struct heap_point *then, uint32_t function)
 {
     const struct profile *profile = now->profile;
     size_t most = SIZE_MAX;
@@ -306,7 +306,7 @@ find_old_part(const double bytes[HEAP_AGE_CLASSES], double sum, int64_t span_ms,
 }
 
 static int
-compare_rows(const void *a, const void *b)
+compare_trends_by_growth(const void *a, const void *b)
 {
     const struct heap_trend_row *x = a, *y = b;
 
@@ -339,9 +339,9 @@ fill_shares(struct heap_trend_rows *rows)
 }
 
 static int
-add_row(const struct heap_past *past, const struct snapshot *now,
-        uint32_t function, struct stack_names *names,
-        struct heap_trend_rows *out)
+add_trend_row(const struct heap_past *past, const struct snapshot *now,
+              uint32_t function, struct stack_names *names,
+              struct heap_trend_rows *out)
 {
     const struct heap_point *last = &past->points[past->count - 1], *then;
     struct heap_trend_row *row = &out->list[out->count];
@@ -356,7 +356,7 @@ add_row(const struct heap_past *past, const struct snapshot *now,
     then = &past->points[first];
     memcpy(row->since, then->name, sizeof(row->since));
     row->since_ms = then->taken_ms;
-    stack = find_stack(past, now, then, function);
+    stack = find_most_grown_stack(past, now, then, function);
     row->folded =
         stack == SIZE_MAX
             ? ""
@@ -372,8 +372,8 @@ add_row(const struct heap_past *past, const struct snapshot *now,
 }
 
 static int
-add_rows(const struct heap_past *past, const struct snapshot *now,
-         struct stack_names *names, struct heap_trend_rows *out)
+add_trend_rows(const struct heap_past *past, const struct snapshot *now,
+               struct stack_names *names, struct heap_trend_rows *out)
 {
     const struct heap_sums *sums = past->points[past->count - 1].sums;
     double grown = 0;
@@ -387,18 +387,18 @@ add_rows(const struct heap_past *past, const struct snapshot *now,
             sum->bytes > 0 &&
             (sum->bytes >= TREND_SHARE * sums->bytes ||
              (grown > 0 && grown_since(past, sum) >= TREND_SHARE * grown)) &&
-            add_row(past, now, i, names, out) != 0)
+            add_trend_row(past, now, i, names, out) != 0)
             return -1;
     }
     fill_shares(out);
-    qsort(out->list, out->count, sizeof(*out->list), compare_rows);
+    qsort(out->list, out->count, sizeof(*out->list), compare_trends_by_growth);
     return 0;
 }
 
 static int
-make_rows(const struct heap_past *past, const struct snapshot *now,
-          const struct view_options *options, struct heap_trend_rows *out,
-          struct error *err)
+make_trend_rows(const struct heap_past *past, const struct snapshot *now,
+                const struct view_options *options, struct heap_trend_rows *out,
+                struct error *err)
 {
     struct arena *scratch = arena_new(ROWS_MEMORY_MAX);
     struct stack_names names;
@@ -411,7 +411,7 @@ make_rows(const struct heap_past *past, const struct snapshot *now,
         error_memory(err, "the trend of the heap");
     else if (stack_names_init(&names, now->profile, options, scratch, err) ==
              0) {
-        rc = add_rows(past, now, &names, out);
+        rc = add_trend_rows(past, now, &names, out);
         if (rc != 0)
             error_memory(err, "the trend of the heap");
     }
@@ -438,7 +438,7 @@ heap_trend_make(struct heap_trends *trends, struct snapshot *now,
         if (rc == 0 && now) {
             memcpy(out->now, past->points[past->count - 1].name,
                    sizeof(out->now));
-            rc = make_rows(past, now, options, out, err);
+            rc = make_trend_rows(past, now, options, out, err);
         }
         heap_past_fini(past);
         snapshot_unref(now);

@@ -73,8 +73,8 @@ outlook_add(struct outlook_past *past, const struct history_sample *sample,
 }
 
 static size_t
-list_points(const struct outlook_window *window, double span_s,
-            struct trend_point *points)
+list_window_points(const struct outlook_window *window, double span_s,
+                   struct trend_point *points)
 {
     size_t count = 0;
 
@@ -127,7 +127,7 @@ outlook_judge(const struct outlook_past *past, int64_t now_ms,
     for (size_t i = 0; i < OUTLOOK_WINDOWS; i++) {
         const struct outlook_window *window = &past->windows[i];
         struct trend_point points[OUTLOOK_PARTS];
-        size_t count = list_points(window, spans[i], points);
+        size_t count = list_window_points(window, spans[i], points);
         struct trend trend;
 
         if (count < OUTLOOK_POINTS)
@@ -151,8 +151,8 @@ outlook_judge(const struct outlook_past *past, int64_t now_ms,
 }
 
 static void
-read_all(struct history *history, const struct history_sample *now,
-         struct outlook *out)
+read_whole_history(struct history *history, const struct history_sample *now,
+                   struct outlook *out)
 {
     enum { CHUNK = 256 };
     struct history_sample *samples = mem_alloc(CHUNK * sizeof(*samples));
@@ -196,7 +196,7 @@ outlook_find(struct history *history, struct outlook *out)
     pthread_mutex_lock(&latest.lock);
     if (latest.history != history || now.at_ms < latest.at_ms ||
         now.at_ms - latest.at_ms >= OUTLOOK_EVERY_MS) {
-        read_all(history, &now, &latest.found);
+        read_whole_history(history, &now, &latest.found);
         latest.history = history;
         latest.at_ms = now.at_ms;
     }

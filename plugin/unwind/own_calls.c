@@ -43,7 +43,8 @@ object_of(const struct given_tables *tables, const struct walked *w, uint32_t i)
 }
 
 static void
-hide(const struct own_calls *calls, uint64_t *frames, struct walked *w)
+drop_hidden_frames(const struct own_calls *calls, uint64_t *frames,
+                   struct walked *w)
 {
     uint32_t kept = 0;
 
@@ -57,8 +58,9 @@ hide(const struct own_calls *calls, uint64_t *frames, struct walked *w)
 }
 
 static bool
-walk(const struct own_calls *calls, const struct given_tables *tables,
-     const struct unwind_call *call, uint64_t *frames, struct walked *w)
+walk_own_stack(const struct own_calls *calls, const struct given_tables *tables,
+               const struct unwind_call *call, uint64_t *frames,
+               struct walked *w)
 {
     const struct unwind_calls out = {frames, w->codes, OWN_CALLS_MAX};
     const uint64_t end = own_stack_end(call->sp);
@@ -73,7 +75,7 @@ walk(const struct own_calls *calls, const struct given_tables *tables,
                                            &stack, call, &out, &why);
     w->cut = why == UNWIND_END_ROOM;
     if (calls->hidden_end != 0)
-        hide(calls, frames, w);
+        drop_hidden_frames(calls, frames, w);
     return why == UNWIND_END_OUTERMOST || why == UNWIND_END_ROOM ||
            (why == UNWIND_END_SIGNAL && calls->ends_at_signal);
 }
@@ -146,7 +148,7 @@ own_calls_take(const struct own_calls *calls, const struct given_tables *tables,
     struct walked w;
     uint32_t least;
 
-    if (!tables || !walk(calls, tables, call, frames, &w) ||
+    if (!tables || !walk_own_stack(calls, tables, call, frames, &w) ||
         !are_there(tables, &w, &least))
         return calls->library(call, frames);
     if (least < OWN_CALLS_CHECKED)

@@ -46,7 +46,7 @@ thread_pointer(void)
 }
 
 static bool
-is_readable(uint64_t address)
+is_stack_page_readable(uint64_t address)
 {
     return syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
                    SET_BYTES) == 0 ||
@@ -55,13 +55,13 @@ is_readable(uint64_t address)
 
 /* So many more pages; false: not all of them are there. */
 static bool
-probe(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
+probe_stack_pages(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
 {
     const int error = errno;
     const uint64_t most = pages + PROBES_MAX;
 
     while (pages < needed && pages < most &&
-           is_readable((end / PAGE - pages - 1) * PAGE))
+           is_stack_page_readable((end / PAGE - pages - 1) * PAGE))
         pages++;
     __atomic_store_n(word, end >> END_BITS << PAGES_BITS | pages,
                      __ATOMIC_RELAXED);
@@ -100,5 +100,6 @@ own_stack_end(uint64_t here)
     pages = word >> PAGES_BITS == end >> END_BITS
                 ? word & (((uint64_t)1 << PAGES_BITS) - 1)
                 : 0;
-    return pages >= needed || probe(place, end, pages, needed) ? end : 0;
+    return pages >= needed || probe_stack_pages(place, end, pages, needed) ? end
+                                                                           : 0;
 }

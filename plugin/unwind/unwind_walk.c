@@ -33,7 +33,7 @@ struct frame {
 };
 
 static const struct unwind_code *
-find_code(const struct unwind_source *source, uint64_t pc)
+find_code_range(const struct unwind_source *source, uint64_t pc)
 {
     size_t low = 0, high = source->count;
 
@@ -51,9 +51,9 @@ find_code(const struct unwind_source *source, uint64_t pc)
 }
 
 static struct unwind_rule
-look_up(const struct unwind_source *source, uint64_t pc)
+look_up_unwind_rule(const struct unwind_source *source, uint64_t pc)
 {
-    const struct unwind_code *code = find_code(source, pc);
+    const struct unwind_code *code = find_code_range(source, pc);
 
     if (code && code->table)
         return unwind_table_find(code->table,
@@ -68,21 +68,21 @@ find_rule(struct frame *f, uint64_t pc)
     struct unwind_cached *slot;
 
     if (!source->cache) {
-        f->rule = look_up(source, pc);
+        f->rule = look_up_unwind_rule(source, pc);
         return &f->rule;
     }
     slot =
         &source->cache
              ->slots[(pc * 0x9e3779b97f4a7c15ULL >> 32) % UNWIND_CACHE_SLOTS];
     if (slot->pc != pc) {
-        slot->rule = look_up(source, pc);
+        slot->rule = look_up_unwind_rule(source, pc);
         slot->pc = pc;
     }
     return &slot->rule;
 }
 
 static bool
-load(struct frame *f, uint64_t address, uint64_t *value)
+load_stack_word(struct frame *f, uint64_t address, uint64_t *value)
 {
     uint64_t at = address - f->stack->start;
 
@@ -99,7 +99,7 @@ load(struct frame *f, uint64_t address, uint64_t *value)
 }
 
 static bool
-get(struct frame *f, unsigned number, uint64_t *value)
+read_known_register(struct frame *f, unsigned number, uint64_t *value)
 {
     if (number >= REGISTER_COUNT || !(f->known >> number & 1)) {
         f->why = UNWIND_END_RULE;
@@ -118,14 +118,14 @@ get_saved(struct frame *f, uint64_t cfa, unsigned number,
 
     switch (place.where) {
     case UNWIND_SAME:
-        return get(f, number, value);
+        return read_known_register(f, number, value);
     case UNWIND_AT_CFA:
-        return load(f, cfa + (uint64_t)(int64_t)offset, value);
+        return load_stack_word(f, cfa + (uint64_t)(int64_t)offset, value);
     case UNWIND_AT:
-        return get(f, place.base, &base) &&
-               load(f, base + (uint64_t)(int64_t)offset, value);
+        return read_known_register(f, place.base, &base) &&
+               load_stack_word(f, base + (uint64_t)(int64_t)offset, value);
     case UNWIND_IN:
-        return get(f, place.base, value);
+        return read_known_register(f, place.base, value);
     default:
         f->why = UNWIND_END_RULE;
         return false;
@@ -164,16 +164,16 @@ step_by_rule(struct frame *f, const struct unwind_rule *rule)
     uint64_t cfa, pc, index, fp = 0;
     bool fp_known;
 
-    if (!get(f, rule->base, &cfa))
+    if (!read_known_register(f, rule->base, &cfa))
         return false;
     cfa += (uint64_t)(int64_t)rule->offset;
     if (rule->cfa == UNWIND_DEREF) {
         if (rule->index) {
-            if (!get(f, rule->index - 1U, &index))
+            if (!read_known_register(f, rule->index - 1U, &index))
                 return false;
             cfa += index * WORD;
         }
-        if (!load(f, cfa, &cfa))
+        if (!load_stack_word(f, cfa, &cfa))
             return false;
         cfa += (uint64_t)(int64_t)rule->more;
     } else if (rule->cfa == UNWIND_PLT &&
@@ -200,7 +200,7 @@ step_by_signal(struct frame *f)
 #else
         unsigned number = i;
 #endif
-        if (!load(f, from + (uint64_t)i * WORD, &values[number]))
+        if (!load_stack_word(f, from + (uint64_t)i * WORD, &values[number]))
             return false;
     }
     memcpy(f->values, values, sizeof(values));
@@ -217,14 +217,14 @@ step_by_leaf(struct frame *f)
     uint64_t cfa = f->values[REGISTER_SP], pc;
 
 #if defined(__x86_64__)
-    if (!load(f, cfa, &pc))
+    if (!load_stack_word(f, cfa, &pc))
         return false;
     cfa += WORD;
 #else
-    if (!get(f, REGISTER_LR, &pc))
+    if (!read_known_register(f, REGISTER_LR, &pc))
         return false;
 #endif
-    return find_code(f->source, pc & CODE_MASK) &&
+    return find_code_range(f->source, pc & CODE_MASK) &&
            enter_caller(f, cfa, pc, f->known >> REGISTER_FP & 1,
                         f->values[REGISTER_FP]);
 }
@@ -235,16 +235,16 @@ step_by_frame_pointer(struct frame *f)
     uint64_t sp = f->values[REGISTER_SP], fp, pc = 0, caller_fp;
 
     f->why = UNWIND_END_RULE;
-    if (!get(f, REGISTER_FP, &fp))
+    if (!read_known_register(f, REGISTER_FP, &fp))
         return false;
     if (fp == 0) {
         f->why = UNWIND_END_OUTERMOST;
         return false;
     }
-    if (fp < sp || fp % WORD != 0 || !load(f, fp, &caller_fp) ||
-        !load(f, fp + WORD, &pc))
+    if (fp < sp || fp % WORD != 0 || !load_stack_word(f, fp, &caller_fp) ||
+        !load_stack_word(f, fp + WORD, &pc))
         return false;
-    if (pc == 0 || find_code(f->source, pc & CODE_MASK))
+    if (pc == 0 || find_code_range(f->source, pc & CODE_MASK))
         return enter_caller(f, fp + WORD + WORD, pc, true, caller_fp);
     return false;
 }
@@ -258,7 +258,7 @@ step_by_guess(struct frame *f)
 #if defined(__x86_64__)
     bool leaf_first = true;
 #else
-    bool leaf_first = !find_code(f->source, f->values[REGISTER_PC]);
+    bool leaf_first = !find_code_range(f->source, f->values[REGISTER_PC]);
 #endif
 
     if (f->exact && leaf_first && step_by_leaf(f))
@@ -271,7 +271,7 @@ step_by_guess(struct frame *f)
 }
 
 static bool
-step(struct frame *f, uint64_t pc)
+step_to_caller(struct frame *f, uint64_t pc)
 {
     const struct unwind_rule *rule = find_rule(f, pc);
 
@@ -310,7 +310,7 @@ unwind_walk(const struct unwind_source *source,
         uint64_t pc = f.values[REGISTER_PC] - called;
 
         pcs[count++] = pc;
-        if (!step(&f, pc)) {
+        if (!step_to_caller(&f, pc)) {
             *why = f.why;
             return count;
         }
@@ -452,7 +452,7 @@ unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
         uint32_t number;
 
         if (!code || at < code->start || at >= code->end)
-            code = find_code(source, at);
+            code = find_code_range(source, at);
         out->pcs[count] = at + 1;
         out->codes[count++] = (uint16_t)(code ? code - source->list : 0);
         *why = UNWIND_END_RULE;

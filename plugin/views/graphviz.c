@@ -65,7 +65,7 @@ graphviz_program(void)
 }
 
 static pid_t
-reap(pid_t pid, int *status)
+reap_graphviz_child(pid_t pid, int *status)
 {
     pid_t got;
 
@@ -81,18 +81,18 @@ reap_lost(void)
     for (size_t i = 0; i < LOST_MAX; i++) {
         pid_t pid = atomic_exchange(&lost[i], 0);
 
-        if (pid > 0 && reap(pid, NULL) == 0)
+        if (pid > 0 && reap_graphviz_child(pid, NULL) == 0)
             atomic_store(&lost[i], pid);
     }
 }
 
 /* True once it has ended and the kernel gave its status; else that stays. */
 static bool
-await_death(struct child *child, uint64_t until)
+wait_for_graphviz_exit(struct child *child, uint64_t until)
 {
     pid_t got;
 
-    while ((got = reap(child->pid, &child->status)) == 0) {
+    while ((got = reap_graphviz_child(child->pid, &child->status)) == 0) {
         if (clock_ms() >= until)
             return false;
         (void)poll(NULL, 0, REAP_STEP_MS);
@@ -102,7 +102,7 @@ await_death(struct child *child, uint64_t until)
 }
 
 static void
-end(struct child *child)
+terminate_graphviz(struct child *child)
 {
     fd_close(child->socket);
     child->socket = -1;
@@ -111,7 +111,7 @@ end(struct child *child)
     /* Not reaped yet, so the number is still its own and its group's: where
      * dot is a script, what that started goes too. */
     (void)kill(-child->pid, SIGKILL);
-    (void)await_death(child, clock_ms() + DEATH_MS);
+    (void)wait_for_graphviz_exit(child, clock_ms() + DEATH_MS);
     for (size_t i = 0; child->pid > 0 && i < LOST_MAX; i++) {
         pid_t none = 0;
 
@@ -121,7 +121,7 @@ end(struct child *child)
 }
 
 static void
-limit(pid_t pid, __rlimit_resource_t what, rlim_t value)
+set_graphviz_limit(pid_t pid, __rlimit_resource_t what, rlim_t value)
 {
     struct rlimit both = {value, value};
 
@@ -136,11 +136,11 @@ limit_child(pid_t pid, uint32_t deadline_ms)
     char path[64];
     int fd;
 
-    limit(pid, RLIMIT_AS, memory_max);
-    limit(pid, RLIMIT_CPU, deadline_ms / 1000 + 1);
-    limit(pid, RLIMIT_CORE, 0);
-    limit(pid, RLIMIT_NOFILE, DESCRIPTORS);
-    limit(pid, RLIMIT_RTPRIO, 0);
+    set_graphviz_limit(pid, RLIMIT_AS, memory_max);
+    set_graphviz_limit(pid, RLIMIT_CPU, deadline_ms / 1000 + 1);
+    set_graphviz_limit(pid, RLIMIT_CORE, 0);
+    set_graphviz_limit(pid, RLIMIT_NOFILE, DESCRIPTORS);
+    set_graphviz_limit(pid, RLIMIT_RTPRIO, 0);
     (void)setpriority(PRIO_PROCESS, (id_t)pid, NICE);
     snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
     fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -164,7 +164,8 @@ spawn_dot(const struct graphviz_run *run, int socket, pid_t *pid)
 }
 
 static int
-start(struct child *child, const struct graphviz_run *run, struct error *err)
+start_graphviz(struct child *child, const struct graphviz_run *run,
+               struct error *err)
 {
     int pair[2];
 
@@ -188,7 +189,8 @@ start(struct child *child, const struct graphviz_run *run, struct error *err)
 
 /* What may be sent now; 0 when all is, and the child's stdin is at its end. */
 static int
-send_some(struct child *child, const char *source, size_t size, size_t *done)
+send_dot_source(struct child *child, const char *source, size_t size,
+                size_t *done)
 {
     ssize_t n = send(child->socket, source + *done, size - *done,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -204,7 +206,8 @@ send_some(struct child *child, const char *source, size_t size, size_t *done)
 enum take { TAKE_MORE, TAKE_END, TAKE_FAILED };
 
 static enum take
-take_some(struct child *child, struct buffer *answer, struct error *err)
+receive_picture_part(struct child *child, struct buffer *answer,
+                     struct error *err)
 {
     char piece[READ_BYTES];
     ssize_t n = recv(child->socket, piece, sizeof(piece), MSG_DONTWAIT);
@@ -242,8 +245,9 @@ check_time(const struct graphviz_run *run, uint64_t until, struct error *err)
 
 /* Sends and receives until the child closes its end. */
 static int
-talk(struct child *child, const struct graphviz_run *run, const char *source,
-     size_t size, uint64_t until, struct buffer *answer, struct error *err)
+exchange_with_graphviz(struct child *child, const struct graphviz_run *run,
+                       const char *source, size_t size, uint64_t until,
+                       struct buffer *answer, struct error *err)
 {
     size_t done = 0;
     enum take taken = TAKE_MORE;
@@ -261,10 +265,10 @@ talk(struct child *child, const struct graphviz_run *run, const char *source,
             return -1;
         }
         if (n > 0 && (fd.revents & POLLOUT) && done < size &&
-            send_some(child, source, size, &done) != 0)
+            send_dot_source(child, source, size, &done) != 0)
             done = size;
         if (n > 0 && (fd.revents & (POLLIN | POLLHUP | POLLERR)))
-            taken = take_some(child, answer, err);
+            taken = receive_picture_part(child, answer, err);
     }
     return taken == TAKE_END ? 0 : -1;
 }
@@ -275,7 +279,7 @@ check_answer(struct child *child, const char *end, const struct buffer *answer,
 {
     size_t end_size = strlen(end);
 
-    if (!await_death(child, until) && child->pid > 0) {
+    if (!wait_for_graphviz_exit(child, until) && child->pid > 0) {
         error_set(err, ER_QUERY_TIMEOUT, "graphviz did not end in time");
         return -1;
     }
@@ -316,11 +320,12 @@ graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
     buffer_init(&answer,
                 room < GRAPHVIZ_OUTPUT_MAX ? room : GRAPHVIZ_OUTPUT_MAX);
     reap_lost();
-    if (start(&child, run, err) == 0 &&
-        talk(&child, run, source, size, until, &answer, err) == 0)
+    if (start_graphviz(&child, run, err) == 0 &&
+        exchange_with_graphviz(&child, run, source, size, until, &answer,
+                               err) == 0)
         rc =
             check_answer(&child, formats[run->format].end, &answer, until, err);
-    end(&child);
+    terminate_graphviz(&child);
     if (rc == 0) {
         buffer_add(out, answer.data, answer.size);
         rc = out->failed ? -1 : 0;
@@ -363,8 +368,9 @@ render_svg(const struct graphviz_run *run, const struct profile *profile,
 }
 
 static int
-draw(enum graphviz_format format, const struct profile *profile,
-     const struct view_options *options, struct buffer *out, struct error *err)
+draw_call_graph(enum graphviz_format format, const struct profile *profile,
+                const struct view_options *options, struct buffer *out,
+                struct error *err)
 {
     struct graphviz_run run = {graphviz_program(), format, GRAPHVIZ_DEADLINE_MS,
                                options ? options->cancelled : NULL};
@@ -402,12 +408,12 @@ int
 graphviz_svg(const struct profile *profile, const struct view_options *options,
              struct buffer *out, struct error *err)
 {
-    return draw(GRAPHVIZ_SVG, profile, options, out, err);
+    return draw_call_graph(GRAPHVIZ_SVG, profile, options, out, err);
 }
 
 int
 graphviz_pdf(const struct profile *profile, const struct view_options *options,
              struct buffer *out, struct error *err)
 {
-    return draw(GRAPHVIZ_PDF, profile, options, out, err);
+    return draw_call_graph(GRAPHVIZ_PDF, profile, options, out, err);
 }

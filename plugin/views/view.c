@@ -63,7 +63,7 @@ view_form_find(const char *name)
 /* ---- what tells it from others ---- */
 
 static void
-add_text(struct buffer *key, const char *text)
+add_view_key_text(struct buffer *key, const char *text)
 {
     buffer_u8(key, text != NULL);
     buffer_lenenc_bytes(key, text ? text : "", text ? strlen(text) : 0);
@@ -82,8 +82,8 @@ void
 view_key(struct buffer *key, const struct view_form *form,
          const struct view_options *options)
 {
-    add_text(key, options->wrappers);
-    add_text(key, form ? form->name : NULL);
+    add_view_key_text(key, options->wrappers);
+    add_view_key_text(key, form ? form->name : NULL);
     if (!form || !form->takes_options)
         return;
     buffer_u8(key, (uint8_t)options->measure);
@@ -97,8 +97,8 @@ view_key(struct buffer *key, const struct view_form *form,
     buffer_u8(key, options->by_growth);
     buffer_u8(key, options->by_thread);
     buffer_u8(key, options->by_pool);
-    add_text(key, options->focus);
-    add_text(key, options->ignore);
+    add_view_key_text(key, options->focus);
+    add_view_key_text(key, options->ignore);
 }
 
 /* ---- the text ---- */

@@ -70,7 +70,7 @@ bytes_of(const struct kept_view *kept)
 
 /* Not a reference, or NULL. */
 static struct view *
-find_kept(struct view_kept *kept, const struct buffer *key)
+find_kept_view(struct view_kept *kept, const struct buffer *key)
 {
     for (struct kept_view **at = &kept->first; *at; at = &(*at)->next) {
         struct kept_view *found = *at;
@@ -104,7 +104,7 @@ drop_last_kept(struct view_kept *kept)
 /* Keeps the view, takes key's contents, and evicts others for it.  Does nothing
  * without memory. */
 static void
-add_kept(struct view_kept *kept, struct buffer *key, struct view *view)
+add_kept_view(struct view_kept *kept, struct buffer *key, struct view *view)
 {
     struct kept_view *new;
 
@@ -128,7 +128,7 @@ add_kept(struct view_kept *kept, struct buffer *key, struct view *view)
 /* ---- what it depends on ---- */
 
 static void
-make_key(struct view_flight *work)
+make_view_key(struct view_flight *work)
 {
     struct buffer *key = &work->key;
 
@@ -141,8 +141,8 @@ make_key(struct view_flight *work)
 
 /* Which snapshot has this name now. */
 static int
-identify(struct store *store, const char *name, uint64_t *serial,
-         struct error *err)
+find_snapshot_serial(struct store *store, const char *name, uint64_t *serial,
+                     struct error *err)
 {
     struct store_entry entry;
 
@@ -154,7 +154,7 @@ identify(struct store *store, const char *name, uint64_t *serial,
 
 /* false: no memory. */
 static bool
-copy_text(char **copy, const char **text)
+copy_request_text(char **copy, const char **text)
 {
     if (!*text)
         return true;
@@ -175,7 +175,8 @@ first_stage(const struct view_request *request)
 
 /* -1 with *err once it is cancelled. */
 static int
-enter(struct view_flight *work, enum view_stage stage, struct error *err)
+enter_view_stage(struct view_flight *work, enum view_stage stage,
+                 struct error *err)
 {
     atomic_store_explicit(&work->stage, stage, memory_order_relaxed);
     if (!atomic_load(&work->flight.cancelled))
@@ -187,12 +188,12 @@ enter(struct view_flight *work, enum view_stage stage, struct error *err)
 /* Another one may have the name by now: then it is that one's view, and no
  * longer what the key says. */
 static struct snapshot *
-load(struct view_flight *work, struct store *store, const char *name,
-     uint64_t serial, struct error *err)
+load_view_snapshot(struct view_flight *work, struct store *store,
+                   const char *name, uint64_t serial, struct error *err)
 {
     struct snapshot *snapshot = NULL;
 
-    if (enter(work, VIEW_LOADING, err) == 0)
+    if (enter_view_stage(work, VIEW_LOADING, err) == 0)
         snapshot = store_get(store, name, err);
     if (snapshot && snapshot->serial != serial)
         work->lasting = false;
@@ -214,12 +215,12 @@ root_view(const struct view_flight *work, const struct profile *profile,
 
 /* now less base, as one profile. */
 static struct profile *
-compare(struct view_flight *work, const struct snapshot *now,
-        const struct snapshot *base, struct error *err)
+compare_snapshots(struct view_flight *work, const struct snapshot *now,
+                  const struct snapshot *base, struct error *err)
 {
     struct profile *difference = NULL, *roots[2] = {NULL, NULL};
 
-    if (enter(work, VIEW_COMPARING, err) != 0 ||
+    if (enter_view_stage(work, VIEW_COMPARING, err) != 0 ||
         (!work->request.force && snapshot_comparable(now, base, err) != 0))
         return NULL;
     if (root_view(work, now->profile, &roots[0], err) == 0 &&
@@ -233,41 +234,43 @@ compare(struct view_flight *work, const struct snapshot *now,
 }
 
 static int
-render(struct view_flight *work, const struct snapshot *snapshot,
-       const struct profile *profile, struct buffer *out, struct error *err)
+render_view_form(struct view_flight *work, const struct snapshot *snapshot,
+                 const struct profile *profile, struct buffer *out,
+                 struct error *err)
 {
     const struct view_form *form = work->request.form;
 
-    if (enter(work, VIEW_RENDERING, err) != 0)
+    if (enter_view_stage(work, VIEW_RENDERING, err) != 0)
         return -1;
     return form ? form->render(profile, &work->options, out, err)
                 : snapshot_export(snapshot, work->options.wrappers, out, err);
 }
 
 static int
-make(struct view_flight *work, struct store *store, struct buffer *out,
-     struct error *err)
+make_view_bytes(struct view_flight *work, struct store *store,
+                struct buffer *out, struct error *err)
 {
     const struct view_request *request = &work->request;
     struct snapshot *now = NULL, *base = NULL;
     struct profile *shown = NULL; /* NULL: the snapshot's own */
     int rc = -1;
 
-    now = request->name ? load(work, store, request->name, work->serial, err)
+    now = request->name ? load_view_snapshot(work, store, request->name,
+                                             work->serial, err)
                         : snapshot_ref(request->snapshot);
     if (!now)
         goto out;
     if (request->base || request->before) {
-        base = request->base
-                   ? load(work, store, request->base, work->base_serial, err)
-                   : snapshot_ref(request->before);
-        shown = base ? compare(work, now, base, err) : NULL;
+        base = request->base ? load_view_snapshot(work, store, request->base,
+                                                  work->base_serial, err)
+                             : snapshot_ref(request->before);
+        shown = base ? compare_snapshots(work, now, base, err) : NULL;
         if (!shown)
             goto out;
     } else if (root_view(work, now->profile, &shown, err) != 0) {
         goto out;
     }
-    rc = render(work, now, shown ? shown : now->profile, out, err);
+    rc = render_view_form(work, now, shown ? shown : now->profile, out, err);
     if (rc == 0 && out->failed) {
         error_set(err, ER_OUT_OF_MEMORY,
                   "the view is larger than %zu bytes, or memory ran out",
@@ -282,7 +285,7 @@ out:
 }
 
 static bool
-on_progress(struct flight *flight, struct progress *out)
+on_view_flight_progress(struct flight *flight, struct progress *out)
 {
     struct view_flight *work = (struct view_flight *)flight;
     static const char *const texts[] = {[VIEW_LOADING] = "Reading the snapshot",
@@ -308,7 +311,7 @@ on_progress(struct flight *flight, struct progress *out)
 }
 
 static void
-on_run(struct flight *flight)
+on_view_flight_run(struct flight *flight)
 {
     struct view_cache *cache = (struct view_cache *)flight->flights;
     struct view_flight *work = (struct view_flight *)flight;
@@ -317,7 +320,7 @@ on_run(struct flight *flight)
     int rc = -1;
 
     if (view)
-        rc = make(work, cache->store, &view->bytes, &err);
+        rc = make_view_bytes(work, cache->store, &view->bytes, &err);
     else
         error_memory(&err, "a view");
     if (rc == 0)
@@ -326,8 +329,8 @@ on_run(struct flight *flight)
     if (rc == 0) {
         work->view = view_ref(view);
         cache->counts.rendered++;
-        if (work->lasting && !find_kept(&cache->kept, &work->key))
-            add_kept(&cache->kept, &work->key, view);
+        if (work->lasting && !find_kept_view(&cache->kept, &work->key))
+            add_kept_view(&cache->kept, &work->key, view);
     }
     flight_finish(flight, rc == 0 ? NULL : &err);
     pthread_mutex_unlock(&cache->flights.lock);
@@ -335,7 +338,7 @@ on_run(struct flight *flight)
 }
 
 static void
-on_free(struct flight *flight)
+on_view_flight_free(struct flight *flight)
 {
     struct view_flight *work = (struct view_flight *)flight;
 
@@ -350,8 +353,9 @@ on_free(struct flight *flight)
     mem_free(work);
 }
 
-static const struct flight_kind view_kind = {on_run, on_free, on_progress,
-                                             .cancels = true};
+static const struct flight_kind view_kind = {
+    on_view_flight_run, on_view_flight_free, on_view_flight_progress,
+    .cancels = true};
 
 /* Owners share the threads, with those of what was given up. */
 static struct flight *
@@ -373,7 +377,8 @@ next_view(struct flights *flights)
 
 /* Whether it may be begun. */
 static int
-check_room(const struct view_cache *cache, const char *owner, struct error *err)
+check_view_quota(const struct view_cache *cache, const char *owner,
+                 struct error *err)
 {
     struct share places = {.user = owner};
 
@@ -413,7 +418,8 @@ view_cache_get_wrappers(struct view_cache *cache, char *out)
 /* ---- requests ---- */
 
 static int
-fill(struct view_flight *work, struct view_cache *cache, struct error *err)
+fill_view_flight(struct view_flight *work, struct view_cache *cache,
+                 struct error *err)
 {
     struct view_request *request = &work->request;
     struct view_options *options = &work->options;
@@ -422,10 +428,10 @@ fill(struct view_flight *work, struct view_cache *cache, struct error *err)
         work->serial = snapshot_ref(request->snapshot)->serial;
     if (request->before)
         work->base_serial = snapshot_ref(request->before)->serial;
-    if ((request->name &&
-         identify(cache->store, request->name, &work->serial, err) != 0) ||
-        (request->base &&
-         identify(cache->store, request->base, &work->base_serial, err) != 0))
+    if ((request->name && find_snapshot_serial(cache->store, request->name,
+                                               &work->serial, err) != 0) ||
+        (request->base && find_snapshot_serial(cache->store, request->base,
+                                               &work->base_serial, err) != 0))
         return -1;
     *options = request->options ? *request->options : view_defaults;
     options->cancelled = &work->flight.cancelled;
@@ -434,11 +440,11 @@ fill(struct view_flight *work, struct view_cache *cache, struct error *err)
     view_cache_get_wrappers(cache, work->wrappers);
     work->lasting = request->name != NULL;
     atomic_init(&work->stage, first_stage(request));
-    if (copy_text(&work->name, &request->name) &&
-        copy_text(&work->base, &request->base) &&
-        copy_text(&work->focus, &options->focus) &&
-        copy_text(&work->ignore, &options->ignore)) {
-        make_key(work);
+    if (copy_request_text(&work->name, &request->name) &&
+        copy_request_text(&work->base, &request->base) &&
+        copy_request_text(&work->focus, &options->focus) &&
+        copy_request_text(&work->ignore, &options->ignore)) {
+        make_view_key(work);
         if (!work->key.failed)
             return 0;
     }
@@ -459,9 +465,9 @@ new_flight(struct view_cache *cache, const struct view_request *request,
     }
     flight_init(&work->flight, &view_kind, &cache->flights, request->owner);
     work->request = *request;
-    if (fill(work, cache, err) == 0)
+    if (fill_view_flight(work, cache, err) == 0)
         return work;
-    on_free(&work->flight);
+    on_view_flight_free(&work->flight);
     return NULL;
 }
 
@@ -476,11 +482,11 @@ find_flight(struct view_cache *cache, const struct buffer *key)
 
 /* With the lock: from memory, with one that is under way, or new. */
 static struct seat *
-join(struct view_cache *cache, struct view_flight *new, struct waker waker,
-     struct error *err)
+join_view_flight(struct view_cache *cache, struct view_flight *new,
+                 struct waker waker, struct error *err)
 {
     struct view *kept =
-        new->lasting ? find_kept(&cache->kept, &new->key) : NULL;
+        new->lasting ? find_kept_view(&cache->kept, &new->key) : NULL;
     struct flight *same = find_flight(cache, &new->key);
 
     if (kept) {
@@ -490,7 +496,7 @@ join(struct view_cache *cache, struct view_flight *new, struct waker waker,
     } else if (same) {
         cache->counts.shared++;
         return flight_join(same, waker, err);
-    } else if (check_room(cache, new->flight.owner, err) != 0) {
+    } else if (check_view_quota(cache, new->flight.owner, err) != 0) {
         return NULL;
     }
     return flight_join(&new->flight, waker, err);
@@ -506,7 +512,7 @@ view_cache_submit(struct view_cache *cache, const struct view_request *request,
     if (!work)
         return NULL;
     pthread_mutex_lock(&cache->flights.lock);
-    seat = join(cache, work, waker, err);
+    seat = join_view_flight(cache, work, waker, err);
     flight_unref(&work->flight);
     pthread_mutex_unlock(&cache->flights.lock);
     return seat;

@@ -38,7 +38,7 @@ auth_nonce(uint8_t out[AUTH_NONCE], struct error *err)
 }
 
 static bool
-digest(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
+hash_auth_bytes(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
 {
     return EVP_Digest(data, size, out, NULL, kind, NULL) == 1;
 }
@@ -48,8 +48,8 @@ static bool
 digest_twice(const EVP_MD *kind, const void *data, size_t size, uint8_t *out)
 {
     uint8_t once[DIGEST_MAX];
-    bool ok = digest(kind, data, size, once) &&
-              digest(kind, once, (size_t)EVP_MD_get_size(kind), out);
+    bool ok = hash_auth_bytes(kind, data, size, once) &&
+              hash_auth_bytes(kind, once, (size_t)EVP_MD_get_size(kind), out);
 
     OPENSSL_cleanse(once, sizeof(once));
     return ok;
@@ -83,7 +83,7 @@ verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
 }
 
 static int
-nibble(char c)
+verifier_hex_digit(char c)
 {
     if (is_digit(c))
         return c - '0';
@@ -93,15 +93,15 @@ nibble(char c)
 
 /* Reads the next word of *text, size bytes in hexadecimal; -1: it is not. */
 static int
-parse_hex(const char **text, uint8_t *out, size_t size)
+parse_verifier_hex(const char **text, uint8_t *out, size_t size)
 {
     const char *p = *text;
     int high, low;
 
     p += strspn(p, " \t");
     for (size_t i = 0; i < size; i++, p += 2) {
-        high = nibble(p[0]);
-        low = high < 0 ? -1 : nibble(p[1]);
+        high = verifier_hex_digit(p[0]);
+        low = high < 0 ? -1 : verifier_hex_digit(p[1]);
         if (low < 0)
             return -1;
         out[i] = (uint8_t)(high << 4 | low);
@@ -113,7 +113,7 @@ parse_hex(const char **text, uint8_t *out, size_t size)
 }
 
 static bool
-take_word(const char **text, const char *word)
+accept_verifier_keyword(const char **text, const char *word)
 {
     size_t size = strlen(word);
 
@@ -126,12 +126,15 @@ take_word(const char **text, const char *word)
 int
 verifier_parse(struct verifier *out, const char *text, struct error *err)
 {
-    struct verifier v = {.has_native = take_word(&text, "native+sha2")};
+    struct verifier v = {.has_native =
+                             accept_verifier_keyword(&text, "native+sha2")};
 
-    v.is_token = !v.has_native && take_word(&text, "token");
-    if ((!v.has_native && !v.is_token && !take_word(&text, "sha2")) ||
-        (v.has_native && parse_hex(&text, v.sha1, sizeof(v.sha1)) != 0) ||
-        parse_hex(&text, v.sha256, sizeof(v.sha256)) != 0 ||
+    v.is_token = !v.has_native && accept_verifier_keyword(&text, "token");
+    if ((!v.has_native && !v.is_token &&
+         !accept_verifier_keyword(&text, "sha2")) ||
+        (v.has_native &&
+         parse_verifier_hex(&text, v.sha1, sizeof(v.sha1)) != 0) ||
+        parse_verifier_hex(&text, v.sha256, sizeof(v.sha256)) != 0 ||
         text[strspn(text, " \t")]) {
         error_set(err, ER_WRONG_VALUE, "must be %s", auth_forms);
         return -1;
@@ -166,18 +169,18 @@ verifier_print(const struct verifier *v, char *out, size_t size)
 /* answer = H(password) XOR H(input), stored = H(H(password)): the plugins
  * differ in H and in the order of the input's two parts. */
 static bool
-check(const EVP_MD *kind, const uint8_t *input, size_t input_size,
-      const uint8_t *stored, struct span answer)
+verify_auth_answer(const EVP_MD *kind, const uint8_t *input, size_t input_size,
+                   const uint8_t *stored, struct span answer)
 {
     size_t size = (size_t)EVP_MD_get_size(kind);
     uint8_t mask[DIGEST_MAX], found[DIGEST_MAX];
     bool ok = false;
 
-    if (answer.size != size || !digest(kind, input, input_size, mask))
+    if (answer.size != size || !hash_auth_bytes(kind, input, input_size, mask))
         return false;
     for (size_t i = 0; i < size; i++)
         mask[i] ^= (uint8_t)answer.data[i];
-    if (digest(kind, mask, size, found))
+    if (hash_auth_bytes(kind, mask, size, found))
         ok = CRYPTO_memcmp(found, stored, size) == 0;
     OPENSSL_cleanse(mask, sizeof(mask));
     return ok;
@@ -191,7 +194,8 @@ auth_check_native(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
 
     memcpy(input, nonce, AUTH_NONCE);
     memcpy(input + AUTH_NONCE, v->sha1, AUTH_SHA1);
-    return check(EVP_sha1(), input, AUTH_NONCE + AUTH_SHA1, v->sha1, answer) &&
+    return verify_auth_answer(EVP_sha1(), input, AUTH_NONCE + AUTH_SHA1,
+                              v->sha1, answer) &&
            v->has_native;
 }
 
@@ -203,8 +207,8 @@ auth_check_sha2(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
 
     memcpy(input, v->sha256, AUTH_SHA256);
     memcpy(input + AUTH_SHA256, nonce, AUTH_NONCE);
-    return check(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, v->sha256,
-                 answer);
+    return verify_auth_answer(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE,
+                              v->sha256, answer);
 }
 
 int
@@ -215,9 +219,9 @@ auth_answer_sha2(struct span password, const uint8_t nonce[AUTH_NONCE],
     int rc = -1;
 
     memcpy(input + AUTH_SHA256, nonce, AUTH_NONCE);
-    if (digest(EVP_sha256(), password.data, password.size, once) &&
-        digest(EVP_sha256(), once, sizeof(once), input) &&
-        digest(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, mask)) {
+    if (hash_auth_bytes(EVP_sha256(), password.data, password.size, once) &&
+        hash_auth_bytes(EVP_sha256(), once, sizeof(once), input) &&
+        hash_auth_bytes(EVP_sha256(), input, AUTH_SHA256 + AUTH_NONCE, mask)) {
         for (size_t i = 0; i < AUTH_SHA256; i++)
             out[i] = once[i] ^ mask[i];
         rc = 0;
@@ -240,7 +244,7 @@ auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
     memcpy(at, v->sha1, AUTH_SHA1);
     memcpy(at += AUTH_SHA1, nonce, AUTH_NONCE);
     memcpy(at + AUTH_NONCE, certificate, AUTH_SHA256);
-    if (!digest(EVP_sha256(), input, sizeof(input), found))
+    if (!hash_auth_bytes(EVP_sha256(), input, sizeof(input), found))
         return -1;
     for (size_t i = 0; i < sizeof(found); i++)
         snprintf(out + 2 * i, 3, "%02X", found[i]);

@@ -77,7 +77,7 @@ set_of(struct backoff *b, uint64_t key)
 
 /* NULL: there is none, or what it knows is long ago. */
 static struct backoff_entry *
-find(struct backoff *b, uint64_t key, uint64_t now_ms)
+find_backoff_entry(struct backoff *b, uint64_t key, uint64_t now_ms)
 {
     struct backoff_entry *set = set_of(b, key);
 
@@ -88,21 +88,24 @@ find(struct backoff *b, uint64_t key, uint64_t now_ms)
 }
 
 static uint32_t
-worth(const struct backoff_entry *e, uint64_t now_ms)
+recent_failure_count(const struct backoff_entry *e, uint64_t now_ms)
 {
     return now_ms - e->failed_ms < BACKOFF_FORGET_MS ? e->failures : 0;
 }
 
 static void
-count(struct backoff *b, uint64_t key, uint64_t now_ms)
+record_login_failure(struct backoff *b, uint64_t key, uint64_t now_ms)
 {
-    struct backoff_entry *set = set_of(b, key), *e = find(b, key, now_ms);
+    struct backoff_entry *set = set_of(b, key),
+                         *e = find_backoff_entry(b, key, now_ms);
 
     if (!e) {
         e = &set[0];
         for (int i = 1; i < BACKOFF_WAYS; i++)
-            if (worth(&set[i], now_ms) < worth(e, now_ms) ||
-                (worth(&set[i], now_ms) == worth(e, now_ms) &&
+            if (recent_failure_count(&set[i], now_ms) <
+                    recent_failure_count(e, now_ms) ||
+                (recent_failure_count(&set[i], now_ms) ==
+                     recent_failure_count(e, now_ms) &&
                  set[i].failed_ms < e->failed_ms))
                 e = &set[i];
         *e = (struct backoff_entry){.key = key};
@@ -112,7 +115,7 @@ count(struct backoff *b, uint64_t key, uint64_t now_ms)
 }
 
 static uint64_t
-next_of(const struct backoff_entry *e, uint64_t now_ms)
+next_attempt_ms(const struct backoff_entry *e, uint64_t now_ms)
 {
     return e->next_ms > now_ms ? e->next_ms : now_ms;
 }
@@ -128,20 +131,20 @@ backoff_admit(struct backoff *b, uint64_t address, const char *user,
     *wait_ms = 0;
     if (!address || free == 0)
         return true;
-    pair = find(b, key_of_pair(b, address, user), now_ms);
-    all = find(b, key_of_address(b, address), now_ms);
+    pair = find_backoff_entry(b, key_of_pair(b, address, user), now_ms);
+    all = find_backoff_entry(b, key_of_address(b, address), now_ms);
     is_many = all && all->failures >= free * BACKOFF_ADDRESS_TIMES;
     if (!pair || (pair->failures < free && !is_many))
         return true;
-    at = next_of(pair, now_ms);
-    if (is_many && next_of(all, now_ms) > at)
-        at = next_of(all, now_ms);
+    at = next_attempt_ms(pair, now_ms);
+    if (is_many && next_attempt_ms(all, now_ms) > at)
+        at = next_attempt_ms(all, now_ms);
     *wait_ms = at - now_ms;
     if (*wait_ms > BACKOFF_WAIT_MS)
         return false;
     pair->next_ms = at + BACKOFF_STEP_MS;
     if (is_many)
-        all->next_ms = next_of(all, now_ms) + BACKOFF_ADDRESS_STEP_MS;
+        all->next_ms = next_attempt_ms(all, now_ms) + BACKOFF_ADDRESS_STEP_MS;
     return true;
 }
 
@@ -155,9 +158,10 @@ backoff_failed(struct backoff *b, uint64_t address, const char *user,
     if (!address || free == 0)
         return;
     key = key_of_pair(b, address, user);
-    count(b, key, now_ms);
-    count(b, key_of_address(b, address), now_ms);
-    pair = find(b, key, now_ms); /* unless the address took its place */
+    record_login_failure(b, key, now_ms);
+    record_login_failure(b, key_of_address(b, address), now_ms);
+    pair = find_backoff_entry(b, key,
+                              now_ms); /* unless the address took its place */
     if (pair && pair->failures == free)
         pair->next_ms = now_ms + BACKOFF_STEP_MS;
 }

@@ -31,7 +31,7 @@ certificate_fini(struct certificate *c)
 
 /* OpenSSL's own reason, where it has one. */
 static int
-refuse(struct error *err, const char *what)
+set_certificate_error(struct error *err, const char *what)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_last_error());
 
@@ -61,7 +61,7 @@ parse_certs(struct certificate *c, BIO *pem, struct error *err)
 
     c->leaf = PEM_read_bio_X509(pem, NULL, no_passphrase, NULL);
     if (!c->leaf)
-        return refuse(err, "holds no certificate in PEM form");
+        return set_certificate_error(err, "holds no certificate in PEM form");
     c->chain = sk_X509_new_null();
     while (c->chain &&
            (next = PEM_read_bio_X509(pem, NULL, no_passphrase, NULL))) {
@@ -74,9 +74,10 @@ parse_certs(struct certificate *c, BIO *pem, struct error *err)
         }
     }
     if (!c->chain)
-        return refuse(err, "cannot be held in memory");
+        return set_certificate_error(err, "cannot be held in memory");
     if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
-        return refuse(err, "has a broken certificate behind its first");
+        return set_certificate_error(
+            err, "has a broken certificate behind its first");
     ERR_clear_error(); /* the end of the file */
     return 0;
 }
@@ -110,8 +111,9 @@ certificate_parse(struct certificate *out, struct span certs, struct span key,
         goto out;
     c.key = PEM_read_bio_PrivateKey(key_pem, NULL, no_passphrase, NULL);
     if (!c.key) {
-        refuse(err, "the key's file holds no private key in PEM form that can "
-                    "be read without a passphrase");
+        set_certificate_error(
+            err, "the key's file holds no private key in PEM form that can "
+                 "be read without a passphrase");
         goto out;
     }
     if (!is_of_use(c.key)) {
@@ -150,7 +152,7 @@ certificate_days_left(const struct certificate *c)
 
 /* A host name that is safe in OpenSSL's list syntax. */
 static bool
-is_plain(const char *host)
+is_plain_host_name(const char *host)
 {
     if (!*host || strlen(host) > HOST_MAX)
         return false;
@@ -185,7 +187,7 @@ fill_serial(X509 *cert)
 
 /* "0.0.0.0" and "::" are all addresses of a machine, and name none. */
 static bool
-is_address(const char *text)
+is_specific_address(const char *text)
 {
     unsigned char bytes[sizeof(struct in6_addr)] = {0},
                                       zero[sizeof(bytes)] = {0};
@@ -196,16 +198,18 @@ is_address(const char *text)
 }
 
 static bool
-fill(X509 *cert, EVP_PKEY *key, const char *host, const char *address)
+fill_certificate_fields(X509 *cert, EVP_PKEY *key, const char *host,
+                        const char *address)
 {
     static const char common[] = "heapwire";
     X509_NAME *name = X509_get_subject_name(cert);
     char names[HOST_MAX + INET6_ADDRSTRLEN + 64];
 
     snprintf(names, sizeof(names), "DNS:localhost,IP:127.0.0.1,IP:::1%s%s%s%s",
-             is_plain(host) ? ",DNS:" : "", is_plain(host) ? host : "",
-             is_address(address) ? ",IP:" : "",
-             is_address(address) ? address : "");
+             is_plain_host_name(host) ? ",DNS:" : "",
+             is_plain_host_name(host) ? host : "",
+             is_specific_address(address) ? ",IP:" : "",
+             is_specific_address(address) ? address : "");
     /* A day back: clocks differ. */
     return X509_set_version(cert, X509_VERSION_3) == 1 && fill_serial(cert) &&
            X509_gmtime_adj(X509_getm_notBefore(cert), -DAY_S) &&
@@ -229,8 +233,9 @@ certificate_make(struct certificate *out, const char *host, const char *address,
 {
     struct certificate c = {.leaf = X509_new(), .key = EVP_EC_gen("P-256")};
 
-    if (!c.leaf || !c.key || !fill(c.leaf, c.key, host, address)) {
-        refuse(err, "OpenSSL cannot make a certificate");
+    if (!c.leaf || !c.key ||
+        !fill_certificate_fields(c.leaf, c.key, host, address)) {
+        set_certificate_error(err, "OpenSSL cannot make a certificate");
         certificate_fini(&c);
         return -1;
     }
@@ -265,7 +270,7 @@ certificate_print(const struct certificate *c, struct buffer *certs,
             rc = 0;
     }
     if (rc != 0)
-        refuse(err, "OpenSSL cannot write a certificate");
+        set_certificate_error(err, "OpenSSL cannot write a certificate");
     BIO_free(certs_pem);
     BIO_free(key_pem);
     return rc;

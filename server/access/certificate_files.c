@@ -23,7 +23,7 @@ init_key(struct buffer *b)
 }
 
 static void
-wipe(struct buffer *b)
+wipe_key_buffer(struct buffer *b)
 {
     if (b->data)
         OPENSSL_cleanse(b->data, b->capacity);
@@ -31,13 +31,14 @@ wipe(struct buffer *b)
 }
 
 static struct span
-text_of(const struct buffer *b)
+certificate_text_span(const struct buffer *b)
 {
     return (struct span){b->data ? b->data : "", b->size};
 }
 
 static void __attribute__((format(printf, 3, 4)))
-note(struct certificate_note *said, bool is_fault, const char *format, ...)
+set_certificate_note(struct certificate_note *said, bool is_fault,
+                     const char *format, ...)
 {
     va_list args;
 
@@ -109,23 +110,26 @@ certificate_read(struct certificate *out, const char *cert_path,
     if (read_named("tls_cert", cert_path, false, &certs, err) != 0 ||
         read_named("tls_key", key_path, true, &key, err) != 0)
         goto out;
-    if (certificate_parse(out, text_of(&certs), text_of(&key), &cause) != 0) {
+    if (certificate_parse(out, certificate_text_span(&certs),
+                          certificate_text_span(&key), &cause) != 0) {
         error_set(err, ER_WRONG_VALUE, "tls_cert = %s, tls_key = %s: %s",
                   cert_path, key_path, cause.text);
         goto out;
     }
     days = certificate_days_left(out);
     if (days < 0)
-        note(said, true,
-             "the certificate %s has expired: clients that check it will not "
-             "connect",
-             cert_path);
+        set_certificate_note(
+            said, true,
+            "the certificate %s has expired: clients that check it will not "
+            "connect",
+            cert_path);
     else if (days < CERTIFICATE_EXPIRING)
-        note(said, false, "the certificate %s expires in %d days", cert_path,
-             days);
+        set_certificate_note(said, false,
+                             "the certificate %s expires in %d days", cert_path,
+                             days);
     rc = 0;
 out:
-    wipe(&key);
+    wipe_key_buffer(&key);
     buffer_fini(&certs);
     return rc;
 }
@@ -167,7 +171,8 @@ load_own(struct certificate *out, int dir, struct error *err)
     init_key(&key);
     if (read_own(dir, CERTIFICATE_OWN_KEY, true, &key, err) != 0 ||
         read_own(dir, CERTIFICATE_OWN, false, &certs, err) != 0 ||
-        certificate_parse(&c, text_of(&certs), text_of(&key), err) != 0)
+        certificate_parse(&c, certificate_text_span(&certs),
+                          certificate_text_span(&key), err) != 0)
         goto out;
     days = certificate_days_left(&c);
     if (days < CERTIFICATE_EXPIRING) {
@@ -178,7 +183,7 @@ load_own(struct certificate *out, int dir, struct error *err)
     *out = c;
     rc = 0;
 out:
-    wipe(&key);
+    wipe_key_buffer(&key);
     buffer_fini(&certs);
     return rc;
 }
@@ -230,7 +235,7 @@ save_own(const struct certificate *c, int dir, struct error *err)
     }
     rc = 0;
 out:
-    wipe(&key);
+    wipe_key_buffer(&key);
     buffer_fini(&certs);
     return rc;
 }
@@ -263,12 +268,14 @@ certificate_own(struct certificate *out, int dir, const char *address,
         return -1;
     }
     if (first)
-        note(said, false, "made a self-signed certificate, " CERTIFICATE_OWN);
+        set_certificate_note(
+            said, false, "made a self-signed certificate, " CERTIFICATE_OWN);
     else
-        note(said, false,
-             "made a new self-signed certificate, " CERTIFICATE_OWN
-             ", in place of the old one: %s",
-             why.text);
+        set_certificate_note(
+            said, false,
+            "made a new self-signed certificate, " CERTIFICATE_OWN
+            ", in place of the old one: %s",
+            why.text);
     *out = c;
     return 0;
 }

@@ -41,8 +41,8 @@ static const char labels[PEER_LABELS][LABEL] = {
 /* The cluster's name is part of the key: nodes of another cluster never agree.
  */
 static int
-derive(struct peer_key *out, const char *cluster, const char *secret,
-       struct error *err)
+derive_cluster_key(struct peer_key *out, const char *cluster,
+                   const char *secret, struct error *err)
 {
     char salt[sizeof(salt_head) + PEER_CLUSTER_MAX + 1];
     int size = snprintf(salt, sizeof(salt), "%s%c%s", salt_head, '\0', cluster);
@@ -56,7 +56,7 @@ derive(struct peer_key *out, const char *cluster, const char *secret,
 }
 
 static int
-check(const char *cluster, const char *secret, struct error *err)
+check_cluster_secret(const char *cluster, const char *secret, struct error *err)
 {
     if (strlen(cluster) > PEER_CLUSTER_MAX) {
         error_set(err, ER_WRONG_VALUE,
@@ -86,10 +86,10 @@ int
 peer_key_make(struct peer_key *out, const char *cluster, const char *secret,
               struct error *err)
 {
-    if (check(cluster, secret, err) != 0)
+    if (check_cluster_secret(cluster, secret, err) != 0)
         return -1;
     if (*secret)
-        return derive(out, cluster, secret, err);
+        return derive_cluster_key(out, cluster, secret, err);
     if (RAND_bytes(out->bytes, PEER_KEY) == 1)
         return 0;
     error_set(err, ER_UNKNOWN, "no random bytes for the cluster's key");

@@ -141,23 +141,23 @@ said_up_to(const struct peer_transcript *t, size_t size)
 /* ---- appending; the caller knows that there is room ---- */
 
 static void
-put(struct peer_transcript *t, const void *data, size_t size)
+put_transcript_bytes(struct peer_transcript *t, const void *data, size_t size)
 {
     memcpy(t->bytes + t->size, data, size);
     t->size += size;
 }
 
 static void
-put_u8(struct peer_transcript *t, uint8_t v)
+put_transcript_u8(struct peer_transcript *t, uint8_t v)
 {
-    put(t, &v, 1);
+    put_transcript_bytes(t, &v, 1);
 }
 
 static void
-put_u64(struct peer_transcript *t, uint64_t v)
+put_transcript_u64(struct peer_transcript *t, uint64_t v)
 {
     for (int i = 0; i < 8; i++)
-        put_u8(t, (uint8_t)(v >> 8 * i));
+        put_transcript_u8(t, (uint8_t)(v >> 8 * i));
 }
 
 static int
@@ -169,7 +169,7 @@ put_nonce(struct peer_transcript *t, struct error *err)
         error_set(err, ER_UNKNOWN, "no random bytes to prove this node with");
         return -1;
     }
-    put(t, nonce, sizeof(nonce));
+    put_transcript_bytes(t, nonce, sizeof(nonce));
     return 0;
 }
 
@@ -183,7 +183,7 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
     if (prover->prove(prover->arg, label, said_up_to(t, t->size), proof, err) !=
         0)
         return -1;
-    put(t, proof, sizeof(proof));
+    put_transcript_bytes(t, proof, sizeof(proof));
     return 0;
 }
 
@@ -197,7 +197,7 @@ take_proven(struct peer_transcript *t, const struct peer_identity *self,
     bool right = false;
     size_t size;
 
-    put(t, said.data, said.size);
+    put_transcript_bytes(t, said.data, said.size);
     size = t->size - PEER_PROOF;
     if (prover->check(prover->arg, label, said_up_to(t, size), t->bytes + size,
                       &right, err) != 0)
@@ -211,7 +211,7 @@ take_proven(struct peer_transcript *t, const struct peer_identity *self,
 }
 
 static int
-malformed(struct error *err, const char *what)
+set_peer_message_error(struct error *err, const char *what)
 {
     error_set(err, ER_HANDSHAKE, "Bad handshake: the %s of a node is malformed",
               what);
@@ -251,11 +251,11 @@ peer_challenge_make(struct peer_transcript *t, const struct peer_identity *self,
                     struct span *out, struct error *err)
 {
     t->size = 0;
-    put_u8(t, PEER_PROTOCOL);
+    put_transcript_u8(t, PEER_PROTOCOL);
     if (put_nonce(t, err) != 0)
         return -1;
-    put_u64(t, self->node_id);
-    put(t, self->incarnation, PEER_INCARNATION);
+    put_transcript_u64(t, self->node_id);
+    put_transcript_bytes(t, self->incarnation, PEER_INCARNATION);
     *out = (struct span){(const char *)t->bytes, t->size};
     return 0;
 }
@@ -283,7 +283,7 @@ peer_challenge_read(struct peer_transcript *t, const struct peer_identity *self,
     party.id = reader_u64(&r);
     read_party(&r, &party);
     if (!reader_done(&r) || challenge.size != PEER_CHALLENGE)
-        return malformed(err, "challenge");
+        return set_peer_message_error(err, "challenge");
     if (party.id != wanted) {
         error_set(err, ER_UNKNOWN,
                   "id mismatch: node %" PRIu64 " answers for node %" PRIu64,
@@ -293,7 +293,7 @@ peer_challenge_read(struct peer_transcript *t, const struct peer_identity *self,
     if (check_twin(self, &party, err) != 0)
         return -1;
     t->size = 0;
-    put(t, challenge.data, challenge.size);
+    put_transcript_bytes(t, challenge.data, challenge.size);
     *server = party;
     return 0;
 }
@@ -306,12 +306,12 @@ peer_hello_make(struct peer_transcript *t, const struct peer_identity *self,
 {
     size_t before = t->size;
 
-    put_u8(t, PEER_PROTOCOL);
+    put_transcript_u8(t, PEER_PROTOCOL);
     if (put_nonce(t, err) != 0)
         return -1;
-    put_u64(t, self->node_id);
-    put_u64(t, wanted);
-    put(t, self->incarnation, PEER_INCARNATION);
+    put_transcript_u64(t, self->node_id);
+    put_transcript_u64(t, wanted);
+    put_transcript_bytes(t, self->incarnation, PEER_INCARNATION);
     if (put_proof(t, self, PEER_CLIENT, err) != 0)
         return -1;
     *out = (struct span){(const char *)t->bytes + before, t->size - before};
@@ -335,7 +335,7 @@ peer_hello_check(struct peer_transcript *t, const struct peer_identity *self,
     read_party(&r, &party);
     reader_bytes(&r, PEER_PROOF);
     if (!reader_done(&r) || hello.size != PEER_HELLO)
-        return malformed(err, "hello");
+        return set_peer_message_error(err, "hello");
     if (take_proven(t, self, PEER_CLIENT, hello, err) != 0)
         return -1;
     if (wanted != self->node_id) {
@@ -359,12 +359,12 @@ peer_welcome_make(struct peer_transcript *t, const struct peer_identity *self,
 {
     size_t before = t->size, version = strlen(welcome->version);
 
-    put_u8(t, PEER_PROTOCOL);
-    put_u8(t, welcome->has_fingerprint);
+    put_transcript_u8(t, PEER_PROTOCOL);
+    put_transcript_u8(t, welcome->has_fingerprint);
     if (welcome->has_fingerprint)
-        put(t, welcome->fingerprint, PEER_FINGERPRINT);
-    put_u8(t, (uint8_t)version);
-    put(t, welcome->version, version);
+        put_transcript_bytes(t, welcome->fingerprint, PEER_FINGERPRINT);
+    put_transcript_u8(t, (uint8_t)version);
+    put_transcript_bytes(t, welcome->version, version);
     if (put_proof(t, self, PEER_SERVER, err) != 0)
         return -1;
     *out = (struct span){(const char *)t->bytes + before, t->size - before};
@@ -393,7 +393,7 @@ read_welcome(struct span bytes, struct peer_welcome *out, struct error *err)
     if (!r.failed && check_version(version, err) != 0)
         return -1;
     if (!reader_done(&r) || flag > 1 || !is_version(text))
-        return malformed(err, "welcome");
+        return set_peer_message_error(err, "welcome");
     out->has_fingerprint = flag;
     if (flag)
         memcpy(out->fingerprint, fingerprint.data, fingerprint.size);

@@ -222,7 +222,7 @@ tls_stream_free(struct tls_stream *tls)
 }
 
 static enum tls_state
-fail(struct tls_stream *tls, const char *why, struct error *err)
+fail_tls_stream(struct tls_stream *tls, const char *why, struct error *err)
 {
     tls->failed = true;
     error_set(err, ER_HANDSHAKE, "%s", why);
@@ -232,7 +232,8 @@ fail(struct tls_stream *tls, const char *why, struct error *err)
 
 /* Decrypts tls->in. */
 static enum tls_state
-receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
+decrypt_tls_input(struct tls_stream *tls, tls_sink *sink, void *arg,
+                  struct error *err)
 {
     char clear[RECORD]; /* perhaps of a password */
     size_t size;
@@ -244,7 +245,7 @@ receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
         got = SSL_read_ex(tls->ssl, clear, sizeof(clear), &size) == 1;
         if (tls->messages > TLS_MESSAGES_MAX) { /* data behind them or not */
             explicit_bzero(clear, sizeof(clear));
-            return fail(tls, "too many messages without data", err);
+            return fail_tls_stream(tls, "too many messages without data", err);
         }
         if (!got)
             break;
@@ -262,7 +263,7 @@ receive(struct tls_stream *tls, tls_sink *sink, void *arg, struct error *err)
     case SSL_ERROR_ZERO_RETURN:
         return TLS_ENDED;
     default:
-        return fail(tls, tls_reason(), err);
+        return fail_tls_stream(tls, tls_reason(), err);
     }
     return TLS_OPEN;
 }
@@ -276,7 +277,7 @@ tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
     if (tls->failed)
         return TLS_ENDED;
     tls->in = data;
-    state = receive(tls, sink, arg, err);
+    state = decrypt_tls_input(tls, sink, arg, err);
     tls->in = (struct span){"", 0}; /* a sink may end it before all is read */
     return state;
 }
@@ -363,8 +364,8 @@ tls_stream_cipher(const struct tls_stream *tls)
 }
 
 static bool
-digest(const struct tls_stream *tls, const EVP_MD *kind, size_t size,
-       uint8_t *out)
+hash_tls_certificate(const struct tls_stream *tls, const EVP_MD *kind,
+                     size_t size, uint8_t *out)
 {
     const X509 *shown = SSL_is_server(tls->ssl)
                             ? SSL_get_certificate(tls->ssl)
@@ -378,12 +379,12 @@ digest(const struct tls_stream *tls, const EVP_MD *kind, size_t size,
 bool
 tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST])
 {
-    return digest(tls, EVP_sha256(), TLS_DIGEST, out);
+    return hash_tls_certificate(tls, EVP_sha256(), TLS_DIGEST, out);
 }
 
 bool
 tls_stream_fingerprint(const struct tls_stream *tls,
                        uint8_t out[TLS_FINGERPRINT])
 {
-    return digest(tls, EVP_sha1(), TLS_FINGERPRINT, out);
+    return hash_tls_certificate(tls, EVP_sha1(), TLS_FINGERPRINT, out);
 }

@@ -49,7 +49,7 @@ struct stay {
 };
 
 static void
-block_signals(void)
+block_attach_signals(void)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                                 SIGABRT, SIGTRAP, SIGSYS};
@@ -83,7 +83,7 @@ gives_way(const char *dir, bool ask)
 
 /* Whether its agent, if it has one, serves that directory. */
 static bool
-is_settled(const char *dir, pid_t pid)
+wait_until_agent_serves(const char *dir, pid_t pid)
 {
     const struct timespec step = {.tv_nsec = SETTLES_STEP_MS * 1000000L};
     uint64_t until = clock_ms() + SETTLES_MS;
@@ -105,7 +105,7 @@ check_agent(struct attach *attach, bool dry, struct error *err)
     const char *dir = attach->plan->state_dir;
     pid_t pid = attach->target.pid;
 
-    if (!is_settled(dir, pid)) {
+    if (!wait_until_agent_serves(dir, pid)) {
         error_set(err, ER_WRONG_VALUE,
                   "process %d has an agent, and its state directory is not %s "
                   "(--node-id, --state-dir)",
@@ -191,7 +191,7 @@ attach_start(struct attach *attach, struct error *err)
     struct injection injection = injection_of(attach, attach->settings);
     const struct target *t = &attach->target;
 
-    block_signals();
+    block_attach_signals();
     attach->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
     if (attach->pidfd < 0 || !target_is_there(t)) {
         if (attach->pidfd >= 0)

@@ -47,7 +47,7 @@ static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 /* ---- the frame ---- */
 
 static int
-put_state(struct borrowed *b, uint64_t at)
+write_xsave_state(struct borrowed *b, uint64_t at)
 {
     const uint32_t end = FP_XSTATE_MAGIC2;
     struct _fpx_sw_bytes words = {
@@ -143,7 +143,7 @@ put_frame(struct borrowed *b, uint64_t result)
         return -1;
     b->next = b->below;
     fill_context(b, state, &context);
-    if (put_state(b, state) != 0 ||
+    if (write_xsave_state(b, state) != 0 ||
         remote_write(b->remote, b->next, &context,
                      offsetof(ucontext_t, uc_sigmask) + BORROW_MASK_BYTES) != 0)
         return -1;
@@ -170,8 +170,8 @@ borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
 /* ---- the call ---- */
 
 static int
-enter(struct borrowed *b, uint64_t function, uint64_t first, uint64_t second,
-      uint64_t result)
+enter_borrowed_call(struct borrowed *b, uint64_t function, uint64_t first,
+                    uint64_t second, uint64_t result)
 {
     struct user_regs_struct regs = b->regs;
     uint64_t blocked = UINT64_MAX;
@@ -231,7 +231,7 @@ is_return(struct borrowed *b)
 /* A signal that a fault causes, but was sent: it is sent again, and waits as
  * all others do.  SIGSTOP cannot. */
 static void
-postpone(struct borrowed *b, int signal)
+postpone_sent_signal(struct borrowed *b, int signal)
 {
     uint64_t blocked;
 
@@ -251,7 +251,7 @@ postpone(struct borrowed *b, int signal)
 
 /* Follows the call until it returns: NULL, or what interrupted it. */
 static const char *
-follow(struct borrowed *b)
+await_borrowed_call(struct borrowed *b)
 {
     uint64_t until_ms = clock_ms() + BORROW_CALL_MS;
     int signal;
@@ -275,7 +275,7 @@ follow(struct borrowed *b)
                 borrow_thread_let_go(b, 0);
                 return "faulted; the thread goes on as if it had not been made";
             }
-            postpone(b, signal);
+            postpone_sent_signal(b, signal);
             continue;
         case STOP_EVENT:
             break;
@@ -300,7 +300,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
 {
     const char *why;
 
-    if (enter(b, function, first, second, result) != 0) {
+    if (enter_borrowed_call(b, function, first, second, result) != 0) {
         if (errno == ESRCH) /* killed; its remains may still be there */
             error_set(err, ER_UNKNOWN, "thread %s (%d) has ended",
                       b->sleeper.name, (int)b->sleeper.tid);
@@ -309,7 +309,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
         borrow_end(b);
         return -1;
     }
-    why = follow(b);
+    why = await_borrowed_call(b);
     if (!why)
         return 0;
     error_set(err, ER_UNKNOWN, "the call in thread %s (%d) %s", b->sleeper.name,

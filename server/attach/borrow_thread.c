@@ -134,7 +134,7 @@ borrow_thread_save(struct borrowed *b)
 
 /* The kernel begins the sleep anew: subtracts what has passed. */
 static void
-shorten(struct borrowed *b)
+shorten_sleep_timeout(struct borrowed *b)
 {
     uint64_t over;
 
@@ -183,14 +183,14 @@ static void
 call_again(struct borrowed *b)
 {
     if (borrow_thread_is_interrupted(b))
-        shorten(b);
+        shorten_sleep_timeout(b);
     b->regs.rax = b->regs.orig_rax;
     b->regs.rip -= 2;
     b->regs.orig_rax = UINT64_MAX;
 }
 
 static void
-put_back(struct borrowed *b, const struct user_regs_struct *regs)
+restore_thread_state(struct borrowed *b, const struct user_regs_struct *regs)
 {
     struct iovec state = {b->state, b->state_size};
 
@@ -205,7 +205,7 @@ borrow_thread_restore_there(struct borrowed *b)
 {
     if (is_interrupted_falsely(b))
         call_again(b);
-    put_back(b, &b->regs);
+    restore_thread_state(b, &b->regs);
 }
 
 void
@@ -231,7 +231,7 @@ borrow_thread_restore_instead(struct borrowed *b)
     }
     if (regs.orig_rax != UINT64_MAX)
         regs.rax = (uint64_t)-ENOSYS;
-    put_back(b, &regs);
+    restore_thread_state(b, &regs);
 }
 
 void

@@ -49,7 +49,7 @@ find_loader(struct work *w)
 
 /* Finds the function to call, in the loaded library. */
 static int
-find_call(struct work *w, struct error *err)
+find_agent_entry(struct work *w, struct error *err)
 {
     const struct mapping *library = remote_object(&w->remote, LIBRARY);
 
@@ -109,7 +109,7 @@ find_places(struct work *w, struct error *err)
                   w->dlopen == 0 ? "dlopen" : "a return from signals");
         return -1;
     }
-    return find_call(w, err);
+    return find_agent_entry(w, err);
 }
 
 /* ---- the calls ---- */
@@ -136,7 +136,7 @@ ask_loader(struct work *w, struct error *err)
 }
 
 static int
-load(struct work *w, struct error *err)
+load_agent_library(struct work *w, struct error *err)
 {
     const char *library = w->injection->library;
     uint64_t path;
@@ -157,7 +157,7 @@ load(struct work *w, struct error *err)
 }
 
 static void
-say_failure(const struct injection *i, int error, struct error *err)
+set_agent_call_error(const struct injection *i, int error, struct error *err)
 {
     bool start = i->settings != NULL;
 
@@ -171,7 +171,7 @@ say_failure(const struct injection *i, int error, struct error *err)
 
 /* Calls heapwire_start or heapwire_stop, and takes its error. */
 static int
-call(struct work *w, struct error *err)
+call_agent_entry(struct work *w, struct error *err)
 {
     const char *settings = w->injection->settings;
     uint64_t text = 0, at;
@@ -188,12 +188,12 @@ call(struct work *w, struct error *err)
     }
     if (result == 0)
         return 0;
-    say_failure(w->injection, result, err);
+    set_agent_call_error(w->injection, result, err);
     return -1;
 }
 
 static unsigned
-microseconds(void)
+injection_clock_us(void)
 {
     struct timespec now;
 
@@ -204,7 +204,7 @@ microseconds(void)
 static int
 use_thread(struct work *w, const struct sleeper *s, struct error *err)
 {
-    unsigned began = microseconds();
+    unsigned began = injection_clock_us();
     int rc;
 
     snprintf(w->injection->thread, sizeof(w->injection->thread),
@@ -214,9 +214,10 @@ use_thread(struct work *w, const struct sleeper *s, struct error *err)
     rc = borrow_begin(&w->borrowed, &w->remote, &w->places, s, err);
     if (rc != 0)
         return rc;
-    rc = load(w, err) == 0 && call(w, err) == 0 ? 0 : -1;
+    rc = load_agent_library(w, err) == 0 && call_agent_entry(w, err) == 0 ? 0
+                                                                          : -1;
     borrow_end(&w->borrowed);
-    w->injection->stopped_us = microseconds() - began;
+    w->injection->stopped_us = injection_clock_us() - began;
     return rc;
 }
 

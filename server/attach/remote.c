@@ -47,7 +47,7 @@ remote_write(const struct remote *r, uint64_t at, const void *data, size_t size)
 
 /* "<start>-<end> <perms> <offset> <device> <inode>   <path>" */
 static bool
-parse_line(char *line, struct mapping *out)
+parse_target_mapping(char *line, struct mapping *out)
 {
     char permissions[5];
     int path = 0;
@@ -64,11 +64,11 @@ parse_line(char *line, struct mapping *out)
 }
 
 static int
-add_line(struct remote *r, char *line, struct error *err)
+add_mapping_line(struct remote *r, char *line, struct error *err)
 {
     struct mapping m, *list;
 
-    if (!parse_line(line, &m))
+    if (!parse_target_mapping(line, &m))
         return 0;
     if (r->count % MAPPINGS_STEP == 0) {
         list = mem_realloc(r->list, (r->count + MAPPINGS_STEP) * sizeof(*list));
@@ -83,7 +83,7 @@ add_line(struct remote *r, char *line, struct error *err)
 }
 
 static void
-forget(struct remote *r)
+clear_remote_mappings(struct remote *r)
 {
     mem_free(r->text);
     mem_free(r->list);
@@ -98,7 +98,7 @@ remote_look(struct remote *r, struct error *err)
     struct buffer text;
     char path[32], *next;
 
-    forget(r);
+    clear_remote_mappings(r);
     buffer_init(&text, REMOTE_MAPS_MAX);
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)r->pid);
     if (file_read_all(path, &text, err) != 0) {
@@ -112,7 +112,7 @@ remote_look(struct remote *r, struct error *err)
         next = end ? end + 1 : NULL;
         if (end)
             *end = '\0';
-        if (add_line(r, line, err) != 0)
+        if (add_mapping_line(r, line, err) != 0)
             return -1;
     }
     return 0;
@@ -139,7 +139,7 @@ remote_close(struct remote *r)
 {
     fd_close(r->memory);
     r->memory = -1;
-    forget(r);
+    clear_remote_mappings(r);
 }
 
 const struct mapping *
@@ -188,7 +188,7 @@ struct exports {
 
 /* The loader has usually turned the table's offsets into addresses. */
 static uint64_t
-absolute(uint64_t base, uint64_t value)
+absolute_table_address(uint64_t base, uint64_t value)
 {
     return value < base ? base + value : value;
 }
@@ -206,11 +206,11 @@ read_dynamic(const struct remote *r, uint64_t base, uint64_t at,
         if (entry.d_tag == DT_NULL)
             break;
         if (entry.d_tag == DT_SYMTAB)
-            out->symbols = absolute(base, entry.d_un.d_ptr);
+            out->symbols = absolute_table_address(base, entry.d_un.d_ptr);
         else if (entry.d_tag == DT_STRTAB)
-            out->names = absolute(base, entry.d_un.d_ptr);
+            out->names = absolute_table_address(base, entry.d_un.d_ptr);
         else if (entry.d_tag == DT_GNU_HASH)
-            out->hash = absolute(base, entry.d_un.d_ptr);
+            out->hash = absolute_table_address(base, entry.d_un.d_ptr);
     }
     return out->symbols && out->names && out->hash ? 0 : -1;
 }
@@ -244,7 +244,7 @@ find_exports(const struct remote *r, uint64_t start, uint64_t *base,
 }
 
 static uint32_t
-hash_of(const char *name)
+hash_gnu_symbol(const char *name)
 {
     uint32_t hash = 5381;
 
@@ -254,7 +254,7 @@ hash_of(const char *name)
 }
 
 static bool
-is_named(const struct remote *r, uint64_t at, const char *name)
+remote_name_equals(const struct remote *r, uint64_t at, const char *name)
 {
     char text[NAME_MAX_BYTES];
     size_t size = strlen(name) + 1;
@@ -269,7 +269,7 @@ uint64_t
 remote_symbol(const struct remote *r, const struct mapping *object,
               const char *name, uint64_t within)
 {
-    uint32_t header[4], index, word, hash = hash_of(name);
+    uint32_t header[4], index, word, hash = hash_gnu_symbol(name);
     struct exports exports;
     uint64_t base, buckets;
 
@@ -294,7 +294,7 @@ remote_symbol(const struct remote *r, const struct mapping *object,
         at = base + symbol.st_value;
         if ((word | 1) == (hash | 1) && symbol.st_shndx != SHN_UNDEF &&
             ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-            is_named(r, exports.names + symbol.st_name, name) &&
+            remote_name_equals(r, exports.names + symbol.st_name, name) &&
             (within == 0 || (within > at && within - at <= symbol.st_size)))
             return at;
         if (word & 1)

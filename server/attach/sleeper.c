@@ -68,7 +68,7 @@ is_return_address(const struct remote *r, uint64_t address)
 }
 
 static bool
-is_same_file(const struct mapping *a, const struct mapping *b)
+is_same_mapped_file(const struct mapping *a, const struct mapping *b)
 {
     return a && b && a->inode == b->inode && strcmp(a->path, b->path) == 0;
 }
@@ -77,13 +77,13 @@ is_same_file(const struct mapping *a, const struct mapping *b)
 static bool
 is_libc(const struct landmarks *places, const struct mapping *m)
 {
-    return is_same_file(m, places->libc) ||
+    return is_same_mapped_file(m, places->libc) ||
            strncmp(mapping_name(m), "libpthread", strlen("libpthread")) == 0;
 }
 
 static bool
-is_in(const struct remote *r, const struct landmarks *places, uint64_t address,
-      const char *const *names)
+is_in_libc_function(const struct remote *r, const struct landmarks *places,
+                    uint64_t address, const char *const *names)
 {
     const struct mapping *threads = remote_object(r, "libpthread");
 
@@ -131,15 +131,16 @@ judge_caller(const struct remote *r, const struct landmarks *places,
 
         if (!m || !m->executable || !is_return_address(r, words[i]))
             continue;
-        if (is_same_file(m, places->loader))
+        if (is_same_mapped_file(m, places->loader))
             return "for the loader";
         if (strstr(mapping_name(m), "malloc"))
             return "for malloc";
         if (!is_libc(places, m))
             return waits ? NULL : "for a lock";
-        condition = is_in(r, places, words[i], conditions);
+        condition = is_in_libc_function(r, places, words[i], conditions);
         waits = waits || condition;
-        if (s->number != SYS_futex && !is_in(r, places, words[i], sleepers) &&
+        if (s->number != SYS_futex &&
+            !is_in_libc_function(r, places, words[i], sleepers) &&
             !(s->number == SYS_restart_syscall && condition))
             return "for libc itself";
     }
@@ -193,7 +194,8 @@ sleeper_is_fit(const struct remote *r, const struct landmarks *places,
 /* ---- the threads ---- */
 
 static bool
-read_line(pid_t pid, pid_t tid, const char *file, char *out, int size)
+read_thread_file_line(pid_t pid, pid_t tid, const char *file, char *out,
+                      int size)
 {
     char path[64];
     bool read;
@@ -217,7 +219,7 @@ read_call(pid_t pid, struct sleeper *s)
     unsigned long long v[8];
     char text[256];
 
-    if (!read_line(pid, s->tid, "syscall", text, sizeof(text)) ||
+    if (!read_thread_file_line(pid, s->tid, "syscall", text, sizeof(text)) ||
         sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &s->number,
                &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) != 9)
         return false;
@@ -280,11 +282,13 @@ await_fresh(const struct remote *r, struct sleeper *s)
 
 /* NULL, or why this one is unfit. */
 static const char *
-judge(const struct remote *r, const struct landmarks *places, struct sleeper *s)
+check_sleeping_thread(const struct remote *r, const struct landmarks *places,
+                      struct sleeper *s)
 {
     const char *why;
 
-    if (!read_line(r->pid, s->tid, "comm", s->name, sizeof(s->name)))
+    if (!read_thread_file_line(r->pid, s->tid, "comm", s->name,
+                               sizeof(s->name)))
         return "gone";
     if (strcmp(s->name, "jemalloc_bg_thd") == 0 ||
         strcmp(s->name, AGENT_THREAD_NAME) == 0)
@@ -305,8 +309,8 @@ judge(const struct remote *r, const struct landmarks *places, struct sleeper *s)
 }
 
 static void
-name_thread(struct error *err, const struct sleeper *s, const char *why,
-            int named)
+append_rejected_thread(struct error *err, const struct sleeper *s,
+                       const char *why, int named)
 {
     size_t used = strlen(err->text);
 
@@ -318,8 +322,9 @@ name_thread(struct error *err, const struct sleeper *s, const char *why,
 
 /* stale: threads whose wait's age is unknown come last. */
 static int
-choose(const struct remote *r, const struct landmarks *places, int rank_max,
-       bool stale, struct sleeper *out, struct error *err)
+choose_sleeping_thread(const struct remote *r, const struct landmarks *places,
+                       int rank_max, bool stale, struct sleeper *out,
+                       struct error *err)
 {
     struct sleeper best = {.rank = rank_max + 1};
     char path[32];
@@ -337,11 +342,11 @@ choose(const struct remote *r, const struct landmarks *places, int rank_max,
 
         if (s.tid <= 0)
             continue;
-        why = judge(r, places, &s);
+        why = check_sleeping_thread(r, places, &s);
         if (stale && s.timeout_ms > 0)
             s.rank = SLEEPER_RANK_MAX;
         if (why)
-            name_thread(err, &s, why, named++);
+            append_rejected_thread(err, &s, why, named++);
         else if (s.rank < best.rank)
             best = s;
     }
@@ -360,12 +365,12 @@ sleeper_choose(const struct remote *r, const struct landmarks *places,
     uint64_t began = clock_ms();
     int fresh = 1;
 
-    if (choose(r, places, rank_max, false, out, err) != 0)
+    if (choose_sleeping_thread(r, places, rank_max, false, out, err) != 0)
         return -1;
     if (out->timeout_ms > 0)
         fresh = await_fresh(r, out);
     if (fresh == 0) {
-        if (choose(r, places, rank_max, true, out, err) != 0)
+        if (choose_sleeping_thread(r, places, rank_max, true, out, err) != 0)
             return -1;
         out->slept_at_ms = began;
     }

@@ -27,7 +27,7 @@ struct status {
 };
 
 static int
-read_status(pid_t pid, struct status *s)
+read_target_status(pid_t pid, struct status *s)
 {
     char path[32], line[1024];
     FILE *f;
@@ -67,7 +67,7 @@ same_namespace(pid_t pid, const char *name)
 }
 
 static bool
-is_ours(pid_t pid)
+is_x86_64_process(pid_t pid)
 {
     Elf64_Ehdr header;
     char path[32];
@@ -127,7 +127,7 @@ judge_state(const struct target *t, const struct status *s)
 static const char *
 judge_kind(const struct target *t, const struct status *s, bool force)
 {
-    if (!is_ours(t->pid))
+    if (!is_x86_64_process(t->pid))
         return "is of another architecture: only x86-64 can be attached to";
     if (s->shadow_stack)
         return "runs with a shadow stack, which forbids it";
@@ -145,7 +145,7 @@ judge_kind(const struct target *t, const struct status *s, bool force)
 }
 
 static int
-refuse(const struct target *t, const char *why, struct error *err)
+set_target_error(const struct target *t, const char *why, struct error *err)
 {
     error_set(err, ER_WRONG_VALUE, "process %d %s", (int)t->pid, why);
     return -1;
@@ -163,8 +163,8 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
 
     memset(t, 0, sizeof(*t));
     t->pid = pid;
-    if (read_status(pid, &s) != 0)
-        return refuse(t, "is not there", err);
+    if (read_target_status(pid, &s) != 0)
+        return set_target_error(t, "is not there", err);
     if (s.tgid != pid) {
         error_set(err, ER_WRONG_VALUE, "%d is a thread of process %d", (int)pid,
                   s.tgid);
@@ -178,7 +178,7 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
     t->exe[n < 0 ? 0 : n] = '\0';
     why = judge_state(t, &s);
     if (why)
-        return refuse(t, why, err);
+        return set_target_error(t, why, err);
     if (n < 0 && (geteuid() == 0 || t->uid == geteuid())) {
         errno = unread;
         error_sys(err, ER_ACCESS_DENIED,
@@ -203,7 +203,7 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
         return -1;
     }
     why = judge_kind(t, &s, force);
-    return why ? refuse(t, why, err) : 0;
+    return why ? set_target_error(t, why, err) : 0;
 }
 
 bool

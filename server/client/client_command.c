@@ -101,8 +101,8 @@ find_own_id(const char *const *given, char out[ID_ROOM])
 
 /* alone: as client_show_nodes() has it. */
 static enum client_status
-run_on(const char *const *given, const char *nodes, const char *script,
-       bool alone)
+run_script_on_nodes(const char *const *given, const char *nodes,
+                    const char *script, bool alone)
 {
     enum client_status status = CLIENT_OK;
     MYSQL_RES *rows = NULL;
@@ -167,7 +167,7 @@ command_sql(const char *const *given, const char *statement)
 enum client_status
 command_on(const char *const *given, const char *nodes, const char *script)
 {
-    return run_on(given, nodes, script, false);
+    return run_script_on_nodes(given, nodes, script, false);
 }
 
 enum client_status
@@ -179,9 +179,10 @@ command_diagnose(const char *const *given, const char *nodes)
 
     if (choose_form(given) == CLIENT_TEXT) {
         status = nodes ? CLIENT_OK : find_own_id(given, own);
-        return status == CLIENT_OK ? run_on(given, nodes ? nodes : own,
-                                            diagnosis_script, !nodes)
-                                   : status;
+        return status == CLIENT_OK
+                   ? run_script_on_nodes(given, nodes ? nodes : own,
+                                         diagnosis_script, !nodes)
+                   : status;
     }
     buffer_init(&text, STATEMENT_MAX);
     status = make_diagnosis(nodes, &text);

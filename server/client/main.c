@@ -141,7 +141,7 @@ run_diagnose(const char *const *given, char **words, int count)
 }
 
 static enum client_status
-run_on(const char *const *given, char **words, int count)
+run_on_command(const char *const *given, char **words, int count)
 {
     (void)count;
     return command_on(given, words[1], words[2]);
@@ -191,7 +191,7 @@ static const struct command {
                               int count);
 } commands[] = {
     {"diagnose", 1, 2, false, "ALL", run_diagnose},
-    {"on", 3, 3, true, "ALL", run_on},
+    {"on", 3, 3, true, "ALL", run_on_command},
     {"sql", 2, 2, true, NULL, run_sql},
     {"get", 2, 3, false, VIEW_FORMS, run_get},
     {"bundle", 1, WORDS_MAX, false, NULL, run_bundle},
@@ -210,7 +210,7 @@ find_command(const char *name)
 
 /* given: by an option's letter, its value or "". */
 static enum client_status
-run(const char *const *given, char **words, int count)
+run_client_command(const char *const *given, char **words, int count)
 {
     const struct command *command =
         find_command(count > 0 ? words[0] : "sql" /* alone */);
@@ -334,6 +334,6 @@ main(int argc, char **argv)
     else if (given['V'])
         puts("heapwire " HW_VERSION);
     else if ((status = option_file_read(given['D'])) == CLIENT_OK)
-        status = run(given, argv + optind, argc - optind);
+        status = run_client_command(given, argv + optind, argc - optind);
     return finish_output() == CLIENT_OK ? (int)status : CLIENT_FAILED;
 }

@@ -35,7 +35,8 @@ struct cluster {
 /* Where the others are */
 
 static struct peer_place
-place_of(const struct cluster *c, const struct member *member, bool self)
+member_peer_endpoint(const struct cluster *c, const struct member *member,
+                     bool self)
 {
     struct peer_place place = {.id = member->id, .port = member->port};
 
@@ -48,7 +49,7 @@ place_of(const struct cluster *c, const struct member *member, bool self)
 }
 
 static struct peer **
-slot_of(struct peer **peers, size_t count, uint64_t id)
+find_peer_slot(struct peer **peers, size_t count, uint64_t id)
 {
     size_t low = 0, high = count;
 
@@ -66,11 +67,11 @@ slot_of(struct peer **peers, size_t count, uint64_t id)
 }
 
 static struct peer *
-find(struct fanout_home *home, uint64_t id)
+find_cluster_peer(struct fanout_home *home, uint64_t id)
 {
     struct cluster *c =
         (struct cluster *)((char *)home - offsetof(struct cluster, home));
-    struct peer **slot = slot_of(c->peers, c->count, id);
+    struct peer **slot = find_peer_slot(c->peers, c->count, id);
 
     return slot ? *slot : NULL;
 }
@@ -79,8 +80,8 @@ find(struct fanout_home *home, uint64_t id)
 static struct peer *
 peer_for(struct cluster *c, const struct member *member, bool self)
 {
-    struct peer *known = find(&c->home, member->id);
-    struct peer_place place = place_of(c, member, self);
+    struct peer *known = find_cluster_peer(&c->home, member->id);
+    struct peer_place place = member_peer_endpoint(c, member, self);
     struct error err;
 
     if (!known || known->known.self != self ||
@@ -106,7 +107,7 @@ forget_left(struct cluster *c, int64_t now_ms)
     size_t kept = 0;
 
     for (size_t i = 0; i < c->left_count; i++)
-        if (!slot_of(c->peers, c->count, c->left[i].id) &&
+        if (!find_peer_slot(c->peers, c->count, c->left[i].id) &&
             now_ms - c->left[i].since_ms < PEERS_LEFT_MS)
             c->left[kept++] = c->left[i];
     c->left_count = kept;
@@ -120,7 +121,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
 
     forget_left(c, now_ms);
     for (size_t i = 0; i < count; i++) {
-        if (slot_of(c->peers, c->count, before[i]->place.id))
+        if (find_peer_slot(c->peers, c->count, before[i]->place.id))
             continue;
         if (c->left_count == PEERS_LEFT_MAX)
             memmove(c->left, c->left + 1, --c->left_count * sizeof(c->left[0]));
@@ -137,7 +138,8 @@ say_farewell(struct peer **before, size_t before_count, struct peer **now,
              size_t now_count)
 {
     for (size_t i = 0; i < before_count; i++) {
-        struct peer **slot = slot_of(now, now_count, before[i]->place.id);
+        struct peer **slot =
+            find_peer_slot(now, now_count, before[i]->place.id);
 
         if (!slot || *slot != before[i])
             peer_leave(before[i]);
@@ -193,7 +195,7 @@ take_members(struct cluster *c, const struct members *members)
 /* What statements call */
 
 static size_t
-list(void *arg, struct peer_row *out, size_t max)
+list_cluster_peers(void *arg, struct peer_row *out, size_t max)
 {
     struct cluster *c = arg;
     size_t count;
@@ -214,7 +216,7 @@ list(void *arg, struct peer_row *out, size_t max)
 }
 
 static size_t
-left(void *arg, struct peer_row *out)
+list_departed_peers(void *arg, struct peer_row *out)
 {
     struct cluster *c = arg;
     size_t count;
@@ -228,7 +230,8 @@ left(void *arg, struct peer_row *out)
 }
 
 static struct peer_fanout *
-ask(void *arg, const struct peer_request *request, struct error *err)
+ask_cluster_peers(void *arg, const struct peer_request *request,
+                  struct error *err)
 {
     struct cluster *c = arg;
 
@@ -248,7 +251,7 @@ wake_loop(struct fanout_home *home)
 }
 
 static void
-on_wake(struct wake *wake)
+on_cluster_notification(struct wake *wake)
 {
     struct cluster *c =
         (struct cluster *)((char *)wake - offsetof(struct cluster, wake));
@@ -278,15 +281,15 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
                                    .lock = &c->lock,
                                    .seed = uv_hrtime() | 1,
                                    .wake = wake_loop,
-                                   .find = find};
+                                   .find = find_cluster_peer};
     c->lent = (struct sql_peers){.arg = c,
-                                 .list = list,
-                                 .left = left,
-                                 .ask = ask,
+                                 .list = list_cluster_peers,
+                                 .left = list_departed_peers,
+                                 .ask = ask_cluster_peers,
                                  .take = fanout_take,
                                  .release = fanout_release};
     peer_gather_init(&c->home.gather);
-    wake_init(&c->wake, wakes, on_wake);
+    wake_init(&c->wake, wakes, on_cluster_notification);
     rc = peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
                         options->connect_timeout_ms, options->links_max, err);
     if (rc == 0 && (rc = take_members(c, options->members)) != 0)

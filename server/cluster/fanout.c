@@ -13,7 +13,7 @@ static void end_task(struct fanout_task *task, const struct error *error);
 /* Any thread: what both hold */
 
 static void
-destroy(struct peer_fanout *f)
+destroy_fanout(struct peer_fanout *f)
 {
     struct fanout_item *item;
 
@@ -31,7 +31,7 @@ destroy(struct peer_fanout *f)
 
 /* Drops one holder. */
 static void
-let_go(struct peer_fanout *f)
+release_fanout(struct peer_fanout *f)
 {
     bool last;
 
@@ -39,7 +39,7 @@ let_go(struct peer_fanout *f)
     last = --f->holders == 0;
     pthread_mutex_unlock(f->home->lock);
     if (last)
-        destroy(f);
+        destroy_fanout(f);
 }
 
 /* Under the lock. */
@@ -60,7 +60,7 @@ tell_loop(struct peer_fanout *f, unsigned todo)
 }
 
 static size_t
-size_of(const struct peer_request *request)
+fanout_alloc_size(const struct peer_request *request)
 {
     return sizeof(struct peer_fanout) +
            request->id_count * (sizeof(struct fanout_task) + sizeof(uint64_t)) +
@@ -103,7 +103,7 @@ fanout_ask(struct fanout_home *home, const struct peer_request *request,
                   request->id_count, request->column_count, request->text.size);
         return NULL;
     }
-    f = mem_zalloc(1, size_of(request));
+    f = mem_zalloc(1, fanout_alloc_size(request));
     if (!f) {
         error_memory(err, "a question to other nodes");
         return NULL;
@@ -125,7 +125,7 @@ fanout_ask(struct fanout_home *home, const struct peer_request *request,
     if (!stopped)
         return f;
     error_set(err, ER_SHUTDOWN, "Server shutdown in progress");
-    destroy(f);
+    destroy_fanout(f);
     return NULL;
 }
 
@@ -144,7 +144,7 @@ read_end(const struct fanout_end *end, struct peer_end *out)
 
 /* Counts a cell's bookkeeping, too. */
 static size_t
-weight_of(const struct peer_fanout *f, const struct peer_block *block)
+block_memory_bytes(const struct peer_fanout *f, const struct peer_block *block)
 {
     return block->bytes +
            block->row_count * f->request.column_count * sizeof(struct span);
@@ -164,7 +164,7 @@ fanout_take(struct peer_fanout *f, struct peer_block **block,
         if (!f->first)
             f->last = NULL;
         if (item->block)
-            f->unread -= weight_of(f, item->block);
+            f->unread -= block_memory_bytes(f, item->block);
         else
             f->to_take--;
         if (f->full && f->unread <= PEER_UNREAD_MAX / 2)
@@ -193,13 +193,13 @@ fanout_release(struct peer_fanout *f)
     f->released = true;
     tell_loop(f, FANOUT_LEAVE);
     pthread_mutex_unlock(f->home->lock);
-    let_go(f);
+    release_fanout(f);
 }
 
 /* The loop: what comes */
 
 static void
-push(struct peer_fanout *f, struct fanout_item *item)
+push_fanout_item(struct peer_fanout *f, struct fanout_item *item)
 {
     pthread_mutex_lock(f->home->lock);
     item->next = NULL;
@@ -209,7 +209,7 @@ push(struct peer_fanout *f, struct fanout_item *item)
         f->first = item;
     f->last = item;
     if (item->block) {
-        f->unread += weight_of(f, item->block);
+        f->unread += block_memory_bytes(f, item->block);
         if (f->unread >= PEER_UNREAD_MAX)
             f->full = true; /* until resume: links may have paused before */
     }
@@ -220,7 +220,7 @@ push(struct peer_fanout *f, struct fanout_item *item)
 
 /* -1: no memory, and rows are lost. */
 static int
-hand_over(struct fanout_task *task)
+push_gathered_block(struct fanout_task *task)
 {
     struct peer_fanout *f = task->fanout;
     struct fanout_item *item;
@@ -237,14 +237,14 @@ hand_over(struct fanout_task *task)
     }
     block->id_index = (size_t)(task - f->tasks);
     item->block = block;
-    push(f, item);
+    push_fanout_item(f, item);
     return 0;
 }
 
 /* The loop: how it ends */
 
 static void
-on_closed(uv_handle_t *handle)
+on_fanout_handle_closed(uv_handle_t *handle)
 {
     struct peer_fanout *f = handle->data;
     struct fanout_home *home = f->home;
@@ -266,7 +266,7 @@ on_closed(uv_handle_t *handle)
             break;
         }
     pthread_mutex_unlock(home->lock);
-    let_go(f);
+    release_fanout(f);
 }
 
 static void
@@ -275,8 +275,8 @@ settle_if_done(struct peer_fanout *f)
     if (f->ended < f->request.id_count ||
         uv_is_closing((uv_handle_t *)&f->deadline))
         return;
-    uv_close((uv_handle_t *)&f->deadline, on_closed);
-    uv_close((uv_handle_t *)&f->jitter, on_closed);
+    uv_close((uv_handle_t *)&f->deadline, on_fanout_handle_closed);
+    uv_close((uv_handle_t *)&f->jitter, on_fanout_handle_closed);
 }
 
 /* Those that were not asked yet are not asked any more. */
@@ -307,7 +307,7 @@ end_task(struct fanout_task *task, const struct error *error)
 
     if (task->ended)
         return;
-    if (hand_over(task) != 0) {
+    if (push_gathered_block(task) != 0) {
         error_memory(&none, "the answer");
         error = &none;
     }
@@ -321,7 +321,7 @@ end_task(struct fanout_task *task, const struct error *error)
     end->truncated = task->cut;
     if (error->code != 0)
         end->text = mem_strdup(error->text);
-    push(f, &end->item);
+    push_fanout_item(f, &end->item);
     if (error->code != 0 && f->request.stops)
         spare_others(task);
     begin_more(f);
@@ -330,7 +330,7 @@ end_task(struct fanout_task *task, const struct error *error)
 
 /* late: their time is over. */
 static void
-give_up(struct peer_fanout *f, const struct error *why, bool late)
+cancel_fanout_tasks(struct peer_fanout *f, const struct error *why, bool late)
 {
     f->leaving = true;
     /* The last ones first: those that wait for a link do not get one from those
@@ -351,13 +351,13 @@ on_deadline(uv_timer_t *timer)
     struct error error;
 
     peer_failure_timeout(&error, f->request.timeout_ms);
-    give_up(f, &error, true);
+    cancel_fanout_tasks(f, &error, true);
 }
 
 /* The loop: calls */
 
 static bool
-wants(void *arg)
+can_fanout_task_take_row(void *arg)
 {
     struct fanout_task *task = arg;
 
@@ -369,7 +369,7 @@ stop_early(struct fanout_task *task, const struct error *error)
 {
     struct error none;
 
-    if (hand_over(task) != 0) {
+    if (push_gathered_block(task) != 0) {
         error_memory(&none, "the answer");
         error = &none;
     }
@@ -379,7 +379,7 @@ stop_early(struct fanout_task *task, const struct error *error)
 }
 
 static void
-row(void *arg, const struct span *cells)
+on_fanout_task_row(void *arg, const struct span *cells)
 {
     static const struct error none;
     struct fanout_task *task = arg;
@@ -398,32 +398,35 @@ row(void *arg, const struct span *cells)
     task->bytes += size;
     f->bytes += size;
     peer_gather_add(&f->home->gather, cells, f->request.column_count);
-    if (peer_gather_full(&f->home->gather) && hand_over(task) != 0) {
+    if (peer_gather_full(&f->home->gather) && push_gathered_block(task) != 0) {
         error_memory(&error, "the answer");
         stop_early(task, &error);
     }
 }
 
 static void
-quiet(void *arg)
+on_fanout_task_idle(void *arg)
 {
     struct fanout_task *task = arg;
     struct error error;
 
-    if (hand_over(task) != 0) {
+    if (push_gathered_block(task) != 0) {
         error_memory(&error, "the answer");
         stop_early(task, &error);
     }
 }
 
 static void
-ended(void *arg, const struct error *error)
+on_fanout_task_ended(void *arg, const struct error *error)
 {
     end_task(arg, error);
 }
 
-static const struct peer_call_events events = {
-    .wants = wants, .row = row, .quiet = quiet, .ended = ended};
+static const struct peer_call_events events = {.wants =
+                                                   can_fanout_task_take_row,
+                                               .row = on_fanout_task_row,
+                                               .quiet = on_fanout_task_idle,
+                                               .ended = on_fanout_task_ended};
 
 static void
 begin_task(struct peer_fanout *f)
@@ -448,7 +451,7 @@ begin_task(struct peer_fanout *f)
 
 /* Spreads nodes and clients that would begin at the same moment. */
 static uint64_t
-jitter(struct fanout_home *home)
+random_jitter_ms(struct fanout_home *home)
 {
     home->seed ^= home->seed << 13;
     home->seed ^= home->seed >> 7;
@@ -483,7 +486,7 @@ begin_more(struct peer_fanout *f)
     if (f->request.parallel > 0) {
         if (f->running < f->request.parallel &&
             !uv_is_active((uv_handle_t *)&f->jitter))
-            uv_timer_start(&f->jitter, on_jitter, jitter(f->home), 0);
+            uv_timer_start(&f->jitter, on_jitter, random_jitter_ms(f->home), 0);
         return;
     }
     f->beginning = true; /* one may end during the call */
@@ -496,7 +499,7 @@ begin_more(struct peer_fanout *f)
 /* The loop: what the others want */
 
 static void
-begin(struct peer_fanout *f)
+start_fanout(struct peer_fanout *f)
 {
     struct fanout_home *home = f->home;
     uint64_t now = clock_ms();
@@ -515,7 +518,7 @@ begin(struct peer_fanout *f)
 }
 
 static void
-resume(struct peer_fanout *f)
+resume_fanout_calls(struct peer_fanout *f)
 {
     pthread_mutex_lock(f->home->lock);
     f->full = f->unread >= PEER_UNREAD_MAX;
@@ -526,7 +529,7 @@ resume(struct peer_fanout *f)
 }
 
 static struct peer_fanout *
-next_due(struct fanout_home *home, unsigned *todo)
+take_due_fanout(struct fanout_home *home, unsigned *todo)
 {
     struct peer_fanout *f;
 
@@ -549,16 +552,16 @@ fanout_work(struct fanout_home *home)
     struct peer_fanout *f;
     unsigned todo;
 
-    while ((f = next_due(home, &todo))) {
+    while ((f = take_due_fanout(home, &todo))) {
         if (todo & FANOUT_LEAVE)
             f->leaving = true;
         if (todo & FANOUT_BEGIN)
-            begin(f);
+            start_fanout(f);
         if (todo & FANOUT_RESUME)
-            resume(f);
+            resume_fanout_calls(f);
         if (todo & FANOUT_LEAVE) {
             error_set(&error, ER_QUERY_INTERRUPTED, "interrupted");
-            give_up(f, &error, false);
+            cancel_fanout_tasks(f, &error, false);
         }
     }
 }
@@ -571,5 +574,5 @@ fanout_stop(struct fanout_home *home, const struct error *why)
     pthread_mutex_unlock(home->lock);
     fanout_work(home);
     for (struct peer_fanout *f = home->running; f; f = f->next)
-        give_up(f, why, false);
+        cancel_fanout_tasks(f, why, false);
 }

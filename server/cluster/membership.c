@@ -42,7 +42,7 @@ member_of(const struct config_peer *peer)
 /* By its own section, or by the address that it listens on; port 0: it can be
  * asked only over its own socket. */
 static struct member
-self_of(const struct config *config)
+own_cluster_member(const struct config *config)
 {
     const struct config_peer *own = config_own_peer(config);
     struct member member = {.id = config->node_id,
@@ -64,8 +64,8 @@ is_same_place(const struct member *a, const struct member *b)
 }
 
 static void
-leave_out(struct merge *merge, const struct member *member, const char *why,
-          const struct member *other)
+leave_out_member(struct merge *merge, const struct member *member,
+                 const char *why, const struct member *other)
 {
     if (merge->left_out++ > 0)
         return;
@@ -84,7 +84,7 @@ add_configured(struct merge *merge, const struct config *config)
     for (size_t i = 0; i < cluster->peer_count; i++)
         merge->items[merge->count++].member = member_of(&cluster->peers[i]);
     if (!config_own_peer(config))
-        merge->items[merge->count++].member = self_of(config);
+        merge->items[merge->count++].member = own_cluster_member(config);
 }
 
 /* Adds etcd's nodes that the configuration does not have. */
@@ -102,7 +102,8 @@ add_etcds(struct merge *merge, const struct config *config,
             member = member_of(peer);
         if (peer && peer->id != config->node_id &&
             !is_same_place(&member, &node->member))
-            leave_out(merge, &node->member, "the configuration has", &member);
+            leave_out_member(merge, &node->member, "the configuration has",
+                             &member);
         if (peer || node->member.id == config->node_id)
             continue;
         merge->items[merge->count++] =
@@ -112,7 +113,7 @@ add_etcds(struct merge *merge, const struct config *config,
 
 /* By address, then the earlier entry first. */
 static int
-compare_places(const void *a, const void *b)
+compare_candidates_by_address(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
     int order = strcmp(x->member.address, y->member.address);
@@ -133,7 +134,8 @@ keep_first_comers(struct merge *merge, struct member *out)
 {
     size_t kept = 0;
 
-    qsort(merge->items, merge->count, sizeof(*merge->items), compare_places);
+    qsort(merge->items, merge->count, sizeof(*merge->items),
+          compare_candidates_by_address);
     for (size_t i = 0; i < merge->count; i++) {
         const struct candidate *c = &merge->items[i];
 
@@ -141,8 +143,8 @@ keep_first_comers(struct merge *merge, struct member *out)
             !is_same_place(&out[kept - 1], &c->member))
             out[kept++] = c->member;
         else if (c->since != ETCD_PAST)
-            leave_out(merge, &c->member, "that is the address of",
-                      &out[kept - 1]);
+            leave_out_member(merge, &c->member, "that is the address of",
+                             &out[kept - 1]);
     }
     return kept;
 }
@@ -201,7 +203,7 @@ say_once(struct membership *m, const struct error *trouble)
 }
 
 static void
-refresh(struct membership *m)
+refresh_membership(struct membership *m)
 {
     struct etcd_nodes nodes = {0};
     struct error trouble = {0}, left_out = {0}, err;
@@ -222,18 +224,18 @@ refresh(struct membership *m)
 void
 membership_refresh(struct membership *m)
 {
-    struct member self = self_of(m->config);
+    struct member self = own_cluster_member(m->config);
 
     if (m->etcd)
         etcd_set_self(m->etcd, &self);
-    refresh(m);
+    refresh_membership(m);
 }
 
 static void
-on_wake(struct wake *wake)
+on_membership_notification(struct wake *wake)
 {
-    refresh((struct membership *)((char *)wake -
-                                  offsetof(struct membership, wake)));
+    refresh_membership((
+        struct membership *)((char *)wake - offsetof(struct membership, wake)));
 }
 
 static int
@@ -249,7 +251,7 @@ follow_etcd(struct membership *m, const struct peer_identity *identity,
                                    .keeper = keeper,
                                    .cluster = m->config->cluster.name,
                                    .ttl_s = etcd->ttl_s,
-                                   .self.member = self_of(m->config),
+                                   .self.member = own_cluster_member(m->config),
                                    .waker = wake_waker(&m->wake)};
 
     memcpy(options.self.incarnation, identity->incarnation,
@@ -272,7 +274,7 @@ membership_start(const struct config *config,
     }
     m->config = config;
     m->cluster = cluster;
-    wake_init(&m->wake, wakes, on_wake);
+    wake_init(&m->wake, wakes, on_membership_notification);
     if (!*config->cluster.etcd.endpoints ||
         follow_etcd(m, identity, keeper, err) == 0)
         return m;

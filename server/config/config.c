@@ -291,7 +291,7 @@ note_section(struct parse *p, struct span line)
 /* inih's reader, like fgets: the next valid line, without leading blanks, so
  * that no line continues the one before. */
 static char *
-next_line(char *out, int size, void *arg)
+next_config_line(char *out, int size, void *arg)
 {
     struct parse *p = arg;
     struct span line;
@@ -328,7 +328,7 @@ config_parse(struct config *config, const char *name, const char *text,
         return -1;
     }
     p.text = reader_of(text, size);
-    if (ini_parse_stream(next_line, &p, on_key, &p) != 0)
+    if (ini_parse_stream(next_config_line, &p, on_key, &p) != 0)
         config_add_fault(faults, name, "not a file of sections and keys");
     end_user(&p);
     end_peer(&p);

@@ -48,7 +48,7 @@ config_peer_begin(struct config_peer *peer, const char *name, unsigned line,
 }
 
 static int
-set_address(struct config_peer *peer, const char *value, struct error *err)
+set_peer_address(struct config_peer *peer, const char *value, struct error *err)
 {
     struct config_address address = {0};
 
@@ -78,7 +78,7 @@ config_peer_key(struct config_peer *peer, const char *key, const char *value,
     int role;
 
     if (strcmp(key, "address") == 0)
-        return set_address(peer, value, err);
+        return set_peer_address(peer, value, err);
     if (strcmp(key, "role") != 0)
         return setting_wrong(
             err, "unknown key '%s' in [peer %u] (allowed: address, role)", key,
@@ -128,7 +128,7 @@ config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
 
 /* By id, then by line. */
 static int
-compare_ids(const void *a, const void *b)
+compare_config_peers_by_id(const void *a, const void *b)
 {
     const struct config_peer *x = a, *y = b;
 
@@ -146,7 +146,7 @@ compare_id_alone(const void *a, const void *b)
 }
 
 static int
-compare_places(const void *a, const void *b)
+compare_config_peers_by_address(const void *a, const void *b)
 {
     const struct config_peer *x = *(const struct config_peer *const *)a,
                              *y = *(const struct config_peer *const *)b;
@@ -160,8 +160,8 @@ compare_places(const void *a, const void *b)
 }
 
 static void
-check_places(const struct config_cluster *cluster, const char *name,
-             struct config_faults *faults)
+check_peer_addresses(const struct config_cluster *cluster, const char *name,
+                     struct config_faults *faults)
 {
     const struct config_peer **places =
         mem_zalloc(cluster->peer_count, sizeof(*places));
@@ -172,7 +172,8 @@ check_places(const struct config_cluster *cluster, const char *name,
     }
     for (size_t i = 0; i < cluster->peer_count; i++)
         places[i] = &cluster->peers[i];
-    qsort(places, cluster->peer_count, sizeof(*places), compare_places);
+    qsort(places, cluster->peer_count, sizeof(*places),
+          compare_config_peers_by_address);
     for (size_t i = 1; i < cluster->peer_count; i++) {
         const struct config_peer *a = places[i - 1], *b = places[i];
 
@@ -192,7 +193,7 @@ config_peers_check(struct config_cluster *cluster, const char *name,
     if (cluster->peer_count == 0)
         return;
     qsort(cluster->peers, cluster->peer_count, sizeof(*cluster->peers),
-          compare_ids);
+          compare_config_peers_by_id);
     for (size_t i = 1; i < cluster->peer_count; i++) {
         const struct config_peer *a = &cluster->peers[i - 1], *b = a + 1;
 
@@ -201,7 +202,7 @@ config_peers_check(struct config_cluster *cluster, const char *name,
                          "[peer %u] is given twice, in line %u", b->id,
                          a->line);
     }
-    check_places(cluster, name, faults);
+    check_peer_addresses(cluster, name, faults);
 }
 
 /* Reads the file's one line, which is never shown. */
@@ -264,7 +265,8 @@ config_own_peer(const struct config *config)
 }
 
 static void
-find_own(struct config *config, const char *name, struct config_faults *faults)
+apply_own_peer(struct config *config, const char *name,
+               struct config_faults *faults)
 {
     const struct config_peer *own = config_own_peer(config);
     char text[CONFIG_ADDRESS_TEXT];
@@ -340,7 +342,7 @@ config_cluster_complete(struct config *config, const char *name,
                         struct config_faults *faults)
 {
     check_secret(&config->cluster, name, faults);
-    find_own(config, name, faults);
+    apply_own_peer(config, name, faults);
     check_etcd(config, name, faults);
 }
 

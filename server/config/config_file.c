@@ -54,7 +54,7 @@ config_fault(struct config_faults *faults, const char *name, unsigned line,
 
 /* The group root is not that of a user that heapwired becomes. */
 static bool
-is_readable(const struct stat *st)
+is_readable_by_others(const struct stat *st)
 {
     mode_t others = S_IRWXG | S_IRWXO;
 
@@ -101,7 +101,7 @@ config_read_file(const char *path, struct buffer *out, bool *readable,
     else
         rc = fd_read_all(fd, out, path, err);
     if (rc == 0)
-        *readable = is_readable(&st);
+        *readable = is_readable_by_others(&st);
     fd_close(fd);
     return rc;
 }

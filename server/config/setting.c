@@ -349,8 +349,8 @@ setting_is_reloadable(struct span key)
 
 /* "" if it cannot be written. */
 static void
-write_one(const struct setting *s, const struct config *config, char *out,
-          size_t size)
+print_setting_value(const struct setting *s, const struct config *config,
+                    char *out, size_t size)
 {
     FILE *stream = fmemopen(out, size, "w");
 
@@ -372,8 +372,8 @@ setting_left(const struct config *c, const struct config *from, char *out,
     for (enum config_key k = 0; k < CONFIG_KEYS && at < size; k++) {
         if (settings[k].reloadable)
             continue;
-        write_one(&settings[k], c, now, sizeof(now));
-        write_one(&settings[k], from, then, sizeof(then));
+        print_setting_value(&settings[k], c, now, sizeof(now));
+        print_setting_value(&settings[k], from, then, sizeof(then));
         if (strcmp(now, then) != 0)
             at += (size_t)snprintf(out + at, size - at, "%s%s",
                                    at > 0 ? ", " : "", settings[k].key);

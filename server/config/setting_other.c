@@ -9,8 +9,8 @@
 #include "allocator.h"
 
 static int
-set_address(struct config_address *out, const char *value, int port,
-            struct error *err)
+set_listen_address(struct config_address *out, const char *value, int port,
+                   struct error *err)
 {
     struct config_address address = {.none = strcmp(value, "none") == 0};
 
@@ -28,14 +28,14 @@ int
 setting_set_listen(struct config *c, const char *value, struct error *err)
 {
     c->listen_given = true;
-    return set_address(&c->listen, value, CONFIG_DEFAULT_PORT, err);
+    return set_listen_address(&c->listen, value, CONFIG_DEFAULT_PORT, err);
 }
 
 int
 setting_set_http(struct config *c, const char *value, struct error *err)
 {
     c->http_given = true;
-    return set_address(&c->http, value, CONFIG_HTTP_PORT, err);
+    return set_listen_address(&c->http, value, CONFIG_HTTP_PORT, err);
 }
 
 int

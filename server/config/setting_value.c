@@ -22,8 +22,8 @@ struct unit {
 
 /* The letter may be missing. */
 static int
-parse(const char *text, const struct unit *units, uint64_t min, uint64_t max,
-      uint64_t *out)
+parse_unit_number(const char *text, const struct unit *units, uint64_t min,
+                  uint64_t max, uint64_t *out)
 {
     unsigned long long n;
     uint64_t factor = 1;
@@ -56,7 +56,7 @@ units_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *out)
     static const struct unit units[] = {
         {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {0, 0}};
 
-    return parse(text, units, min, max, out);
+    return parse_unit_number(text, units, min, max, out);
 }
 
 /* "4096", "64K", "256M", "1G" or "2T" as bytes.  Likewise. */
@@ -69,7 +69,7 @@ units_bytes(const char *text, uint64_t min, uint64_t max, uint64_t *out)
                                         {'T', (uint64_t)1 << 40},
                                         {0, 0}};
 
-    return parse(text, units, min, max, out);
+    return parse_unit_number(text, units, min, max, out);
 }
 
 int
@@ -169,8 +169,8 @@ wrong_amount(const struct setting *s, struct error *err)
 }
 
 static int
-read_amount(const struct setting *s, const char *value, void *field,
-            struct error *err)
+read_amount_setting(const struct setting *s, const char *value, void *field,
+                    struct error *err)
 {
     uint64_t least = s->zero ? 0 : s->least, amount = 0;
     uint32_t number = 0;
@@ -197,8 +197,8 @@ read_amount(const struct setting *s, const char *value, void *field,
 }
 
 static int
-read_word(const struct setting *s, const char *value, void *field,
-          struct error *err)
+read_word_setting(const struct setting *s, const char *value, void *field,
+                  struct error *err)
 {
     int word = setting_word(s->words, value);
     bool truth = word == 1;
@@ -214,7 +214,7 @@ read_word(const struct setting *s, const char *value, void *field,
 
 /* Paths are kept absolute: heapwired's directory is not its caller's. */
 static int
-read_path(char *out, size_t max, const char *value, struct error *err)
+read_path_setting(char *out, size_t max, const char *value, struct error *err)
 {
     char here[CONFIG_PATH_MAX] = "";
     int n;
@@ -239,13 +239,13 @@ read_path_or_word(const struct setting *s, const char *value, char *out,
     }
     if (s->words && !strchr(value, '/'))
         return setting_wrong(err, "must be %s", s->such_as);
-    return read_path(out, s->most, value, err);
+    return read_path_setting(out, s->most, value, err);
 }
 
 /* Text that fits into a line of --check and an environment variable. */
 static int
-read_text(const struct setting *s, const char *value, char *out,
-          struct error *err)
+read_text_setting(const struct setting *s, const char *value, char *out,
+                  struct error *err)
 {
     size_t size = strlen(value);
     bool plain = size > 0 && size <= s->most;
@@ -268,13 +268,13 @@ setting_read(const struct setting *s, const char *value, void *field,
     switch (s->form) {
     case SETTING_TRUTH:
     case SETTING_WORD:
-        return read_word(s, value, field, err);
+        return read_word_setting(s, value, field, err);
     case SETTING_PATH:
         return read_path_or_word(s, value, field, err);
     case SETTING_TEXT:
-        return read_text(s, value, field, err);
+        return read_text_setting(s, value, field, err);
     default:
-        return read_amount(s, value, field, err);
+        return read_amount_setting(s, value, field, err);
     }
 }
 
@@ -320,7 +320,7 @@ setting_write(const struct setting *s, const struct config *config, FILE *out)
 }
 
 static bool
-is_any(const struct config_address *address)
+is_wildcard_address(const struct config_address *address)
 {
     return strcmp(address->text, "0.0.0.0") == 0 ||
            strcmp(address->text, "::") == 0;
@@ -331,7 +331,8 @@ config_addresses_clash(const struct config_address *a,
                        const struct config_address *b)
 {
     return !a->none && !b->none && a->port > 0 && a->port == b->port &&
-           (is_any(a) || is_any(b) || strcmp(a->text, b->text) == 0);
+           (is_wildcard_address(a) || is_wildcard_address(b) ||
+            strcmp(a->text, b->text) == 0);
 }
 
 void

@@ -328,7 +328,7 @@ run_packet(struct session *s, struct span packet)
 }
 
 static void
-on_closed(struct session *s)
+on_mysql_session_closed(struct session *s)
 {
     login_given_up(s);
     statement_abandon(s);
@@ -343,7 +343,7 @@ is_outdated(const struct session *s)
 /* Prepared statements may have cursors, which use the SQL session and the
  * peer's. */
 static void
-free_kept(struct session *s)
+free_mysql_session(struct session *s)
 {
     prepared_drop_all(s);
     sql_session_free(s->sql);
@@ -362,9 +362,9 @@ const struct conversation conversation = {
     .say_error = reply_error,
     .on_packet = run_packet,
     .on_room = statement_resume,
-    .on_closed = on_closed,
+    .on_closed = on_mysql_session_closed,
     .on_tick = statement_tick,
     .cancel = statement_cancel,
     .is_outdated = is_outdated,
-    .free = free_kept,
+    .free = free_mysql_session,
 };

@@ -51,7 +51,7 @@ static const uint8_t wires[256] = {
 };
 
 static void
-set_text(struct value *out, const char *data, size_t size)
+set_text_parameter(struct value *out, const char *data, size_t size)
 {
     *out = (struct value){.type = VALUE_TEXT, .data = data, .size = size};
 }
@@ -59,7 +59,7 @@ set_text(struct value *out, const char *data, size_t size)
 static void
 set_bytes(struct value *out, struct span bytes)
 {
-    set_text(out, bytes.size ? bytes.data : "", bytes.size);
+    set_text_parameter(out, bytes.size ? bytes.data : "", bytes.size);
     if (!text_is_utf8(bytes))
         out->type = VALUE_BLOB;
 }
@@ -67,7 +67,7 @@ set_bytes(struct value *out, struct span bytes)
 /* A text that is no number stays a text.  False: no DECIMAL of ours holds it.
  */
 static bool
-set_decimal(struct value *out, struct span bytes)
+set_decimal_parameter(struct value *out, struct span bytes)
 {
     struct decimal d;
     size_t used;
@@ -93,19 +93,19 @@ set_longlong(struct value *out, uint64_t v, bool is_unsigned,
     if (!is_unsigned || v <= INT64_MAX)
         return;
     size = snprintf(scratch->text, sizeof(scratch->text), "%" PRIu64, v);
-    set_text(out, scratch->text, (size_t)size);
+    set_text_parameter(out, scratch->text, (size_t)size);
     out->kind = VALUE_KIND_UNSIGNED;
 }
 
 static bool
-read_moment(struct reader *r, enum moment_kind kind, struct value *out,
-            struct scratch *scratch)
+read_temporal_parameter(struct reader *r, enum moment_kind kind,
+                        struct value *out, struct scratch *scratch)
 {
     struct moment t;
 
     if (!binary_moment_read(r, kind, &t))
         return false;
-    set_text(out, scratch->text, moment_text(&t, scratch->text));
+    set_text_parameter(out, scratch->text, moment_text(&t, scratch->text));
     return true;
 }
 
@@ -124,8 +124,8 @@ read_real(struct reader *r, enum wire wire)
 
 /* False: no date or time, or a DECIMAL that is too long. */
 static bool
-read_value(struct reader *r, uint16_t type, struct value *out,
-           struct scratch *scratch)
+read_parameter_value(struct reader *r, uint16_t type, struct value *out,
+                     struct scratch *scratch)
 {
     bool is_unsigned = type & TYPE_UNSIGNED;
     enum wire wire = wires[type & 0xff];
@@ -154,16 +154,16 @@ read_value(struct reader *r, uint16_t type, struct value *out,
         out->real = read_real(r, wire);
         break;
     case DATE:
-        return read_moment(r, MOMENT_DATE, out, scratch);
+        return read_temporal_parameter(r, MOMENT_DATE, out, scratch);
     case TIME:
-        return read_moment(r, MOMENT_TIME, out, scratch);
+        return read_temporal_parameter(r, MOMENT_TIME, out, scratch);
     case DATETIME:
-        return read_moment(r, MOMENT_DATETIME, out, scratch);
+        return read_temporal_parameter(r, MOMENT_DATETIME, out, scratch);
     case BYTES:
         set_bytes(out, reader_lenenc_bytes(r));
         break;
     case DECIMAL:
-        return set_decimal(out, reader_lenenc_bytes(r));
+        return set_decimal_parameter(out, reader_lenenc_bytes(r));
     case NONE:
     case UNKNOWN:
         out->type = VALUE_NULL;
@@ -173,7 +173,7 @@ read_value(struct reader *r, uint16_t type, struct value *out,
 }
 
 static int
-malformed(const struct prepared *p, struct error *err)
+set_execute_packet_error(const struct prepared *p, struct error *err)
 {
     error_set(err, ER_MALFORMED_PACKET,
               "Malformed communication packet: COM_STMT_EXECUTE does not hold "
@@ -190,7 +190,7 @@ read_types(struct prepared *p, struct reader *r, struct error *err)
     uint8_t has_types = reader_u8(r);
 
     if (r->failed)
-        return malformed(p, err);
+        return set_execute_packet_error(p, err);
     if (has_types == 0) {
         if (p->typed)
             return 0;
@@ -204,7 +204,7 @@ read_types(struct prepared *p, struct reader *r, struct error *err)
         uint16_t type = reader_u16(r);
 
         if (r->failed)
-            return malformed(p, err);
+            return set_execute_packet_error(p, err);
         if (wires[type & 0xff] == UNKNOWN) {
             error_set(err, ER_WRONG_ARGUMENTS,
                       "Incorrect arguments to COM_STMT_EXECUTE: parameter %zu "
@@ -220,8 +220,9 @@ read_types(struct prepared *p, struct reader *r, struct error *err)
 }
 
 static int
-read_values(struct prepared *p, struct reader *r, struct span nulls,
-            struct value *values, struct scratch *scratch, struct error *err)
+read_parameter_values(struct prepared *p, struct reader *r, struct span nulls,
+                      struct value *values, struct scratch *scratch,
+                      struct error *err)
 {
     for (size_t i = 0; i < p->parameter_count; i++) {
         if (p->long_data && p->long_data[i].given) {
@@ -230,7 +231,8 @@ read_values(struct prepared *p, struct reader *r, struct span nulls,
             set_bytes(&values[i], (struct span){bytes->data, bytes->size});
         } else if ((unsigned char)nulls.data[i / 8] >> i % 8 & 1) {
             values[i] = (struct value){.type = VALUE_NULL};
-        } else if (!read_value(r, p->types[i], &values[i], &scratch[i]) &&
+        } else if (!read_parameter_value(r, p->types[i], &values[i],
+                                         &scratch[i]) &&
                    !r->failed) {
             if (wires[p->types[i] & 0xff] == DECIMAL)
                 error_set(err, ER_DATA_OUT_OF_RANGE,
@@ -248,7 +250,7 @@ read_values(struct prepared *p, struct reader *r, struct span nulls,
         if (r->failed)
             break;
     }
-    return reader_done(r) ? 0 : malformed(p, err);
+    return reader_done(r) ? 0 : set_execute_packet_error(p, err);
 }
 
 int
@@ -273,8 +275,8 @@ execute_values_decode(struct prepared *p, struct span body,
         error_memory(err, "the parameters of a statement");
         return -1;
     }
-    if (read_values(p, &r, nulls, values, (struct scratch *)(values + count),
-                    err) != 0) {
+    if (read_parameter_values(p, &r, nulls, values,
+                              (struct scratch *)(values + count), err) != 0) {
         mem_free(values);
         return -1;
     }

@@ -88,7 +88,7 @@ is_its_turn(struct session *s)
 }
 
 static void
-count_failure(struct session *s)
+count_login_failure(struct session *s)
 {
     s->guessed = false;
     backoff_failed(&s->server->backoff, s->address_key, s->wanted_user,
@@ -101,7 +101,7 @@ void
 login_given_up(struct session *s)
 {
     if (s->guessed)
-        count_failure(s);
+        count_login_failure(s);
 }
 
 /* Unknown users and wrong passwords look the same, here and in time.  A login
@@ -116,11 +116,11 @@ login_deny(struct session *s, bool with_password, struct error *err)
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
     log_stranger("connection %u: %s", s->entry.id, err->text);
     if (with_password)
-        count_failure(s);
+        count_login_failure(s);
 }
 
 static void
-deny(struct session *s, bool with_password)
+deny_session_login(struct session *s, bool with_password)
 {
     struct error err;
 
@@ -178,7 +178,7 @@ login_admit(struct session *s, uint32_t privileges, bool by_password,
 }
 
 static void
-welcome(struct session *s, const char *info)
+accept_session_login(struct session *s, const char *info)
 {
     struct span database = {s->wanted_database, strlen(s->wanted_database)};
     struct error err;
@@ -217,7 +217,7 @@ admit_user(struct session *s, const char *info)
     if (login_admit_user(s, &err) != 0)
         session_fail(s, &err);
     else
-        welcome(s, info);
+        accept_session_login(s, info);
 }
 
 static void
@@ -228,7 +228,7 @@ admit_trusted(struct session *s)
     if (login_admit(s, PRIVILEGE_ALL, false, &err) != 0)
         session_fail(s, &err);
     else
-        welcome(s, "");
+        accept_session_login(s, "");
 }
 
 /* -1: the client has its error.  Judges the transport itself, not the client's
@@ -280,7 +280,7 @@ check_native(struct session *s, struct span answer)
     struct error err;
 
     if (answer.size == 0) {
-        deny(s, false);
+        deny_session_login(s, false);
         return;
     }
     if (!is_its_turn(s))
@@ -293,7 +293,7 @@ check_native(struct session *s, struct span answer)
     else if (right)
         admit_user(s, info[1] ? info : "");
     else if (!users_any_sha2_only(s->server->users)) {
-        deny(s, true);
+        deny_session_login(s, true);
     } else { /* all users, because a difference would reveal their names */
         s->guessed = true;
         ask_again(s);
@@ -314,7 +314,8 @@ keep_names(struct session *s, const struct handshake *h)
  * which may have been changed in transit, are ignored.  MariaDB Connector/J 2.7
  * leaves out SSL there. */
 static int
-check_request(const struct session *s, uint32_t capabilities, struct error *err)
+check_tls_request(const struct session *s, uint32_t capabilities,
+                  struct error *err)
 {
     if (s->tls || !(capabilities & CAPABILITY_SSL))
         return 0;
@@ -325,7 +326,7 @@ check_request(const struct session *s, uint32_t capabilities, struct error *err)
 
 /* With the client's own plugin, or after a switch. */
 static void
-authenticate(struct session *s, const struct handshake *h)
+authenticate_session(struct session *s, const struct handshake *h)
 {
     keep_names(s, h);
     if (login_is_trusted(s))
@@ -347,7 +348,7 @@ login_response(struct session *s, struct span packet)
         return;
     }
     if (handshake_decode(packet, &h, &err) != 0 ||
-        check_request(s, h.capabilities, &err) != 0) {
+        check_tls_request(s, h.capabilities, &err) != 0) {
         session_fail(s, &err);
         return;
     }
@@ -358,7 +359,7 @@ login_response(struct session *s, struct span packet)
         peer_login_begin(s);
         return;
     }
-    authenticate(s, &h);
+    authenticate_session(s, &h);
 }
 
 void
@@ -370,7 +371,7 @@ login_answer(struct session *s, struct span packet)
 
     /* No password is an empty packet, or a lone NUL (libmysqlclient). */
     if (packet.size == 0 || (packet.size == 1 && packet.data[0] == '\0')) {
-        deny(s, false);
+        deny_session_login(s, false);
         return;
     }
     if (!is_its_turn(s))
@@ -382,7 +383,7 @@ login_answer(struct session *s, struct span packet)
         handshake_fast_ok(&s->reply);
         admit_user(s, "");
     } else {
-        deny(s, true);
+        deny_session_login(s, true);
     }
 }
 
@@ -401,5 +402,5 @@ login_change(struct session *s, struct span packet)
     s->login_deadline_ms = clock_ms() + SESSION_LOGIN_MS;
     if (h.answer.size == 0) /* not made yet: some clients wait for the switch */
         h.plugin.size = 0;
-    authenticate(s, &h);
+    authenticate_session(s, &h);
 }

@@ -42,7 +42,7 @@ struct peer_session {
 /* ---- envelopes ---- */
 
 static int
-nibble(char c)
+lower_hex_digit_value(char c)
 {
     if (is_digit(c))
         return c - '0';
@@ -51,8 +51,8 @@ nibble(char c)
 
 /* In the arena. */
 static int
-decode(struct span hex, struct arena *arena, struct span *out,
-       struct error *err)
+decode_envelope_hex(struct span hex, struct arena *arena, struct span *out,
+                    struct error *err)
 {
     bool fits = hex.size % 2 == 0 && hex.size / 2 <= PEER_ENVELOPE_MAX;
     size_t size = fits ? hex.size / 2 : 0;
@@ -64,8 +64,8 @@ decode(struct span hex, struct arena *arena, struct span *out,
         return -1;
     }
     for (size_t i = 0; fits && i < size; i++) {
-        high = nibble(hex.data[2 * i]);
-        low = nibble(hex.data[2 * i + 1]);
+        high = lower_hex_digit_value(hex.data[2 * i]);
+        low = lower_hex_digit_value(hex.data[2 * i + 1]);
         fits = high >= 0 && low >= 0;
         if (fits)
             bytes[i] = (char)(high << 4 | low);
@@ -87,7 +87,7 @@ read_envelope(struct peer_session *peer, struct span hex, struct arena *arena,
     struct peer_envelope envelope;
     struct span bytes;
 
-    if (decode(hex, arena, &bytes, err) != 0 ||
+    if (decode_envelope_hex(hex, arena, &bytes, err) != 0 ||
         peer_envelope_open(bytes, peer->key, &envelope, err) != 0)
         return -1;
     if (envelope.sequence < peer->next || envelope.sequence == UINT64_MAX) {
@@ -139,8 +139,8 @@ print_script(const struct peer_session *peer, struct span script,
 /* The text to show here: in the audit log, unless this node asks itself and has
  * the record already, and in the list of sessions. */
 static int
-show(struct peer_session *peer, const struct peer_forwarded *f,
-     struct arena *arena, struct error *err)
+record_forwarded_text(struct peer_session *peer, const struct peer_forwarded *f,
+                      struct arena *arena, struct error *err)
 {
     struct session *s = peer->session;
     struct span text = f->text;
@@ -169,7 +169,7 @@ open_envelope(void *arg, struct span hex, struct arena *arena,
         return -1;
     }
     keep_caller(peer, out);
-    return show(peer, out, arena, err);
+    return record_forwarded_text(peer, out, arena, err);
 }
 
 void
@@ -210,7 +210,7 @@ peer_session_is_outdated(const struct peer_session *peer)
 /* ---- login ---- */
 
 static void
-refuse(struct session *s, const struct error *err)
+refuse_peer_session(struct session *s, const struct error *err)
 {
     log_stranger("connection %u, of a node at %s: %s", s->entry.id, s->who.host,
                  err->text);
@@ -218,7 +218,7 @@ refuse(struct session *s, const struct error *err)
 }
 
 static int
-begin(struct session *s, struct span *challenge, struct error *err)
+begin_peer_login(struct session *s, struct span *challenge, struct error *err)
 {
     struct server *server = s->server;
 
@@ -247,8 +247,8 @@ peer_login_begin(struct session *s)
     struct span challenge;
     struct error err;
 
-    if (begin(s, &challenge, &err) != 0) {
-        refuse(s, &err);
+    if (begin_peer_login(s, &challenge, &err) != 0) {
+        refuse_peer_session(s, &err);
         return;
     }
     handshake_switch_to(&s->reply, PEER_PLUGIN, challenge);
@@ -278,7 +278,7 @@ make_welcome(struct session *s, struct span *out, struct error *err)
 
 /* From here on it may forward, and do nothing else. */
 static int
-admit(struct session *s, struct error *err)
+admit_peer_session(struct session *s, struct error *err)
 {
     struct sql_identity who = s->who;
 
@@ -323,8 +323,8 @@ peer_login_answer(struct session *s, struct span packet)
     if (peer_hello_check(&peer->said, &s->server->identity, packet, &peer->node,
                          &err) != 0 ||
         check_self(s, &err) != 0 || make_welcome(s, &welcome, &err) != 0 ||
-        admit(s, &err) != 0) {
-        refuse(s, &err);
+        admit_peer_session(s, &err) != 0) {
+        refuse_peer_session(s, &err);
         return;
     }
     handshake_more(&s->reply, welcome);

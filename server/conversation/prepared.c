@@ -10,7 +10,7 @@ enum { SLOT_BITS = 8, MADE_MAX = 0xfffffe }; /* so no id is 0xffffffff */
 _Static_assert(PREPARED_MAX == 1 << SLOT_BITS, "an id ends in its slot");
 
 static bool
-take_bytes(struct prepared_list *list, size_t size)
+reserve_prepared_bytes(struct prepared_list *list, size_t size)
 {
     if (size > PREPARED_BYTES_MAX - list->bytes ||
         !memory_hold(&list->held, list->owner, list->bytes + size))
@@ -71,7 +71,7 @@ prepared_new(struct prepared_list **home, const char *owner, struct span text,
                   PREPARED_MAX);
         return NULL;
     }
-    if (!take_bytes(list, own_bytes(text.size, parameter_count))) {
+    if (!reserve_prepared_bytes(list, own_bytes(text.size, parameter_count))) {
         error_set(err, ER_TOO_MANY_PREPARED,
                   "Can't keep more than %d bytes of prepared statements in a "
                   "connection, nor more than a user's part of the %d MB of all "
@@ -125,7 +125,7 @@ make_long_data(struct prepared *p)
 
     if (p->long_data)
         return 0;
-    if (!take_bytes(p->list, size))
+    if (!reserve_prepared_bytes(p->list, size))
         return ER_PACKET_TOO_LARGE;
     p->long_data = mem_zalloc(p->parameter_count, sizeof(*p->long_data));
     if (!p->long_data) {
@@ -148,7 +148,7 @@ add_long(struct prepared *p, uint16_t parameter, struct span data)
     fault = make_long_data(p);
     if (fault)
         return fault;
-    if (!take_bytes(p->list, data.size))
+    if (!reserve_prepared_bytes(p->list, data.size))
         return ER_PACKET_TOO_LARGE;
     to = &p->long_data[parameter];
     buffer_add(&to->bytes, data.data, data.size);

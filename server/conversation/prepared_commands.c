@@ -11,7 +11,7 @@ enum { FLAG_CURSOR_READ_ONLY = 1 };
 
 /* NULL: the client has its error. */
 static struct prepared *
-find(struct session *s, struct reader *r, const char *command)
+find_packet_statement(struct session *s, struct reader *r, const char *command)
 {
     uint32_t id = reader_u32(r);
     struct prepared *p = NULL;
@@ -75,7 +75,7 @@ void
 prepared_execute(struct session *s, struct span body)
 {
     struct reader r = reader_of(body.data, body.size);
-    struct prepared *p = find(s, &r, "COM_STMT_EXECUTE");
+    struct prepared *p = find_packet_statement(s, &r, "COM_STMT_EXECUTE");
     struct error err;
     bool cursor;
 
@@ -122,7 +122,7 @@ void
 prepared_reset(struct session *s, struct span body)
 {
     struct reader r = reader_of(body.data, body.size);
-    struct prepared *p = find(s, &r, "COM_STMT_RESET");
+    struct prepared *p = find_packet_statement(s, &r, "COM_STMT_RESET");
 
     if (!p)
         return;
@@ -135,7 +135,7 @@ void
 prepared_fetch(struct session *s, struct span body)
 {
     struct reader r = reader_of(body.data, body.size);
-    struct prepared *p = find(s, &r, "COM_STMT_FETCH");
+    struct prepared *p = find_packet_statement(s, &r, "COM_STMT_FETCH");
     uint32_t count = reader_u32(&r);
     struct error err;
 

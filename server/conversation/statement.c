@@ -22,7 +22,7 @@
 enum { SEND_BYTES = 128 * 1024 /* so much is made before it is sent */ };
 
 static void
-drop_packet(struct statement *st)
+drop_statement_packet(struct statement *st)
 {
     mem_free(st->packet);
     st->packet = NULL;
@@ -38,7 +38,7 @@ statement_close_opening(struct statement *st)
     if (!st->prepared)
         return;
     prepared_drop_long(st->prepared);
-    drop_packet(st);
+    drop_statement_packet(st);
 }
 
 void
@@ -55,7 +55,7 @@ statement_free(struct statement *st)
         statement_close_opening(st);
     cursor_free(st->cursor);
     mem_free(st->row);
-    drop_packet(st);               /* the cursor was the last to read it, */
+    drop_statement_packet(st);     /* the cursor was the last to read it, */
     sql_indirect_fini(&st->meant); /* or this */
     audit_fini(&st->audit);
     await_fini(&st->await);
@@ -101,7 +101,7 @@ statement_finish(struct statement *st, const struct error *error)
 }
 
 static void
-say(struct statement *st, const struct error *err)
+reply_statement_error(struct statement *st, const struct error *err)
 {
     struct reply *reply = &st->session->reply;
 
@@ -112,7 +112,7 @@ say(struct statement *st, const struct error *err)
 }
 
 static bool
-is_late(const struct statement *st, uint64_t now_ms)
+is_statement_late(const struct statement *st, uint64_t now_ms)
 {
     return now_ms >= st->deadline_ms + atomic_load(&st->await.granted_ms);
 }
@@ -124,7 +124,7 @@ statement_fail(struct statement *st)
 
     if (err.code == ER_QUERY_INTERRUPTED &&
         (st->end == END_TIMEOUT ||
-         (st->end == END_NONE && is_late(st, clock_ms()))))
+         (st->end == END_NONE && is_statement_late(st, clock_ms()))))
         error_set(
             &err, ER_QUERY_TIMEOUT,
             "Query execution was interrupted, maximum statement "
@@ -133,12 +133,12 @@ statement_fail(struct statement *st)
                 1000);
     if (err.code == ER_QUERY_INTERRUPTED && st->end == END_SHUTDOWN)
         error_set(&err, ER_SHUTDOWN, "Server shutdown in progress");
-    say(st, &err);
+    reply_statement_error(st, &err);
     statement_finish(st, &err);
 }
 
 static void
-succeed(struct statement *st)
+complete_statement(struct statement *st)
 {
     struct session *s = st->session;
     struct cursor *cursor = st->cursor;
@@ -222,7 +222,7 @@ wants_rows(const struct statement *st)
 }
 
 static void
-step(struct statement *st)
+step_statement_cursor(struct statement *st)
 {
     struct rows rows = {.values = st->row, .capacity = 1};
 
@@ -246,7 +246,7 @@ statement_note_full(struct statement *st, bool full)
 /* Whether there is no room among the replies of all clients for a large row, or
  * for what waits to be sent. */
 static bool
-is_too_much(struct statement *st, size_t more)
+is_over_reply_quota(struct statement *st, size_t more)
 {
     struct session *s = st->session;
     size_t unsent = session_unsent(s) + more;
@@ -279,13 +279,13 @@ leave_loop(struct statement *st)
 
 /* Likewise. */
 static bool
-take_row(struct statement *st)
+take_statement_row(struct statement *st)
 {
     size_t bytes = row_bytes(st);
 
     if (bytes > REPLY_FULL && !leave_loop(st))
         return false;
-    if (is_too_much(st, bytes)) {
+    if (is_over_reply_quota(st, bytes)) {
         refuse_rows(st);
         return false;
     }
@@ -295,7 +295,7 @@ take_row(struct statement *st)
 
 /* The client does not read: statement_resume goes on. */
 static void
-stall(struct statement *st)
+stall_statement(struct statement *st)
 {
     if (statement_come_back(st))
         statement_note_full(st, true);
@@ -304,7 +304,7 @@ stall(struct statement *st)
 /* Of a long result, after which others may compute.  False: it goes on later,
  * or has ended. */
 static bool
-send_rows(struct statement *st)
+send_statement_rows(struct statement *st)
 {
     struct session *s = st->session;
 
@@ -318,7 +318,7 @@ send_rows(struct statement *st)
     turns_rest(&s->server->turns, &st->turn);
     if (session_unsent(s) < SEND_BYTES)
         return true;
-    stall(st);
+    stall_statement(st);
     return false;
 }
 
@@ -338,7 +338,7 @@ is_satisfied(const struct statement *st)
 
 /* The cursor stays behind; the session is free for other commands. */
 static void
-suspend(struct statement *st)
+suspend_statement(struct statement *st)
 {
     struct session *s = st->session;
     size_t before = s->reply.out.size;
@@ -358,7 +358,7 @@ suspend(struct statement *st)
 
 /* True: the statement has its reply, and may be freed. */
 static bool
-settle(struct statement *st)
+settle_statement(struct statement *st)
 {
     bool fails = st->outcome == STEP_FAIL && !st->has_row;
     bool succeeds = st->outcome == STEP_DONE && !st->has_row &&
@@ -372,9 +372,9 @@ settle(struct statement *st)
         statement_fail(st);
     } else if (succeeds) {
         make_columns(st);
-        succeed(st);
+        complete_statement(st);
     } else {
-        suspend(st);
+        suspend_statement(st);
     }
     return true;
 }
@@ -383,15 +383,16 @@ void
 statement_pull(struct statement *st)
 {
     for (;;) {
-        if (settle(st))
+        if (settle_statement(st))
             return;
         if (st->has_row && wants_rows(st)) {
-            if (!take_row(st))
+            if (!take_statement_row(st))
                 return;
         } else if (st->outcome == STEP_MORE) {
-            step(st);
+            step_statement_cursor(st);
         }
-        if (session_unsent(st->session) >= SEND_BYTES && !send_rows(st))
+        if (session_unsent(st->session) >= SEND_BYTES &&
+            !send_statement_rows(st))
             return;
     }
 }
@@ -451,7 +452,7 @@ statement_tick(struct session *s, uint64_t now_ms)
 
     if (!st)
         return;
-    if (!st->full_since_ms && is_late(st, now_ms))
+    if (!st->full_since_ms && is_statement_late(st, now_ms))
         statement_cancel(s, END_TIMEOUT);
     else if (st->waits)
         statement_tell_waiting(st, now_ms);

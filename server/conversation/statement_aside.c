@@ -42,7 +42,7 @@ statement_is_long(const struct statement *st)
 
 /* It says so only where there is no place: its text is parsed for that. */
 static bool
-is_instant(struct statement *st)
+can_run_without_slot(struct statement *st)
 {
     return !st->waits && !st->cursor && !st->session->peer &&
            !statement_is_long(st) && sql_is_instant(st->session->sql, st->text);
@@ -55,7 +55,7 @@ statement_take_place(struct statement *st)
     struct turns *turns = &s->server->turns;
     bool placed = st->instant || turns_take_place(turns, &st->turn);
 
-    if (!placed && is_instant(st)) {
+    if (!placed && can_run_without_slot(st)) {
         turns_leave(turns, &st->turn);
         st->instant = placed = true;
     }
@@ -107,7 +107,7 @@ statement_come_back(struct statement *st)
 
 /* Waits for its turn, unless it is about to end. */
 static void
-compute(struct statement *st)
+await_compute_slot(struct statement *st)
 {
     struct turns *turns = &st->session->server->turns;
 
@@ -138,7 +138,7 @@ statement_on_park(void *arg, bool waits)
         }
     }
     if (!waits) {
-        compute(st);
+        await_compute_slot(st);
         return;
     }
     turns_rest(&s->server->turns, &st->turn);
@@ -150,7 +150,7 @@ statement_on_park(void *arg, bool waits)
 
 /* "Resolving names (2 of 4, 37%)" */
 static void
-describe(const struct progress *progress, char *out, size_t size)
+print_progress_text(const struct progress *progress, char *out, size_t size)
 {
     char percent[16] = "";
 
@@ -171,7 +171,7 @@ tell_state(struct statement *st, const struct progress *progress)
     if (turns_waits(&s->server->turns, &st->turn)) {
         state = "waiting for a worker";
     } else if (progress) {
-        describe(progress, text, sizeof(text));
+        print_progress_text(progress, text, sizeof(text));
         state = text;
     } else if (!state) {
         state = "executing";
@@ -194,7 +194,8 @@ may_tell(const struct statement *st, bool known)
 
 /* What it has made so far, and a report.  -1: the connection is broken. */
 static int
-tell(struct statement *st, bool known, const struct progress *progress)
+send_progress_report(struct statement *st, bool known,
+                     const struct progress *progress)
 {
     struct session *s = st->session;
 
@@ -226,7 +227,8 @@ statement_on_tick(void *arg)
         return;
     known = await_progress(&st->await, &progress);
     tell_state(st, known ? &progress : NULL);
-    if (session_has_left(st->session) || tell(st, known, &progress) != 0)
+    if (session_has_left(st->session) ||
+        send_progress_report(st, known, &progress) != 0)
         await_cancel(&st->await);
 }
 
@@ -235,6 +237,6 @@ statement_tell_waiting(struct statement *st, uint64_t now_ms)
 {
     static const struct progress waits = {1, 1, 0, "waiting for a worker"};
 
-    if (is_to_tell(st, now_ms) && tell(st, false, &waits) != 0)
+    if (is_to_tell(st, now_ms) && send_progress_report(st, false, &waits) != 0)
         session_close(st->session);
 }

@@ -64,7 +64,7 @@ timeout_ms(const struct session *s)
 /* Copies packet, which counts as held once more, because the original is not
  * dropped yet.  NULL with *err. */
 static struct statement *
-make(struct session *s, struct span packet, struct error *err)
+make_statement(struct session *s, struct span packet, struct error *err)
 {
     struct statement *st = mem_zalloc(1, sizeof(*st));
 
@@ -102,7 +102,7 @@ static struct statement *
 statement_new(struct session *s, struct span packet)
 {
     struct error err;
-    struct statement *st = make(s, packet, &err);
+    struct statement *st = make_statement(s, packet, &err);
 
     if (!st)
         reply_error(&s->reply, &err);
@@ -112,7 +112,7 @@ statement_new(struct session *s, struct span packet)
 /* Applies the statement's own limit, and the session's to statements that it
  * covers. */
 static void
-limit_time(struct statement *st, const struct cursor *cursor)
+limit_statement_time(struct statement *st, const struct cursor *cursor)
 {
     uint32_t most_ms = sql_session_timeout_ms(st->session->sql);
 
@@ -135,7 +135,7 @@ take_cursor(struct statement *st, struct cursor *cursor)
         cursor_free(cursor);
         return -1;
     }
-    limit_time(st, cursor);
+    limit_statement_time(st, cursor);
     st->cursor = cursor;
     if (st->request == REQUEST_CURSOR && columns == 0)
         st->request = REQUEST_RESULT;
@@ -160,7 +160,7 @@ charge_caller(struct statement *st)
 
 /* False: it is over, or waits for a place. */
 static bool
-open_statement(struct statement *st)
+open_statement_cursor(struct statement *st)
 {
     struct peer_session *peer = st->session->peer;
     struct cursor *cursor = open_cursor(st);
@@ -177,7 +177,7 @@ open_statement(struct statement *st)
 }
 
 static void
-describe(struct statement *st)
+describe_statement(struct statement *st)
 {
     int rc = take_time(st);
 
@@ -207,13 +207,13 @@ statement_run(struct statement *st)
         return;
     st->await.deadline_ms = st->deadline_ms;
     if (st->on_described)
-        describe(st);
-    else if (st->cursor || open_statement(st))
+        describe_statement(st);
+    else if (st->cursor || open_statement_cursor(st))
         statement_pull(st);
 }
 
 static void
-begin(struct statement *st, const char *command)
+begin_statement(struct statement *st, const char *command)
 {
     statement_enter(st, command, st->text);
     statement_run(st);
@@ -233,7 +233,7 @@ statement_start(struct session *s, struct span text)
         return;
     }
     st->text = st->meant.text;
-    begin(st, "Query");
+    begin_statement(st, "Query");
 }
 
 /* It is well-formed, and its tables are permitted; what functions need, they
@@ -254,7 +254,7 @@ statement_answer(struct session *s, struct span text,
                  const struct statement_form *form, void *arg, bool opens_only)
 {
     struct error err;
-    struct statement *st = make(s, text, &err);
+    struct statement *st = make_statement(s, text, &err);
 
     if (!st) {
         form->fail(arg, &s->reply, &err);
@@ -266,7 +266,7 @@ statement_answer(struct session *s, struct span text,
     st->form_arg = arg;
     if (opens_only)
         st->on_described = say_end;
-    begin(st, "Query");
+    begin_statement(st, "Query");
 }
 
 void
@@ -278,7 +278,7 @@ statement_describe(struct session *s, struct span text,
     if (!st)
         return;
     st->on_described = on_described;
-    begin(st, "Prepare");
+    begin_statement(st, "Prepare");
 }
 
 void
@@ -294,13 +294,13 @@ statement_execute(struct session *s, struct prepared *prepared,
     st->prepared = prepared;
     st->text = (struct span){prepared->text, prepared->text_size};
     st->request = cursor ? REQUEST_CURSOR : REQUEST_RESULT;
-    begin(st, "Execute");
+    begin_statement(st, "Execute");
 }
 
 /* ---- going on ---- */
 
 static void
-run_on(struct statement *st)
+continue_statement(struct statement *st)
 {
     statement_note_full(st, false);
     statement_run(st);
@@ -315,7 +315,7 @@ statement_fetch(struct prepared *prepared, uint32_t count)
     st->request = REQUEST_ROWS;
     st->wanted = count;
     statement_enter(st, "Fetch", text);
-    run_on(st);
+    continue_statement(st);
 }
 
 /* There is room, or a place, or it is over. */
@@ -325,5 +325,5 @@ statement_resume(struct session *s)
     struct statement *st = s->statement;
 
     if (st && (st->waits || st->full_since_ms))
-        run_on(st);
+        continue_statement(st);
 }

@@ -133,7 +133,7 @@ plan_settings(struct run *run, const struct target *target, struct buffer *out,
 }
 
 static int
-refuse(const struct error *err)
+report_attach_refusal(const struct error *err)
 {
     run_say(err->text, "; nothing was attached");
     return err->code == ER_UNKNOWN ? EX_TEMPFAIL : EX_CONFIG;
@@ -170,7 +170,7 @@ run_attached(struct run *run, char **envp)
         run_find_parts(run, &err) != 0 ||
         target_check(&attach.target, (pid_t)options->attach, options->force,
                      &err) != 0)
-        return refuse(&err);
+        return report_attach_refusal(&err);
     environment_clean(&run->heapwired);
     follow_user(run, &attach.target);
     checked = options_check(&run->options, run->heapwired_path,
@@ -189,7 +189,7 @@ run_attached(struct run *run, char **envp)
                                              &run->plan.hold, &err)) == 0)
         rc = attach_start(&attach, &err);
     if (rc != 0) {
-        rc = refuse(&err);
+        rc = report_attach_refusal(&err);
     } else if (!options->dry_run) {
         say_places(run);
         rc = attach_stay(&attach);
@@ -247,7 +247,7 @@ find_wrapped(const struct run *run)
 
 /* Finds the database's executable.  Refuses a script without --exe. */
 static int
-find_database(struct run *run, int *exit_status, struct error *err)
+find_database_program(struct run *run, int *exit_status, struct error *err)
 {
     const char *exe = run->options.value[SETTING_EXE];
     char *wrapped = exe && *exe ? NULL : find_wrapped(run);
@@ -297,7 +297,7 @@ plan_notify(struct run *run, struct error *err)
 
 /* 0; or the exit status, before anything was started. */
 static int
-prepare(struct run *run, char **envp)
+prepare_database_run(struct run *run, char **envp)
 {
     static const char without[] = "; the database runs without heapwire";
     static const char refused[] = "; nothing was started";
@@ -325,7 +325,7 @@ prepare(struct run *run, char **envp)
     }
     if (checked == CHECK_BROKEN)
         run_say(err.text, without);
-    if (find_database(run, &exit_status, &err) != 0) {
+    if (find_database_program(run, &exit_status, &err) != 0) {
         run_say(err.text, refused);
         return exit_status;
     }
@@ -360,8 +360,8 @@ main(int argc, char **argv, char **envp)
 
     if (parsed != OPTIONS_RUN)
         return parsed == OPTIONS_DONE ? EX_OK : EX_USAGE;
-    status =
-        run.options.attach ? run_attached(&run, envp) : prepare(&run, envp);
+    status = run.options.attach ? run_attached(&run, envp)
+                                : prepare_database_run(&run, envp);
     if (status == 0 && !run.options.attach)
         status = run.options.explain ? run_explain(&run) : supervise(&run.plan);
     allocators_fini(&run.allocators);

@@ -38,8 +38,8 @@ run_say(const char *text, const char *then)
 /* Finds the first of places with that access mode: in the build tree and
  * installed, both relative to our own executable. */
 static bool
-find_beside(const char *self, const char *const places[], int mode,
-            char out[PATH_MAX])
+find_installed_file(const char *self, const char *const places[], int mode,
+                    char out[PATH_MAX])
 {
     for (; *places; places++) {
         if (snprintf(out, PATH_MAX, "%s/%s", self, *places) < PATH_MAX &&
@@ -69,17 +69,17 @@ run_find_parts(struct run *run, struct error *err)
     }
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
-    if (!find_beside(self, servers, X_OK, run->heapwired_path)) {
+    if (!find_installed_file(self, servers, X_OK, run->heapwired_path)) {
         error_set(err, ER_UNKNOWN, "there is no heapwired beside %s", self);
         return -1;
     }
-    if (!find_beside(self, libraries, R_OK, library) ||
+    if (!find_installed_file(self, libraries, R_OK, library) ||
         !realpath(library, run->library)) {
         error_set(err, ER_UNKNOWN, "there is no libheapwire.so beside %s",
                   self);
         return -1;
     }
-    if (!find_beside(self, recorders, R_OK, recorder) ||
+    if (!find_installed_file(self, recorders, R_OK, recorder) ||
         !realpath(recorder, run->recorder))
         run->recorder[0] = '\0';
     return 0;
@@ -104,7 +104,7 @@ run_plan_heartbeat(struct run *run, struct error *err)
 
 /* heapwired has checked that the name exists. */
 static uid_t
-find_user(const char *name)
+look_up_user_id(const char *name)
 {
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
     struct passwd *entry = *name ? getpwnam(name) : NULL;
@@ -120,7 +120,7 @@ run_plan_heapwired(struct run *run)
     run->plan.heapwired_argv = (char *const *)run->heapwired_argv;
     run->plan.heapwired_envp = run->heapwired.list;
     run->plan.state_dir = run->options.value[SETTING_STATE_DIR];
-    run->plan.user = find_user(run->options.value[SETTING_USER]);
+    run->plan.user = look_up_user_id(run->options.value[SETTING_USER]);
     run->plan.linger_ms =
         strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
 }
@@ -133,7 +133,7 @@ find_jemalloc(char out[PATH_MAX])
         HW_MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
         "local/lib/libjemalloc.so.2", NULL};
 
-    return find_beside("/usr", places, R_OK, out);
+    return find_installed_file("/usr", places, R_OK, out);
 }
 
 static bool

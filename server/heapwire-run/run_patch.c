@@ -16,7 +16,7 @@ run_wants_patch(const struct run *run)
 
 /* The program's own jemalloc.  NULL: it has none, or several. */
 static const struct locate_jemalloc *
-find_own(const struct allocators *allocators)
+find_own_jemalloc(const struct allocators *allocators)
 {
     for (size_t i = 0; i < allocators->count; i++) {
         const struct allocator *a = &allocators->list[i];
@@ -30,13 +30,14 @@ find_own(const struct allocators *allocators)
 bool
 run_may_patch(const struct run *run)
 {
-    return find_own(&run->allocators) && run->allocators.kind == LOCATE_DYNAMIC;
+    return find_own_jemalloc(&run->allocators) &&
+           run->allocators.kind == LOCATE_DYNAMIC;
 }
 
 int
 run_plan_patch(struct run *run, struct error *err)
 {
-    const struct locate_jemalloc *own = find_own(&run->allocators);
+    const struct locate_jemalloc *own = find_own_jemalloc(&run->allocators);
     struct patch_plan plan;
     int fd, rc;
 

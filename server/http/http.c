@@ -34,7 +34,7 @@ struct http_session {
 };
 
 static void
-greet(struct session *s)
+begin_http_session(struct session *s)
 {
     struct error err;
 
@@ -50,7 +50,7 @@ greet(struct session *s)
 /* ---- an answer without a statement ---- */
 
 static void
-say(struct session *s, unsigned status, const char *text)
+send_text_answer(struct session *s, unsigned status, const char *text)
 {
     struct http_show_state *show = &s->http->show;
 
@@ -115,7 +115,7 @@ is_misdirected(const struct session *s)
 /* A browser says so, whatever the page made it send.  Even a GET may cost the
  * database a heap dump. */
 static bool
-is_foreign(const struct http_request *r)
+is_cross_site_request(const struct http_request *r)
 {
     return r->site.size > 0 && !span_is_any(r->site, "same-origin none");
 }
@@ -148,7 +148,7 @@ may_be_forged(const struct session *s, const struct http_route *route)
 
 /* What a shell reads as it is, within quotes. */
 static bool
-is_plain(struct span text)
+is_shell_safe_text(struct span text)
 {
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] <= ' ' || text.data[i] >= 0x7f ||
@@ -171,12 +171,12 @@ show_command(const struct session *s, const struct http_route *route,
                       s->server->node.state_dir);
     else if (s->by_password)
         buffer_format(out, " -u %s", s->who.user);
-    if (s->transport == TRANSPORT_TCP && is_plain(r->host))
+    if (s->transport == TRANSPORT_TCP && is_shell_safe_text(r->host))
         host = r->host;
     buffer_format(out, " 'http%s://", s->tls ? "s" : "");
     buffer_add(out, host.data, host.size);
     buffer_add(out, r->path.data, r->path.size);
-    if (is_plain(r->query)) {
+    if (is_shell_safe_text(r->query)) {
         buffer_char(out, '?');
         buffer_add(out, r->query.data, r->query.size);
     }
@@ -208,7 +208,8 @@ refuse_method(struct session *s, const struct http_route *route)
         buffer_format(&text, "%s is read: use GET\n", route->path);
     }
     buffer_char(&text, '\0');
-    say(s, 405, text.failed ? "this path takes another method\n" : text.data);
+    send_text_answer(
+        s, 405, text.failed ? "this path takes another method\n" : text.data);
     buffer_fini(&text);
 }
 
@@ -226,7 +227,7 @@ takes_method(const struct session *s, const struct http_route *route)
 
 /* True: it is refused, and answered. */
 static bool
-refuse(struct session *s, const struct http_route *route)
+refuse_http_request(struct session *s, const struct http_route *route)
 {
     const struct http_request *r = &s->http->request;
     struct span unknown;
@@ -236,14 +237,16 @@ refuse(struct session *s, const struct http_route *route)
         refuse_method(s, route);
         return true;
     }
-    if (is_foreign(r) && route->show != HTTP_SHOW_TEXT) {
-        say(s, 403,
+    if (is_cross_site_request(r) && route->show != HTTP_SHOW_TEXT) {
+        send_text_answer(
+            s, 403,
             "a page of another site asks for this (Sec-Fetch-Site); type the "
             "address yourself\n");
         return true;
     }
     if (route->post && may_be_forged(s, route)) {
-        say(s, 403,
+        send_text_answer(
+            s, 403,
             r->origin.size > 0
                 ? "the request's Origin is another site's; the header "
                   "'X-Heapwire: 1' says that no page sent it\n"
@@ -266,7 +269,7 @@ refuse(struct session *s, const struct http_route *route)
 /* ---- what it may ---- */
 
 static void
-copy(struct span from, char *out, size_t size)
+copy_header_value(struct span from, char *out, size_t size)
 {
     if (from.size < size)
         memcpy(out, from.data, from.size);
@@ -298,7 +301,7 @@ has_figures(struct session *s)
 }
 
 static void
-run(struct session *s, const struct http_route *route)
+run_route_statement(struct session *s, const struct http_route *route)
 {
     struct http_session *h = s->http;
     struct http_show_state *show = &h->show;
@@ -308,7 +311,7 @@ run(struct session *s, const struct http_route *route)
     struct error err;
 
     if (route->answer && h->request.method != HTTP_POST) {
-        say(s, 200, route->answer);
+        send_text_answer(s, 200, route->answer);
         return;
     }
     show->route = route;
@@ -318,8 +321,8 @@ run(struct session *s, const struct http_route *route)
         strchr(route->path, '*') ||
         http_query_get(h->request.query, "snapshot", kept, sizeof(kept)) != 0 ||
         *kept != '\0';
-    copy(h->request.if_none_match, show->if_none_match,
-         sizeof(show->if_none_match));
+    copy_header_value(h->request.if_none_match, show->if_none_match,
+                      sizeof(show->if_none_match));
     show->answer.more = route->more;
     if (route->show == HTTP_SHOW_METRICS && has_figures(s)) {
         registry_note(&s->server->registry.questions, 1);
@@ -350,17 +353,17 @@ run(struct session *s, const struct http_route *route)
 }
 
 static void
-answer(struct session *s, const struct http_route *route)
+answer_http_request(struct session *s, const struct http_route *route)
 {
     struct http_session *h = s->http;
 
     if (route->show != HTTP_SHOW_TEXT) {
-        run(s, route);
+        run_route_statement(s, route);
         return;
     }
     h->show.route = route;
-    copy(h->request.if_none_match, h->show.if_none_match,
-         sizeof(h->show.if_none_match));
+    copy_header_value(h->request.if_none_match, h->show.if_none_match,
+                      sizeof(h->show.if_none_match));
     http_show_text(&h->show, &s->reply.out);
 }
 
@@ -373,9 +376,9 @@ is_admitted(struct session *s, const struct http_route *route, bool whole)
 
     if (is_misdirected(s)) {
         s->http->show.answer.closes = true;
-        say(s, 421,
-            "without TLS, Host must be localhost or a loopback "
-            "address: 'Host: localhost'\n");
+        send_text_answer(s, 421,
+                         "without TLS, Host must be localhost or a loopback "
+                         "address: 'Host: localhost'\n");
         return false;
     }
     if (route && route->open) {
@@ -400,7 +403,7 @@ is_admitted(struct session *s, const struct http_route *route, bool whole)
 }
 
 static void
-take(struct session *s)
+handle_http_request(struct session *s)
 {
     struct http_session *h = s->http;
     const struct http_route *route =
@@ -411,13 +414,14 @@ take(struct session *s)
 
         snprintf(text, sizeof(text), "%s\n", h->request.why);
         h->show.answer.closes = true;
-        say(s, h->request.status, text);
+        send_text_answer(s, h->request.status, text);
     } else if (is_admitted(s, route, true)) {
         if (!route)
-            say(s, 404,
+            send_text_answer(
+                s, 404,
                 "there is no such path; /help lists those that there are\n");
-        else if (!refuse(s, route))
-            answer(s, route);
+        else if (!refuse_http_request(s, route))
+            answer_http_request(s, route);
     }
 }
 
@@ -438,7 +442,7 @@ begin_answer(struct http_session *h)
 
 /* It has the password itself, which should not stay behind in our memory. */
 static void
-forget(struct span request)
+wipe_request_head(struct span request)
 {
     explicit_bzero((char *)(uintptr_t)request.data, request.size);
 }
@@ -453,7 +457,7 @@ take_head(struct session *s, struct span head)
     h->show.answer.closes = true; /* unless it is */
     if (is_admitted(s, NULL, false))
         return;
-    forget(head);
+    wipe_request_head(head);
     session_enter(s, SESSION_CLOSING);
 }
 
@@ -469,7 +473,7 @@ on_packet(struct session *s, struct span packet)
     s->quit = true; /* clients leave without a word */
     h->continued = false;
     begin_answer(h);
-    take(s);
+    handle_http_request(s);
     if (s->delayed_ms)
         return; /* it comes again */
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
@@ -492,7 +496,7 @@ take_expectation(struct session *s, struct span head)
 /* For size bytes and for one read, because growing leaves copies behind.  What
  * is larger than one read must find room beside what all clients hold. */
 static void
-make_room(struct session *s, size_t size)
+reserve_request_input(struct session *s, size_t size)
 {
     if (size < SERVER_INPUT)
         size = SERVER_INPUT;
@@ -507,14 +511,14 @@ make_room(struct session *s, size_t size)
 /* A packet is a whole request, or whatever came instead of one, or nothing:
  * TLS begins.  HTTP never begins with that byte. */
 static enum packet_state
-next(struct session *s, struct span *packet)
+next_http_request(struct session *s, struct span *packet)
 {
     struct http_session *h = s->http;
     struct span waiting = packet_claim(&s->in, packet_waiting(&s->in));
 
     *packet = packet_claim(&s->in, 0);
     if (waiting.size == 0) {
-        make_room(s, 0);
+        reserve_request_input(s, 0);
         return PACKET_MORE;
     }
     if (!h->spoke && !s->tls && s->transport == TRANSPORT_TCP &&
@@ -527,7 +531,7 @@ next(struct session *s, struct span *packet)
         else if (h->request.size > STRANGER_MAX &&
                  session_is_logging_in(s->state))
             take_head(s, waiting);
-        make_room(s, h->request.size);
+        reserve_request_input(s, h->request.size);
         return PACKET_MORE;
     }
     *packet = packet_claim(&s->in, h->state == HTTP_BAD ? waiting.size
@@ -536,7 +540,7 @@ next(struct session *s, struct span *packet)
 }
 
 static void
-free_kept(struct session *s)
+free_http_session(struct session *s)
 {
     if (s->http) {
         http_show_fini(&s->http->show);
@@ -549,13 +553,13 @@ free_kept(struct session *s)
 const struct conversation http_conversation = {
     .web = true,
     .idle_ms = IDLE_MS,
-    .greet = greet,
-    .next = next,
+    .greet = begin_http_session,
+    .next = next_http_request,
     .say_error = say_last_error,
     .on_packet = on_packet,
     .on_room = statement_resume,
     .on_closed = statement_abandon,
     .on_tick = statement_tick,
     .cancel = statement_cancel,
-    .free = free_kept,
+    .free = free_http_session,
 };

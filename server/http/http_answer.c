@@ -63,8 +63,8 @@ add_date(struct buffer *out)
 }
 
 static void
-add_head(struct http_answer *a, struct buffer *out, unsigned status,
-         const char *type)
+add_answer_head(struct http_answer *a, struct buffer *out, unsigned status,
+                const char *type)
 {
     buffer_format(out, "HTTP/1.1 %u %s\r\n", status, status_text(status));
     add_date(out);
@@ -98,7 +98,7 @@ http_answer_whole(struct http_answer *a, struct buffer *out, unsigned status,
 {
     bool empty = status == 304;
 
-    add_head(a, out, status, empty ? NULL : type);
+    add_answer_head(a, out, status, empty ? NULL : type);
     if (!empty)
         buffer_format(out, "Content-Length: %zu\r\n", body.size);
     buffer_text(out, "\r\n");
@@ -126,7 +126,7 @@ void
 http_answer_begin(struct http_answer *a, struct buffer *out, unsigned status,
                   const char *type, bool packed)
 {
-    add_head(a, out, status, type);
+    add_answer_head(a, out, status, type);
     if (packed && a->gzip && !a->head_alone && (a->packer = new_packer()))
         buffer_text(out, HTTP_PACKED);
     a->chunked = !a->http_1_0 && !a->head_alone;
@@ -150,8 +150,8 @@ add_chunk(const struct http_answer *a, struct buffer *out, const void *data,
 }
 
 static void
-pack(struct http_answer *a, struct buffer *out, const void *data, size_t size,
-     int flush)
+compress_answer_data(struct http_answer *a, struct buffer *out,
+                     const void *data, size_t size, int flush)
 {
     char MEM_UNSET piece[PIECE];
     z_stream *z = a->packer;
@@ -173,7 +173,7 @@ http_answer_part(struct http_answer *a, struct buffer *out, const void *data,
     if (a->head_alone)
         return;
     if (a->packer)
-        pack(a, out, data, size, Z_NO_FLUSH);
+        compress_answer_data(a, out, data, size, Z_NO_FLUSH);
     else
         add_chunk(a, out, data, size);
 }
@@ -182,7 +182,7 @@ void
 http_answer_end(struct http_answer *a, struct buffer *out)
 {
     if (a->packer)
-        pack(a, out, "", 0, Z_FINISH);
+        compress_answer_data(a, out, "", 0, Z_FINISH);
     if (a->chunked)
         buffer_text(out, "0\r\n\r\n");
     http_answer_fini(a);
@@ -204,7 +204,7 @@ http_answer_pack(struct span body, struct buffer *out)
     struct http_answer a = {.packer = new_packer()};
 
     if (a.packer)
-        pack(&a, out, body.data, body.size, Z_FINISH);
+        compress_answer_data(&a, out, body.data, body.size, Z_FINISH);
     else
         out->failed = true;
     http_answer_fini(&a);

@@ -95,8 +95,8 @@ enum http_wait {
 
 /* No account has a name that s->wanted_user does not hold. */
 static int
-check(struct session *s, const struct http_proof *proof, bool *right,
-      struct error *err)
+check_http_password(struct session *s, const struct http_proof *proof,
+                    bool *right, struct error *err)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
     uint8_t answer[AUTH_SHA256];
@@ -113,8 +113,8 @@ check(struct session *s, const struct http_proof *proof, bool *right,
 }
 
 static int
-log_in(struct session *s, const struct http_proof *proof, enum http_wait wait,
-       struct error *err)
+log_in_http_user(struct session *s, const struct http_proof *proof,
+                 enum http_wait wait, struct error *err)
 {
     bool right = false;
     enum login_turn turn = LOGIN_NOW;
@@ -129,7 +129,7 @@ log_in(struct session *s, const struct http_proof *proof, enum http_wait wait,
         turn = login_turn(s, wait == HTTP_WAIT, err);
     if (turn != LOGIN_NOW)
         return turn == LOGIN_LATER ? 1 : -1;
-    if (check(s, proof, &right, err) != 0)
+    if (check_http_password(s, proof, &right, err) != 0)
         return -1;
     if (!right || !span_is(proof->name, s->wanted_user)) { /* cut at a NUL */
         login_deny(s, true, err);
@@ -157,8 +157,8 @@ login_trusted(struct session *s, struct error *err)
 
 /* A new nonce is a new key. */
 static bool
-digest(const struct session *s, const struct http_request *request,
-       uint8_t out[AUTH_SHA256])
+hash_authorization(const struct session *s, const struct http_request *request,
+                   uint8_t out[AUTH_SHA256])
 {
     struct span header = request->authorization;
 
@@ -168,13 +168,14 @@ digest(const struct session *s, const struct http_request *request,
 
 /* It is, byte for byte, what the request before it proved. */
 static bool
-is_same(const struct session *s, const struct http_request *request,
-        const struct http_proven *proven)
+is_proven_header(const struct session *s, const struct http_request *request,
+                 const struct http_proven *proven)
 {
     uint8_t now[AUTH_SHA256];
 
     return proven->user && proven->load == s->server->loads &&
-           request->authorization.size > 0 && digest(s, request, now) &&
+           request->authorization.size > 0 &&
+           hash_authorization(s, request, now) &&
            CRYPTO_memcmp(now, proven->digest, sizeof(now)) == 0;
 }
 
@@ -187,8 +188,8 @@ prove_again(struct session *s, struct http_proven *proven, struct error *err)
 }
 
 static int
-prove(struct session *s, const struct http_request *request,
-      struct http_proven *proven, bool whole, struct error *err)
+prove_http_request(struct session *s, const struct http_request *request,
+                   struct http_proven *proven, bool whole, struct error *err)
 {
     struct http_proof proof;
     enum http_wait wait = whole ? HTTP_WAIT : HTTP_WAIT_REFUSED;
@@ -202,7 +203,7 @@ prove(struct session *s, const struct http_request *request,
                   "this port requires TLS: use https://");
         return -1;
     }
-    if (is_same(s, request, proven))
+    if (is_proven_header(s, request, proven))
         return prove_again(s, proven, err);
     proven->user = false;
     if (request->authorization.size == 0)
@@ -216,9 +217,10 @@ prove(struct session *s, const struct http_request *request,
     } else {
         if (known && span_is(proof.name, s->who.user))
             wait = HTTP_WAIT_NEVER;
-        rc = log_in(s, &proof, wait, err);
+        rc = log_in_http_user(s, &proof, wait, err);
         proven->load = s->server->loads;
-        proven->user = rc == 0 && digest(s, request, proven->digest);
+        proven->user =
+            rc == 0 && hash_authorization(s, request, proven->digest);
     }
     OPENSSL_cleanse(&proof, sizeof(proof));
     return rc;
@@ -229,7 +231,7 @@ http_login(struct session *s, const struct http_request *request,
            struct http_proven *proven, bool whole, struct error *err)
 {
     static const struct span database = {"heapwire", 8};
-    int rc = prove(s, request, proven, whole, err);
+    int rc = prove_http_request(s, request, proven, whole, err);
 
     if (rc != 0)
         return rc;

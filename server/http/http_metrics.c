@@ -199,7 +199,7 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
     "FROM heapwire."
 
 static void
-add_memory(const char *column, const char *id, struct buffer *out)
+add_memory_subquery(const char *column, const char *id, struct buffer *out)
 {
     /* Without a database the table is an error, which would hide the rest; of
      * one that has ended it has what is no more. */
@@ -217,12 +217,12 @@ static void
 add_expression(const char *expression, const char *id, struct buffer *out)
 {
     if (expression[1] == '.' && strchr("mj", *expression)) {
-        add_memory(expression, id, out);
+        add_memory_subquery(expression, id, out);
         return;
     }
     if (strncmp(expression, STATE, sizeof(STATE) - 1) == 0) {
         buffer_text(out, "CASE WHEN p.state = 'connected' AND ");
-        add_memory("m.answered", id, out);
+        add_memory_subquery("m.answered", id, out);
         buffer_text(out, " = 0 THEN 'unresponsive' ELSE p.state END");
         expression += sizeof(STATE) - 1;
     }
@@ -230,7 +230,7 @@ add_expression(const char *expression, const char *id, struct buffer *out)
 }
 
 static void
-add_tables(const char *id, const char *where, struct buffer *out)
+add_metric_tables(const char *id, const char *where, struct buffer *out)
 {
     if (*id)
         buffer_format(
@@ -269,7 +269,7 @@ http_metrics_statement(const char *node, struct buffer *out)
         buffer_text(out, ", ");
         add_expression(metrics[i].expression, id, out);
     }
-    add_tables(id, where, out);
+    add_metric_tables(id, where, out);
 }
 
 /* ---- the samples ---- */
@@ -301,7 +301,7 @@ http_metrics_free(struct http_metrics *m)
 }
 
 static void
-add_escaped(const char *data, size_t size, struct buffer *out)
+add_escaped_label(const char *data, size_t size, struct buffer *out)
 {
     for (size_t i = 0; i < size; i++) {
         if (data[i] == '\n')
@@ -314,7 +314,7 @@ add_escaped(const char *data, size_t size, struct buffer *out)
 }
 
 static const char *
-total_of(const struct metric *metric)
+metric_name_suffix(const struct metric *metric)
 {
     return metric->kind == COUNTER || metric->kind == COUNTER_LIST ? "_total"
                                                                    : "";
@@ -333,16 +333,17 @@ add_list(const struct metric *metric, const struct value *v, struct buffer *out)
         if (!name ||
             strspn(line.data, "0123456789") != (size_t)(name - line.data))
             continue; /* another node may say anything */
-        buffer_format(out, "%s%s{%s=\"", metric->name, total_of(metric),
-                      metric->label);
-        add_escaped(name + 1, line.size - (size_t)(name + 1 - line.data), out);
+        buffer_format(out, "%s%s{%s=\"", metric->name,
+                      metric_name_suffix(metric), metric->label);
+        add_escaped_label(name + 1, line.size - (size_t)(name + 1 - line.data),
+                          out);
         buffer_format(out, "\"} %.*s\n", (int)(name - line.data), line.data);
     }
 }
 
 static void
-add_sample(const struct metric *metric, const struct value *node,
-           const struct value *v, struct buffer *out)
+add_metric_sample(const struct metric *metric, const struct value *node,
+                  const struct value *v, struct buffer *out)
 {
     bool is_info = metric->kind == INFO;
 
@@ -353,13 +354,13 @@ add_sample(const struct metric *metric, const struct value *node,
             add_list(metric, v, out);
         return;
     }
-    buffer_format(out, "%s%s", metric->name, total_of(metric));
+    buffer_format(out, "%s%s", metric->name, metric_name_suffix(metric));
     if (node)
         buffer_format(out, "{node=\"%" PRId64 "\"", node->integer);
     if (metric->label) {
         buffer_format(out, "%c%s=\"", node ? ',' : '{', metric->label);
         if (is_info)
-            add_escaped(v->data, v->size, out);
+            add_escaped_label(v->data, v->size, out);
         else
             buffer_text(out, metric->value);
         buffer_char(out, '"');
@@ -376,12 +377,12 @@ void
 http_metrics_row(struct http_metrics *m, const struct value *row, size_t count)
 {
     for (size_t i = 0; i < METRICS && i + 1 < count; i++)
-        add_sample(&metrics[i], m->all ? &row[0] : NULL, &row[i + 1],
-                   &m->families[i]);
+        add_metric_sample(&metrics[i], m->all ? &row[0] : NULL, &row[i + 1],
+                          &m->families[i]);
 }
 
 static const char *
-unit_of(const char *name)
+metric_name_unit(const char *name)
 {
     static const char *const units[] = {"bytes", "seconds", "ratio"};
     size_t size = strlen(name);
@@ -398,12 +399,12 @@ unit_of(const char *name)
 
 /* OpenMetrics describes the family, the older text each series. */
 static void
-add_head(const struct metric *metric, bool open, struct buffer *out)
+add_metric_head(const struct metric *metric, bool open, struct buffer *out)
 {
     static const char *const kinds[] = {"gauge", "counter", "gauge", "gauge",
                                         "counter"};
-    const char *name = metric->name, *unit = unit_of(name);
-    const char *total = open ? "" : total_of(metric);
+    const char *name = metric->name, *unit = metric_name_unit(name);
+    const char *total = open ? "" : metric_name_suffix(metric);
 
     buffer_format(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, total,
                   metric->help, name, total, kinds[metric->kind]);
@@ -425,7 +426,7 @@ http_metrics_write(const struct http_metrics *m, bool open, struct buffer *out)
         if (samples->size == 0)
             continue;
         if (strcmp(headed, metrics[i].name) != 0)
-            add_head(&metrics[first], open, out);
+            add_metric_head(&metrics[first], open, out);
         headed = metrics[i].name;
         buffer_add(out, samples->data, samples->size);
     }

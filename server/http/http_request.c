@@ -9,7 +9,7 @@
 
 /* The next "name=value" of *rest; false at the end. */
 static bool
-next(struct span *rest, struct span *name, struct span *value)
+next_query_pair(struct span *rest, struct span *name, struct span *value)
 {
     const char *end, *equal;
     struct span pair = *rest;
@@ -32,14 +32,14 @@ next(struct span *rest, struct span *name, struct span *value)
 }
 
 static int
-digit(char c)
+percent_digit_value(char c)
 {
     return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
 /* http_request_read has checked the %xx. */
 static int
-decode(struct span from, char *out, size_t size)
+decode_query_value(struct span from, char *out, size_t size)
 {
     size_t n = 0;
 
@@ -51,7 +51,8 @@ decode(struct span from, char *out, size_t size)
         } else if (c == '%') {
             if (from.size - i < 3)
                 return -1;
-            c = (char)(digit(from.data[i + 1]) << 4 | digit(from.data[i + 2]));
+            c = (char)(percent_digit_value(from.data[i + 1]) << 4 |
+                       percent_digit_value(from.data[i + 2]));
             i += 2;
         }
         if (n + 1 >= size || (unsigned char)c < ' ' || c == 0x7f)
@@ -69,10 +70,10 @@ http_query_get(struct span query, const char *name, char *out, size_t size)
     bool found = false;
 
     *out = '\0';
-    while (next(&query, &key, &value)) {
+    while (next_query_pair(&query, &key, &value)) {
         if (!span_is(key, name))
             continue;
-        if (found || decode(value, out, size) != 0)
+        if (found || decode_query_value(value, out, size) != 0)
             return -1;
         found = true;
     }
@@ -84,7 +85,7 @@ http_query_unknown(struct span query, const char *words)
 {
     struct span key, value;
 
-    while (next(&query, &key, &value))
+    while (next_query_pair(&query, &key, &value))
         if (key.size > 0 && !span_is_any(key, words))
             return key;
     return (struct span){"", 0};
@@ -109,7 +110,8 @@ struct head {
 };
 
 static int
-bad(struct http_request *request, unsigned status, const char *why)
+set_request_error(struct http_request *request, unsigned status,
+                  const char *why)
 {
     request->status = status;
     request->why = why;
@@ -134,7 +136,7 @@ is_token(struct span s)
 
 /* The part up to the first c, which is removed with it from *rest. */
 static bool
-cut(struct span *rest, char c, struct span *out)
+take_delimited_part(struct span *rest, char c, struct span *out)
 {
     const char *end = memchr(rest->data, c, rest->size);
 
@@ -147,7 +149,7 @@ cut(struct span *rest, char c, struct span *out)
 }
 
 static bool
-is_hex(char c)
+is_percent_digit(char c)
 {
     char letter = (char)(c | 0x20);
 
@@ -163,8 +165,9 @@ is_target(struct span s)
     for (size_t i = 0; i < s.size; i++) {
         if (s.data[i] <= ' ' || s.data[i] >= 0x7f || s.data[i] == '#')
             return false;
-        if (s.data[i] == '%' && (s.size - i < 3 || !is_hex(s.data[i + 1]) ||
-                                 !is_hex(s.data[i + 2])))
+        if (s.data[i] == '%' &&
+            (s.size - i < 3 || !is_percent_digit(s.data[i + 1]) ||
+             !is_percent_digit(s.data[i + 2])))
             return false;
     }
     return true;
@@ -175,24 +178,26 @@ read_first_line(struct http_request *r, struct span line)
 {
     struct span method, target;
 
-    if (!cut(&line, ' ', &method) || !cut(&line, ' ', &target) ||
-        !is_token(method))
-        return bad(r, 400, "the first line is no request of HTTP");
+    if (!take_delimited_part(&line, ' ', &method) ||
+        !take_delimited_part(&line, ' ', &target) || !is_token(method))
+        return set_request_error(r, 400,
+                                 "the first line is no request of HTTP");
     if (span_is(line, "HTTP/1.0"))
         r->http_1_0 = r->closes = true;
     else if (line.size == 8 && memcmp(line.data, "HTTP/", 5) == 0 &&
              !span_is(line, "HTTP/1.1"))
-        return bad(r, 505, "this server speaks HTTP/1.1");
+        return set_request_error(r, 505, "this server speaks HTTP/1.1");
     else if (!span_is(line, "HTTP/1.1"))
-        return bad(r, 400, "the first line is no request of HTTP");
+        return set_request_error(r, 400,
+                                 "the first line is no request of HTTP");
     r->method = span_is(method, "GET")    ? HTTP_GET
                 : span_is(method, "HEAD") ? HTTP_HEAD
                 : span_is(method, "POST") ? HTTP_POST
                                           : HTTP_OTHER;
     if (!is_target(target))
-        return bad(r, 400,
-                   "the target must begin with / and have valid %xx alone");
-    if (!cut(&target, '?', &r->path))
+        return set_request_error(
+            r, 400, "the target must begin with / and have valid %xx alone");
+    if (!take_delimited_part(&target, '?', &r->path))
         r->path = target;
     else
         r->query = target;
@@ -203,19 +208,22 @@ static int
 read_length(struct head *h, struct span value)
 {
     if (h->has_length)
-        return bad(h->request, 400, "Content-Length is given twice");
+        return set_request_error(h->request, 400,
+                                 "Content-Length is given twice");
     h->has_length = true;
     if (value.size == 0 || value.size > 9)
-        return bad(h->request, value.size ? 413 : 400,
-                   "Content-Length is empty or too large");
+        return set_request_error(h->request, value.size ? 413 : 400,
+                                 "Content-Length is empty or too large");
     for (size_t i = 0; i < value.size; i++) {
         if (!is_digit(value.data[i]))
-            return bad(h->request, 400, "Content-Length is no number");
+            return set_request_error(h->request, 400,
+                                     "Content-Length is no number");
         h->length = 10 * h->length + (size_t)(value.data[i] - '0');
     }
     return h->length <= HTTP_BODY_MAX
                ? 0
-               : bad(h->request, 413, "the body is larger than 1 MB");
+               : set_request_error(h->request, 413,
+                                   "the body is larger than 1 MB");
 }
 
 static struct span
@@ -223,7 +231,7 @@ next_item(struct span *list)
 {
     struct span item;
 
-    if (!cut(list, ',', &item)) {
+    if (!take_delimited_part(list, ',', &item)) {
         item = *list;
         list->size = 0;
     }
@@ -246,7 +254,7 @@ read_encodings(struct http_request *r, struct span list)
 
     while (list.size > 0) {
         item = next_item(&list);
-        if (!cut(&item, ';', &name)) {
+        if (!take_delimited_part(&item, ';', &name)) {
             name = item;
             item.size = 0;
         }
@@ -260,7 +268,7 @@ read_encodings(struct http_request *r, struct span list)
 }
 
 static int
-read_header(struct head *h, struct span name, struct span value)
+read_request_header(struct head *h, struct span name, struct span value)
 {
     struct http_request *r = h->request;
 
@@ -270,12 +278,12 @@ read_header(struct head *h, struct span name, struct span value)
         h->has_encoding = true;
     } else if (span_is_nocase(name, "Host")) {
         if (h->has_host)
-            return bad(r, 400, "Host is given twice");
+            return set_request_error(r, 400, "Host is given twice");
         h->has_host = true;
         r->host = value;
     } else if (span_is_nocase(name, "Authorization")) {
         if (h->has_authorization)
-            return bad(r, 400, "Authorization is given twice");
+            return set_request_error(r, 400, "Authorization is given twice");
         h->has_authorization = true;
         r->authorization = value;
     } else if (span_is_nocase(name, "Connection")) {
@@ -283,7 +291,7 @@ read_header(struct head *h, struct span name, struct span value)
     } else if (span_is_nocase(name, "Expect") && !r->http_1_0) {
         r->expects = true;
         if (!span_is_nocase(value, "100-continue"))
-            return bad(r, 417, "Expect takes 100-continue alone");
+            return set_request_error(r, 417, "Expect takes 100-continue alone");
     } else if (span_is_nocase(name, "Accept-Encoding")) {
         read_encodings(r, value);
     } else if (span_is_nocase(name, "Accept")) {
@@ -293,12 +301,12 @@ read_header(struct head *h, struct span name, struct span value)
         r->if_none_match = value;
     } else if (span_is_nocase(name, "Origin")) {
         if (h->has_origin)
-            return bad(r, 400, "Origin is given twice");
+            return set_request_error(r, 400, "Origin is given twice");
         h->has_origin = true;
         r->origin = value;
     } else if (span_is_nocase(name, "Sec-Fetch-Site")) {
         if (h->has_site)
-            return bad(r, 400, "Sec-Fetch-Site is given twice");
+            return set_request_error(r, 400, "Sec-Fetch-Site is given twice");
         h->has_site = true;
         r->site = value;
     } else if (span_is_nocase(name, "X-Heapwire")) {
@@ -308,24 +316,25 @@ read_header(struct head *h, struct span name, struct span value)
 }
 
 static int
-read_line(struct head *h, struct span line)
+read_header_line(struct head *h, struct span line)
 {
     struct span name;
 
     for (size_t i = 0; i < line.size; i++)
         if (((unsigned char)line.data[i] < ' ' && line.data[i] != '\t') ||
             line.data[i] == 0x7f)
-            return bad(h->request, 400, "a header has a control character");
-    if (!cut(&line, ':', &name) || !is_token(name))
-        return bad(h->request, 400, "a header has no name");
-    return read_header(h, name, span_trim(line));
+            return set_request_error(h->request, 400,
+                                     "a header has a control character");
+    if (!take_delimited_part(&line, ':', &name) || !is_token(name))
+        return set_request_error(h->request, 400, "a header has no name");
+    return read_request_header(h, name, span_trim(line));
 }
 
 /* A line without its CR LF. */
 static bool
-next_line(struct span *rest, struct span *line)
+next_head_line(struct span *rest, struct span *line)
 {
-    if (!cut(rest, '\n', line) || line->size == 0 ||
+    if (!take_delimited_part(rest, '\n', line) || line->size == 0 ||
         line->data[line->size - 1] != '\r')
         return false;
     line->size--;
@@ -339,23 +348,24 @@ read_head(struct head *h, struct span bytes)
     struct span line;
     size_t count = 0;
 
-    if (!next_line(&bytes, &line))
-        return bad(r, 400, "a line does not end with CR LF");
+    if (!next_head_line(&bytes, &line))
+        return set_request_error(r, 400, "a line does not end with CR LF");
     if (read_first_line(r, line) != 0)
         return -1;
     while (bytes.size > 0) {
         if (++count > HTTP_HEADERS_MAX)
-            return bad(r, 431, "there are more than 64 headers");
-        if (!next_line(&bytes, &line))
-            return bad(r, 400, "a line does not end with CR LF");
-        if (read_line(h, line) != 0)
+            return set_request_error(r, 431, "there are more than 64 headers");
+        if (!next_head_line(&bytes, &line))
+            return set_request_error(r, 400, "a line does not end with CR LF");
+        if (read_header_line(h, line) != 0)
             return -1;
     }
     if (h->has_encoding)
-        return bad(r, h->has_length ? 400 : 501,
-                   "a body needs Content-Length, and no Transfer-Encoding");
+        return set_request_error(
+            r, h->has_length ? 400 : 501,
+            "a body needs Content-Length, and no Transfer-Encoding");
     if (!h->has_host && !r->http_1_0)
-        return bad(r, 400, "there is no Host");
+        return set_request_error(r, 400, "there is no Host");
     return 0;
 }
 
@@ -368,7 +378,7 @@ may_begin_head(struct span bytes)
     if (memchr(bytes.data, '\0', bytes.size))
         return false;
     while (memchr(bytes.data, '\n', bytes.size))
-        if (!next_line(&bytes, &line))
+        if (!next_head_line(&bytes, &line))
             return false;
     return true;
 }
@@ -385,7 +395,7 @@ http_request_read(struct span bytes, struct http_request *out)
     if (bytes.size == 0)
         return HTTP_MORE;
     if (*bytes.data < 'A' || *bytes.data > 'Z') {
-        bad(out, 400, "this is no request of HTTP");
+        set_request_error(out, 400, "this is no request of HTTP");
         return HTTP_BAD;
     }
     if (first.size > HTTP_HEAD_MAX)
@@ -393,9 +403,9 @@ http_request_read(struct span bytes, struct http_request *out)
     end = memmem(first.data, first.size, "\r\n\r\n", 4);
     if (!end) {
         if (!may_begin_head(first))
-            bad(out, 400, "this is no request of HTTP");
+            set_request_error(out, 400, "this is no request of HTTP");
         else if (bytes.size >= HTTP_HEAD_MAX)
-            bad(out, 431, "the headers are larger than 16 KB");
+            set_request_error(out, 431, "the headers are larger than 16 KB");
         return out->status ? HTTP_BAD : HTTP_MORE;
     }
     size = (size_t)(end - first.data) + 2;

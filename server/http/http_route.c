@@ -22,7 +22,7 @@ enum {
 
 /* What views call it: kept is a snapshot's name, or "", which is now. */
 static void
-add_name(struct buffer *out, int which, uint32_t id, const char *kept)
+add_source_name(struct buffer *out, int which, uint32_t id, const char *kept)
 {
     if (which == HTTP_THIS_NODE) {
         buffer_format(out, "'%s'", *kept ? kept : "now");
@@ -58,10 +58,10 @@ make_view(const char *form, const struct http_request *request,
         buffer_format(out, "SET STATEMENT heapwire_timeout = %u FOR ",
                       seconds + DELTA_MORE_S);
     buffer_format(out, "SELECT %s(", form);
-    add_name(out, which, id, kept);
+    add_source_name(out, which, id, kept);
     if (*base) {
         buffer_text(out, ", ");
-        add_name(out, which, id, base);
+        add_source_name(out, which, id, base);
     }
     if (seconds > 0)
         buffer_format(out, ", NULL, 'seconds=%u'", seconds);
@@ -110,7 +110,7 @@ make_cpu(const struct http_route *route, const struct http_request *request,
     snprintf(name, sizeof(name), "%s:%u%s%s", wall ? "wall" : "cpu",
              seconds ? seconds : route->seconds, rate, kernel ? ":kernel" : "");
     buffer_format(out, "SELECT %s(", route->form);
-    add_name(out, which, id, name);
+    add_source_name(out, which, id, name);
     buffer_text(out, ")");
     return 0;
 }
@@ -265,8 +265,8 @@ make_enable(const struct http_request *request, uint32_t node_id,
 }
 
 static int
-make_snapshot(const struct http_request *request, uint32_t node_id,
-              struct buffer *out, struct error *err)
+make_snapshot_statement(const struct http_request *request, uint32_t node_id,
+                        struct buffer *out, struct error *err)
 {
     char name[HTTP_VALUE_ROOM], script[HTTP_VALUE_ROOM + 64];
 
@@ -401,7 +401,7 @@ static const struct http_route routes[] = {
     {"/snapshots", "node", HTTP_JSON, HTTP_SHOW_JSON, .packed = true,
      .make = make_snapshots},
     {"/snapshots", "name node", HTTP_TEXT, HTTP_SHOW_LINES, .post = true,
-     .make = make_snapshot},
+     .make = make_snapshot_statement},
 };
 
 static bool
@@ -433,8 +433,8 @@ is_output(const struct http_route *route, struct span query)
 }
 
 static const struct http_route *
-find(const struct http_route *rows, size_t count,
-     const struct http_request *request, bool post)
+find_matching_route(const struct http_route *rows, size_t count,
+                    const struct http_request *request, bool post)
 {
     const struct http_route *other = NULL;
 
@@ -452,12 +452,12 @@ find(const struct http_route *rows, size_t count,
 const struct http_route *
 http_route_find(const struct http_request *request, bool post)
 {
-    const struct http_route *found =
-        find(routes, sizeof(routes) / sizeof(routes[0]), request, post);
+    const struct http_route *found = find_matching_route(
+        routes, sizeof(routes) / sizeof(routes[0]), request, post);
 
     return found ? found
-                 : find(http_route_others, http_route_others_count, request,
-                        post);
+                 : find_matching_route(http_route_others,
+                                       http_route_others_count, request, post);
 }
 
 int

@@ -72,8 +72,8 @@ make_text(const struct http_request *request, uint32_t node_id,
 
 /* The heap now, whatever ?seconds= is, with which jeprof asks. */
 static int
-make_profile(const struct http_request *request, uint32_t node_id,
-             struct buffer *out, struct error *err)
+make_profile_statement(const struct http_request *request, uint32_t node_id,
+                       struct buffer *out, struct error *err)
 {
     uint32_t seconds;
 
@@ -139,7 +139,7 @@ const struct http_route http_route_others[] = {
      .text = "SELECT raw('now')", GREPTIME_OFF},
 
     {"/debug/mem/pprof/profile", "seconds", HTTP_BINARY, HTTP_SHOW_VALUE,
-     .make = make_profile, .more = FILE_OF("mem.prof"),
+     .make = make_profile_statement, .more = FILE_OF("mem.prof"),
      .off = "opt.prof is not ON, please start the application with proper "
             "MALLOC env. e.g. MALLOC_CONF=prof:true"},
 };

@@ -110,7 +110,7 @@ make_etag(struct http_show_state *show, struct span body)
 
 /* A weak comparison, of one tag or of a list. */
 static bool
-is_known(const struct http_show_state *show)
+is_etag_known(const struct http_show_state *show)
 {
     return strcmp(show->if_none_match, "*") == 0 ||
            strstr(show->if_none_match, show->etag + 2);
@@ -138,7 +138,7 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
 
     show->whole = true;
     if (show->kept && make_etag(show, body) && *show->if_none_match &&
-        is_known(show)) {
+        is_etag_known(show)) {
         http_answer_whole(a, out, 304, NULL, body);
     } else if (show->route->packed && a->gzip) {
         http_answer_begin(a, out, status, type, true);
@@ -169,8 +169,8 @@ keep_line(struct http_show_state *show, struct buffer *out,
 }
 
 static void
-show_line(struct http_show_state *show, struct buffer *out,
-          const struct value *row, size_t count)
+show_tabbed_row(struct http_show_state *show, struct buffer *out,
+                const struct value *row, size_t count)
 {
     struct http_answer *a = &show->answer;
     struct buffer line;
@@ -239,8 +239,8 @@ begin_json(struct http_show_state *show, struct buffer *out,
 }
 
 static void
-show_json(struct http_show_state *show, struct buffer *out,
-          const struct cursor *cursor, const struct value *row)
+show_json_row(struct http_show_state *show, struct buffer *out,
+              const struct cursor *cursor, const struct value *row)
 {
     struct buffer line;
 
@@ -471,8 +471,8 @@ keep_value(struct http_show_state *show, const struct cursor *cursor,
 }
 
 static int
-row(void *arg, struct reply *reply, const struct cursor *cursor,
-    const struct value *values, struct error *err)
+on_http_result_row(void *arg, struct reply *reply, const struct cursor *cursor,
+                   const struct value *values, struct error *err)
 {
     struct http_show_state *show = arg;
     struct buffer *out = &reply->out;
@@ -480,9 +480,9 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
     if (show->whole)
         return 0;
     if (show->route->show == HTTP_SHOW_JSON) {
-        show_json(show, out, cursor, values);
+        show_json_row(show, out, cursor, values);
     } else if (show->route->show == HTTP_SHOW_LINES) {
-        show_line(show, out, values, cursor->column_count);
+        show_tabbed_row(show, out, values, cursor->column_count);
     } else if (show->route->show == HTTP_SHOW_METRICS) {
         return take_metrics(show, values, cursor->column_count, err);
     } else if (show->route->post) {
@@ -498,8 +498,8 @@ row(void *arg, struct reply *reply, const struct cursor *cursor,
 }
 
 static void
-end(void *arg, struct reply *reply, const struct cursor *cursor,
-    const struct sql_session *sql)
+on_http_result_end(void *arg, struct reply *reply, const struct cursor *cursor,
+                   const struct sql_session *sql)
 {
     struct http_show_state *show = arg;
     struct http_answer *a = &show->answer;
@@ -546,7 +546,7 @@ end(void *arg, struct reply *reply, const struct cursor *cursor,
 }
 
 static void
-fail(void *arg, struct reply *reply, const struct error *err)
+on_http_result_error(void *arg, struct reply *reply, const struct error *err)
 {
     struct http_show_state *show = arg;
     struct error said = *err;
@@ -581,5 +581,7 @@ is_last(const void *arg)
     return show->answer.closes || show->broken;
 }
 
-const struct statement_form http_form = {
-    .row = row, .end = end, .fail = fail, .is_last = is_last};
+const struct statement_form http_form = {.row = on_http_result_row,
+                                         .end = on_http_result_end,
+                                         .fail = on_http_result_error,
+                                         .is_last = is_last};

@@ -34,15 +34,15 @@ struct keeper {
     uint32_t key_number, key_base;
 };
 
-static int sign(struct keeper_signer *signer, uint32_t number, int padding,
-                struct span digest, uint8_t *out, size_t *size,
-                struct error *err);
+static int request_signature(struct keeper_signer *signer, uint32_t number,
+                             int padding, struct span digest, uint8_t *out,
+                             size_t *size, struct error *err);
 
 /* ---- the process ---- */
 
 /* Gives the child no descriptor but its socket, and no blocked signal. */
 static int
-spawn(struct keeper *k, int socket, struct error *err)
+spawn_secrets_process(struct keeper *k, int socket, struct error *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -101,7 +101,7 @@ make_sockets(int ends[2])
 }
 
 static int
-begin(struct keeper *k, struct error *err)
+start_secrets_process(struct keeper *k, struct error *err)
 {
     int ends[2];
 
@@ -109,7 +109,7 @@ begin(struct keeper *k, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot make sockets for %s", KEEPER_NAME);
         return -1;
     }
-    if (spawn(k, ends[1], err) != 0) {
+    if (spawn_secrets_process(k, ends[1], err) != 0) {
         fd_close(ends[0]);
         fd_close(ends[1]);
         return -1;
@@ -121,7 +121,7 @@ begin(struct keeper *k, struct error *err)
 
 /* It ends by itself when its socket hangs up, but may be stopped, or busy. */
 static void
-end(struct keeper *k)
+end_secrets_process(struct keeper *k)
 {
     if (k->fd < 0)
         return;
@@ -141,11 +141,11 @@ keeper_start(char **argv, struct error *err)
         error_memory(err, KEEPER_NAME);
         return NULL;
     }
-    k->signer.sign = sign;
+    k->signer.sign = request_signature;
     k->argv = argv;
     k->fd = -1;
     pthread_mutex_init(&k->lock, NULL);
-    if (begin(k, err) == 0)
+    if (start_secrets_process(k, err) == 0)
         return k;
     keeper_stop(k);
     return NULL;
@@ -157,8 +157,8 @@ keeper_restart(struct keeper *k, struct error *err)
     int rc;
 
     pthread_mutex_lock(&k->lock);
-    end(k);
-    rc = begin(k, err);
+    end_secrets_process(k);
+    rc = start_secrets_process(k, err);
     k->key_base = k->key_number;
     pthread_mutex_unlock(&k->lock);
     return rc;
@@ -169,7 +169,7 @@ keeper_stop(struct keeper *k)
 {
     if (!k)
         return;
-    end(k);
+    end_secrets_process(k);
     pthread_mutex_destroy(&k->lock);
     mem_free(k);
 }
@@ -204,7 +204,7 @@ question_fini(struct question *q)
 
 /* Hangs up, so that keeper_watch starts another. */
 static int
-fail(struct keeper *k, struct error *err)
+fail_secrets_process(struct keeper *k, struct error *err)
 {
     static const char then[] = "heapwired starts another, try again";
 
@@ -225,7 +225,7 @@ fail(struct keeper *k, struct error *err)
 }
 
 static int
-malformed(struct error *err)
+set_secrets_answer_error(struct error *err)
 {
     error_set(err, ER_UNKNOWN, "%s sends a malformed answer", KEEPER_NAME);
     return -1;
@@ -239,13 +239,14 @@ read_error(struct reader *r, struct error *err)
     struct span text = reader_rest(r);
 
     if (r->failed)
-        return malformed(err);
+        return set_secrets_answer_error(err);
     error_set(err, code, "%.*s", (int)text.size, text.data);
     return -1;
 }
 
 static int
-ask(struct keeper *k, struct question *q, int timeout_ms, struct error *err)
+ask_secrets_process(struct keeper *k, struct question *q, int timeout_ms,
+                    struct error *err)
 {
     struct error failed;
     int rc = 0;
@@ -257,7 +258,7 @@ ask(struct keeper *k, struct question *q, int timeout_ms, struct error *err)
     pthread_mutex_lock(&k->lock);
     if (k->fd < 0 || keeper_send(k->fd, &q->asked, timeout_ms) != 0 ||
         keeper_receive(k->fd, &q->answer, timeout_ms) != 0)
-        rc = fail(k, &failed);
+        rc = fail_secrets_process(k, &failed);
     pthread_mutex_unlock(&k->lock);
     if (rc != 0) {
         *err = failed;
@@ -273,11 +274,11 @@ ask_whether(struct keeper *k, struct question *q, bool *yes, struct error *err)
 {
     uint8_t answer;
 
-    if (ask(k, q, KEEPER_ANSWER_MS, err) != 0)
+    if (ask_secrets_process(k, q, KEEPER_ANSWER_MS, err) != 0)
         return -1;
     answer = reader_u8(&q->given);
     if (q->given.failed || answer > 1)
-        return malformed(err);
+        return set_secrets_answer_error(err);
     *yes = answer;
     return 0;
 }
@@ -285,8 +286,9 @@ ask_whether(struct keeper *k, struct question *q, bool *yes, struct error *err)
 /* ---- configuration ---- */
 
 static int
-load(struct keeper *k, const char *cluster, struct config *config,
-     struct config_faults *faults, struct error *err)
+load_secrets_config(struct keeper *k, const char *cluster,
+                    struct config *config, struct config_faults *faults,
+                    struct error *err)
 {
     struct question q;
     struct span text;
@@ -295,12 +297,12 @@ load(struct keeper *k, const char *cluster, struct config *config,
 
     question_init(&q, KEEPER_LOAD);
     buffer_lenenc_bytes(&q.asked, cluster, strlen(cluster));
-    if (ask(k, &q, KEEPER_FILES_MS, err) != 0)
+    if (ask_secrets_process(k, &q, KEEPER_FILES_MS, err) != 0)
         goto out;
     text = reader_lenenc_bytes(&q.given);
     number = reader_u32(&q.given);
     if (q.given.failed) {
-        malformed(err);
+        set_secrets_answer_error(err);
     } else if (text.size > 0) {
         buffer_add(&faults->text, text.data, text.size);
         faults->count++;
@@ -321,7 +323,7 @@ keeper_load(struct keeper *k, const char *cluster, struct config *config,
     struct error err;
 
     memset(config, 0, sizeof(*config));
-    if (load(k, cluster, config, faults, &err) != 0)
+    if (load_secrets_config(k, cluster, config, faults, &err) != 0)
         config_fault(faults, "the configuration", 0, "%s", err.text);
     return faults->count ? -1 : 0;
 }
@@ -341,14 +343,14 @@ keeper_etcd_password(struct keeper *k, char *out, size_t size,
     int rc = -1;
 
     question_init(&q, KEEPER_ETCD_PASSWORD);
-    if (ask(k, &q, KEEPER_ANSWER_MS, err) == 0) {
+    if (ask_secrets_process(k, &q, KEEPER_ANSWER_MS, err) == 0) {
         text = reader_rest(&q.given);
         if (text.size < size) {
             memcpy(out, text.data, text.size);
             out[text.size] = '\0';
             rc = 0;
         } else {
-            malformed(err);
+            set_secrets_answer_error(err);
         }
     }
     question_fini(&q);
@@ -365,7 +367,7 @@ keeper_become(struct keeper *k, const struct account *account,
     question_init(&q, KEEPER_BECOME);
     buffer_u32(&q.asked, account->uid);
     buffer_u32(&q.asked, account->gid);
-    rc = ask(k, &q, KEEPER_ANSWER_MS, err);
+    rc = ask_secrets_process(k, &q, KEEPER_ANSWER_MS, err);
     question_fini(&q);
     return rc;
 }
@@ -400,7 +402,7 @@ read_certificates(struct reader *r, struct certificate *out)
 }
 
 static void
-say(bool is_fault, struct span note)
+log_certificate_note(bool is_fault, struct span note)
 {
     if (note.size > 0 && is_fault)
         log_fault("%.*s", (int)note.size, note.data);
@@ -409,8 +411,9 @@ say(bool is_fault, struct span note)
 }
 
 static int
-sign(struct keeper_signer *signer, uint32_t number, int padding,
-     struct span digest, uint8_t *out, size_t *size, struct error *err)
+request_signature(struct keeper_signer *signer, uint32_t number, int padding,
+                  struct span digest, uint8_t *out, size_t *size,
+                  struct error *err)
 {
     struct keeper *k = (struct keeper *)signer; /* its first member */
     struct question q;
@@ -421,14 +424,14 @@ sign(struct keeper_signer *signer, uint32_t number, int padding,
     buffer_u32(&q.asked, number);
     buffer_u8(&q.asked, (uint8_t)padding);
     buffer_add(&q.asked, digest.data, digest.size);
-    if (ask(k, &q, KEEPER_ANSWER_MS, err) == 0) {
+    if (ask_secrets_process(k, &q, KEEPER_ANSWER_MS, err) == 0) {
         made = reader_rest(&q.given);
         if (made.size > 0 && made.size <= *size) {
             memcpy(out, made.data, made.size);
             *size = made.size;
             rc = 0;
         } else {
-            malformed(err);
+            set_secrets_answer_error(err);
         }
     }
     question_fini(&q);
@@ -448,16 +451,16 @@ keeper_certificate(struct keeper *k, const char *state_dir,
 
     question_init(&q, KEEPER_CERTIFICATE);
     buffer_lenenc_bytes(&q.asked, state_dir, strlen(state_dir));
-    if (ask(k, &q, KEEPER_FILES_MS, err) != 0)
+    if (ask_secrets_process(k, &q, KEEPER_FILES_MS, err) != 0)
         goto out;
     number = reader_u32(&q.given);
     is_fault = reader_u8(&q.given);
     note = reader_lenenc_bytes(&q.given);
     if (!read_certificates(&q.given, &c)) {
-        malformed(err);
+        set_secrets_answer_error(err);
         goto out;
     }
-    say(is_fault, note);
+    log_certificate_note(is_fault, note);
     c.key = keeper_key_new(&k->signer, number, X509_get0_pubkey(c.leaf), err);
     if (!c.key)
         goto out;
@@ -517,7 +520,7 @@ keeper_check_native(struct keeper *k, struct span name,
     if (rc == 0) {
         text = reader_rest(&q.given);
         if (text.size >= AUTH_FINGERPRINT)
-            rc = malformed(err);
+            rc = set_secrets_answer_error(err);
         else
             memcpy(fingerprint, text.data, text.size);
         fingerprint[rc == 0 ? text.size : 0] = '\0';
@@ -529,8 +532,8 @@ keeper_check_native(struct keeper *k, struct span name,
 /* ---- the cluster's key ---- */
 
 static int
-prove(void *arg, enum peer_label label, struct span said,
-      uint8_t out[PEER_PROOF], struct error *err)
+prove_peer_message(void *arg, enum peer_label label, struct span said,
+                   uint8_t out[PEER_PROOF], struct error *err)
 {
     struct question q;
     struct span proof;
@@ -539,21 +542,22 @@ prove(void *arg, enum peer_label label, struct span said,
     question_init(&q, KEEPER_PROVE_PEER);
     buffer_u8(&q.asked, (uint8_t)label);
     buffer_add(&q.asked, said.data, said.size);
-    rc = ask(arg, &q, KEEPER_ANSWER_MS, err);
+    rc = ask_secrets_process(arg, &q, KEEPER_ANSWER_MS, err);
     if (rc == 0) {
         proof = reader_bytes(&q.given, PEER_PROOF);
         if (reader_done(&q.given))
             memcpy(out, proof.data, PEER_PROOF);
         else
-            rc = malformed(err);
+            rc = set_secrets_answer_error(err);
     }
     question_fini(&q);
     return rc;
 }
 
 static int
-check(void *arg, enum peer_label label, struct span said,
-      const uint8_t proof[PEER_PROOF], bool *right, struct error *err)
+check_peer_message(void *arg, enum peer_label label, struct span said,
+                   const uint8_t proof[PEER_PROOF], bool *right,
+                   struct error *err)
 {
     struct question q;
     int rc;
@@ -570,5 +574,6 @@ check(void *arg, enum peer_label label, struct span said,
 struct peer_prover
 keeper_prover(struct keeper *k)
 {
-    return (struct peer_prover){.prove = prove, .check = check, .arg = k};
+    return (struct peer_prover){
+        .prove = prove_peer_message, .check = check_peer_message, .arg = k};
 }

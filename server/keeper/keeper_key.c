@@ -25,8 +25,8 @@ static EC_KEY_METHOD *ec_method;
 static int rsa_signer, rsa_number, ec_signer, ec_number;
 
 static int
-sign(struct keeper_signer *signer, const void *number, int padding,
-     const void *digest, int digest_size, uint8_t *out, size_t *size)
+sign_tls_digest(struct keeper_signer *signer, const void *number, int padding,
+                const void *digest, int digest_size, uint8_t *out, size_t *size)
 {
     struct span span = {digest, (size_t)digest_size};
     struct error err;
@@ -44,9 +44,9 @@ rsa_sign(int size, const unsigned char *digest, unsigned char *out, RSA *rsa,
 {
     size_t written = (size_t)RSA_size(rsa);
 
-    return sign(RSA_get_ex_data(rsa, rsa_signer),
-                RSA_get_ex_data(rsa, rsa_number), padding, digest, size, out,
-                &written) == 0
+    return sign_tls_digest(RSA_get_ex_data(rsa, rsa_signer),
+                           RSA_get_ex_data(rsa, rsa_number), padding, digest,
+                           size, out, &written) == 0
                ? (int)written
                : -1;
 }
@@ -61,9 +61,9 @@ ec_sign(int type, const unsigned char *digest, int digest_size,
     (void)type;
     (void)kinv;
     (void)r;
-    if (sign(EC_KEY_get_ex_data(ec, ec_signer),
-             EC_KEY_get_ex_data(ec, ec_number), 0, digest, digest_size, out,
-             &written) != 0)
+    if (sign_tls_digest(EC_KEY_get_ex_data(ec, ec_signer),
+                        EC_KEY_get_ex_data(ec, ec_number), 0, digest,
+                        digest_size, out, &written) != 0)
         return 0;
     *size = (unsigned)written;
     return 1;

@@ -39,7 +39,7 @@ struct safe {
 };
 
 static int
-malformed(struct error *err)
+set_secrets_question_error(struct error *err)
 {
     error_set(err, ER_MALFORMED_PACKET, "%s was asked a malformed question",
               KEEPER_NAME);
@@ -82,7 +82,7 @@ serve_load(struct safe *safe, struct reader *in, struct buffer *out,
     int rc;
 
     if (!reader_done(in) || cluster.size > PEER_CLUSTER_MAX)
-        return malformed(err);
+        return set_secrets_question_error(err);
     config_faults_init(&faults);
     rc = config_load(&config, &safe->arguments->config, &faults);
     if (rc == 0 && make_peer_key(safe, &config, cluster, err) != 0) {
@@ -112,7 +112,7 @@ serve_etcd_password(struct safe *safe, struct reader *in, struct buffer *out,
                     struct error *err)
 {
     if (!reader_done(in))
-        return malformed(err);
+        return set_secrets_question_error(err);
     buffer_text(out, safe->config.cluster.etcd.password);
     return 0;
 }
@@ -128,7 +128,7 @@ serve_become(struct safe *safe, struct reader *in, struct buffer *out,
     account.uid = reader_u32(in);
     account.gid = reader_u32(in);
     if (!reader_done(in))
-        return malformed(err);
+        return set_secrets_question_error(err);
     if (become(&account, err) != 0)
         return -1;
     keeper_harden(); /* a change of uid undoes some of it */
@@ -192,7 +192,7 @@ serve_certificate(struct safe *safe, struct reader *in, struct buffer *out,
     EVP_PKEY **place;
 
     if (!reader_done(in) || state_dir.size >= sizeof(path))
-        return malformed(err);
+        return set_secrets_question_error(err);
     memcpy(path, state_dir.data, state_dir.size);
     path[state_dir.size] = '\0';
     if (read_certificate(safe, path, &c, &note, err) != 0)
@@ -210,7 +210,8 @@ serve_certificate(struct safe *safe, struct reader *in, struct buffer *out,
 }
 
 static bool
-sign(EVP_PKEY *key, int padding, struct span digest, uint8_t *out, size_t *size)
+sign_with_private_key(EVP_PKEY *key, int padding, struct span digest,
+                      uint8_t *out, size_t *size)
 {
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new(key, NULL);
     bool ok = ctx && EVP_PKEY_sign_init(ctx) == 1 &&
@@ -235,14 +236,14 @@ serve_sign(struct safe *safe, struct reader *in, struct buffer *out,
     size_t size = sizeof(made);
 
     if (in->failed || digest.size == 0)
-        return malformed(err);
+        return set_secrets_question_error(err);
     if (!key || number > safe->certificates ||
         number + KEYS <= safe->certificates) {
         error_set(err, ER_UNKNOWN, "the key of that certificate is gone");
         return -1;
     }
     ERR_clear_error();
-    if (!sign(key, padding, digest, made, &size)) {
+    if (!sign_with_private_key(key, padding, digest, made, &size)) {
         error_set(err, ER_UNKNOWN, "OpenSSL cannot sign: %s", tls_reason());
         return -1;
     }
@@ -259,14 +260,14 @@ struct login {
 };
 
 static int
-find_user(const struct safe *safe, struct reader *in, struct login *login,
-          struct error *err)
+read_login_user(const struct safe *safe, struct reader *in, struct login *login,
+                struct error *err)
 {
     login->nonce = (const uint8_t *)reader_bytes(in, AUTH_NONCE).data;
     login->name = reader_lenenc_bytes(in);
     login->answer = reader_lenenc_bytes(in);
     if (in->failed)
-        return malformed(err);
+        return set_secrets_question_error(err);
     if (safe->config.users)
         return users_find(safe->config.users, login->name, &login->user, err);
     error_set(
@@ -284,11 +285,11 @@ serve_native(struct safe *safe, struct reader *in, struct buffer *out,
     struct span shown;
     bool right;
 
-    if (find_user(safe, in, &login, err) != 0)
+    if (read_login_user(safe, in, &login, err) != 0)
         return -1;
     shown = reader_lenenc_bytes(in);
     if (!reader_done(in) || (shown.size > 0 && shown.size != AUTH_SHA256))
-        return malformed(err);
+        return set_secrets_question_error(err);
     right =
         auth_check_native(&login.user.verifier, login.nonce, login.answer) &&
         login.user.privileges;
@@ -309,11 +310,11 @@ serve_sha2(struct safe *safe, struct reader *in, struct buffer *out,
     struct login login;
     bool token;
 
-    if (find_user(safe, in, &login, err) != 0)
+    if (read_login_user(safe, in, &login, err) != 0)
         return -1;
     token = reader_u8(in) != 0;
     if (!reader_done(in))
-        return malformed(err);
+        return set_secrets_question_error(err);
     buffer_u8(
         out, auth_check_sha2(&login.user.verifier, login.nonce, login.answer) &&
                  login.user.privileges &&
@@ -329,7 +330,7 @@ check_peer_key(const struct safe *safe, const struct reader *in,
                struct error *err)
 {
     if (in->failed)
-        return malformed(err);
+        return set_secrets_question_error(err);
     if (safe->peer_number > 0)
         return 0;
     error_set(err, ER_UNKNOWN,
@@ -389,7 +390,8 @@ static serve_fn *const calls[KEEPER_CALLS] = {
 };
 
 static void
-answer(struct safe *safe, const struct buffer *asked, struct buffer *out)
+answer_secrets_question(struct safe *safe, const struct buffer *asked,
+                        struct buffer *out)
 {
     struct reader in = reader_of(asked->data, asked->size);
     uint8_t call = reader_u8(&in);
@@ -397,7 +399,7 @@ answer(struct safe *safe, const struct buffer *asked, struct buffer *out)
 
     buffer_u8(out, 0);
     if ((asked->failed || in.failed || call >= KEEPER_CALLS
-             ? malformed(&err)
+             ? set_secrets_question_error(&err)
              : calls[call](safe, &in, out, &err)) == 0) {
         if (!out->failed)
             return;
@@ -446,7 +448,7 @@ keeper_serve(const struct arguments *arguments)
         buffer_init(&given, KEEPER_ANSWER_MAX);
         served = keeper_receive(KEEPER_FD, &asked, -1) == 0 || errno == ENOMEM;
         if (served) {
-            answer(&safe, &asked, &given);
+            answer_secrets_question(&safe, &asked, &given);
             served = keeper_send(KEEPER_FD, &given, KEEPER_ANSWER_MS) == 0;
         }
         keeper_message_fini(&asked);

@@ -7,7 +7,7 @@
 #include "log.h"
 
 static void
-unwatch(struct keeper_watch *w)
+stop_secrets_poll(struct keeper_watch *w)
 {
     if (w->watched)
         uv_close((uv_handle_t *)&w->socket, NULL);
@@ -35,12 +35,12 @@ on_end(uv_poll_t *socket, int status, int events)
     (void)events;
     log_fault("heapwire-keeper, which has the secrets, has ended or was too "
               "late: no password can be checked until there is another");
-    unwatch(w);
+    stop_secrets_poll(w);
     plan_again(w);
 }
 
 static void
-watch(struct keeper_watch *w)
+start_secrets_poll(struct keeper_watch *w)
 {
     w->watched =
         uv_poll_init(w->timer.loop, &w->socket, keeper_socket(w->keeper)) == 0;
@@ -61,7 +61,7 @@ on_time(uv_timer_t *timer)
         return;
     }
     if (!w->watched) {
-        watch(w);
+        start_secrets_poll(w);
         log_line("started another heapwire-keeper");
     }
     w->again(w->arg);
@@ -78,7 +78,7 @@ keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
     w->open = true;
     uv_timer_init(loop, &w->timer);
     w->timer.data = w;
-    watch(w);
+    start_secrets_poll(w);
 }
 
 void
@@ -95,7 +95,7 @@ keeper_watch_stop(struct keeper_watch *w)
 {
     if (!w->open)
         return;
-    unwatch(w);
+    stop_secrets_poll(w);
     uv_close((uv_handle_t *)&w->timer, NULL);
     w->open = false;
 }

@@ -32,7 +32,7 @@ keeper_message_fini(struct buffer *message)
 
 /* Waits until the socket can be written or read. */
 static int
-wait_for(int fd, short events, uint64_t deadline_ms)
+wait_for_message_socket(int fd, short events, uint64_t deadline_ms)
 {
     struct pollfd poll_fd = {.fd = fd, .events = events};
     uint64_t now = clock_ms();
@@ -49,7 +49,7 @@ wait_for(int fd, short events, uint64_t deadline_ms)
 }
 
 static int
-send_all(int fd, const void *data, size_t size, uint64_t deadline_ms)
+send_message_bytes(int fd, const void *data, size_t size, uint64_t deadline_ms)
 {
     const char *at = data;
 
@@ -58,7 +58,7 @@ send_all(int fd, const void *data, size_t size, uint64_t deadline_ms)
 
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return -1;
-        if (n < 0 && wait_for(fd, POLLOUT, deadline_ms) != 0)
+        if (n < 0 && wait_for_message_socket(fd, POLLOUT, deadline_ms) != 0)
             return -1;
         if (n > 0) {
             at += n;
@@ -80,7 +80,7 @@ receive_all(int fd, void *data, size_t size, uint64_t deadline_ms)
             errno = EPIPE;
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
             return -1;
-        if (n < 0 && wait_for(fd, POLLIN, deadline_ms) != 0)
+        if (n < 0 && wait_for_message_socket(fd, POLLIN, deadline_ms) != 0)
             return -1;
         if (n > 0) {
             at += n;
@@ -100,14 +100,14 @@ keeper_send(int fd, const struct buffer *message, int timeout_ms)
         errno = ENOMEM;
         return -1;
     }
-    if (send_all(fd, &size, sizeof(size), deadline_ms) != 0)
+    if (send_message_bytes(fd, &size, sizeof(size), deadline_ms) != 0)
         return -1;
-    return send_all(fd, message->data, message->size, deadline_ms);
+    return send_message_bytes(fd, message->data, message->size, deadline_ms);
 }
 
 /* Skips a message for lack of memory: the next one begins behind it. */
 static int
-skip(int fd, size_t size, uint64_t deadline_ms)
+skip_message_bytes(int fd, size_t size, uint64_t deadline_ms)
 {
     char bytes[1024];
 
@@ -140,7 +140,7 @@ keeper_receive(int fd, struct buffer *message, int timeout_ms)
     }
     room = buffer_reserve(message, size);
     if (!room)
-        return skip(fd, size, deadline_ms);
+        return skip_message_bytes(fd, size, deadline_ms);
     if (receive_all(fd, room, size, deadline_ms) != 0)
         return -1;
     buffer_claim(message, size);
@@ -150,7 +150,7 @@ keeper_receive(int fd, struct buffer *message, int timeout_ms)
 /* ---- the configuration ---- */
 
 static void
-redact(char *text, size_t size)
+redact_secret_text(char *text, size_t size)
 {
     static const char word[] = "(not shown)";
     bool given = *text != '\0';
@@ -182,8 +182,9 @@ keeper_put_config(struct buffer *out, const struct config *config)
     struct user user;
 
     memcpy(&c, config, sizeof(c));
-    redact(c.cluster.secret, sizeof(c.cluster.secret));
-    redact(c.cluster.etcd.password, sizeof(c.cluster.etcd.password));
+    redact_secret_text(c.cluster.secret, sizeof(c.cluster.secret));
+    redact_secret_text(c.cluster.etcd.password,
+                       sizeof(c.cluster.etcd.password));
     c.users = NULL;
     c.cluster.peers = NULL;
     c.cluster.peer_room = c.cluster.peer_count;

@@ -175,7 +175,7 @@ begin_round(struct loop *loop)
 }
 
 static void
-tick(struct loop *loop)
+run_loop_tick(struct loop *loop)
 {
     loop->due_ms = loop->round_ms + loop->tick_ms;
     loop->on_tick(loop->arg);
@@ -184,7 +184,7 @@ tick(struct loop *loop)
 /* Until this thread has stepped aside.  Each event, task and tick may do that,
  * and whoever leads then goes on behind it. */
 static void
-lead(struct loop *loop)
+lead_event_loop(struct loop *loop)
 {
     loop->led = leads = true;
     watchdog_begin(&loop->watchdog);
@@ -194,7 +194,7 @@ lead(struct loop *loop)
         else if (loop->now.first)
             run_task(loop);
         else if (loop->tick_ms > 0 && loop->round_ms >= loop->due_ms)
-            tick(loop);
+            run_loop_tick(loop);
         else
             begin_round(loop);
         if (leads)
@@ -233,7 +233,7 @@ loop_restore_priority(void)
 
 /* False: the thread may end; one of those that rest stays. */
 static bool
-rest(struct loop *loop)
+wait_to_lead_loop(struct loop *loop)
 {
     uint64_t until_ms = clock_ms() + LOOP_IDLE_MS;
     int rc = 0;
@@ -250,7 +250,7 @@ rest(struct loop *loop)
 
 /* Each thread that ends joins the one that ended before it. */
 static void
-end_thread(struct loop *loop)
+end_loop_thread(struct loop *loop)
 {
     pthread_t before = loop->ended;
     bool joins = loop->has_ended;
@@ -271,20 +271,20 @@ thread_main(void *arg)
     struct loop *loop = arg;
 
     pthread_mutex_lock(&loop->lock);
-    while (rest(loop)) {
+    while (wait_to_lead_loop(loop)) {
         loop->resting--;
-        lead(loop);
+        lead_event_loop(loop);
         loop->resting++;
         if (!raise_priority())
             break;
     }
     loop->resting--;
-    end_thread(loop);
+    end_loop_thread(loop);
     return NULL;
 }
 
 static int
-add_thread(struct loop *loop, struct error *err)
+add_loop_thread(struct loop *loop, struct error *err)
 {
     struct thread_start start = {"hw-loop", LOOP_STACK_BYTES, thread_main,
                                  loop};
@@ -302,7 +302,7 @@ loop_make_ready(struct loop *loop, struct error *err)
 {
     struct error unsaid;
 
-    if (!leads || loop->resting > 0 || add_thread(loop, &unsaid) == 0)
+    if (!leads || loop->resting > 0 || add_loop_thread(loop, &unsaid) == 0)
         return 0;
     error_sys(err, ER_CANT_CREATE_THREAD,
               "Can't create a new thread (errno %d), and all of heapwired's "
@@ -367,9 +367,9 @@ loop_start(struct loop *loop, struct error *err)
     int rc;
 
     pthread_mutex_lock(&loop->lock);
-    rc = add_thread(loop, err);
+    rc = add_loop_thread(loop, err);
     if (rc == 0)
-        rc = add_thread(loop, err);
+        rc = add_loop_thread(loop, err);
     pthread_mutex_unlock(&loop->lock);
     return rc;
 }

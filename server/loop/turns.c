@@ -33,7 +33,7 @@ has_place(const struct turns *turns, const struct turn *turn)
 }
 
 static void
-place(struct turns *turns, struct turn *turn)
+grant_thread_slot(struct turns *turns, struct turn *turn)
 {
     turn->placed = true;
     turn->next = turns->placed;
@@ -73,7 +73,7 @@ await_place(struct turns *turns, struct turn *turn)
 }
 
 static void
-leave_line(struct turns *turns, struct turn *turn)
+leave_thread_slot_queue(struct turns *turns, struct turn *turn)
 {
     struct turn **line = find_line(turns, turn);
 
@@ -103,8 +103,8 @@ grant_places(struct turns *turns)
             at = &turn->next;
             continue;
         }
-        leave_line(turns, turn);
-        place(turns, turn);
+        leave_thread_slot_queue(turns, turn);
+        grant_thread_slot(turns, turn);
         turn->place.wake(turn->place.arg);
     }
 }
@@ -131,7 +131,7 @@ turns_take_place(struct turns *turns, struct turn *turn)
     pthread_mutex_lock(&turns->lock);
     if (!turn->placed && !turn->awaits_place) {
         if (has_place(turns, turn))
-            place(turns, turn);
+            grant_thread_slot(turns, turn);
         else
             await_place(turns, turn);
     }
@@ -144,7 +144,7 @@ turns_take_place(struct turns *turns, struct turn *turn)
 
 /* The slot of the turn that computes; of NULL, a free one.  NULL: none. */
 static struct turn **
-find_slot(struct turns *turns, const struct turn *turn)
+find_compute_slot(struct turns *turns, const struct turn *turn)
 {
     for (size_t i = 0; i < TURNS; i++)
         if (turns->computing[i] == turn)
@@ -167,7 +167,7 @@ may_compute(const struct turns *turns, const struct turn *turn)
 static void
 begin_computing(struct turns *turns, struct turn *turn)
 {
-    struct turn **slot = find_slot(turns, NULL);
+    struct turn **slot = find_compute_slot(turns, NULL);
 
     if (slot)
         *slot = turn;
@@ -176,7 +176,7 @@ begin_computing(struct turns *turns, struct turn *turn)
 }
 
 static void
-enqueue(struct turns *turns, struct turn *turn)
+enqueue_slot_waiter(struct turns *turns, struct turn *turn)
 {
     struct turn **end = &turns->queue;
 
@@ -190,7 +190,7 @@ enqueue(struct turns *turns, struct turn *turn)
 }
 
 static void
-dequeue(struct turns *turns, struct turn *turn)
+dequeue_slot_waiter(struct turns *turns, struct turn *turn)
 {
     struct turn **at = &turns->queue;
 
@@ -209,11 +209,12 @@ grant_turns(struct turns *turns)
     struct turn *next;
     bool granted = false;
 
-    for (struct turn *t = turns->queue; t && find_slot(turns, NULL); t = next) {
+    for (struct turn *t = turns->queue; t && find_compute_slot(turns, NULL);
+         t = next) {
         next = t->next_queued;
         if (!may_compute(turns, t))
             continue;
-        dequeue(turns, t);
+        dequeue_slot_waiter(turns, t);
         begin_computing(turns, t);
         t->granted.wake(t->granted.arg);
         granted = true;
@@ -231,7 +232,7 @@ pass_on(struct turns *turns, const struct turn *turn)
         t = t->next_queued;
     if (!t)
         return false;
-    dequeue(turns, t);
+    dequeue_slot_waiter(turns, t);
     begin_computing(turns, t);
     t->granted.wake(t->granted.arg);
     return true;
@@ -240,7 +241,7 @@ pass_on(struct turns *turns, const struct turn *turn)
 static void
 end_computing(struct turns *turns, struct turn *turn)
 {
-    struct turn **slot = find_slot(turns, turn);
+    struct turn **slot = find_compute_slot(turns, turn);
 
     turn->computes = false;
     if (!slot)
@@ -253,14 +254,14 @@ end_computing(struct turns *turns, struct turn *turn)
 static void
 give_way(struct turns *turns, struct turn *turn)
 {
-    struct turn **slot = find_slot(turns, turn);
+    struct turn **slot = find_compute_slot(turns, turn);
 
     if (!turns->queue || !slot || clock_ms() < turn->until_ms)
         return;
     *slot = NULL;
     if (grant_turns(turns) || pass_on(turns, turn)) {
         turn->computes = false;
-        enqueue(turns, turn);
+        enqueue_slot_waiter(turns, turn);
     } else {
         *slot = turn;
         turn->until_ms = clock_ms() + TURNS_MS;
@@ -278,10 +279,10 @@ turns_compute(struct turns *turns, struct turn *turn, bool at_once)
     if (turn->computes && !at_once) {
         give_way(turns, turn);
     } else if (!turn->computes && (at_once || may_compute(turns, turn))) {
-        dequeue(turns, turn);
+        dequeue_slot_waiter(turns, turn);
         begin_computing(turns, turn);
     } else if (!turn->computes) {
-        enqueue(turns, turn);
+        enqueue_slot_waiter(turns, turn);
     }
     computes = turn->computes;
     pthread_mutex_unlock(&turns->lock);
@@ -322,10 +323,10 @@ void
 turns_leave(struct turns *turns, struct turn *turn)
 {
     pthread_mutex_lock(&turns->lock);
-    dequeue(turns, turn);
+    dequeue_slot_waiter(turns, turn);
     end_computing(turns, turn);
     if (turn->awaits_place)
-        leave_line(turns, turn);
+        leave_thread_slot_queue(turns, turn);
     if (turn->placed)
         leave_place(turns, turn);
     pthread_mutex_unlock(&turns->lock);

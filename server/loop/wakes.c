@@ -6,7 +6,7 @@
 #include "errors.h"
 
 static struct wake *
-pop(struct wakes *wakes)
+pop_notification(struct wakes *wakes)
 {
     struct wake *wake;
 
@@ -34,7 +34,7 @@ on_async(uv_async_t *async)
         count++;
     pthread_mutex_unlock(&wakes->lock);
     while (count-- > 0) {
-        wake = pop(wakes);
+        wake = pop_notification(wakes);
         if (!wake)
             return;
         wake->on_wake(wake);

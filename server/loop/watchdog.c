@@ -19,7 +19,7 @@ enum {
 };
 
 static uint64_t
-processor_ns(void)
+thread_processor_ns(void)
 {
     struct timespec now;
 
@@ -28,7 +28,7 @@ processor_ns(void)
 }
 
 static void
-bark(uint64_t ms, uint32_t connection)
+report_stalled_loop(uint64_t ms, uint32_t connection)
 {
     log_stranger("the event loop stood still for %u ms of processor time, for "
                  "connection %u (0: for none): this is a fault of heapwire",
@@ -46,9 +46,9 @@ watchdog_mark(struct watchdog *dog, uint32_t connection)
     if (before_ns > 0 && now_ms - dog->read_ms < WATCHDOG_EVERY_MS)
         return;
     dog->read_ms = now_ms;
-    dog->cpu_ns = processor_ns();
+    dog->cpu_ns = thread_processor_ns();
     if (before_ns > 0 && dog->cpu_ns - before_ns > (uint64_t)LIMIT_MS * MS)
-        bark((dog->cpu_ns - before_ns) / MS, connection);
+        report_stalled_loop((dog->cpu_ns - before_ns) / MS, connection);
 }
 
 void

@@ -7,7 +7,7 @@
 #include "errors.h"
 
 static bool
-is_any(char c, const char *of)
+is_one_of_chars(char c, const char *of)
 {
     return c && strchr(of, c);
 }
@@ -15,10 +15,10 @@ is_any(char c, const char *of)
 /* The part of a line before the first of the marks, trimmed; false without a
  * mark. */
 static bool
-before(struct span line, const char *marks, struct span *out)
+take_text_before_mark(struct span line, const char *marks, struct span *out)
 {
     for (size_t i = 0; i < line.size; i++)
-        if (is_any(line.data[i], marks)) {
+        if (is_one_of_chars(line.data[i], marks)) {
             *out = span_trim((struct span){line.data, i});
             return true;
         }
@@ -32,7 +32,8 @@ begins_account(struct span line, const char *name)
     struct span inside;
 
     if (line.size < 6 || memcmp(line.data, "[user", 5) != 0 ||
-        !is_any(line.data[5], " \t") || !before(line, "]", &inside))
+        !is_one_of_chars(line.data[5], " \t") ||
+        !take_text_before_mark(line, "]", &inside))
         return false;
     inside.data += 5;
     inside.size -= 5;
@@ -57,8 +58,8 @@ change_line(struct span line, struct span whole,
 {
     struct span key = {"", 0};
 
-    if (line.size && !is_any(line.data[0], ";#"))
-        before(line, "=:", &key);
+    if (line.size && !is_one_of_chars(line.data[0], ";#"))
+        take_text_before_mark(line, "=:", &key);
     if (span_is(key, "auth"))
         return put_auth(out, &change->verifier);
     if (span_is(key, "privileges") && change->privileges) {

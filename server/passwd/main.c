@@ -38,7 +38,7 @@ struct passwd_options {
 };
 
 static int
-fail(const char *path, const struct error *err)
+print_passwd_error(const char *path, const struct error *err)
 {
     fprintf(stderr, "heapwire-passwd: %s%s%s\n", path ? path : "",
             path ? ": " : "", err->text);
@@ -46,7 +46,7 @@ fail(const char *path, const struct error *err)
 }
 
 static void
-usage(FILE *out)
+print_passwd_usage(FILE *out)
 {
     fputs(
         "usage: heapwire-passwd FILE NAME [--privileges LIST] [--replace]\n"
@@ -117,7 +117,7 @@ read_password(char *out, size_t size, struct error *err)
 
 /* 0, or -1 with the faults printed. */
 static int
-check_text(const char *path, const struct buffer *text)
+check_config_text(const char *path, const struct buffer *text)
 {
     struct config config = {.node_id = 0};
     struct config_faults faults;
@@ -142,8 +142,8 @@ read_old(const char *path, struct buffer *old, struct stat *st, bool *exists)
     if (!*exists && errno == ENOENT)
         return 0;
     if (config_read_file(path, old, &readable, &err) != 0)
-        return fail(path, &err);
-    return check_text(path, old);
+        return print_passwd_error(path, &err);
+    return check_config_text(path, old);
 }
 
 /* The owner; and of root's file the group that may read it. */
@@ -158,8 +158,8 @@ keep_owner(int fd, const struct stat *old)
 
 /* All or nothing, and never readable by others: a new file takes the name. */
 static int
-replace_file(const char *path, const struct buffer *text,
-             const struct stat *old, bool exists)
+replace_config_file(const char *path, const struct buffer *text,
+                    const struct stat *old, bool exists)
 {
     char temporary[CONFIG_PATH_MAX + 8];
     struct error err;
@@ -168,12 +168,12 @@ replace_file(const char *path, const struct buffer *text,
     n = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
     if (n < 0 || (size_t)n >= sizeof(temporary)) {
         error_set(&err, ER_WRONG_VALUE, "the name is too long");
-        return fail(path, &err);
+        return print_passwd_error(path, &err);
     }
     fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
     if (fd < 0) {
         error_sys(&err, ER_UNKNOWN, "cannot be written");
-        return fail(path, &err);
+        return print_passwd_error(path, &err);
     }
     if ((exists && keep_owner(fd, old) != 0) ||
         fd_write_all(fd, text->data, text->size) != 0 || fsync(fd) != 0 ||
@@ -181,7 +181,7 @@ replace_file(const char *path, const struct buffer *text,
         error_sys(&err, ER_UNKNOWN, "cannot be replaced");
         (void)unlink(temporary);
         fd_close(fd);
-        return fail(path, &err);
+        return print_passwd_error(path, &err);
     }
     fd_close(fd);
     return 0;
@@ -202,11 +202,11 @@ change_file(const struct passwd_options *options)
         goto out;
     if (account_file_change((struct span){old.data ? old.data : "", old.size},
                             &options->change, &new, &err) != 0) {
-        fail(options->path, &err);
+        print_passwd_error(options->path, &err);
         goto out;
     }
-    if (check_text(options->path, &new) == 0)
-        rc = replace_file(options->path, &new, &st, exists);
+    if (check_config_text(options->path, &new) == 0)
+        rc = replace_config_file(options->path, &new, &st, exists);
 out:
     buffer_fini(&old);
     buffer_fini(&new);
@@ -214,7 +214,7 @@ out:
 }
 
 static int
-run(struct passwd_options *options)
+store_account_password(struct passwd_options *options)
 {
     struct span password;
     struct error err;
@@ -224,14 +224,14 @@ run(struct passwd_options *options)
     if (users_check_name(options->change.name, &err) != 0 ||
         (options->change.privileges &&
          privileges_parse(options->change.privileges, &bits, &err) != 0))
-        return fail(NULL, &err);
+        return print_passwd_error(NULL, &err);
     rc = options->from_stdin
              ? read_password(options->password, sizeof(options->password), &err)
              : draw_password(options->password, RANDOM_LENGTH, &err);
     password = (struct span){options->password, strlen(options->password)};
     if (rc != 0 ||
         verifier_make(&options->change.verifier, password, &err) != 0)
-        return fail(NULL, &err);
+        return print_passwd_error(NULL, &err);
     if (options->token) {
         options->change.verifier.has_native = false;
         options->change.verifier.is_token = true;
@@ -245,7 +245,7 @@ run(struct passwd_options *options)
         error_sys(&err, ER_UNKNOWN,
                   "the password is set, but could not be printed (--replace "
                   "draws another)");
-        return fail(NULL, &err);
+        return print_passwd_error(NULL, &err);
     }
     return 0;
 }
@@ -262,12 +262,12 @@ print_secret(void)
         rc = -1;
     }
     OPENSSL_cleanse(secret, sizeof(secret));
-    return rc == 0 ? 0 : fail(NULL, &err);
+    return rc == 0 ? 0 : print_passwd_error(NULL, &err);
 }
 
 /* 0, EX_USAGE, or -1 when there is nothing to do. */
 static int
-parse(struct passwd_options *options, int argc, char **argv)
+parse_passwd_options(struct passwd_options *options, int argc, char **argv)
 {
     static const struct option table[] = {
         {"privileges", required_argument, NULL, 'p'},
@@ -314,16 +314,17 @@ int
 main(int argc, char **argv)
 {
     struct passwd_options options = {.path = NULL};
-    int rc = parse(&options, argc, argv);
+    int rc = parse_passwd_options(&options, argc, argv);
 
     if (rc != 0) {
-        usage(rc < 0 ? stdout : stderr);
+        print_passwd_usage(rc < 0 ? stdout : stderr);
         return rc < 0 ? 0 : rc;
     }
     if (options.version)
         return puts("heapwire-passwd " HW_VERSION) < 0;
     umask(077);
-    rc = options.cluster_secret ? print_secret() : run(&options);
+    rc = options.cluster_secret ? print_secret()
+                                : store_account_password(&options);
     OPENSSL_cleanse(&options, sizeof(options));
     return rc == 0 ? 0 : EXIT_FAILURE;
 }

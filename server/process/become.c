@@ -97,7 +97,7 @@ set_pace(struct follower *f, const struct agent_hello *hello)
 }
 
 static void
-on_look(uv_timer_t *timer)
+on_follower_timer(uv_timer_t *timer)
 {
     struct follower *f = timer->data;
     struct node_status status;
@@ -127,7 +127,8 @@ follower_start(struct follower *f, uv_loop_t *loop,
     f->open = true;
     uv_timer_init(loop, &f->timer);
     f->timer.data = f;
-    uv_timer_start(&f->timer, on_look, BECOME_SOON_MS, BECOME_SOON_MS);
+    uv_timer_start(&f->timer, on_follower_timer, BECOME_SOON_MS,
+                   BECOME_SOON_MS);
 }
 
 bool

@@ -198,7 +198,7 @@ supervised_init(struct supervised *s)
 /* ---- an orphan ---- */
 
 static void
-give_up(struct supervised *s, const char *why)
+end_supervised_daemon(struct supervised *s, const char *why)
 {
     log_line("ends: %s", why);
     s->end(s->arg);
@@ -206,7 +206,7 @@ give_up(struct supervised *s, const char *why)
 
 /* Our end releases the lock, which a successor waits for. */
 static void
-on_look(uv_timer_t *timer)
+on_supervised_timer(uv_timer_t *timer)
 {
     struct supervised *s = timer->data;
     struct node_status status;
@@ -218,23 +218,24 @@ on_look(uv_timer_t *timer)
     if (s->lock < 0)
         s->lock = linger_begin(s->config->state_dir);
     if (linger_is_over(s->lock)) {
-        give_up(s,
-                s->alone
-                    ? "the database has released it, or a heapwire-run has come"
-                    : "another heapwire-run has come");
+        end_supervised_daemon(
+            s, s->alone
+                   ? "the database has released it, or a heapwire-run has come"
+                   : "another heapwire-run has come");
         return;
     }
     if (s->alone && clock_wall_ms() - s->began_ms < SUPERVISED_ALONE_MS)
         return;
     controller_status(s->controller, &status);
     if (s->alone && status.state == NODE_ABSENT) /* it ended before our look */
-        give_up(s, "there is no agent");
+        end_supervised_daemon(s, "there is no agent");
     else if ((status.state == NODE_GONE || status.state == NODE_ABSENT) &&
              clock_wall_ms() - status.since_ms >=
                  (int64_t)s->config->linger_s * 1000)
-        give_up(s, s->alone ? "the database has ended"
-                            : "heapwire-run was killed, and the database has "
-                              "ended");
+        end_supervised_daemon(
+            s, s->alone ? "the database has ended"
+                        : "heapwire-run was killed, and the database has "
+                          "ended");
 }
 
 static void
@@ -245,7 +246,7 @@ become_orphan(struct supervised *s)
     log_line("heapwire-run was killed: serves until the database has ended "
              "(and %u s more), or another heapwire-run comes",
              s->config->linger_s);
-    uv_timer_start(&s->timer, on_look, 0, SUPERVISED_ORPHAN_MS);
+    uv_timer_start(&s->timer, on_supervised_timer, 0, SUPERVISED_ORPHAN_MS);
 }
 
 /* ---- the line ---- */
@@ -300,7 +301,7 @@ supervised_start(struct supervised *s, uv_loop_t *loop,
     s->orphan = s->alone;
     s->began_ms = clock_wall_ms();
     if (s->alone) {
-        uv_timer_start(&s->timer, on_look, 0, SUPERVISED_ORPHAN_MS);
+        uv_timer_start(&s->timer, on_supervised_timer, 0, SUPERVISED_ORPHAN_MS);
         return;
     }
     uv_poll_start(&s->poll, UV_READABLE | UV_DISCONNECT, on_line);

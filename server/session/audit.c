@@ -46,8 +46,8 @@ entry_new(const struct audit *audit, const struct sql_identity *who)
 
 /* Without memory only the log has it. */
 static void
-keep(const struct audit *audit, const struct sql_identity *who,
-     uint32_t connection_id, const struct audit_outcome *outcome)
+store_audit_entry(const struct audit *audit, const struct sql_identity *who,
+                  uint32_t connection_id, const struct audit_outcome *outcome)
 {
     struct entry *e = entry_new(audit, who), *old;
 
@@ -69,7 +69,7 @@ keep(const struct audit *audit, const struct sql_identity *who,
 }
 
 static void
-copy_row(const struct entry *e, struct sql_audit_row *row)
+copy_audit_row(const struct entry *e, struct sql_audit_row *row)
 {
     const char *user = e->texts + strlen(e->texts) + 1;
     const char *host = user + strlen(user) + 1;
@@ -94,7 +94,7 @@ audit_list(struct sql_audit_row *out, size_t max)
     pthread_mutex_lock(&kept.lock);
     for (n = 0; n < max && n < kept.count; n++) {
         at = (kept.next + SQL_AUDIT_ROWS_MAX - 1 - n) % SQL_AUDIT_ROWS_MAX;
-        copy_row(kept.entries[at], &out[n]);
+        copy_audit_row(kept.entries[at], &out[n]);
     }
     pthread_mutex_unlock(&kept.lock);
     return n;
@@ -167,7 +167,7 @@ audit_finish(struct audit *audit, const struct sql_identity *who,
              who->user, who->host, connection_id, outcome->web ? ", HTTP" : "",
              result, outcome->rows, outcome->elapsed_ms, outcome->bytes,
              audit->text);
-    keep(audit, who, connection_id, outcome);
+    store_audit_entry(audit, who, connection_id, outcome);
     audit_fini(audit);
 }
 

@@ -116,8 +116,8 @@ add_script(struct cut *out, struct span script, struct arena *arena)
 
 /* A token's value.  Prints values other than texts into number. */
 static struct span
-meaning(const struct token *token, const struct value *value, char number[32],
-        struct arena *arena)
+audit_token_value(const struct token *token, const struct value *value,
+                  char number[32], struct arena *arena)
 {
     struct span s = token->text;
 
@@ -139,7 +139,7 @@ meaning(const struct token *token, const struct value *value, char number[32],
 }
 
 static bool
-is_text(const struct token *token, const struct value *value)
+is_audit_text_token(const struct token *token, const struct value *value)
 {
     return token->kind == TOKEN_STRING ||
            (value && (value->type == VALUE_TEXT || value->type == VALUE_BLOB));
@@ -177,8 +177,8 @@ add_token(struct record *r, const struct token *token,
           const struct value *value)
 {
     char number[32];
-    struct span s = meaning(token, value, number, r->arena);
-    bool quoted = is_text(token, value);
+    struct span s = audit_token_value(token, value, number, r->arena);
+    bool quoted = is_audit_text_token(token, value);
 
     if (r->end && token->text.data > r->end)
         cut_add(r->to, " ", 1);
@@ -200,7 +200,7 @@ add_token(struct record *r, const struct token *token,
 }
 
 static void
-print(const struct record *r, char out[AUDIT_TEXT_MAX + 1])
+print_audit_record(const struct record *r, char out[AUDIT_TEXT_MAX + 1])
 {
     const struct cut *const parts[] = {&r->statement, &r->script, &r->rest};
 
@@ -255,5 +255,5 @@ audit_text_make(struct span text, const struct sql_parameters *parameters,
         add_token(&r, &token, NULL);
     }
     arena_free(r.arena);
-    print(&r, out);
+    print_audit_record(&r, out);
 }

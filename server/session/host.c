@@ -27,7 +27,7 @@ kill_session(void *arg, uint32_t id, bool query_only,
 }
 
 static void
-count(void *arg, struct sql_counts *out)
+read_server_counts(void *arg, struct sql_counts *out)
 {
     struct server *server = arg;
 
@@ -106,7 +106,7 @@ host_init(struct server *server)
         .arg = server,
         .list_sessions = list_sessions,
         .kill = kill_session,
-        .count = count,
+        .count = read_server_counts,
         .list_settings = list_settings,
         .list_users = list_users,
         .list_audit = list_audit,

@@ -31,7 +31,7 @@ registry_fini(struct registry *r)
 /* After ids have wrapped around, the next may be in use, and is not the
  * largest: inserts the entry behind the last smaller one. */
 static struct registry_entry *
-take_id(struct registry *r, uint32_t *id)
+assign_connection_id(struct registry *r, uint32_t *id)
 {
     struct registry_entry *e;
 
@@ -44,7 +44,7 @@ take_id(struct registry *r, uint32_t *id)
 }
 
 static void
-set_state(struct registry_entry *e, const char *state)
+set_session_entry_state(struct registry_entry *e, const char *state)
 {
     snprintf(e->state, sizeof(e->state), "%s", state);
 }
@@ -58,10 +58,10 @@ registry_add(struct registry *r, struct registry_entry *e, const char *host,
     snprintf(e->host, sizeof(e->host), "%s", host);
     e->web = web;
     e->command = "Connect";
-    set_state(e, "login");
+    set_session_entry_state(e, "login");
     e->since_ms = clock_ms();
     pthread_mutex_lock(&r->lock);
-    e->previous = take_id(r, &e->id);
+    e->previous = assign_connection_id(r, &e->id);
     e->next = e->previous ? e->previous->next : r->first;
     *(e->previous ? &e->previous->next : &r->first) = e;
     *(e->next ? &e->next->previous : &r->last) = e;
@@ -131,7 +131,7 @@ registry_set_command(struct registry *r, struct registry_entry *e,
     old = e->info;
     e->info = copy;
     e->command = command;
-    set_state(e, state);
+    set_session_entry_state(e, state);
     e->since_ms = now_ms;
     e->statement++;
     pthread_mutex_unlock(&r->lock);
@@ -145,7 +145,7 @@ registry_set_state(struct registry *r, struct registry_entry *e,
     /* A forwarded statement that is opened aside writes it, too. */
     pthread_mutex_lock(&r->lock);
     if (strcmp(e->state, state) != 0)
-        set_state(e, state);
+        set_session_entry_state(e, state);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -177,8 +177,8 @@ registry_count_user(struct registry *r, const char *user,
 }
 
 static void
-copy_row(const struct registry_entry *e, uint64_t now_ms,
-         struct sql_session_row *row)
+copy_session_row(const struct registry_entry *e, uint64_t now_ms,
+                 struct sql_session_row *row)
 {
     memset(row, 0, sizeof(*row));
     row->id = e->id;
@@ -204,15 +204,15 @@ registry_list(void *arg, struct sql_session_row *out, size_t max)
     pthread_mutex_lock(&r->lock);
     now_ms = clock_ms();
     for (struct registry_entry *e = r->first; e && n < max; e = e->next)
-        copy_row(e, now_ms, &out[n++]);
+        copy_session_row(e, now_ms, &out[n++]);
     pthread_mutex_unlock(&r->lock);
     return n;
 }
 
 /* -1 with *err, under the lock */
 static int
-mark(struct registry *r, uint32_t id, bool query_only,
-     const struct sql_identity *by, struct error *err)
+mark_session_killed(struct registry *r, uint32_t id, bool query_only,
+                    const struct sql_identity *by, struct error *err)
 {
     struct registry_entry *e = r->first;
 
@@ -245,7 +245,7 @@ registry_kill(void *arg, uint32_t id, bool query_only,
     int rc;
 
     pthread_mutex_lock(&r->lock);
-    rc = mark(r, id, query_only, by, err);
+    rc = mark_session_killed(r, id, query_only, by, err);
     pthread_mutex_unlock(&r->lock);
     if (rc == 0)
         r->killed.wake(r->killed.arg);
@@ -253,7 +253,7 @@ registry_kill(void *arg, uint32_t id, bool query_only,
 }
 
 static uint64_t
-noted(atomic_uint_fast64_t *counter)
+registry_counter_value(atomic_uint_fast64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -269,10 +269,10 @@ registry_count(void *arg, struct sql_counts *out)
     out->mysql_open = r->count - r->web;
     out->http_open = r->web;
     pthread_mutex_unlock(&r->lock);
-    out->questions = noted(&r->questions);
-    out->failed_statements = noted(&r->failed_statements);
-    out->failed_logins = noted(&r->failed_logins);
-    out->lost_clients = noted(&r->lost_clients);
-    out->received = noted(&r->received);
-    out->sent = noted(&r->sent);
+    out->questions = registry_counter_value(&r->questions);
+    out->failed_statements = registry_counter_value(&r->failed_statements);
+    out->failed_logins = registry_counter_value(&r->failed_logins);
+    out->lost_clients = registry_counter_value(&r->lost_clients);
+    out->received = registry_counter_value(&r->received);
+    out->sent = registry_counter_value(&r->sent);
 }

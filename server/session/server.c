@@ -77,7 +77,7 @@ note_kill(void *arg)
 }
 
 static void
-on_wake(void *arg)
+on_kill_notification(void *arg)
 {
     struct server *server = arg;
 
@@ -161,7 +161,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
     }
     server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     server->loop.on_tick = on_tick;
-    server->loop.on_wake = on_wake;
+    server->loop.on_wake = on_kill_notification;
     server->loop.arg = server;
     uv_async_init(main, &server->ended, on_ended);
     server->ended.data = server;

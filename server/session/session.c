@@ -181,7 +181,7 @@ framing_fault(struct session *s, enum packet_state fault)
 
 /* One client may send sixteen megabytes, but not all at once. */
 static bool
-is_too_much(struct session *s, size_t more)
+is_over_input_quota(struct session *s, size_t more)
 {
     size_t needed = packet_waiting(&s->in) + more;
 
@@ -217,7 +217,7 @@ end_of_input(struct session *s)
 }
 
 static int
-feed(void *arg, const void *data, size_t size)
+feed_session_input(void *arg, const void *data, size_t size)
 {
     struct session *s = arg;
 
@@ -236,13 +236,13 @@ tls_fault(struct session *s, const struct error *err)
 
 /* False: no more bytes will come. */
 static bool
-take_bytes(struct session *s, struct span bytes)
+take_session_bytes(struct session *s, struct span bytes)
 {
     struct error err;
 
     if (!s->tls)
         return packet_feed(&s->in, bytes.data, bytes.size) == 0;
-    switch (tls_stream_receive(s->tls, bytes, feed, s, &err)) {
+    switch (tls_stream_receive(s->tls, bytes, feed_session_input, s, &err)) {
     case TLS_OPEN:
         return true;
     case TLS_FAILED:
@@ -266,8 +266,9 @@ session_has_left(struct session *s)
         if (n <= 0)
             break;
         registry_note(&s->server->registry.received, (uint64_t)n);
-        s->ended = tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
-                                      feed, s, &unsaid) != TLS_OPEN;
+        s->ended =
+            tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
+                               feed_session_input, s, &unsaid) != TLS_OPEN;
     }
     explicit_bzero(bytes, sizeof(bytes));
     return s->ended;
@@ -285,7 +286,7 @@ session_start_tls(struct session *s)
 
 /* Bytes behind the request for TLS belong to TLS, never to a packet. */
 static void
-hand_over(struct session *s)
+hand_input_to_tls(struct session *s)
 {
     struct packet_reader early = s->in;
     struct span bytes = {early.bytes.data, packet_waiting(&early)};
@@ -294,7 +295,7 @@ hand_over(struct session *s)
     s->in.sequence = early.sequence;
     if (bytes.size > 0) {
         bytes.data += early.start;
-        if (!take_bytes(s, bytes))
+        if (!take_session_bytes(s, bytes))
             session_close(s);
     }
     packet_reader_fini(&early);
@@ -315,7 +316,7 @@ take_packet(struct session *s, struct span payload)
     packet_done(&s->in,
                 session_is_logging_in(s->state) ? s->reply.sequence : 0);
     if (clear && s->tls)
-        hand_over(s);
+        hand_input_to_tls(s);
 }
 
 static bool
@@ -340,7 +341,7 @@ pause_input(struct session *s)
 }
 
 static void
-process(struct session *s)
+process_session_input(struct session *s)
 {
     enum packet_state state;
     struct span payload;
@@ -367,12 +368,12 @@ take_input(struct session *s, char *bytes, size_t size)
     registry_note(&s->server->registry.received, size);
     if (s->state == SESSION_CLOSING)
         return;
-    if (is_too_much(s, size)) {
+    if (is_over_input_quota(s, size)) {
         session_refuse_more(s);
         session_turn(s);
         return;
     }
-    open = take_bytes(s, (struct span){bytes, size});
+    open = take_session_bytes(s, (struct span){bytes, size});
     explicit_bzero(bytes, size); /* perhaps of a password */
     if (!open)
         end_of_input(s);
@@ -404,7 +405,7 @@ on_writable(struct session *s)
     session_turn(s);
 }
 
-static bool reads(const struct session *s);
+static bool can_read_session(const struct session *s);
 
 /* While its thread is aside, or its statement waits for room, the client has
  * gone. */
@@ -419,7 +420,7 @@ session_on_event(struct loop_source *source, uint32_t events)
         on_writable(s);
     if (s->source.fd < 0 || !(events & (EPOLLIN | over)))
         return;
-    if (!s->aside && reads(s))
+    if (!s->aside && can_read_session(s))
         on_readable(s);
     else if (events & over)
         session_close(s);
@@ -433,7 +434,7 @@ waits_for_logins(const struct session *s)
 }
 
 static bool
-reads(const struct session *s)
+can_read_session(const struct session *s)
 {
     return !s->ended && !s->delayed_ms && !waits_for_logins(s) &&
            (s->state == SESSION_CLOSING || (takes_packets(s) && !s->paused));
@@ -441,13 +442,13 @@ reads(const struct session *s)
 
 /* During a statement what the client sends ahead stays with the kernel. */
 static void
-steer(struct session *s)
+update_session_events(struct session *s)
 {
     uint32_t events = 0;
 
     if (s->state == SESSION_CLOSED)
         return;
-    if (reads(s))
+    if (can_read_session(s))
         events |= EPOLLIN;
     else if (s->state == SESSION_RUNNING)
         events |= EPOLLRDHUP;
@@ -466,7 +467,7 @@ steer_logins(struct server *server)
         for (struct session *s = server->logins[web][TRANSPORT_TCP].first; s;
              s = next) {
             next = s->login_next;
-            steer(s);
+            update_session_events(s);
         }
 }
 
@@ -504,13 +505,13 @@ flush_turn(struct session *s)
 void
 session_turn(struct session *s)
 {
-    process(s);
+    process_session_input(s);
     if (s->state != SESSION_CLOSED)
         flush_turn(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
     count_memory(s);
-    steer(s);
+    update_session_events(s);
     share_logins(s);
     if (loop_leads())
         watchdog_mark(&s->server->loop.watchdog, s->entry.id);

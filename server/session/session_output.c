@@ -12,7 +12,7 @@
 #include "tls_stream.h"
 
 static struct buffer *
-output(struct session *s)
+session_output_buffer(struct session *s)
 {
     return s->tls ? &s->sealed : &s->reply.out;
 }
@@ -34,7 +34,7 @@ session_output_full(const struct session *s)
 /* A long result's next bytes get the same block, but for TLS, which makes its
  * own; an idle session has none. */
 static void
-empty(struct session *s, struct buffer *out)
+empty_session_output(struct session *s, struct buffer *out)
 {
     size_t max = out->max;
 
@@ -66,7 +66,7 @@ send_output(struct session *s, struct buffer *out)
     }
     s->noted += s->sent - before;
     if (s->sent == out->size)
-        empty(s, out);
+        empty_session_output(s, out);
     else if (errno != EAGAIN)
         return -1;
     else if (s->sent > before || s->progress_ms == 0)
@@ -78,7 +78,7 @@ send_output(struct session *s, struct buffer *out)
 
 /* The next ciphertext, if none is under way. */
 static int
-seal(struct session *s)
+seal_session_output(struct session *s)
 {
     bool last = s->state == SESSION_CLOSING && s->reply.out.size == 0;
 
@@ -94,7 +94,8 @@ session_send(struct session *s)
     do {
         if (s->reply.out.failed) /* there was no room even for an error */
             return -1;
-        if ((s->tls && seal(s) != 0) || send_output(s, output(s)) != 0)
+        if ((s->tls && seal_session_output(s) != 0) ||
+            send_output(s, session_output_buffer(s)) != 0)
             return -1;
     } while (s->tls && s->sealed.size == 0 && tls_stream_unsent(s->tls) > 0);
     return 0;

@@ -68,7 +68,7 @@ check_way(struct walk *walk, struct stat *st, struct error *err)
 
 /* The next name of rest; "" at its end. */
 static int
-take_name(struct walk *walk, char name[NAME_MAX + 1], struct error *err)
+take_path_name(struct walk *walk, char name[NAME_MAX + 1], struct error *err)
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
     size_t size = strcspn(start, "/");
@@ -87,7 +87,8 @@ take_name(struct walk *walk, char name[NAME_MAX + 1], struct error *err)
 }
 
 static int
-enter(struct walk *walk, const char *name, int fd, struct error *err)
+enter_path_directory(struct walk *walk, const char *name, int fd,
+                     struct error *err)
 {
     size_t size = strlen(walk->done);
     int added =
@@ -105,7 +106,8 @@ enter(struct walk *walk, const char *name, int fd, struct error *err)
 
 /* Puts the link's text before the rest. */
 static int
-follow(struct walk *walk, const char *name, int link, struct error *err)
+follow_path_link(struct walk *walk, const char *name, int link,
+                 struct error *err)
 {
     char text[PATH_MAX], rest[PATH_MAX];
     struct stat st;
@@ -160,7 +162,8 @@ make_passage(int parent, const char *name)
 }
 
 static int
-step(struct walk *walk, const char *name, bool make, struct error *err)
+walk_path_name(struct walk *walk, const char *name, bool make,
+               struct error *err)
 {
     const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(walk->directory, name, flags | O_DIRECTORY), rc;
@@ -176,14 +179,14 @@ step(struct walk *walk, const char *name, bool make, struct error *err)
         fd = openat(walk->directory, name, flags | O_DIRECTORY);
     }
     if (fd >= 0)
-        return enter(walk, name, fd, err);
+        return enter_path_directory(walk, name, fd, err);
     if (errno == ENOTDIR)
         fd = openat(walk->directory, name, flags);
     if (fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot examine %s/%s", walk->done, name);
         return -1;
     }
-    rc = follow(walk, name, fd, err);
+    rc = follow_path_link(walk, name, fd, err);
     fd_close(fd);
     return rc;
 }
@@ -206,9 +209,9 @@ safe_path_walk(const char *path, bool make, struct safe_path *out,
     memcpy(walk.rest, path, strlen(path) + 1);
     do {
         if (check_way(&walk, &st, err) != 0 ||
-            take_name(&walk, at.name, err) != 0)
+            take_path_name(&walk, at.name, err) != 0)
             goto out;
-        found = *walk.rest ? step(&walk, at.name, make, err) : LAST;
+        found = *walk.rest ? walk_path_name(&walk, at.name, make, err) : LAST;
     } while (found == ENTERED);
     if (found == FAILED)
         goto out;

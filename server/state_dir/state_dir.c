@@ -28,8 +28,8 @@ enum {
 /* If only root can make directories there, root may take back one that it gave
  * to the database's user on an earlier run. */
 static int
-check_directory(const char *path, const struct stat *st, bool roots_own,
-                struct error *err)
+check_state_directory(const char *path, const struct stat *st, bool roots_own,
+                      struct error *err)
 {
     if (!S_ISDIR(st->st_mode)) {
         error_set(err, ER_UNKNOWN, "the state directory %s is not a directory",
@@ -74,7 +74,7 @@ state_dir_check(const char *path, struct error *err)
     if (at.parent < 0)
         return 0; /* state_dir_open makes it */
     if (fstatat(at.parent, at.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        rc = check_directory(path, &st, at.roots_own, err);
+        rc = check_state_directory(path, &st, at.roots_own, err);
     } else if (errno != ENOENT) {
         error_sys(err, ER_UNKNOWN, "cannot examine the state directory %s",
                   path);
@@ -87,8 +87,8 @@ state_dir_check(const char *path, struct error *err)
 /* An earlier owner of the directory may have linked another user's file there.
  */
 static int
-take_lock(struct state_dir *dir, const char *path, bool *busy,
-          struct error *err)
+lock_state_directory(struct state_dir *dir, const char *path, bool *busy,
+                     struct error *err)
 {
     struct stat st;
     char pid[16];
@@ -143,7 +143,7 @@ make_directory(const char *path, struct stat *st, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot open the state directory %s", path);
         goto out;
     }
-    if (check_directory(path, st, at.roots_own, err) == 0) {
+    if (check_state_directory(path, st, at.roots_own, err) == 0) {
         fd_close(at.parent);
         return fd;
     }
@@ -179,7 +179,7 @@ state_dir_open(struct state_dir *dir, const char *path, bool *busy,
 
     *busy = false;
     opened.fd = make_directory(path, &st, err);
-    if (opened.fd < 0 || take_lock(&opened, path, busy, err) != 0)
+    if (opened.fd < 0 || lock_state_directory(&opened, path, busy, err) != 0)
         goto out;
     if (st.st_uid != geteuid() && fchown(opened.fd, geteuid(), getegid())) {
         error_sys(err, ER_UNKNOWN, "cannot take the state directory %s", path);
@@ -336,7 +336,7 @@ linger_is_lost(int lock)
 }
 
 static bool
-is_held(int fd)
+is_locked_by_other(int fd)
 {
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -345,7 +345,7 @@ bool
 linger_is_held(const char *state_dir)
 {
     int fd = own_file_open(state_dir, LINGER_FILE, O_RDWR);
-    bool held = is_held(fd);
+    bool held = is_locked_by_other(fd);
 
     fd_close(fd);
     return held;
@@ -355,7 +355,7 @@ bool
 linger_end_of(const char *state_dir)
 {
     int fd = own_file_open(state_dir, LINGER_FILE, O_RDWR);
-    bool lingers = is_held(fd) && pwrite(fd, "x", 1, 0) == 1;
+    bool lingers = is_locked_by_other(fd) && pwrite(fd, "x", 1, 0) == 1;
 
     fd_close(fd);
     return lingers;

@@ -20,7 +20,7 @@ enum { NAMES_MAX = 16384, USER_MAX = NAME_MAX + 16 };
 
 /* "" without a passwd entry. */
 static void
-name_of(uid_t uid, char out[NAME_MAX])
+look_up_user_name(uid_t uid, char out[NAME_MAX])
 {
     char names[NAMES_MAX];
     struct passwd entry, *found = NULL;
@@ -32,11 +32,11 @@ name_of(uid_t uid, char out[NAME_MAX])
 
 /* "uid 999 (postgres)" */
 static void
-describe(uid_t uid, char *out, size_t size)
+describe_user_id(uid_t uid, char *out, size_t size)
 {
     char name[NAME_MAX];
 
-    name_of(uid, name);
+    look_up_user_name(uid, name);
     snprintf(out, size, "uid %u%s%s%s", (unsigned)uid, *name ? " (" : "", name,
              *name ? ")" : "");
 }
@@ -71,7 +71,7 @@ state_dir_excludes(const char *path, uid_t owner, uid_t uid, char *out,
 
     if (uid == 0)
         return false;
-    describe(uid, user, sizeof(user));
+    describe_user_id(uid, user, sizeof(user));
     if (find_barrier(path, uid, barrier, sizeof(barrier), &st)) {
         snprintf(out, size,
                  "the database runs as %s, which may not pass through %s (mode "
@@ -82,8 +82,8 @@ state_dir_excludes(const char *path, uid_t owner, uid_t uid, char *out,
     }
     if (owner == uid)
         return false;
-    describe(owner, own, sizeof(own));
-    name_of(uid, name);
+    describe_user_id(owner, own, sizeof(own));
+    look_up_user_name(uid, name);
     snprintf(out, size,
              "the database runs as %s, the state directory %s belongs to %s: "
              "start heapwire-run with --user %s",
@@ -99,7 +99,7 @@ enum { RANDOM_LETTERS = 10, NAME_ROOM = 64, BASE_ROOM = PATH_MAX - 16 };
 
 /* A directory of ours, not a link to one, that others cannot use. */
 static bool
-is_own(const char *path)
+is_own_private_dir(const char *path)
 {
     struct stat st;
 
@@ -128,7 +128,7 @@ find_runtime(char base[BASE_ROOM], struct error *instead)
 
 /* The first by name that an earlier run made. */
 static bool
-find_own(const char *prefix, char name[NAME_ROOM])
+find_own_state_dir(const char *prefix, char name[NAME_ROOM])
 {
     DIR *dir = opendir(SHARED);
     struct dirent *entry;
@@ -142,7 +142,8 @@ find_own(const char *prefix, char name[NAME_ROOM])
         snprintf(path, sizeof(path), SHARED "/%s", entry->d_name);
         if (size < NAME_ROOM &&
             strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-            (!*name || strcmp(entry->d_name, name) < 0) && is_own(path))
+            (!*name || strcmp(entry->d_name, name) < 0) &&
+            is_own_private_dir(path))
             memcpy(name, entry->d_name, size + 1);
     }
     if (dir)
@@ -170,7 +171,8 @@ is_free_or_own(const char *base)
 {
     struct stat st;
 
-    return is_own(base) || (lstat(base, &st) != 0 && errno == ENOENT);
+    return is_own_private_dir(base) ||
+           (lstat(base, &st) != 0 && errno == ENOENT);
 }
 
 void
@@ -198,7 +200,7 @@ state_dir_default(uint32_t node_id, char *out, size_t size,
         goto out;
     error_set(&why, ER_WRONG_VALUE, "%s is not safe", out);
     snprintf(prefix, sizeof(prefix), "heapwire-%u-", (unsigned)geteuid());
-    if (!find_own(prefix, name))
+    if (!find_own_state_dir(prefix, name))
         make_up(prefix, name);
     snprintf(out, size, SHARED "/%s/%u", name, id);
 out:

@@ -19,7 +19,7 @@
 enum { TOLD_MAX = 64 * 1024 };
 
 static const char *
-base_name(const char *path)
+allocator_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -33,8 +33,9 @@ begins_with(const char *text, const char *start)
 }
 
 static int
-add(struct allocators *a, const char *path, enum allocator_place place,
-    const struct locate *file, struct error *err)
+add_allocator(struct allocators *a, const char *path,
+              enum allocator_place place, const struct locate *file,
+              struct error *err)
 {
     struct allocator *list =
         mem_realloc(a->list, (a->count + 1) * sizeof(*list));
@@ -52,10 +53,10 @@ add(struct allocators *a, const char *path, enum allocator_place place,
 }
 
 static int
-look(struct allocators *a, const char *path, int fd, enum allocator_place place,
-     struct error *err)
+examine_allocator_file(struct allocators *a, const char *path, int fd,
+                       enum allocator_place place, struct error *err)
 {
-    const char *name = base_name(path);
+    const char *name = allocator_base_name(path);
     struct locate file;
 
     if (locate_read(&file, fd, path, err) != 0)
@@ -71,7 +72,7 @@ look(struct allocators *a, const char *path, int fd, enum allocator_place place,
                      begins_with(name, "libclang_rt.asan")))
         a->asan = mem_strdup(path);
     if (file.marks & LOCATE_JEMALLOC)
-        return add(a, path, place, &file, err);
+        return add_allocator(a, path, place, &file, err);
     if (!a->other &&
         ((file.marks & LOCATE_TCMALLOC) || begins_with(name, "libtcmalloc") ||
          begins_with(name, "libmimalloc")))
@@ -80,15 +81,16 @@ look(struct allocators *a, const char *path, int fd, enum allocator_place place,
 }
 
 static int
-see(void *arg, const char *path, int fd, bool preloaded, struct error *err)
+on_needed_object(void *arg, const char *path, int fd, bool preloaded,
+                 struct error *err)
 {
     struct allocators *a = arg;
 
-    return look(a, path, fd,
-                preloaded           ? ALLOCATOR_USERS
-                : a->looked_at == 0 ? ALLOCATOR_OWN
-                                    : ALLOCATOR_LINKED,
-                err);
+    return examine_allocator_file(a, path, fd,
+                                  preloaded           ? ALLOCATOR_USERS
+                                  : a->looked_at == 0 ? ALLOCATOR_OWN
+                                                      : ALLOCATOR_LINKED,
+                                  err);
 }
 
 int
@@ -96,7 +98,8 @@ allocators_find(struct allocators *a, const char *program,
                 const struct environment *env, struct error *err)
 {
     struct needed needed = {program, environment_get(env, "LD_PRELOAD"),
-                            environment_get(env, "LD_LIBRARY_PATH"), see, a};
+                            environment_get(env, "LD_LIBRARY_PATH"),
+                            on_needed_object, a};
     uint64_t began = clock_ms();
     int rc;
 
@@ -128,7 +131,7 @@ allocators_add(struct allocators *a, const char *path,
     if (fd < 0)
         error_sys(err, ER_WRONG_VALUE, "cannot open %s", path);
     else
-        rc = look(a, path, fd, place, err);
+        rc = examine_allocator_file(a, path, fd, place, err);
     fd_close(fd);
     if (rc == 0 && place == ALLOCATOR_PRELOADED && a->count == before)
         fprintf(stderr,
@@ -161,7 +164,7 @@ find_file(struct allocators *a, const char *name)
 {
     for (size_t i = 0; i < a->count; i++) {
         if (strcmp(a->list[i].path, name) == 0 ||
-            strcmp(base_name(a->list[i].path), name) == 0)
+            strcmp(allocator_base_name(a->list[i].path), name) == 0)
             return &a->list[i];
     }
     return NULL;
@@ -181,8 +184,8 @@ allocators_name(struct allocators *a, const char *path, struct error *err)
 }
 
 static int
-give(struct allocators *a, const char *path, const char *where,
-     struct error *err)
+add_given_jemalloc(struct allocators *a, const char *path, const char *where,
+                   struct error *err)
 {
     const struct locate none = {.kind = LOCATE_OTHER};
     struct allocator *file = find_file(a, path);
@@ -203,9 +206,10 @@ give(struct allocators *a, const char *path, const char *where,
     fd = file_open_regular(file ? file->path : path);
     if (fd < 0)
         error_sys(err, ER_WRONG_VALUE, "cannot open %s", path);
-    else if (!file && look(a, path, fd, ALLOCATOR_NAMED, err) == 0 &&
+    else if (!file &&
+             examine_allocator_file(a, path, fd, ALLOCATOR_NAMED, err) == 0 &&
              !find_file(a, path))
-        add(a, path, ALLOCATOR_NAMED, &none, err);
+        add_allocator(a, path, ALLOCATOR_NAMED, &none, err);
     file = find_file(a, path);
     if (fd >= 0 && file)
         rc = locate_give(&file->file, fd, file->path, symbol, address, err);
@@ -222,20 +226,20 @@ allocators_give(struct allocators *a, const char *program, const char *setting,
     int rc;
 
     if (!colon)
-        return give(a, program, setting, err);
+        return add_given_jemalloc(a, program, setting, err);
     path = mem_strndup(setting, (size_t)(colon - setting));
     if (!path) {
         error_memory(err, setting);
         return -1;
     }
-    rc = give(a, path, colon + 1, err);
+    rc = add_given_jemalloc(a, path, colon + 1, err);
     mem_free(path);
     return rc;
 }
 
 /* Does this malloc_conf set that option? */
 static bool
-says(const char *options, const char *name)
+has_malloc_conf_option(const char *options, const char *name)
 {
     size_t size = strlen(name);
 
@@ -253,20 +257,22 @@ allocators_options(unsigned marks, const char *own, bool active,
     const char *threads = "",
                *state = active ? ",prof_active:true" : ",prof_active:false";
     bool counts = (marks & LOCATE_COUNTS) && !(marks & LOCATE_SETS_STATS) &&
-                  !says(own, "prof_stats");
+                  !has_malloc_conf_option(own, "prof_stats");
     bool names = (marks & LOCATE_NAMES) && !(marks & LOCATE_SETS_NAMES) &&
-                 !says(own, "prof_sys_thread_name");
+                 !has_malloc_conf_option(own, "prof_sys_thread_name");
 
     out[0] = '\0';
     if (!(marks & LOCATE_PROFILES))
         return;
     /* prof:true alone makes it active: so that is meant. */
-    if (says(own, "prof_active") || says(own, "prof") ||
+    if (has_malloc_conf_option(own, "prof_active") ||
+        has_malloc_conf_option(own, "prof") ||
         (!active && (marks & (LOCATE_SETS_ACTIVE | LOCATE_SETS_PROF))))
         state = "";
     /* Else the threads that are alive when it is switched on are never
      * sampled. */
-    if ((marks & LOCATE_SETS_THREADS) && !says(own, "prof_thread_active_init"))
+    if ((marks & LOCATE_SETS_THREADS) &&
+        !has_malloc_conf_option(own, "prof_thread_active_init"))
         threads = ",prof_thread_active_init:true";
     snprintf(out, ALLOCATOR_OPTIONS_MAX, "prof:true%s%s%s%s", state, threads,
              counts ? ",prof_stats:true" : "",
@@ -394,8 +400,8 @@ allocators_tell(const struct allocators *a, struct environment *env,
 
 /* "5.3.0, prefix je_": without git's suffix. */
 static const char *
-describe(const struct locate *file, const struct locate_jemalloc *j,
-         char out[128])
+describe_jemalloc(const struct locate *file, const struct locate_jemalloc *j,
+                  char out[128])
 {
     int version = (int)strcspn(file->version, "-");
 
@@ -429,7 +435,7 @@ warn_of(const struct allocator *allocator, const struct locate_jemalloc *j)
             "heapwire-run: %s has a jemalloc of its own (%s) whose mallctl was "
             "not found: it has no symbol of it, and %s; link it with "
             "-rdynamic, install its debug file, or set mallctl = ADDRESS\n",
-            allocator->path, describe(file, j, what), why);
+            allocator->path, describe_jemalloc(file, j, what), why);
 }
 
 void
@@ -467,7 +473,7 @@ explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
     char what[128];
 
     printf("jemalloc    %s (%s): %s, %s\n", allocator->path,
-           places[allocator->place], describe(file, j, what),
+           places[allocator->place], describe_jemalloc(file, j, what),
            file->marks & LOCATE_PROFILES
                ? "can profile"
                : "cannot profile (built without --enable-prof)");

@@ -33,7 +33,7 @@ companion_init(struct companion *companion, const struct plan *plan)
 /* Passes only the line, the recorder's segment, and a stderr if there is one.
  */
 static int
-spawn(struct companion *companion, int line)
+spawn_companion(struct companion *companion, int line)
 {
     const struct plan *plan = companion->plan;
     bool says = !companion->quiet && fcntl(STDERR_FILENO, F_GETFD) >= 0;
@@ -51,7 +51,7 @@ spawn(struct companion *companion, int line)
 /* A root heapwired then becomes the user of a database that left root before
  * its main: the agent waits for the directory. */
 static void
-tell(const struct companion *companion)
+send_database_identity(const struct companion *companion)
 {
     char word[SUPERVISED_WORD_MAX];
     int size = snprintf(word, sizeof(word), SUPERVISED_DATABASE,
@@ -71,14 +71,14 @@ start_with_line(struct companion *companion)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
                    ends) != 0)
         return errno;
-    error = spawn(companion, ends[1]);
+    error = spawn_companion(companion, ends[1]);
     fd_close(ends[1]);
     if (error != 0) {
         fd_close(ends[0]);
         return error;
     }
     companion->line = ends[0];
-    tell(companion);
+    send_database_identity(companion);
     return 0;
 }
 
@@ -87,7 +87,7 @@ companion_tell(struct companion *companion, uid_t uid, pid_t pid)
 {
     companion->uid = uid;
     companion->database = pid;
-    tell(companion);
+    send_database_identity(companion);
 }
 
 /* Logs each pause, but a pause that repeats for ever only once. */
@@ -207,7 +207,7 @@ keep_place(const struct companion *companion)
 }
 
 static void
-look(struct companion *companion, uint64_t now)
+check_companion_beats(struct companion *companion, uint64_t now)
 {
     unsigned limit;
 
@@ -235,7 +235,7 @@ companion_tick(struct companion *companion)
     uint64_t now = clock_ms();
 
     if (companion->pid != 0 && companion->plan->beat_ms > 0) {
-        look(companion, now);
+        check_companion_beats(companion, now);
         return (int)(companion->look_ms - now);
     }
     if (companion->restart_ms == 0)

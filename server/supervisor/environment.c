@@ -47,7 +47,7 @@ environment_fini(struct environment *env)
 }
 
 static bool
-names(const char *entry, const char *name)
+is_entry_of_variable(const char *entry, const char *name)
 {
     size_t size = strlen(name);
 
@@ -58,7 +58,7 @@ const char *
 environment_get(const struct environment *env, const char *name)
 {
     for (size_t i = 0; i < env->count; i++) {
-        if (names(env->list[i], name))
+        if (is_entry_of_variable(env->list[i], name))
             return env->list[i] + strlen(name) + 1;
     }
     return NULL;
@@ -70,7 +70,7 @@ environment_unset(struct environment *env, const char *name)
     size_t kept = 0;
 
     for (size_t i = 0; i < env->count; i++) {
-        if (names(env->list[i], name))
+        if (is_entry_of_variable(env->list[i], name))
             mem_free(env->list[i]);
         else
             env->list[kept++] = env->list[i];
@@ -115,14 +115,15 @@ is_databases(const char *entry)
 {
     size_t size = strcspn(entry, "="), tail = strlen(MALLOC_CONFS);
 
-    return names(entry, PRELOAD) || names(entry, "LD_AUDIT") ||
-           is_agents(entry) ||
+    return is_entry_of_variable(entry, PRELOAD) ||
+           is_entry_of_variable(entry, "LD_AUDIT") || is_agents(entry) ||
            (size >= tail &&
             strncmp(entry + size - tail, MALLOC_CONFS, tail) == 0);
 }
 
 static void
-drop(struct environment *env, bool (*unwanted)(const char *entry))
+remove_variables_if(struct environment *env,
+                    bool (*unwanted)(const char *entry))
 {
     size_t kept = 0;
 
@@ -139,19 +140,20 @@ drop(struct environment *env, bool (*unwanted)(const char *entry))
 void
 environment_clean(struct environment *env)
 {
-    drop(env, is_databases);
+    remove_variables_if(env, is_databases);
 }
 
 void
 environment_drop_agents(struct environment *env)
 {
-    drop(env, is_agents);
+    remove_variables_if(env, is_agents);
 }
 
 /* name becomes "<first><separator><second>"; an empty part has no separator. */
 static int
-join(struct environment *env, const char *name, const char *first,
-     const char *separator, const char *second, struct error *err)
+set_joined_variable(struct environment *env, const char *name,
+                    const char *first, const char *separator,
+                    const char *second, struct error *err)
 {
     struct buffer value;
     int rc = -1;
@@ -177,8 +179,8 @@ int
 environment_prepend(struct environment *env, const char *name,
                     const char *first, struct error *err)
 {
-    return join(env, name, first, ",", or_empty(environment_get(env, name)),
-                err);
+    return set_joined_variable(env, name, first, ",",
+                               or_empty(environment_get(env, name)), err);
 }
 
 int
@@ -193,8 +195,8 @@ environment_preload(struct environment *env, const char *library, bool first,
                   library);
         return -1;
     }
-    return join(env, PRELOAD, first ? library : others, ":",
-                first ? others : library, err);
+    return set_joined_variable(env, PRELOAD, first ? library : others, ":",
+                               first ? others : library, err);
 }
 
 void

@@ -79,7 +79,7 @@ notify_relay_close(struct notify_relay *relay)
 }
 
 static bool
-begins(const char *line, size_t size, const char *with)
+has_notify_prefix(const char *line, size_t size, const char *with)
 {
     return size >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
 }
@@ -87,7 +87,7 @@ begins(const char *line, size_t size, const char *with)
 /* Removes in place what is not passed on; returns the new length.  *stored: the
  * message asked to keep a descriptor. */
 static size_t
-filter(char *text, size_t size, bool *stored)
+filter_notify_lines(char *text, size_t size, bool *stored)
 {
     static const char *const dropped[] = {
         "MAINPID=", "MAINPIDFDID=", "FDSTORE=", "FDSTOREREMOVE=",
@@ -100,9 +100,9 @@ filter(char *text, size_t size, bool *stored)
         size_t line = (end ? (size_t)(end - text) + 1 : size) - at;
         bool drop = line <= (end != NULL);
 
-        *stored = *stored || begins(text + at, line, "FDSTORE=");
+        *stored = *stored || has_notify_prefix(text + at, line, "FDSTORE=");
         for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
-            drop = drop || begins(text + at, line, dropped[i]);
+            drop = drop || has_notify_prefix(text + at, line, dropped[i]);
         if (!drop) {
             memmove(text + kept, text + at, line);
             kept += line;
@@ -114,7 +114,7 @@ filter(char *text, size_t size, bool *stored)
 
 /* Any process can find the socket's name. */
 static bool
-descends(pid_t pid)
+is_own_descendant(pid_t pid)
 {
     for (int i = 0; i < DESCENT_MAX && pid > 1; i++) {
         pid = process_parent(pid);
@@ -140,7 +140,8 @@ close_all(const struct cmsghdr *header)
 /* One message; 0: from a stranger, or too long.  Closes descriptors, which the
  * sender of a barrier waits for: all earlier messages have been passed on. */
 static ssize_t
-receive(const struct notify_relay *relay, char *text, size_t size)
+receive_notify_message(const struct notify_relay *relay, char *text,
+                       size_t size)
 {
     union {
         struct cmsghdr align;
@@ -166,7 +167,8 @@ receive(const struct notify_relay *relay, char *text, size_t size)
         else if (c->cmsg_type == SCM_CREDENTIALS)
             memcpy(&sender, CMSG_DATA(c), sizeof(sender));
     }
-    return message.msg_flags & MSG_TRUNC || !descends(sender.pid) ? 0 : n;
+    return message.msg_flags & MSG_TRUNC || !is_own_descendant(sender.pid) ? 0
+                                                                           : n;
 }
 
 static void
@@ -188,10 +190,10 @@ notify_relay_pass(struct notify_relay *relay)
     if (relay->fd < 0)
         return;
     for (int i = 0; i < MESSAGES_MAX; i++) {
-        n = receive(relay, text, sizeof(text));
+        n = receive_notify_message(relay, text, sizeof(text));
         if (n < 0)
             return;
-        n = (ssize_t)filter(text, (size_t)n, &stored);
+        n = (ssize_t)filter_notify_lines(text, (size_t)n, &stored);
         if (stored)
             tell_once(relay);
         if (n > 0)

@@ -72,8 +72,8 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 
 /* One word and its sender; 0: there is none, or it is a stranger's. */
 static ssize_t
-receive(const struct start_watch *w, char *word, size_t size,
-        struct ucred *sender)
+receive_agent_word(const struct start_watch *w, char *word, size_t size,
+                   struct ucred *sender)
 {
     union {
         struct cmsghdr align;
@@ -96,7 +96,8 @@ receive(const struct start_watch *w, char *word, size_t size,
 }
 
 static void
-take(struct start_watch *w, char milestone, const struct ucred *sender)
+take_agent_milestone(struct start_watch *w, char milestone,
+                     const struct ucred *sender)
 {
     bool ours = sender->pid != 0 && sender->pid == w->child;
 
@@ -113,7 +114,7 @@ take(struct start_watch *w, char milestone, const struct ucred *sender)
 }
 
 static void
-take_words(struct start_watch *w)
+take_agent_words(struct start_watch *w)
 {
     size_t secret = strlen(w->secret);
     struct ucred sender;
@@ -122,10 +123,10 @@ take_words(struct start_watch *w)
     ssize_t n;
 
     while (count < WORDS_MAX &&
-           (n = receive(w, word, sizeof(word), &sender)) >= 0) {
+           (n = receive_agent_word(w, word, sizeof(word), &sender)) >= 0) {
         count++;
         if ((size_t)n == secret + 1 && memcmp(word, w->secret, secret) == 0)
-            take(w, word[secret], &sender);
+            take_agent_milestone(w, word[secret], &sender);
     }
     w->unsure = w->unsure || count >= WORDS_SURE;
 }
@@ -176,7 +177,8 @@ name_program(const struct start_watch *w)
 }
 
 static void
-say(const struct start_watch *w, const char *what, enum death_restart again)
+report_failed_start(const struct start_watch *w, const char *what,
+                    enum death_restart again)
 {
     static const char *const ends[] = {
         [DEATH_FINAL] = ", which may be why it did",
@@ -266,14 +268,14 @@ kill_hung(struct start_watch *w)
     kill(w->child, SIGSTOP);
     for (int i = 0; i < HALT_STEPS && !process_is_stopped(w->child); i++)
         nanosleep(&step, NULL);
-    take_words(w);
+    take_agent_words(w);
     w->hung = may_start_again(w) && process_is_stopped(w->child);
     kill(w->child, w->hung ? SIGKILL : SIGCONT);
     return w->hung;
 }
 
 static void
-look(struct start_watch *w, uint64_t now)
+check_start_deadline(struct start_watch *w, uint64_t now)
 {
     char what[96];
 
@@ -287,14 +289,15 @@ look(struct start_watch *w, uint64_t now)
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);
-    say(w, what,
-        may_start_again(w) && kill_hung(w) ? DEATH_WITHOUT_OPTIONS
-                                           : DEATH_FINAL);
+    report_failed_start(w, what,
+                        may_start_again(w) && kill_hung(w)
+                            ? DEATH_WITHOUT_OPTIONS
+                            : DEATH_FINAL);
 }
 
 /* The earlier of two times, where 0 is never. */
 static uint64_t
-earlier(uint64_t a, uint64_t b)
+earlier_due_ms(uint64_t a, uint64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
@@ -313,7 +316,7 @@ start_watch_tick(struct start_watch *w)
 
     if (w->fd < 0)
         return -1;
-    take_words(w);
+    take_agent_words(w);
     if (w->reached || w->reached_any)
         w->due_ms = 0;
     if (w->reached && now - w->started_ms >= START_EARLY_MS) {
@@ -321,15 +324,15 @@ start_watch_tick(struct start_watch *w)
         return -1;
     }
     if (w->due_ms != 0 && now >= w->due_ms)
-        look(w, now);
+        check_start_deadline(w, now);
     if (w->look_ms != 0 && now >= w->look_ms) {
         w->served = process_may_serve(w->child);
         w->look_ms =
             w->served || !is_early(w) ? 0 : now + pause_of(now - w->started_ms);
     }
-    due = earlier(w->due_ms, w->look_ms);
+    due = earlier_due_ms(w->due_ms, w->look_ms);
     if (!w->taken)
-        due = earlier(due, w->arrived_ms + START_SETTLE_MS);
+        due = earlier_due_ms(due, w->arrived_ms + START_SETTLE_MS);
     return due == 0 ? -1 : due > now ? (int)(due - now) : 0;
 }
 
@@ -341,7 +344,7 @@ start_watch_ended(struct start_watch *w, int status)
 
     if (w->fd < 0)
         return false;
-    take_words(w);
+    take_agent_words(w);
     w->due_ms = w->look_ms = 0;
     if (w->hung) {
         w->again = DEATH_WITHOUT_OPTIONS;
@@ -363,7 +366,7 @@ start_watch_ended(struct start_watch *w, int status)
              again == DEATH_WITHOUT_OPTIONS    ? " before its main was reached"
              : again == DEATH_WITHOUT_HEAPWIRE ? " before it served"
                                                : " soon after its start");
-    say(w, what, again);
+    report_failed_start(w, what, again);
     w->again = again;
     return again != DEATH_FINAL;
 }

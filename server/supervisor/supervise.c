@@ -85,7 +85,7 @@ sleep_ms(long ms)
  * pass on.  SIGTTIN and SIGTTOU stay blocked: we hand the terminal over and
  * take it back. */
 static void
-block_signals(struct supervisor *s)
+block_supervisor_signals(struct supervisor *s)
 {
     static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                                  SIGABRT, SIGTRAP, SIGSYS, SIGXFSZ};
@@ -103,7 +103,7 @@ block_signals(struct supervisor *s)
 
 /* If there is no room for our additions, runs it with our own environment. */
 static void
-execute(const struct plan *plan, char *const *envp)
+execute_database_program(const struct plan *plan, char *const *envp)
 {
     environment_name_process((char **)envp);
     if (plan->segment >= 0 && envp == plan->envp)
@@ -138,7 +138,7 @@ run_database(const struct supervisor *s, int not_run)
         tcsetpgrp(STDIN_FILENO, getpgrp());
     sigaction(SIGXFSZ, &s->original_xfsz, NULL);
     pthread_sigmask(SIG_SETMASK, &s->original, NULL);
-    execute(plan, envp);
+    execute_database_program(plan, envp);
     saved = errno;
     fprintf(stderr, "heapwire-run: cannot run %s: %m\n", plan->program);
     (void)!write(not_run, &saved, sizeof(saved));
@@ -156,7 +156,7 @@ count_kills(const struct supervisor *s)
 /* The command's name, but for a script the database's: a program may be called
  * by many links, and behave by its name. */
 static const char *
-name_of(const struct plan *plan)
+executed_program_name(const struct plan *plan)
 {
     char resolved[PATH_MAX];
 
@@ -183,7 +183,8 @@ note_database(struct supervisor *s, pid_t pid)
     s->death.oom_machine = !s->placed;
     s->death.oom_before = count_kills(s);
     own_kills_start(&s->kills, s->started_ms, s->death.oom_before);
-    snprintf(s->death.program, sizeof(s->death.program), "%s", name_of(plan));
+    snprintf(s->death.program, sizeof(s->death.program), "%s",
+             executed_program_name(plan));
 }
 
 /* Of those of the whole machine none is known to be ours.  Call it when
@@ -389,7 +390,7 @@ next_child(struct supervisor *s, int *status)
 }
 
 static void
-reap(struct supervisor *s)
+reap_child_processes(struct supervisor *s)
 {
     int status;
     pid_t pid;
@@ -409,7 +410,7 @@ reap(struct supervisor *s)
 }
 
 static void
-forward(struct supervisor *s, int signal)
+forward_database_signal(struct supervisor *s, int signal)
 {
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT)
         s->asked = signal;
@@ -429,9 +430,9 @@ wait_for_signal(struct supervisor *s, int timeout_ms)
                                 : sigtimedwait(&s->waited, &info, &timeout);
 
     if (signal == SIGCHLD)
-        reap(s);
+        reap_child_processes(s);
     else if (signal > 0 && s->database != 0)
-        forward(s, signal);
+        forward_database_signal(s, signal);
     else if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT ||
              signal == SIGHUP)
         s->over = true;
@@ -463,7 +464,7 @@ say_linger(const struct supervisor *s)
 /* Until the time is over, a signal comes, or a successor.  Release the lock
  * when heapwired has ended. */
 static int
-linger(struct supervisor *s)
+linger_after_database(struct supervisor *s)
 {
     uint64_t until = clock_ms() + s->plan->linger_ms, now;
     int lock = linger_begin(s->plan->state_dir);
@@ -540,14 +541,14 @@ follow_daemon(struct supervisor *s)
 }
 
 static int
-sooner(int a, int b)
+sooner_timeout_ms(int a, int b)
 {
     return a >= 0 && (b < 0 || a < b) ? a : b;
 }
 
 /* Milliseconds until the next step, or -1. */
 static int
-tick(struct supervisor *s)
+run_supervisor_tick(struct supervisor *s)
 {
     struct start_watch *start = s->plan->start;
     pid_t heapwired = s->companion.pid;
@@ -561,7 +562,8 @@ tick(struct supervisor *s)
     notify_relay_pass(s->plan->notify);
     if (start && start_watch_arrived(start))
         database_arrived(s, start->uid, start->database);
-    return sooner(follow_daemon(s), sooner(due, companion));
+    return sooner_timeout_ms(follow_daemon(s),
+                             sooner_timeout_ms(due, companion));
 }
 
 int
@@ -571,7 +573,7 @@ supervise(const struct plan *plan)
         .plan = plan, .exit_status = NOT_RUNNABLE, .not_run = -1};
     int lock = -1;
 
-    block_signals(&s);
+    block_supervisor_signals(&s);
     word_socket_wake(plan->notify->fd);
     if (plan->start)
         word_socket_wake(plan->start->fd);
@@ -585,10 +587,10 @@ supervise(const struct plan *plan)
         if (plan->no_agent)
             database_arrived(&s, process_user(s.database), s.database);
         while (s.database != 0)
-            wait_for_signal(&s, tick(&s));
+            wait_for_signal(&s, run_supervisor_tick(&s));
         notify_relay_pass(plan->notify);
         if (is_to_linger(&s))
-            lock = linger(&s);
+            lock = linger_after_database(&s);
     }
     companion_stop(&s.companion);
     s.save_ms = 0;

@@ -44,7 +44,7 @@ probe_filters(char *out)
 enum { EXIT_NOT_FOUND = 127, EXIT_NOT_RUNNABLE = 126 }; /* the shell's */
 
 static bool
-runnable(const char *path)
+is_runnable_file(const char *path)
 {
     struct stat st;
 
@@ -73,7 +73,7 @@ program_find(const char *name, int *exit_status, struct error *err)
 
         if (snprintf(full, sizeof(full), "%.*s%s%s", (int)size, path,
                      size > 0 ? "/" : "", name) < (int)sizeof(full) &&
-            runnable(full)) {
+            is_runnable_file(full)) {
             found = mem_strdup(full);
             if (!found)
                 error_memory(err, name);
@@ -181,7 +181,7 @@ find_wrapper(const char *command)
 
 /* Whether name, of that size, is one of the words. */
 static bool
-among(const char *words, const char *name, size_t size)
+is_word_in_list(const char *words, const char *name, size_t size)
 {
     while (*words) {
         size_t length = strcspn(words, " ");
@@ -213,10 +213,12 @@ read_option(struct reading *r)
         const char *name = option + 2;
         size_t size = strcspn(name, "=");
 
-        r->named_user = r->named_user || among("user", name, size);
-        if (among("command", name, size) && among(w->options, "command", 7))
+        r->named_user = r->named_user || is_word_in_list("user", name, size);
+        if (is_word_in_list("command", name, size) &&
+            is_word_in_list(w->options, "command", 7))
             r->text = name[size] == '=' ? name + size + 1 : *r->next;
-        if (name[size] == '\0' && among(w->options, name, size) && *r->next)
+        if (name[size] == '\0' && is_word_in_list(w->options, name, size) &&
+            *r->next)
             r->next++;
         return;
     }
@@ -236,7 +238,7 @@ read_option(struct reading *r)
 }
 
 static void
-read_options(struct reading *r)
+read_wrapper_options(struct reading *r)
 {
     while (*r->next && (*r->next)[0] == '-') {
         if (strcmp(*r->next, "--") == 0) {
@@ -252,7 +254,7 @@ read_options(struct reading *r)
 
 /* The program of a shell's text; empty if the text is more than that. */
 static void
-read_text(const char *text, char out[PATH_MAX])
+read_shell_program(const char *text, char out[PATH_MAX])
 {
     static const char blank[] = " \t\n";
     const char *exec = NULL, *word;
@@ -283,17 +285,17 @@ read_text(const char *text, char out[PATH_MAX])
 
 /* Past one wrapper; NULL: nothing follows, or a shell's text, which is read. */
 static char *const *
-unwrap(struct wrapped *wrapped, char *const *command)
+unwrap_command(struct wrapped *wrapped, char *const *command)
 {
     struct reading r = {find_wrapper(*command), command + 1, NULL, false};
     int words = r.wrapper->words;
 
-    if (among(change_user, r.wrapper->name, strlen(r.wrapper->name)))
+    if (is_word_in_list(change_user, r.wrapper->name, strlen(r.wrapper->name)))
         wrapped->other_user = true;
-    read_options(&r);
+    read_wrapper_options(&r);
     if (words == SHELL) {
         if (r.text && *r.next)
-            read_text(*r.next, wrapped->name);
+            read_shell_program(*r.next, wrapped->name);
         return NULL;
     }
     if (strcmp(r.wrapper->name, "env") == 0)
@@ -304,9 +306,9 @@ unwrap(struct wrapped *wrapped, char *const *command)
         snprintf(wrapped->root, sizeof(wrapped->root), "%s", *r.next);
     for (words -= r.named_user; words > 0 && *r.next; words--)
         r.next++;
-    read_options(&r); /* su NAME -c TEXT, setarch x86_64 -R */
+    read_wrapper_options(&r); /* su NAME -c TEXT, setarch x86_64 -R */
     if (r.text)
-        read_text(r.text, wrapped->name);
+        read_shell_program(r.text, wrapped->name);
     return r.text || !*r.next ? NULL : r.next;
 }
 
@@ -317,7 +319,8 @@ wrapper_read(struct wrapped *wrapped, char *const *command)
 
     memset(wrapped, 0, sizeof(*wrapped));
     for (; command && find_wrapper(*command); depth++)
-        command = depth < WRAPPERS_MAX ? unwrap(wrapped, command) : NULL;
+        command =
+            depth < WRAPPERS_MAX ? unwrap_command(wrapped, command) : NULL;
     if (depth == 0 || !command)
         return;
     if (snprintf(wrapped->name, sizeof(wrapped->name), "%s%s",

@@ -24,7 +24,7 @@ enum {
 
 /* A text and its NUL. */
 static void
-put_text(struct buffer *out, const char *text)
+put_terminated_text(struct buffer *out, const char *text)
 {
     buffer_add(out, text, strlen(text) + 1);
 }
@@ -38,7 +38,7 @@ handshake_greet(struct reply *reply, uint32_t connection_id,
     size_t mark = packet_begin(out);
 
     buffer_u8(out, PROTOCOL_VERSION);
-    put_text(out, version);
+    put_terminated_text(out, version);
     buffer_u32(out, connection_id);
     buffer_add(out, nonce, NONCE_FIRST);
     buffer_u8(out, 0);
@@ -50,7 +50,7 @@ handshake_greet(struct reply *reply, uint32_t connection_id,
     buffer_add(out, filler, sizeof(filler));
     buffer_add(out, nonce + NONCE_FIRST, AUTH_NONCE - NONCE_FIRST);
     buffer_u8(out, 0);
-    put_text(out, AUTH_NATIVE);
+    put_terminated_text(out, AUTH_NATIVE);
     packet_end(out, mark, &reply->sequence);
     reply->capabilities =
         CAPABILITY_PROTOCOL_41; /* errors have an SQLSTATE from now on */
@@ -62,7 +62,7 @@ handshake_switch_to(struct reply *reply, const char *plugin, struct span data)
     size_t mark = packet_begin(&reply->out);
 
     buffer_u8(&reply->out, HEADER_SWITCH);
-    put_text(&reply->out, plugin);
+    put_terminated_text(&reply->out, plugin);
     buffer_add(&reply->out, data.data, data.size);
     packet_end(&reply->out, mark, &reply->sequence);
 }
@@ -104,7 +104,7 @@ text_or_rest(struct reader *r)
 }
 
 static int
-malformed(struct error *err, const char *why)
+set_handshake_error(struct error *err, const char *why)
 {
     error_set(err, ER_HANDSHAKE, "Bad handshake: %s", why);
     return -1;
@@ -130,7 +130,7 @@ handshake_decode(struct span packet, struct handshake *out, struct error *err)
 
     if (!(client & CAPABILITY_PROTOCOL_41) ||
         !(client & CAPABILITY_SECURE_CONNECTION))
-        return malformed(err, "the client is too old");
+        return set_handshake_error(err, "the client is too old");
     h.capabilities = client & (CAPABILITIES_OFFERED | CAPABILITY_PROGRESS |
                                CAPABILITY_COMPRESS | CAPABILITY_ZSTD);
     reader_u32(&r); /* its largest packet */
@@ -144,7 +144,7 @@ handshake_decode(struct span packet, struct handshake *out, struct error *err)
     if (h.capabilities & CAPABILITY_PLUGIN_AUTH && reader_left(&r) > 0)
         h.plugin = text_or_rest(&r);
     if (r.failed)
-        return malformed(err, "the response is cut short");
+        return set_handshake_error(err, "the response is cut short");
     *out = h;
     return 0;
 }
@@ -164,7 +164,7 @@ handshake_decode_change(struct span packet, struct handshake *out,
     if (reader_left(&r) > 0)
         h.plugin = text_or_rest(&r);
     if (r.failed)
-        return malformed(err, "the request is cut short");
+        return set_handshake_error(err, "the request is cut short");
     *out = h;
     return 0;
 }

@@ -20,7 +20,7 @@ packet_reader_init(struct packet_reader *r, size_t limit)
 
 /* The buffer's bytes from offset on, as many as may be a secret. */
 static void
-wipe(struct buffer *b, size_t offset, size_t size)
+wipe_packet_bytes(struct buffer *b, size_t offset, size_t size)
 {
     if (b->data)
         explicit_bzero(b->data + offset, size < SECRET_MAX ? size : SECRET_MAX);
@@ -29,7 +29,7 @@ wipe(struct buffer *b, size_t offset, size_t size)
 void
 packet_reader_fini(struct packet_reader *r)
 {
-    wipe(&r->bytes, 0, r->bytes.size);
+    wipe_packet_bytes(&r->bytes, 0, r->bytes.size);
     buffer_fini(&r->bytes);
 }
 
@@ -60,7 +60,7 @@ packet_move(struct packet_reader *r, size_t room)
         buffer_fini(&moved);
         return;
     }
-    wipe(&r->bytes, 0, r->bytes.size);
+    wipe_packet_bytes(&r->bytes, 0, r->bytes.size);
     buffer_fini(&r->bytes);
     r->bytes = moved;
     r->start = 0;
@@ -72,7 +72,8 @@ packet_feed(struct packet_reader *r, const void *data, size_t size)
     size_t waiting = packet_waiting(r);
 
     buffer_drop_front(&r->bytes, r->start);
-    wipe(&r->bytes, waiting, r->start); /* whence they were moved */
+    wipe_packet_bytes(&r->bytes, waiting,
+                      r->start); /* whence they were moved */
     r->start = 0;
     if (r->bytes.data && waiting < SECRET_MAX &&
         size >= r->bytes.capacity - waiting)
@@ -164,7 +165,7 @@ packet_done(struct packet_reader *r, uint8_t sequence)
     if (r->joined > 0)
         memset(r->bytes.data + r->start, 0xdb, r->joined);
 #else
-    wipe(&r->bytes, r->start, r->joined);
+    wipe_packet_bytes(&r->bytes, r->start, r->joined);
 #endif
     r->start += r->joined;
     r->joined = 0;
@@ -187,7 +188,7 @@ packet_begin(struct buffer *out)
 }
 
 static void
-put_header(char *at, size_t size, uint8_t sequence)
+put_packet_header(char *at, size_t size, uint8_t sequence)
 {
     at[0] = (char)(size & 0xff);
     at[1] = (char)(size >> 8 & 0xff);
@@ -216,7 +217,7 @@ packet_end(struct buffer *out, size_t mark, uint8_t *sequence)
             memmove(out->data + at + PACKET_HEADER,
                     out->data + mark + PACKET_HEADER + i * PACKET_PIECE_MAX,
                     size);
-        put_header(out->data + at, size, (uint8_t)(*sequence + i));
+        put_packet_header(out->data + at, size, (uint8_t)(*sequence + i));
     }
     buffer_claim(out, extra * PACKET_HEADER);
     *sequence = (uint8_t)(*sequence + extra + 1);

@@ -202,7 +202,8 @@ put_definition(struct reply *r, const struct column *column,
 }
 
 static void
-put_column(struct reply *r, const struct column *column, bool with_default)
+put_reply_column(struct reply *r, const struct column *column,
+                 bool with_default)
 {
     put_definition(r, column, &declarations[column->type], with_default);
 }
@@ -223,7 +224,7 @@ put_columns(struct reply *r, const struct cursor *cursor)
     buffer_lenenc(&r->out, cursor->column_count);
     packet_end(&r->out, mark, &r->sequence);
     for (size_t i = 0; i < cursor->column_count; i++)
-        put_column(r, &cursor->columns[i], false);
+        put_reply_column(r, &cursor->columns[i], false);
 }
 
 void
@@ -261,7 +262,7 @@ reply_prepared(struct reply *r, uint32_t id, size_t parameters,
     if (parameters > 0)
         end_definitions(r);
     for (size_t i = 0; i < column_count; i++)
-        put_column(r, &columns[i], false);
+        put_reply_column(r, &columns[i], false);
     if (column_count > 0)
         end_definitions(r);
 }
@@ -287,7 +288,7 @@ void
 reply_fields(struct reply *r, const struct cursor *cursor)
 {
     for (size_t i = 0; i < cursor->column_count; i++)
-        put_column(r, &cursor->columns[i], true);
+        put_reply_column(r, &cursor->columns[i], true);
     reply_end(r);
 }
 

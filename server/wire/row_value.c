@@ -254,7 +254,7 @@ as_integer(const struct value *value, bool is_unsigned)
 }
 
 static int64_t
-between(int64_t integer, int64_t least, int64_t most)
+clamp_column_integer(int64_t integer, int64_t least, int64_t most)
 {
     return integer < least ? least : integer > most ? most : integer;
 }
@@ -264,7 +264,8 @@ put_tinyint(struct buffer *out, const struct column *column,
             const struct value *v)
 {
     (void)column;
-    buffer_u8(out, (uint8_t)between(as_integer(v, false), INT8_MIN, INT8_MAX));
+    buffer_u8(out, (uint8_t)clamp_column_integer(as_integer(v, false), INT8_MIN,
+                                                 INT8_MAX));
 }
 
 static void
@@ -272,9 +273,9 @@ put_int(struct buffer *out, const struct column *column, const struct value *v)
 {
     bool is_unsigned = column->flags & COLUMN_UNSIGNED;
 
-    buffer_u32(out, (uint32_t)between(as_integer(v, is_unsigned),
-                                      is_unsigned ? 0 : INT32_MIN,
-                                      is_unsigned ? UINT32_MAX : INT32_MAX));
+    buffer_u32(out, (uint32_t)clamp_column_integer(
+                        as_integer(v, is_unsigned), is_unsigned ? 0 : INT32_MIN,
+                        is_unsigned ? UINT32_MAX : INT32_MAX));
 }
 
 static void
@@ -298,7 +299,8 @@ put_double(struct buffer *out, const struct column *column,
 }
 
 static void
-put_text(struct buffer *out, const struct column *column, const struct value *v)
+put_text_cell(struct buffer *out, const struct column *column,
+              const struct value *v)
 {
     (void)column;
     text_value_put(out, v);
@@ -307,7 +309,7 @@ put_text(struct buffer *out, const struct column *column, const struct value *v)
 /* Only as moment_text() writes it, but for a T; an integer or a double is
  * invalid. */
 static bool
-read_moment(const struct value *v, bool time, struct moment *out)
+parse_temporal_column(const struct value *v, bool time, struct moment *out)
 {
     enum { T_AT = 10 };
     struct span written = {v->data, v->size};
@@ -333,7 +335,7 @@ put_moment(struct buffer *out, const struct column *column,
                                                           : MOMENT_DATETIME;
     struct moment t;
 
-    if (!read_moment(v, kind == MOMENT_TIME, &t))
+    if (!parse_temporal_column(v, kind == MOMENT_TIME, &t))
         t = (struct moment){.kind = kind};
     binary_moment_put(out, kind, &t);
 }
@@ -341,10 +343,10 @@ put_moment(struct buffer *out, const struct column *column,
 static void (*const puts_of[])(struct buffer *out, const struct column *column,
                                const struct value *v) = {
     [COLUMN_NULL] = NULL, /* is_null */
-    [COLUMN_TEXT] = put_text,       [COLUMN_LONGTEXT] = put_text,
-    [COLUMN_BLOB] = put_text,       [COLUMN_TINYINT] = put_tinyint,
+    [COLUMN_TEXT] = put_text_cell,  [COLUMN_LONGTEXT] = put_text_cell,
+    [COLUMN_BLOB] = put_text_cell,  [COLUMN_TINYINT] = put_tinyint,
     [COLUMN_INT] = put_int,         [COLUMN_BIGINT] = put_bigint,
-    [COLUMN_DOUBLE] = put_double,   [COLUMN_DECIMAL] = put_text,
+    [COLUMN_DOUBLE] = put_double,   [COLUMN_DECIMAL] = put_text_cell,
     [COLUMN_DATE] = put_moment,     [COLUMN_TIME] = put_moment,
     [COLUMN_DATETIME] = put_moment, [COLUMN_TIMESTAMP] = put_moment,
 };

@@ -35,7 +35,7 @@ struct local_cursor {
 
 /* Drops empty lines at the end of the output, unless it is bytes. */
 static void
-take_output(struct local_cursor *c)
+take_script_output(struct local_cursor *c)
 {
     const struct buffer *output = &c->script->output;
 
@@ -87,7 +87,7 @@ warn_of_profile(const struct local_cursor *c)
 
 /* DONE once the output is ready. */
 static enum step
-run(struct local_cursor *c, struct error *err)
+run_local_script(struct local_cursor *c, struct error *err)
 {
     const struct script_host host = {.node_id = c->node->id,
                                      .controller = c->node->controller,
@@ -106,7 +106,7 @@ run(struct local_cursor *c, struct error *err)
     if (step == STEP_DONE && c->script->switches_on)
         warn_of_profile(c);
     if (step == STEP_DONE)
-        take_output(c);
+        take_script_output(c);
     return step;
 }
 
@@ -119,7 +119,7 @@ local_step(struct cursor *base, struct rows *out, struct error *err)
     out->count = 0;
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
-    step = run(c, err);
+    step = run_local_script(c, err);
     return step == STEP_DONE ? send_lines(c, out) : step;
 }
 
@@ -159,7 +159,7 @@ admin_open_local(const struct admin_task *task, struct error *err)
 /* ---- the nodes ---- */
 
 static bool
-is_wanted(const struct peer_row *row, enum target_kind target)
+is_target_peer(const struct peer_row *row, enum target_kind target)
 {
     return target == TARGET_ALL ||
            (target == TARGET_BACKENDS) == (row->role == PEER_BACKEND);
@@ -180,7 +180,7 @@ resolve_members(struct admin_task *task, enum target_kind target,
         return -1;
     }
     for (size_t i = 0; i < count; i++)
-        if (is_wanted(&rows[i], target))
+        if (is_target_peer(&rows[i], target))
             ids[task->id_count++] = rows[i].id;
     mem_free(rows);
     task->ids = ids;
@@ -188,8 +188,8 @@ resolve_members(struct admin_task *task, enum target_kind target,
 }
 
 static int
-resolve(struct admin_task *task, const struct admin_execute *admin,
-        struct error *err)
+resolve_admin_targets(struct admin_task *task,
+                      const struct admin_execute *admin, struct error *err)
 {
     int rc = 0;
 
@@ -234,7 +234,8 @@ check_targets(const struct admin_task *task, const struct opening *o,
 /* Moves the script, and what must last as long, into the arena.  A script whose
  * text is still a ? is only described. */
 static int
-prepare(struct admin_task *task, const struct opening *o, struct error *err)
+prepare_admin_script(struct admin_task *task, const struct opening *o,
+                     struct error *err)
 {
     const struct admin_execute *admin = &o->statement->admin;
     char *text;
@@ -292,8 +293,8 @@ admin_open(struct opening *o, struct error *err)
         .await = o->await};
     struct cursor *cursor = NULL;
 
-    if (prepare(&task, o, err) == 0 &&
-        resolve(&task, &o->statement->admin, err) == 0 &&
+    if (prepare_admin_script(&task, o, err) == 0 &&
+        resolve_admin_targets(&task, &o->statement->admin, err) == 0 &&
         check_targets(&task, o, err) == 0) {
         add_sampling(&task);
         cursor = open_task(&task, o, err);

@@ -48,7 +48,7 @@ struct fanout_cursor {
 
 /* Cuts the output at the ceiling. */
 static void
-add_bytes(struct answer *a, struct span bytes)
+append_answer_bytes(struct answer *a, struct span bytes)
 {
     size_t room = ADMIN_CELL_MAX - a->output.size;
     size_t size = bytes.size < room ? bytes.size : room;
@@ -58,14 +58,14 @@ add_bytes(struct answer *a, struct span bytes)
 }
 
 static void
-add_line(struct answer *a, struct span line)
+append_answer_line(struct answer *a, struct span line)
 {
     if (a->truncated)
         return;
     if (a->begun)
-        add_bytes(a, (struct span){"\n", 1});
+        append_answer_bytes(a, (struct span){"\n", 1});
     if (!a->truncated)
-        add_bytes(a, line);
+        append_answer_bytes(a, line);
     a->begun = true;
 }
 
@@ -75,8 +75,8 @@ add_block(struct fanout_cursor *c, const struct peer_block *block)
     struct answer *a = &c->answers[block->id_index];
 
     for (size_t i = 0; i < block->row_count; i++)
-        add_line(a,
-                 block->cells[i].data ? block->cells[i] : (struct span){"", 0});
+        append_answer_line(a, block->cells[i].data ? block->cells[i]
+                                                   : (struct span){"", 0});
 }
 
 /* Copies the text; without memory it still records a failure. */
@@ -150,7 +150,7 @@ end_all(struct fanout_cursor *c)
 
 /* Whether any event was taken. */
 static bool
-take(struct fanout_cursor *c)
+take_fanout_event(struct fanout_cursor *c)
 {
     struct peer_block *block = NULL;
     struct peer_end end = {0};
@@ -181,12 +181,12 @@ has_row(const struct fanout_cursor *c)
 /* Takes events until a row can be sent: the nodes wait meanwhile.  Returns
  * before it waits if rows are to go out first. */
 static int
-take_row(struct fanout_cursor *c, struct error *err)
+wait_for_fanout_row(struct fanout_cursor *c, struct error *err)
 {
     while (!has_row(c) && c->next < c->task.id_count) {
         if (sql_cursor_check(&c->cursor, err) != 0)
             return -1;
-        if (take(c))
+        if (take_fanout_event(c))
             continue;
         if (c->gave)
             break;
@@ -232,7 +232,7 @@ drop_sent(struct fanout_cursor *c)
 }
 
 static bool
-progress_of(void *of, struct progress *out)
+admin_fanout_progress(void *of, struct progress *out)
 {
     struct fanout_cursor *c = of;
     size_t ended = atomic_load_explicit(&c->ended, memory_order_relaxed);
@@ -243,12 +243,12 @@ progress_of(void *of, struct progress *out)
 }
 
 static int
-begin(struct fanout_cursor *c, struct error *err)
+start_admin_fanout(struct fanout_cursor *c, struct error *err)
 {
     c->fanout = admin_ask(&c->task, err);
     if (!c->fanout)
         return -1;
-    await_watch(c->cursor.await, progress_of, c);
+    await_watch(c->cursor.await, admin_fanout_progress, c);
     return 0;
 }
 
@@ -261,9 +261,9 @@ fanout_step(struct cursor *base, struct rows *out, struct error *err)
     drop_sent(c);
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
-    if (!c->fanout && begin(c, err) != 0)
+    if (!c->fanout && start_admin_fanout(c, err) != 0)
         return STEP_FAIL;
-    if (take_row(c, err) != 0)
+    if (wait_for_fanout_row(c, err) != 0)
         return STEP_FAIL;
     while (out->count < out->capacity && has_row(c))
         send_row(c, out->values + 3 * out->count++);

@@ -34,7 +34,7 @@ static const struct column list_value_columns[] = {
     {"result", "", "", COLUMN_BLOB, ADMIN_CELL_MAX, 0, 0}};
 
 static const struct column *
-columns_of(const struct admin_task *task, size_t *count)
+admin_result_columns(const struct admin_task *task, size_t *count)
 {
     *count = task->list ? 3 : 1;
     if (task->bytes)
@@ -47,11 +47,12 @@ admin_cursor_init(struct sql_cursor *cursor, const struct cursor_ops *ops,
                   const struct admin_task *task)
 {
     sql_cursor_init(cursor, ops, task->await);
-    cursor->base.columns = columns_of(task, &cursor->base.column_count);
+    cursor->base.columns =
+        admin_result_columns(task, &cursor->base.column_count);
 }
 
 static void
-put_text(struct value *out, const char *text, size_t size)
+put_admin_cell_text(struct value *out, const char *text, size_t size)
 {
     memset(out, 0, sizeof(*out));
     out->type = VALUE_TEXT;
@@ -62,14 +63,14 @@ put_text(struct value *out, const char *text, size_t size)
 void
 admin_put_row(const struct admin_row *row, struct value out[3])
 {
-    put_text(&out[0], row->id, strlen(row->id));
+    put_admin_cell_text(&out[0], row->id, strlen(row->id));
     if (row->failure) {
-        put_text(&out[1], "ERROR", 5);
-        put_text(&out[2], row->failure, strlen(row->failure));
+        put_admin_cell_text(&out[1], "ERROR", 5);
+        put_admin_cell_text(&out[2], row->failure, strlen(row->failure));
         return;
     }
-    put_text(&out[1], "OK", 2);
-    put_text(&out[2], row->output.data, row->output.size);
+    put_admin_cell_text(&out[1], "OK", 2);
+    put_admin_cell_text(&out[2], row->output.data, row->output.size);
     out[2].type = row->bytes ? VALUE_BLOB : VALUE_TEXT;
 }
 
@@ -122,7 +123,7 @@ put_value(const struct remote_cursor *c, const struct span *cell,
 
 /* Adds rows of one block alone, since they are borrowed from it. */
 static enum step
-send_rows(struct remote_cursor *c, struct rows *out)
+send_block_rows(struct remote_cursor *c, struct rows *out)
 {
     while (out->count < out->capacity && c->next < c->block->row_count)
         put_value(c, &c->block->cells[c->next++], &out->values[out->count++]);
@@ -141,7 +142,8 @@ drop_block(struct remote_cursor *c)
 /* Ends the statement as the answer ended.  A cut answer is an error: a client
  * would take it for the whole. */
 static enum step
-finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
+end_remote_answer(struct remote_cursor *c, const struct peer_end *end,
+                  struct error *err)
 {
     c->ended = true;
     if (end->error.code == 0 && !end->truncated)
@@ -161,7 +163,7 @@ finish(struct remote_cursor *c, const struct peer_end *end, struct error *err)
 
 /* MORE with a block, or with none when rows are to go out first. */
 static enum step
-take(struct remote_cursor *c, struct error *err)
+take_remote_block(struct remote_cursor *c, struct error *err)
 {
     const struct sql_peers *peers = c->task.session->node->peers;
     struct peer_end end = {0};
@@ -171,7 +173,7 @@ take(struct remote_cursor *c, struct error *err)
         case PEER_BLOCK:
             return STEP_MORE;
         case PEER_END:
-            return finish(c, &end, err);
+            return end_remote_answer(c, &end, err);
         case PEER_NOTHING_YET:
             if (c->gave) {
                 c->gave = false;
@@ -203,8 +205,8 @@ remote_step(struct cursor *base, struct rows *out, struct error *err)
     if (c->block && c->next == c->block->row_count)
         drop_block(c);
     if (!c->block)
-        step = take(c, err);
-    return c->block && step == STEP_MORE ? send_rows(c, out) : step;
+        step = take_remote_block(c, err);
+    return c->block && step == STEP_MORE ? send_block_rows(c, out) : step;
 }
 
 static void

@@ -22,7 +22,7 @@ enum { ARENA_MAX = 64 << 20 };
 static const char no_memory[] = "Out of memory for the answer";
 
 static int
-fail(struct handle *handle)
+mark_handle_failed(struct handle *handle)
 {
     handle->failed = true;
     return SQLITE_ERROR;
@@ -66,7 +66,7 @@ fail_all(const struct cluster_ask *ask, struct error *err)
 }
 
 static int
-finish(struct cluster_ask *ask, struct error *err)
+finish_cluster_ask(struct cluster_ask *ask, struct error *err)
 {
     ask->peers->release(ask->fanout);
     ask->fanout = NULL;
@@ -75,7 +75,8 @@ finish(struct cluster_ask *ask, struct error *err)
 }
 
 static int
-take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
+take_cluster_block(struct cluster_ask *ask, struct peer_block *block,
+                   struct error *err)
 {
     int rc = 0;
 
@@ -91,7 +92,7 @@ take_block(struct cluster_ask *ask, struct peer_block *block, struct error *err)
 }
 
 static void
-take_end(struct cluster_ask *ask, const struct peer_end *end)
+take_cluster_node_end(struct cluster_ask *ask, const struct peer_end *end)
 {
     size_t id_index = ask->asked[end->id_index];
 
@@ -102,7 +103,7 @@ take_end(struct cluster_ask *ask, const struct peer_end *end)
 }
 
 static bool
-progress_of(void *of, struct progress *out)
+cluster_ask_progress(void *of, struct progress *out)
 {
     struct cluster_ask *ask = of;
     size_t answered = atomic_load(&ask->answered);
@@ -115,7 +116,8 @@ progress_of(void *of, struct progress *out)
 }
 
 static int
-take_all(struct cluster_ask *ask, struct await *await, struct error *err)
+take_cluster_answers(struct cluster_ask *ask, struct await *await,
+                     struct error *err)
 {
     struct peer_block *block = NULL;
     struct peer_end end = {0};
@@ -127,34 +129,34 @@ take_all(struct cluster_ask *ask, struct await *await, struct error *err)
                 return -1;
             break;
         case PEER_BLOCK:
-            if (take_block(ask, block, err) != 0)
+            if (take_cluster_block(ask, block, err) != 0)
                 return -1;
             break;
         case PEER_END:
-            take_end(ask, &end);
+            take_cluster_node_end(ask, &end);
             break;
         case PEER_ALL_ENDED:
-            return finish(ask, err);
+            return finish_cluster_ask(ask, err);
         }
 }
 
 static int
-wait_for(struct cluster_ask *ask, struct handle *handle)
+wait_for_cluster_ask(struct cluster_ask *ask, struct handle *handle)
 {
     struct await *await = handle->fetch->await;
     int rc = fetch_begin_waiting(handle);
 
     if (rc != 0)
         return -1;
-    await_watch(await, progress_of, ask);
-    rc = take_all(ask, await, &handle->failure);
+    await_watch(await, cluster_ask_progress, ask);
+    rc = take_cluster_answers(ask, await, &handle->failure);
     await_watch(await, NULL, NULL);
     fetch_end_waiting(handle->fetch);
     return rc;
 }
 
 static void
-tell(struct handle *handle, struct cluster_ask *ask)
+warn_of_failed_nodes(struct handle *handle, struct cluster_ask *ask)
 {
     for (size_t i = 0; i < ask->id_count; i++)
         if (ask->failures[i].text)
@@ -170,7 +172,7 @@ tell(struct handle *handle, struct cluster_ask *ask)
 /* ---- asking ---- */
 
 static int
-check(struct handle *handle)
+check_cluster_ask(struct handle *handle)
 {
     const struct sql_session *session = handle->scope.session;
     size_t count = 0;
@@ -248,7 +250,7 @@ leave_out_silent(struct cluster_ask *ask)
 
 /* Checks that the caller may reach the other nodes, if any is asked. */
 static int
-check_reach(const struct cluster_ask *ask, struct handle *handle)
+check_cluster_privilege(const struct cluster_ask *ask, struct handle *handle)
 {
     const struct sql_session *session = handle->scope.session;
 
@@ -269,7 +271,7 @@ timeout_of(const struct catalog_scope *scope)
 }
 
 static unsigned
-rolling(const struct catalog_scope *scope)
+rolling_parallel_limit(const struct catalog_scope *scope)
 {
     const struct sql_statement said = {.parallel = scope->parallel};
     uint32_t parallel = session_parallel(scope->session, &said);
@@ -284,7 +286,7 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
 {
     const struct catalog_scope *scope = &handle->scope;
     struct fetch *fetch = handle->fetch;
-    int rc = check(handle);
+    int rc = check_cluster_ask(handle);
     uint32_t sampling_ms;
 
     ask->next = fetch->asks;
@@ -292,24 +294,25 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     ask->key = *key;
     memset(key, 0, sizeof(*key));
     if (rc != 0)
-        return fail(handle);
+        return mark_handle_failed(handle);
     ask->cancelled = handle->cancelled;
     ask->arena = arena_new(ARENA_MAX);
     if (!ask->arena || list_nodes(ask, scope->session, ids, id_count) != 0 ||
         ask->ops->start(ask) != 0) {
         error_memory(&handle->failure, "the list of nodes");
-        return fail(handle);
+        return mark_handle_failed(handle);
     }
-    if (check_reach(ask, handle) != 0)
-        return fail(handle);
+    if (check_cluster_privilege(ask, handle) != 0)
+        return mark_handle_failed(handle);
     leave_out_silent(ask);
     if (ask->id_count > 0 && ask->asked_count == 0) {
         fail_all(ask, &handle->failure);
-        return fail(handle);
+        return mark_handle_failed(handle);
     }
     request->ids = ask->asked_ids;
     request->id_count = ask->asked_count;
-    request->parallel = request->parallel ? rolling(scope) : scope->parallel;
+    request->parallel =
+        request->parallel ? rolling_parallel_limit(scope) : scope->parallel;
     sampling_ms =
         peers_sampling_ms(ask->seconds, request->id_count, request->parallel);
     request->timeout_ms = timeout_of(scope) + sampling_ms;
@@ -320,10 +323,10 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     ask->peers = scope->session->node->peers;
     ask->fanout = ask->peers->ask(ask->peers->arg, request, &handle->failure);
     if (!ask->fanout)
-        return fail(handle);
-    if (wait_for(ask, handle) != 0)
-        return fail(handle);
-    tell(handle, ask);
+        return mark_handle_failed(handle);
+    if (wait_for_cluster_ask(ask, handle) != 0)
+        return mark_handle_failed(handle);
+    warn_of_failed_nodes(handle, ask);
     return SQLITE_OK;
 }
 
@@ -338,7 +341,7 @@ cluster_find(struct handle *handle, const struct buffer *key,
         return fetch_refuse(handle);
     if (key->failed) {
         error_memory(&handle->failure, "a question to the cluster");
-        return fail(handle);
+        return mark_handle_failed(handle);
     }
     for (ask = handle->fetch->asks; ask; ask = ask->next)
         if (ask->key.size == key->size &&

@@ -37,7 +37,7 @@ struct cluster_name {
 };
 
 static bool
-skip(const char **text, const char *word)
+skip_cluster_word(const char **text, const char *word)
 {
     size_t size = strlen(word);
 
@@ -50,8 +50,8 @@ skip(const char **text, const char *word)
 bool
 cluster_name_is(const char *text)
 {
-    if (!skip(&text, SNAPSHOT_CLUSTER_BY_NODE) &&
-        !skip(&text, SNAPSHOT_CLUSTER))
+    if (!skip_cluster_word(&text, SNAPSHOT_CLUSTER_BY_NODE) &&
+        !skip_cluster_word(&text, SNAPSHOT_CLUSTER))
         return false;
     return *text == '\0' || *text == '@' || *text == ':';
 }
@@ -67,7 +67,7 @@ cluster_name_rest(const char *text)
 
 /* Inserts id in order; a repeated id is accepted.  False: no room. */
 static bool
-add_id(struct cluster_name *out, uint64_t id)
+insert_cluster_node_id(struct cluster_name *out, uint64_t id)
 {
     size_t i = out->id_count;
 
@@ -85,7 +85,7 @@ add_id(struct cluster_name *out, uint64_t id)
 }
 
 static bool
-take_id(const char **text, struct cluster_name *out)
+parse_cluster_node_id(const char **text, struct cluster_name *out)
 {
     const char *first = *text;
     uint64_t id = 0;
@@ -94,21 +94,21 @@ take_id(const char **text, struct cluster_name *out)
         if (__builtin_mul_overflow(id, (uint64_t)10, &id) ||
             __builtin_add_overflow(id, (uint64_t)(**text - '0'), &id))
             return false;
-    return *text > first && add_id(out, id);
+    return *text > first && insert_cluster_node_id(out, id);
 }
 
 static bool
-take_ids(const char **text, struct cluster_name *out)
+parse_cluster_node_ids(const char **text, struct cluster_name *out)
 {
     do {
-        if (!take_id(text, out))
+        if (!parse_cluster_node_id(text, out))
             return false;
-    } while (skip(text, ","));
+    } while (skip_cluster_word(text, ","));
     return true;
 }
 
 static bool
-take_name(const char *text, struct cluster_name *out)
+parse_cluster_snapshot_name(const char *text, struct cluster_name *out)
 {
     size_t size = strlen(text);
 
@@ -121,15 +121,15 @@ take_name(const char *text, struct cluster_name *out)
 }
 
 static bool
-parse_all(const char *text, struct cluster_name *out)
+parse_cluster_name_parts(const char *text, struct cluster_name *out)
 {
-    out->by_node = skip(&text, SNAPSHOT_CLUSTER_BY_NODE);
-    if (!out->by_node && !skip(&text, SNAPSHOT_CLUSTER))
+    out->by_node = skip_cluster_word(&text, SNAPSHOT_CLUSTER_BY_NODE);
+    if (!out->by_node && !skip_cluster_word(&text, SNAPSHOT_CLUSTER))
         return false;
-    if (skip(&text, "@") && !take_ids(&text, out))
+    if (skip_cluster_word(&text, "@") && !parse_cluster_node_ids(&text, out))
         return false;
-    if (skip(&text, ":"))
-        return take_name(text, out);
+    if (skip_cluster_word(&text, ":"))
+        return parse_cluster_snapshot_name(text, out);
     memcpy(out->name, SNAPSHOT_NOW, sizeof(SNAPSHOT_NOW));
     return *text == '\0';
 }
@@ -140,7 +140,7 @@ parse_cluster_name(const char *text, struct cluster_name *out,
                    struct error *err)
 {
     memset(out, 0, sizeof(*out));
-    if (strlen(text) <= CLUSTER_NAME_MAX && parse_all(text, out))
+    if (strlen(text) <= CLUSTER_NAME_MAX && parse_cluster_name_parts(text, out))
         return observed_name_is(out->name)
                    ? observed_name_parse(out->name, &out->observed, err)
                    : 0;
@@ -194,7 +194,7 @@ fail_node(struct cluster_heap *heap, size_t node, const struct error *why)
 }
 
 static struct snapshot *
-decode(struct span cell, struct error *err)
+decode_node_snapshot(struct span cell, struct error *err)
 {
     if (cell.data)
         return snapshot_decode_foreign(cell.data, cell.size, err);
@@ -241,8 +241,8 @@ profile_of(struct cluster_heap *heap, const struct snapshot *snapshot,
 }
 
 static int
-add(struct cluster_heap *heap, size_t node, const struct span *cells,
-    struct error *err)
+merge_node_snapshot(struct cluster_heap *heap, size_t node,
+                    const struct span *cells, struct error *err)
 {
     struct snapshot *base = NULL, *snapshot;
     struct profile *owned = NULL;
@@ -250,9 +250,9 @@ add(struct cluster_heap *heap, size_t node, const struct span *cells,
     struct error why = {0};
     int rc = 0;
 
-    snapshot = decode(cells[0], &why);
+    snapshot = decode_node_snapshot(cells[0], &why);
     if (snapshot && heap->difference)
-        base = decode(cells[1], &why);
+        base = decode_node_snapshot(cells[1], &why);
     if (!snapshot || (heap->difference && !base)) {
         fail_node(heap, node, &why);
         goto out;
@@ -273,7 +273,7 @@ out:
 }
 
 static int
-start(struct cluster_ask *ask)
+start_cluster_heap(struct cluster_ask *ask)
 {
     struct cluster_heap *heap = (struct cluster_heap *)ask;
 
@@ -283,13 +283,14 @@ start(struct cluster_ask *ask)
 
 /* Each node answers with one row. */
 static int
-take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
+take_cluster_heap_block(struct cluster_ask *ask, const struct peer_block *block,
+                        struct error *err)
 {
     struct cluster_heap *heap = (struct cluster_heap *)ask;
 
     if (block->row_count == 0 || heap->added[block->id_index])
         return 0;
-    return add(heap, block->id_index, block->cells, err);
+    return merge_node_snapshot(heap, block->id_index, block->cells, err);
 }
 
 /* ---- the sum ---- */
@@ -307,7 +308,7 @@ write_reason(const char *text, struct buffer *out)
 
 /* "2 of 3 nodes, without 10002 (timeout after 5s), ..." */
 static void
-write_missing(const struct cluster_ask *ask, struct buffer *out)
+write_missing_nodes(const struct cluster_ask *ask, struct buffer *out)
 {
     size_t shown = 0;
 
@@ -341,7 +342,7 @@ find_silent(struct cluster_heap *heap)
 }
 
 static int
-finish(struct cluster_ask *ask, struct error *err)
+finish_cluster_heap(struct cluster_ask *ask, struct error *err)
 {
     struct cluster_heap *heap = (struct cluster_heap *)ask;
     struct snapshot *snapshot;
@@ -356,7 +357,7 @@ finish(struct cluster_ask *ask, struct error *err)
         return -1;
     }
     buffer_init(&missing, MISSING_MAX);
-    write_missing(ask, &missing);
+    write_missing_nodes(ask, &missing);
     snapshot = snapshot_new();
     if (!snapshot || missing.failed)
         error_memory(err, "the sum of snapshots");
@@ -390,7 +391,9 @@ free_heap(struct cluster_ask *ask)
     mem_free(heap);
 }
 
-static const struct cluster_ask_ops heap_ops = {start, take, finish, free_heap};
+static const struct cluster_ask_ops heap_ops = {start_cluster_heap,
+                                                take_cluster_heap_block,
+                                                finish_cluster_heap, free_heap};
 
 /* ---- the question ---- */
 
@@ -423,8 +426,8 @@ parse_base(const char *of, const struct cluster_name *name, const char *text,
 }
 
 static int
-parse(const char *name, const char *base, struct cluster_name names[2],
-      struct error *err)
+parse_cluster_names(const char *name, const char *base,
+                    struct cluster_name names[2], struct error *err)
 {
     if (!cluster_name_is(name)) {
         error_set(err, ER_WRONG_ARGUMENTS,
@@ -461,10 +464,10 @@ heap_new(const char *name, const char *base, bool by_node, bool force,
 }
 
 static int
-begin(struct handle *handle, const char *name, const char *base,
-      const struct cluster_name names[2], bool force,
-      const struct view_options *options, struct buffer *key,
-      struct cluster_ask **out)
+request_cluster_heap(struct handle *handle, const char *name, const char *base,
+                     const struct cluster_name names[2], bool force,
+                     const struct view_options *options, struct buffer *key,
+                     struct cluster_ask **out)
 {
     char text[QUESTION_MAX];
     struct peer_request request = {.verb = PEER_SELECT,
@@ -508,7 +511,7 @@ cluster_heap_need(struct handle *handle, const char *name, const char *base,
     struct buffer key;
     int rc;
 
-    if (parse(name, base, names, &handle->failure) != 0) {
+    if (parse_cluster_names(name, base, names, &handle->failure) != 0) {
         handle->failed = true;
         return SQLITE_ERROR;
     }
@@ -517,7 +520,8 @@ cluster_heap_need(struct handle *handle, const char *name, const char *base,
                   options ? profile_roots(options) : 0);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask)
-        rc = begin(handle, name, base, names, force, options, &key, &ask);
+        rc = request_cluster_heap(handle, name, base, names, force, options,
+                                  &key, &ask);
     if (rc == SQLITE_OK) {
         heap = (struct cluster_heap *)ask;
         *out = (struct cluster_sum){heap->snapshot, heap->name, heap->base};

@@ -55,7 +55,7 @@ to_number(struct span text, bool whole, struct value *out)
 
 /* Lines stay lines where the column has sentences, and no names. */
 static void
-add_text(struct rowset *set, struct span text, bool lines)
+add_peer_cell_text(struct rowset *set, struct span text, bool lines)
 {
     char *clean = mem_alloc(text.size + 1);
     if (!clean) {
@@ -88,13 +88,13 @@ add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
         to_number(text, false, &value);
         rowset_value(set, &value);
     } else
-        add_text(set, text, given == &type_plain_text_nn);
+        add_peer_cell_text(set, text, given == &type_plain_text_nn);
 }
 
 /* ---- answers ---- */
 
 static int
-start(struct cluster_ask *ask)
+start_cluster_rows(struct cluster_ask *ask)
 {
     struct cluster_rows *rows = (struct cluster_rows *)ask;
 
@@ -104,7 +104,8 @@ start(struct cluster_ask *ask)
 
 /* Drops rows past a ceiling. */
 static int
-take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
+take_cluster_rows_block(struct cluster_ask *ask, const struct peer_block *block,
+                        struct error *err)
 {
     struct cluster_rows *rows = (struct cluster_rows *)ask;
     struct rowset *set = &rows->sets[block->id_index];
@@ -126,7 +127,7 @@ take(struct cluster_ask *ask, const struct peer_block *block, struct error *err)
 }
 
 static int
-finish(struct cluster_ask *ask, struct error *err)
+finish_cluster_rows(struct cluster_ask *ask, struct error *err)
 {
     struct cluster_rows *rows = (struct cluster_rows *)ask;
 
@@ -149,7 +150,9 @@ free_rows(struct cluster_ask *ask)
     mem_free(rows);
 }
 
-static const struct cluster_ask_ops rows_ops = {start, take, finish, free_rows};
+static const struct cluster_ask_ops rows_ops = {start_cluster_rows,
+                                                take_cluster_rows_block,
+                                                finish_cluster_rows, free_rows};
 
 /* ---- questions ---- */
 
@@ -192,8 +195,8 @@ takes_turns(const struct catalog_table *of, bool needy)
 
 /* The key is the text of the question and its nodes. */
 static void
-make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
-         size_t id_count)
+write_cluster_rows_key(struct buffer *key, const struct buffer *question,
+                       const uint64_t *ids, size_t id_count)
 {
     buffer_add(key, question->data, question->size);
     buffer_char(key, '\0');
@@ -203,10 +206,10 @@ make_key(struct buffer *key, const struct buffer *question, const uint64_t *ids,
 }
 
 static int
-begin(struct handle *handle, const struct catalog_table *table,
-      const uint64_t *ids, size_t id_count, bool in_turn, uint32_t seconds,
-      const struct buffer *question, struct buffer *key,
-      struct cluster_ask **out)
+request_cluster_rows(struct handle *handle, const struct catalog_table *table,
+                     const uint64_t *ids, size_t id_count, bool in_turn,
+                     uint32_t seconds, const struct buffer *question,
+                     struct buffer *key, struct cluster_ask **out)
 {
     struct peer_request request = {.verb = PEER_SELECT,
                                    .text = {question->data, question->size},
@@ -252,7 +255,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
     write_question(table, needy, snapshot, of_snapshots, since, &question);
-    make_key(&key, &question, ids, id_count);
+    write_cluster_rows_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask && since) {
         size_t index = catalog_index(table);
@@ -267,9 +270,9 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
         table_set_add(&handle->bounded, index);
     }
     if (rc == SQLITE_OK && !ask)
-        rc = begin(handle, table, ids, id_count,
-                   fresh || takes_turns(table->of, needy), observed.seconds,
-                   &question, &key, &ask);
+        rc = request_cluster_rows(handle, table, ids, id_count,
+                                  fresh || takes_turns(table->of, needy),
+                                  observed.seconds, &question, &key, &ask);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;
     buffer_fini(&question);

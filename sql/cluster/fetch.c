@@ -103,7 +103,8 @@ struct asked {
 };
 
 static struct seat *
-submit(const struct handle *handle, enum job_kind kind, struct error *err)
+submit_fetch_job(const struct handle *handle, enum job_kind kind,
+                 struct error *err)
 {
     const struct job_request request = {
         .kind = kind, .owner = handle->scope.session->who.user};
@@ -141,7 +142,7 @@ do_without(struct handle *handle, unsigned needs, const struct error *failure)
 
 /* Asks for all before it waits for any. */
 static int
-ask(struct handle *handle, unsigned needs, struct asked *asked)
+begin_fetch_requests(struct handle *handle, unsigned needs, struct asked *asked)
 {
     struct fetch *fetch = handle->fetch;
     struct error failure;
@@ -152,7 +153,7 @@ ask(struct handle *handle, unsigned needs, struct asked *asked)
     if (needs & NEED_PEERS && !fetch->survey)
         return -1;
     if (needs & NEED_STATS)
-        asked->stats = submit(handle, JOB_STATS, &handle->failure);
+        asked->stats = submit_fetch_job(handle, JOB_STATS, &handle->failure);
     if (needs & NEED_STATS && !asked->stats)
         return -1;
     if (needs & NEED_THREADS)
@@ -160,11 +161,12 @@ ask(struct handle *handle, unsigned needs, struct asked *asked)
     if (needs & NEED_THREADS && !asked->threads)
         return -1;
     if (needs & NEED_MAPPINGS)
-        asked->mappings = submit(handle, JOB_MAPPINGS, &handle->failure);
+        asked->mappings =
+            submit_fetch_job(handle, JOB_MAPPINGS, &handle->failure);
     if (needs & NEED_MAPPINGS && !asked->mappings)
         return -1;
     if (needs & NEED_FRESH)
-        asked->snapshot = submit(handle, JOB_RECENT, &failure);
+        asked->snapshot = submit_fetch_job(handle, JOB_RECENT, &failure);
     return needs & NEED_FRESH && !asked->snapshot
                ? do_without(handle, needs, &failure)
                : 0;
@@ -231,7 +233,8 @@ wait_for_mappings(struct handle *handle, struct asked *asked)
 }
 
 static int
-wait_for(struct handle *handle, unsigned needs, struct asked *asked)
+wait_for_fetch_results(struct handle *handle, unsigned needs,
+                       struct asked *asked)
 {
     if (needs & NEED_PEERS &&
         peer_survey_wait(handle->fetch->survey, handle->fetch->await,
@@ -257,9 +260,9 @@ fetch_all(struct handle *handle, unsigned needs)
 
     if (rc != 0)
         return -1;
-    rc = ask(handle, needs, &asked);
+    rc = begin_fetch_requests(handle, needs, &asked);
     if (rc == 0)
-        rc = wait_for(handle, needs, &asked);
+        rc = wait_for_fetch_results(handle, needs, &asked);
     fetch_end_waiting(handle->fetch);
     flight_leave(asked.stats);
     flight_leave(asked.snapshot);
@@ -311,8 +314,9 @@ fetch_another(struct handle *handle, struct snapshot **out)
     int rc = -1;
 
     if (fetch_begin_waiting(handle) == 0) {
-        rc = controller_wait(submit(handle, JOB_PROFILE, &handle->failure),
-                             handle->fetch->await, &result, &handle->failure);
+        rc = controller_wait(
+            submit_fetch_job(handle, JOB_PROFILE, &handle->failure),
+            handle->fetch->await, &result, &handle->failure);
         fetch_end_waiting(handle->fetch);
     }
     *out = result.snapshot;

@@ -18,7 +18,7 @@ static const char with_kernel[] = ":kernel";
 /* ---- names ---- */
 
 static const char *
-skip(const char *text, const char *word)
+skip_observed_word(const char *text, const char *word)
 {
     size_t size = strlen(word);
 
@@ -31,10 +31,10 @@ skip(const char *text, const char *word)
 static const char *
 skip_kind(const char *text, enum observe_kind *kind)
 {
-    const char *rest = skip(text, SNAPSHOT_CPU);
+    const char *rest = skip_observed_word(text, SNAPSHOT_CPU);
 
     *kind = rest ? OBSERVE_CPU : OBSERVE_WALL;
-    return rest ? rest : skip(text, SNAPSHOT_WALL);
+    return rest ? rest : skip_observed_word(text, SNAPSHOT_WALL);
 }
 
 bool
@@ -47,7 +47,7 @@ observed_name_is(const char *text)
 
 /* Reads ":10", from 1 to max, if there is one. */
 static bool
-take_number(const char **text, uint32_t max, uint32_t *out)
+parse_observed_number(const char **text, uint32_t max, uint32_t *out)
 {
     uint32_t number = 0;
     size_t digits;
@@ -71,8 +71,9 @@ observed_name_parse(const char *text, struct observed_name *out,
 
     out->seconds = OBSERVE_SECONDS;
     out->hz = 0;
-    if (rest && take_number(&rest, OBSERVE_SECONDS_MAX, &out->seconds) &&
-        take_number(&rest, OBSERVE_HZ_MAX, &out->hz)) {
+    if (rest &&
+        parse_observed_number(&rest, OBSERVE_SECONDS_MAX, &out->seconds) &&
+        parse_observed_number(&rest, OBSERVE_HZ_MAX, &out->hz)) {
         out->kernel = out->kind == OBSERVE_CPU && *rest != '\0';
         if (*rest == '\0' ||
             (out->kernel && strcasecmp(rest, with_kernel) == 0))
@@ -89,15 +90,16 @@ observed_name_parse(const char *text, struct observed_name *out,
 /* ---- profiles ---- */
 
 static bool
-is_same(const struct observed_name *a, const struct observed_name *b)
+observed_name_equals(const struct observed_name *a,
+                     const struct observed_name *b)
 {
     return a->kind == b->kind && a->seconds == b->seconds && a->hz == b->hz &&
            a->kernel == b->kernel;
 }
 
 static int
-sample(struct handle *handle, const struct observed_name *name,
-       struct snapshot **out)
+take_observed_snapshot(struct handle *handle, const struct observed_name *name,
+                       struct snapshot **out)
 {
     struct fetch *fetch = handle->fetch;
     const struct observe_request request = {
@@ -131,7 +133,7 @@ find_or_sample(struct handle *handle, const char *text, struct snapshot **out)
     if (observed_name_parse(text, &name, &handle->failure) != 0)
         return -1;
     for (size_t i = 0; i < fetch->observed_count; i++)
-        if (is_same(&fetch->observed[i].name, &name)) {
+        if (observed_name_equals(&fetch->observed[i].name, &name)) {
             *out = fetch->observed[i].snapshot;
             return 0;
         }
@@ -140,7 +142,7 @@ find_or_sample(struct handle *handle, const char *text, struct snapshot **out)
                   "a SELECT takes at most %d profiles", OBSERVED_MAX);
         return -1;
     }
-    if (sample(handle, &name, out) != 0)
+    if (take_observed_snapshot(handle, &name, out) != 0)
         return -1;
     observed = &fetch->observed[fetch->observed_count++];
     *observed = (struct observed){name, *out};

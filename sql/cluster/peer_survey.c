@@ -57,8 +57,8 @@ list_others(struct peer_survey *survey, const struct sql_session *session)
 }
 
 static int
-ask(struct peer_survey *survey, const struct sql_session *session,
-    struct await *await, struct error *err)
+ask_survey_peers(struct peer_survey *survey, const struct sql_session *session,
+                 struct await *await, struct error *err)
 {
     const struct peer_request request = {
         .ids = survey->ids,
@@ -93,7 +93,7 @@ peer_survey_new(const struct sql_session *session, struct await *await,
         error_memory(err, "the list of nodes");
         goto fail;
     }
-    if (ask(survey, session, await, err) == 0)
+    if (ask_survey_peers(survey, session, await, err) == 0)
         return survey;
 fail:
     peer_survey_free(survey);
@@ -114,7 +114,8 @@ peer_survey_free(struct peer_survey *survey)
 /* ---- answers ---- */
 
 static const char *
-keep(struct peer_survey *survey, struct peer_say *say, struct span text)
+copy_survey_text(struct peer_survey *survey, struct peer_say *say,
+                 struct span text)
 {
     size_t size = text.size < TEXT_MAX ? text.size : TEXT_MAX;
     char *copy = text.data ? arena_alloc(survey->arena, size + 1) : NULL;
@@ -128,7 +129,7 @@ keep(struct peer_survey *survey, struct peer_say *say, struct span text)
 
 /* "2026-11-21 02:31:00", or nothing. */
 static bool
-is_time(struct span text)
+is_timestamp_text(struct span text)
 {
     static const char form[] = "0000-00-00 00:00:00";
 
@@ -142,7 +143,7 @@ is_time(struct span text)
 
 /* 0: the text is not a count. */
 static unsigned
-count_of(struct span text)
+parse_peer_cpu_count(struct span text)
 {
     unsigned count = 0;
 
@@ -158,24 +159,24 @@ count_of(struct span text)
 
 /* Each node answers with one row; the first one counts. */
 static void
-take_block(struct peer_survey *survey, const struct peer_block *block)
+take_survey_block(struct peer_survey *survey, const struct peer_block *block)
 {
     struct peer_say *say = &survey->says[block->id_index];
 
     if (say->state || block->row_count == 0)
         return;
-    say->state = keep(survey, say, block->cells[0]);
-    if (is_time(block->cells[1]))
-        say->since = keep(survey, say, block->cells[1]);
-    say->profiling = keep(survey, say, block->cells[2]);
-    say->reason = keep(survey, say, block->cells[3]);
-    if (is_time(block->cells[4]))
-        say->started = keep(survey, say, block->cells[4]);
-    say->cpus = count_of(block->cells[5]);
+    say->state = copy_survey_text(survey, say, block->cells[0]);
+    if (is_timestamp_text(block->cells[1]))
+        say->since = copy_survey_text(survey, say, block->cells[1]);
+    say->profiling = copy_survey_text(survey, say, block->cells[2]);
+    say->reason = copy_survey_text(survey, say, block->cells[3]);
+    if (is_timestamp_text(block->cells[4]))
+        say->started = copy_survey_text(survey, say, block->cells[4]);
+    say->cpus = parse_peer_cpu_count(block->cells[5]);
 }
 
 static void
-take_end(struct peer_survey *survey, const struct peer_end *end)
+take_survey_node_end(struct peer_survey *survey, const struct peer_end *end)
 {
     struct peer_say *say = &survey->says[end->id_index];
     struct span text = {end->error.text, strlen(end->error.text)};
@@ -183,7 +184,7 @@ take_end(struct peer_survey *survey, const struct peer_end *end)
     const char *why;
 
     if (end->error.code) {
-        why = keep(survey, say, text);
+        why = copy_survey_text(survey, say, text);
         say->error = why ? why : no_memory;
     } else if (!say->state && !say->error) {
         say->error = no_answer;
@@ -204,11 +205,11 @@ peer_survey_wait(struct peer_survey *survey, struct await *await,
                 return -1;
             break;
         case PEER_BLOCK:
-            take_block(survey, block);
+            take_survey_block(survey, block);
             mem_free(block);
             break;
         case PEER_END:
-            take_end(survey, &end);
+            take_survey_node_end(survey, &end);
             break;
         case PEER_ALL_ENDED:
             survey->peers->release(survey->fanout);

@@ -114,7 +114,7 @@ table_read(const char *detail, struct span *name)
 }
 
 static void
-add_table(struct rowset *out, struct span name)
+add_explain_row(struct rowset *out, struct span name)
 {
     rowset_int(out, 1);
     rowset_text(out, "SIMPLE");
@@ -162,7 +162,7 @@ read_plan(const struct query *query, struct rowset *out, struct error *err)
             (const char *)sqlite3_column_text(plan, DETAIL_COLUMN);
 
         if (detail && table_read(detail, &name))
-            add_table(out, name);
+            add_explain_row(out, name);
     }
     if (rc != SQLITE_DONE) {
         query_fail(query, rc, err);
@@ -181,7 +181,7 @@ out:
 
 /* Quotes a name, which may be the user's alias. */
 static void
-add_quoted(struct buffer *out, const struct value *name)
+append_quoted_name(struct buffer *out, const struct value *name)
 {
     buffer_char(out, '"');
     for (size_t i = 0; i < name->size; i++) {
@@ -199,7 +199,7 @@ static void
 add_json_table(struct buffer *out, const struct value *name)
 {
     buffer_text(out, "\"table\": {\"table_name\": ");
-    add_quoted(out, name);
+    append_quoted_name(out, name);
     buffer_format(out,
                   ", \"access_type\": \"ALL\", "
                   "\"rows_examined_per_scan\": %d, \"filtered\": \"100.00\"}",

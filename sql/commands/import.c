@@ -33,7 +33,7 @@ static const struct column columns[] = {
     {"name", "", "", COLUMN_TEXT, SNAPSHOT_NAME_MAX, COLUMN_NOT_NULL, 0}};
 
 static int
-check_name(struct span name, struct error *err)
+check_import_name(struct span name, struct error *err)
 {
     enum { SHOWN = 64 };
 
@@ -49,7 +49,7 @@ check_name(struct span name, struct error *err)
 /* Decodes the bytes, with or without a newline at the end, which some clients
  * add when they write a value to a file. */
 static struct snapshot *
-decode(struct span bytes, struct error *err)
+decode_imported_bytes(struct span bytes, struct error *err)
 {
     struct error why; /* a step that succeeds leaves *err alone */
     struct snapshot *snapshot = snapshot_import(bytes.data, bytes.size, &why);
@@ -64,7 +64,8 @@ decode(struct span bytes, struct error *err)
 /* Takes room for the file's bytes, which are built in memory first and are no
  * more than the snapshot's. */
 static int
-add(struct store *store, struct snapshot *snapshot, struct error *err)
+store_imported_snapshot(struct store *store, struct snapshot *snapshot,
+                        struct error *err)
 {
     size_t bytes = profile_bytes(snapshot->profile);
     int rc;
@@ -80,15 +81,15 @@ add(struct store *store, struct snapshot *snapshot, struct error *err)
 }
 
 static int
-import(struct import_cursor *c, struct error *err)
+import_snapshot_bytes(struct import_cursor *c, struct error *err)
 {
-    struct snapshot *snapshot = decode(c->bytes, err);
+    struct snapshot *snapshot = decode_imported_bytes(c->bytes, err);
     int rc;
 
     if (!snapshot)
         return -1;
     memcpy(snapshot->name, c->kept, sizeof(snapshot->name));
-    rc = add(c->store, snapshot, err);
+    rc = store_imported_snapshot(c->store, snapshot, err);
     snapshot_unref(snapshot);
     return rc;
 }
@@ -101,7 +102,8 @@ import_step(struct cursor *base, struct rows *out, struct error *err)
     out->count = 0;
     await_compute(c->cursor.await);
     if (sql_cursor_check(&c->cursor, err) != 0 ||
-        store_check_name(c->store, c->kept, err) != 0 || import(c, err) != 0)
+        store_check_name(c->store, c->kept, err) != 0 ||
+        import_snapshot_bytes(c, err) != 0)
         return STEP_FAIL;
     out->values[out->count++] = (struct value){
         .type = VALUE_TEXT, .data = c->kept, .size = strlen(c->kept)};
@@ -125,7 +127,7 @@ import_open(struct opening *o, struct error *err)
     const struct import *import = &o->statement->import;
     struct import_cursor *c;
 
-    if (!o->describing && check_name(import->name, err) != 0)
+    if (!o->describing && check_import_name(import->name, err) != 0)
         return NULL;
     c = mem_zalloc(1, sizeof(*c));
     if (!c) {

@@ -31,7 +31,7 @@ text_value(struct span text)
 }
 
 static struct span
-span_of(const char *text)
+setting_text_span(const char *text)
 {
     struct span span = {text, strlen(text)};
 
@@ -39,8 +39,8 @@ span_of(const char *text)
 }
 
 static int
-add(struct pending *p, const struct variable *variable, struct span name,
-    const struct value *value)
+add_pending_value(struct pending *p, const struct variable *variable,
+                  struct span name, const struct value *value)
 {
     struct session_value *setting =
         session_value_new(variable, name, value, p->err);
@@ -54,9 +54,11 @@ add(struct pending *p, const struct variable *variable, struct span name,
 
 /* given NULL: sets the default. */
 static int
-add_variable(struct pending *p, const char *name, const struct value *given)
+add_pending_variable(struct pending *p, const char *name,
+                     const struct value *given)
 {
-    const struct variable *variable = variable_find(span_of(name), p->err);
+    const struct variable *variable =
+        variable_find(setting_text_span(name), p->err);
     struct span none = {"", 0};
     struct value value;
 
@@ -69,7 +71,7 @@ add_variable(struct pending *p, const char *name, const struct value *given)
                      variable->name, value.integer);
         value.integer = variable->least;
     }
-    return add(p, variable, none, &value);
+    return add_pending_value(p, variable, none, &value);
 }
 
 /* ---- SET NAMES ---- */
@@ -94,7 +96,7 @@ unknown_charset(struct pending *p, struct span name)
 
 /* Whether the collation's name begins with its character set. */
 static bool
-fits(const char *charset, struct span collation)
+is_charset_collation(const char *charset, struct span collation)
 {
     size_t size = strlen(charset);
 
@@ -117,10 +119,10 @@ set_names(struct pending *p, const struct assignment *a)
             i++;
     if (i == sizeof(charsets) / sizeof(charsets[0]))
         return unknown_charset(p, a->text);
-    charset = text_value(span_of(charsets[i].name));
-    collation =
-        text_value(a->name.size ? a->name : span_of(charsets[i].collation));
-    if (a->name.size && !fits(charsets[i].name, a->name)) {
+    charset = text_value(setting_text_span(charsets[i].name));
+    collation = text_value(
+        a->name.size ? a->name : setting_text_span(charsets[i].collation));
+    if (a->name.size && !is_charset_collation(charsets[i].name, a->name)) {
         error_set(
             p->err, ER_WRONG_VALUE,
             "Variable 'collation_connection' can't be set to the value "
@@ -131,15 +133,16 @@ set_names(struct pending *p, const struct assignment *a)
     }
     for (size_t v = 0; v < sizeof(variables_set) / sizeof(variables_set[0]);
          v++)
-        if (add_variable(p, variables_set[v], &charset) != 0)
+        if (add_pending_variable(p, variables_set[v], &charset) != 0)
             return -1;
-    return add_variable(p, "collation_connection", &collation);
+    return add_pending_variable(p, "collation_connection", &collation);
 }
 
 /* ---- variables ---- */
 
 static int
-evaluate(struct pending *p, const struct assignment *a, struct value *out)
+evaluate_assignment(struct pending *p, const struct assignment *a,
+                    struct value *out)
 {
     *out = text_value(a->text);
     return a->kind == VALUE_IS_EXPRESSION
@@ -171,14 +174,14 @@ set_variable(struct pending *p, const struct assignment *a)
         return -1;
     }
     if (a->kind == VALUE_IS_DEFAULT)
-        return add_variable(p, variable->name, NULL);
+        return add_pending_variable(p, variable->name, NULL);
     if (is_absent(p, a)) /* find out whether it can be set at all */
         return variable_accept(variable, NULL, &value, p->err) != 0
                    ? -1
                    : select_check(p->opening, a->expression, p->err);
-    if (evaluate(p, a, &value) != 0)
+    if (evaluate_assignment(p, a, &value) != 0)
         return -1;
-    return add_variable(p, variable->name, &value);
+    return add_pending_variable(p, variable->name, &value);
 }
 
 static int
@@ -188,13 +191,13 @@ set_user_variable(struct pending *p, const struct assignment *a)
 
     if (is_absent(p, a))
         return select_check(p->opening, a->expression, p->err);
-    if (evaluate(p, a, &value) != 0)
+    if (evaluate_assignment(p, a, &value) != 0)
         return -1;
-    return add(p, NULL, a->name, &value);
+    return add_pending_value(p, NULL, a->name, &value);
 }
 
 static int
-prepare(struct pending *p, const struct assignment *a)
+prepare_assignment(struct pending *p, const struct assignment *a)
 {
     switch (a->target) {
     case ASSIGN_NAMES:
@@ -209,7 +212,7 @@ prepare(struct pending *p, const struct assignment *a)
 
 /* Reverses the list, which was built backwards: the last assignment wins. */
 static struct session_value *
-reversed(struct session_value *list)
+reverse_session_values(struct session_value *list)
 {
     struct session_value *out = NULL, *next;
 
@@ -244,7 +247,7 @@ set_open(struct opening *o, struct error *err)
     if (!ok)
         return NULL;
     for (const struct assignment *a = o->statement->set; a; a = a->next)
-        if (prepare(&p, a) != 0) {
+        if (prepare_assignment(&p, a) != 0) {
             session_value_free(p.list);
             cursor_free(ok);
             return NULL;
@@ -253,7 +256,7 @@ set_open(struct opening *o, struct error *err)
         session_value_free(p.list);
         return ok;
     }
-    p.list = reversed(p.list);
+    p.list = reverse_session_values(p.list);
     follow_autocommit(o->session, p.list);
     if (session_value_apply(o->session, p.list, err) == 0)
         return ok;

@@ -22,7 +22,7 @@ enum { LABEL_MAX = 256, SESSIONS_FEW = 256 };
 /* Finds the hidden table that answers: "full_..." if FULL has its own
  * columns. */
 static const struct catalog_table *
-table_of(const struct show *show, struct error *err)
+find_show_source_table(const struct show *show, struct error *err)
 {
     char name[SQL_NAME_MAX];
     struct span full = {
@@ -35,8 +35,8 @@ table_of(const struct show *show, struct error *err)
 }
 
 static int
-find_database(const struct show *show, struct catalog_scope *scope,
-              struct error *err)
+find_show_database(const struct show *show, struct catalog_scope *scope,
+                   struct error *err)
 {
     scope->database = scope->session->database;
     if (show->has_database) {
@@ -51,8 +51,8 @@ find_database(const struct show *show, struct catalog_scope *scope,
 }
 
 static int
-find_table(const struct show *show, struct catalog_scope *scope,
-           struct error *err)
+find_show_table(const struct show *show, struct catalog_scope *scope,
+                struct error *err)
 {
     scope->table = catalog_resolve(scope->session,
                                    show->has_database ? &show->database : NULL,
@@ -69,8 +69,8 @@ find_table(const struct show *show, struct catalog_scope *scope,
 
 /* A user sees its own grants; those of others take the privilege ADMIN. */
 static int
-find_user(const struct show *show, struct catalog_scope *scope,
-          struct sql_identity *other, struct error *err)
+find_show_grantee(const struct show *show, struct catalog_scope *scope,
+                  struct sql_identity *other, struct error *err)
 {
     if (!show->has_user || span_is(show->user, scope->session->who.user))
         return 0;
@@ -102,7 +102,7 @@ find_routine(const struct show *show, struct catalog_scope *scope,
 {
     bool procedure = strcmp(show->what, "create_procedure") == 0;
 
-    if (find_database(show, scope, err) != 0)
+    if (find_show_database(show, scope, err) != 0)
         return -1;
     scope->routine = routine_find(scope->database, show->table, procedure);
     if (scope->routine)
@@ -126,14 +126,14 @@ find_subject(const struct show *show, struct catalog_scope *scope,
         return 0;
     case SHOW_OF_DATABASE:
     case SHOW_NAMED_DATABASE:
-        return find_database(show, scope, err);
+        return find_show_database(show, scope, err);
     case SHOW_OF_TABLE:
     case SHOW_NAMED_TABLE:
-        return find_table(show, scope, err);
+        return find_show_table(show, scope, err);
     case SHOW_NAMED_ROUTINE:
         return find_routine(show, scope, err);
     case SHOW_NAMED_USER:
-        return find_user(show, scope, other, err);
+        return find_show_grantee(show, scope, other, err);
     case SHOW_NAMED_ENGINE:
         break;
     }
@@ -143,8 +143,8 @@ find_subject(const struct show *show, struct catalog_scope *scope,
 /* Keeps the rows whose name, the first column or the one behind Db, is LIKE
  * pattern. */
 static void
-filter(const struct catalog_table *table, struct rowset *rows,
-       struct span pattern)
+filter_show_rows(const struct catalog_table *table, struct rowset *rows,
+                 struct span pattern)
 {
     size_t kept = 0, count = rowset_rows(rows);
     size_t at = strcmp(table->columns[0].name, "Db") == 0;
@@ -161,7 +161,7 @@ filter(const struct catalog_table *table, struct rowset *rows,
 }
 
 static void
-limit(struct rowset *rows, const struct show *show)
+limit_show_rows(struct rowset *rows, const struct show *show)
 {
     size_t count = rowset_rows(rows);
     size_t first = show->offset < count ? (size_t)show->offset : count;
@@ -178,8 +178,8 @@ limit(struct rowset *rows, const struct show *show)
 /* The first column's label: "Tables_in_heapwire (pattern)", "Database
  * (pattern)", "Grants for a@b".  NULL: the table's own. */
 static const char *
-label_of(const struct show *show, const struct catalog_scope *scope,
-         char out[LABEL_MAX])
+show_column_label(const struct show *show, const struct catalog_scope *scope,
+                  char out[LABEL_MAX])
 {
     const struct sql_identity *who =
         scope->grantee ? scope->grantee : &scope->session->who;
@@ -248,7 +248,7 @@ bool
 show_is_instant(const struct show *show)
 {
     struct error unsaid;
-    const struct catalog_table *table = table_of(show, &unsaid);
+    const struct catalog_table *table = find_show_source_table(show, &unsaid);
 
     return !show->where && (!table || !(table->needs & NEED_PEERS));
 }
@@ -269,7 +269,7 @@ struct cursor *
 show_open(struct opening *o, struct error *err)
 {
     const struct show *show = &o->statement->show;
-    const struct catalog_table *table = table_of(show, err);
+    const struct catalog_table *table = find_show_source_table(show, err);
     struct catalog_scope scope = {
         .session = o->session, .full = show->full, .global = show->global};
     struct sql_identity other;
@@ -281,7 +281,7 @@ show_open(struct opening *o, struct error *err)
             0 ||
         find_subject(show, &scope, &other, err) != 0)
         return NULL;
-    scope.label = label_of(show, &scope, label);
+    scope.label = show_column_label(show, &scope, label);
     if (show->where)
         return select_open_where(o, table, &scope, err);
     if (table->needs == NEED_PEERS && peers_can_ask(o->session))
@@ -293,7 +293,8 @@ show_open(struct opening *o, struct error *err)
         return NULL;
     }
     if (o->describing)
-        return sql_cursor_rows(table, NULL, label_of(show, &scope, label), err);
+        return sql_cursor_rows(table, NULL,
+                               show_column_label(show, &scope, label), err);
     if (table->needs & NEED_TIME && is_long(o->session) &&
         opening_compute(o, err) != 0)
         return NULL;
@@ -304,9 +305,9 @@ show_open(struct opening *o, struct error *err)
         return NULL;
     }
     if (show->has_like)
-        filter(table, &rows, show->like);
+        filter_show_rows(table, &rows, show->like);
     if (show->has_limit)
-        limit(&rows, show);
+        limit_show_rows(&rows, show);
     o->session->found_rows = rowset_rows(&rows);
     return sql_cursor_rows(table, &rows, scope.label, err);
 }

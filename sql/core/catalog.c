@@ -170,7 +170,7 @@ catalog_nothing(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static int
-shown(struct span name)
+shown_name_size(struct span name)
 {
     return (int)(name.size < SHOWN ? name.size : SHOWN);
 }
@@ -178,7 +178,7 @@ shown(struct span name)
 int
 catalog_unknown_database(struct span name, struct error *err)
 {
-    error_set(err, ER_BAD_DB, "Unknown database '%.*s'", shown(name),
+    error_set(err, ER_BAD_DB, "Unknown database '%.*s'", shown_name_size(name),
               name.data);
     return -1;
 }
@@ -191,13 +191,13 @@ catalog_table(const char *database, struct span name, struct error *err)
             span_is_nocase(name, tables[i]->name))
             return tables[i];
     error_set(err, ER_NO_SUCH_TABLE, "Table '%s.%.*s' doesn't exist", database,
-              shown(name), name.data);
+              shown_name_size(name), name.data);
     return NULL;
 }
 
 /* Finds a database, also one that no list has. */
 static const char *
-find_named(struct span name)
+find_database_by_name(struct span name)
 {
     for (size_t i = 0; i < DATABASES - 1; i++)
         if (span_is_nocase(name, databases[i]))
@@ -212,7 +212,7 @@ catalog_resolve(const struct sql_session *session, const struct span *database,
     const char *in = session->database;
 
     if (database) {
-        in = find_named(*database);
+        in = find_database_by_name(*database);
         if (!in) {
             catalog_unknown_database(*database, err);
             return NULL;

@@ -12,7 +12,7 @@ enum { SHOWN = 64 }; /* bytes of a name in an error */
 static atomic_size_t kept; /* bytes of all sessions' texts */
 
 static size_t
-size_of(const struct prepared_text *prepared)
+prepared_text_bytes(const struct prepared_text *prepared)
 {
     return sizeof(*prepared) + prepared->size + 1;
 }
@@ -28,10 +28,11 @@ text_new(size_t text, struct error *err)
         return NULL;
     }
     new->size = text;
-    if (atomic_fetch_add(&kept, size_of(new)) + size_of(new) <=
+    if (atomic_fetch_add(&kept, prepared_text_bytes(new)) +
+            prepared_text_bytes(new) <=
         PREPARED_TEXTS_BYTES_MAX)
         return new;
-    atomic_fetch_sub(&kept, size_of(new));
+    atomic_fetch_sub(&kept, prepared_text_bytes(new));
     mem_free(new);
     error_set(err, ER_TOO_MANY_PREPARED,
               "Can't prepare more than %d bytes of statements as SQL text in "
@@ -43,7 +44,7 @@ text_new(size_t text, struct error *err)
 static void
 text_free(struct prepared_text *prepared)
 {
-    atomic_fetch_sub(&kept, size_of(prepared));
+    atomic_fetch_sub(&kept, prepared_text_bytes(prepared));
     mem_free(prepared);
 }
 
@@ -60,7 +61,7 @@ prepared_texts_free(struct prepared_text *list)
 
 /* The link to the text of that name; it holds NULL if the name is unknown. */
 static struct prepared_text **
-find(struct sql_session *session, struct span name)
+find_prepared_text_link(struct sql_session *session, struct span name)
 {
     struct prepared_text **at = &session->prepared;
 
@@ -70,7 +71,7 @@ find(struct sql_session *session, struct span name)
 }
 
 static void
-drop(struct prepared_text **at)
+unlink_prepared_text(struct prepared_text **at)
 {
     struct prepared_text *old = *at;
 
@@ -84,7 +85,7 @@ int
 prepared_text_keep(struct sql_session *session, struct span name,
                    struct span text, struct error *err)
 {
-    struct prepared_text *new, **old = find(session, name);
+    struct prepared_text *new, **old = find_prepared_text_link(session, name);
     size_t count = 0;
 
     for (const struct prepared_text *p = session->prepared; p; p = p->next)
@@ -102,7 +103,7 @@ prepared_text_keep(struct sql_session *session, struct span name,
         return -1;
     memcpy(new->name, name.data, name.size);
     memcpy(new->text, text.data, text.size);
-    drop(old);
+    unlink_prepared_text(old);
     new->next = session->prepared;
     session->prepared = new;
     return 0;
@@ -111,16 +112,16 @@ prepared_text_keep(struct sql_session *session, struct span name,
 const struct prepared_text *
 prepared_text_find(struct sql_session *session, struct span name)
 {
-    return *find(session, name);
+    return *find_prepared_text_link(session, name);
 }
 
 bool
 prepared_text_drop(struct sql_session *session, struct span name)
 {
-    struct prepared_text **at = find(session, name);
+    struct prepared_text **at = find_prepared_text_link(session, name);
     bool found = *at != NULL;
 
-    drop(at);
+    unlink_prepared_text(at);
     return found;
 }
 

@@ -248,7 +248,7 @@ opening_compute(const struct opening *opening, struct error *err)
 }
 
 static const char *
-copy(struct arena *arena, const char *text)
+copy_column_text(struct arena *arena, const char *text)
 {
     return arena_strndup(arena, text, strlen(text));
 }
@@ -261,11 +261,11 @@ sql_cursor_copy_columns(const struct cursor *cursor, struct arena *arena)
 
     for (size_t i = 0; columns && i < count; i++) {
         columns[i] = cursor->columns[i];
-        columns[i].name = copy(arena, columns[i].name);
-        columns[i].table = copy(arena, columns[i].table);
-        columns[i].database = copy(arena, columns[i].database);
+        columns[i].name = copy_column_text(arena, columns[i].name);
+        columns[i].table = copy_column_text(arena, columns[i].table);
+        columns[i].database = copy_column_text(arena, columns[i].database);
         if (columns[i].origin)
-            columns[i].origin = copy(arena, columns[i].origin);
+            columns[i].origin = copy_column_text(arena, columns[i].origin);
         if (!columns[i].name || !columns[i].table || !columns[i].database ||
             !columns[i].origin != !cursor->columns[i].origin)
             return NULL;
@@ -338,7 +338,8 @@ sql_cursor_ok(struct error *err)
 }
 
 static void
-describe(struct column *out, const struct catalog_table *table, size_t i)
+describe_catalog_column(struct column *out, const struct catalog_table *table,
+                        size_t i)
 {
     bool hidden = strcmp(table->database, CATALOG_HIDDEN) == 0;
 
@@ -359,7 +360,7 @@ sql_cursor_rows(const struct catalog_table *table, struct rowset *rows,
     if (!c)
         goto fail;
     for (size_t i = 0; i < table->column_count; i++)
-        describe(&c->columns[i], table, i);
+        describe_catalog_column(&c->columns[i], table, i);
     if (label) {
         c->label = mem_strdup(label);
         c->columns[0].name = c->label;

@@ -62,7 +62,8 @@ warnings_clear(struct sql_session *session)
 }
 
 static void
-keep(struct warnings *all, uint16_t code, const char *text, size_t size)
+append_warning(struct warnings *all, uint16_t code, const char *text,
+               size_t size)
 {
     struct warning *warning = mem_zalloc(1, sizeof(*warning) + size + 1);
 
@@ -91,7 +92,7 @@ warnings_add(struct sql_session *session, uint16_t code, const char *format,
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    keep(all, code, text, strlen(text));
+    append_warning(all, code, text, strlen(text));
 }
 
 void
@@ -320,7 +321,7 @@ session_value_new(const struct variable *variable, struct span name,
 }
 
 static size_t
-count(const struct session_value *s)
+count_session_values(const struct session_value *s)
 {
     size_t n = 0;
 
@@ -342,8 +343,8 @@ count_new(const struct sql_session *session, const struct session_value *s)
 }
 
 static void
-drop(struct sql_session *session, const struct variable *variable,
-     struct span name)
+drop_session_value(struct sql_session *session, const struct variable *variable,
+                   struct span name)
 {
     struct session_value **at = &session->values, *old;
 
@@ -358,7 +359,8 @@ drop(struct sql_session *session, const struct variable *variable,
 
 /* The value as a number between least and most; it must not be NULL. */
 static uint32_t
-bounded(const struct session_value *s, uint32_t least, uint32_t most)
+bounded_session_number(const struct session_value *s, uint32_t least,
+                       uint32_t most)
 {
     int64_t number = s->value.integer;
 
@@ -371,26 +373,30 @@ bounded(const struct session_value *s, uint32_t least, uint32_t most)
 
 /* Applies the variables that heapwire itself reads; value NULL: the default. */
 static void
-follow(struct sql_session *session, const struct session_value *s)
+apply_heapwire_variable(struct sql_session *session,
+                        const struct session_value *s)
 {
     bool unset = s->value.type == VALUE_NULL;
 
     if (!s->variable)
         return;
     if (strcmp(s->variable->name, "wait_timeout") == 0)
-        session->idle_s = unset ? 0 : bounded(s, 1, IDLE_MAX_S);
+        session->idle_s = unset ? 0 : bounded_session_number(s, 1, IDLE_MAX_S);
     else if (strcmp(s->variable->name, "max_execution_time") == 0)
-        session->timeout_ms = unset ? 0 : bounded(s, 0, UINT32_MAX);
+        session->timeout_ms =
+            unset ? 0 : bounded_session_number(s, 0, UINT32_MAX);
     else if (strcmp(s->variable->name, "heapwire_timeout") == 0)
-        session->statement_s = unset ? 0 : bounded(s, 1, TIMEOUT_MAX_S);
+        session->statement_s =
+            unset ? 0 : bounded_session_number(s, 1, TIMEOUT_MAX_S);
     else if (strcmp(s->variable->name, "heapwire_parallel") == 0)
-        session->parallel = unset ? 0 : bounded(s, 0, PARALLEL_MAX);
+        session->parallel =
+            unset ? 0 : bounded_session_number(s, 0, PARALLEL_MAX);
 }
 
 /* Whether the session drops its own value: SET x = DEFAULT of a computed
  * one. */
 static bool
-is_default(const struct session_value *s)
+is_default_session_value(const struct session_value *s)
 {
     return s->variable && s->value.type == VALUE_NULL &&
            s->variable->access != ACCESS_NULL;
@@ -402,7 +408,7 @@ session_value_apply(struct sql_session *session, struct session_value *list,
 {
     struct session_value *next;
 
-    if (count(session->values) + count_new(session, list) >
+    if (count_session_values(session->values) + count_new(session, list) >
         SESSION_VALUES_MAX) {
         error_set(err, ER_WRONG_VALUE, "a session has at most %d variables",
                   SESSION_VALUES_MAX);
@@ -413,9 +419,9 @@ session_value_apply(struct sql_session *session, struct session_value *list,
         struct span name = {list->name, strlen(list->name)};
 
         next = list->next;
-        drop(session, list->variable, name);
-        follow(session, list);
-        if (is_default(list)) {
+        drop_session_value(session, list->variable, name);
+        apply_heapwire_variable(session, list);
+        if (is_default_session_value(list)) {
             mem_free(list);
             continue;
         }

@@ -18,7 +18,7 @@ static struct {
 } held = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static struct lock *
-find(struct span name)
+find_user_lock(struct span name)
 {
     for (size_t i = 0; i < USER_LOCKS_MAX; i++)
         if (held.locks[i].owner && span_is_nocase(name, held.locks[i].name))
@@ -27,7 +27,7 @@ find(struct span name)
 }
 
 static struct lock *
-find_place(void)
+find_free_user_lock(void)
 {
     for (size_t i = 0; i < USER_LOCKS_MAX; i++)
         if (!held.locks[i].owner)
@@ -36,7 +36,7 @@ find_place(void)
 }
 
 static void
-release(struct lock *lock)
+clear_user_lock(struct lock *lock)
 {
     memset(lock, 0, sizeof(*lock));
     for (struct user_lock_watch *w = held.watches; w; w = w->next)
@@ -50,11 +50,11 @@ user_lock_take(struct span name, uint32_t owner)
     struct lock *lock;
 
     pthread_mutex_lock(&held.mutex);
-    lock = find(name);
+    lock = find_user_lock(name);
     if (lock && lock->owner != owner) {
         result = USER_LOCK_BUSY;
     } else if (!lock) {
-        lock = find_place();
+        lock = find_free_user_lock();
         if (!lock)
             result = USER_LOCK_NONE;
         else
@@ -75,11 +75,11 @@ user_lock_release(struct span name, uint32_t owner)
     struct lock *lock;
 
     pthread_mutex_lock(&held.mutex);
-    lock = find(name);
+    lock = find_user_lock(name);
     if (lock)
         result = lock->owner == owner ? USER_LOCK_DONE : USER_LOCK_BUSY;
     if (result == USER_LOCK_DONE && --lock->count == 0)
-        release(lock);
+        clear_user_lock(lock);
     pthread_mutex_unlock(&held.mutex);
     return result;
 }
@@ -93,7 +93,7 @@ user_locks_release(uint32_t owner)
     for (size_t i = 0; i < USER_LOCKS_MAX; i++)
         if (held.locks[i].owner == owner) {
             count += held.locks[i].count;
-            release(&held.locks[i]);
+            clear_user_lock(&held.locks[i]);
         }
     pthread_mutex_unlock(&held.mutex);
     return count;
@@ -129,7 +129,7 @@ user_lock_owner(struct span name)
     uint32_t owner;
 
     pthread_mutex_lock(&held.mutex);
-    lock = find(name);
+    lock = find_user_lock(name);
     owner = lock ? lock->owner : 0;
     pthread_mutex_unlock(&held.mutex);
     return owner;

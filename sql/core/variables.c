@@ -17,7 +17,7 @@
 enum { SHOWN = 64 }; /* bytes of a name or value in an error */
 
 static int
-shown(struct span text)
+shown_variable_size(struct span text)
 {
     return (int)(text.size < SHOWN ? text.size : SHOWN);
 }
@@ -41,12 +41,12 @@ variable_find(struct span name, struct error *err)
             low = middle + 1;
     }
     error_set(err, ER_UNKNOWN_VARIABLE, "Unknown system variable '%.*s'",
-              shown(name), name.data);
+              shown_variable_size(name), name.data);
     return NULL;
 }
 
 static void
-set_text(struct value *out, const char *text)
+set_variable_text(struct value *out, const char *text)
 {
     out->type = VALUE_TEXT;
     out->data = text;
@@ -63,7 +63,7 @@ set_number(struct value *out, const char *text)
     errno = 0;
     number = strtoll(text, &end, 10);
     if (errno || *end) {
-        set_text(out, text);
+        set_variable_text(out, text);
         return;
     }
     out->type = VALUE_INT;
@@ -91,17 +91,18 @@ variable_get(const struct sql_session *session, const struct variable *variable,
         text = room;
     }
     if (variable->type == VARIABLE_TEXT)
-        set_text(out, text);
+        set_variable_text(out, text);
     else
         set_number(out, text);
 }
 
 static int
-refuse(const struct variable *variable, struct span value, struct error *err)
+refuse_variable_value(const struct variable *variable, struct span value,
+                      struct error *err)
 {
     error_set(err, ER_WRONG_VALUE,
               "Variable '%s' can't be set to the value of '%.*s'",
-              variable->name, shown(value), value.data);
+              variable->name, shown_variable_size(value), value.data);
     return -1;
 }
 
@@ -112,7 +113,7 @@ variable_refuse(const char *name, struct span value, uint64_t least,
     error_set(err, ER_WRONG_VALUE,
               "Variable '%s' can't be set to the value of '%.*s'; it takes "
               "%" PRIu64 " to %" PRIu64,
-              name, shown(value), value.data, least, most);
+              name, shown_variable_size(value), value.data, least, most);
     return -1;
 }
 
@@ -149,7 +150,7 @@ accept_bool(const struct variable *variable, const struct value *given,
             out->integer = words[i].truth;
             return 0;
         }
-    return refuse(variable, text, err);
+    return refuse_variable_value(variable, text, err);
 }
 
 static bool
@@ -192,7 +193,8 @@ accept_int(const struct variable *variable, const struct value *given,
     if (given->type == VALUE_INT)
         return 0;
     if (given->type == VALUE_DOUBLE && given->real >= 9e18) {
-        set_text(out, "18446744073709551615"); /* past SQLite's integers */
+        set_variable_text(out,
+                          "18446744073709551615"); /* past SQLite's integers */
         return 0;
     }
     if (given->type == VALUE_TEXT && all_digits(given))
@@ -202,7 +204,7 @@ accept_int(const struct variable *variable, const struct value *given,
 
 /* Whether list, words separated by commas, contains word. */
 static bool
-has_word(struct span list, const char *word)
+has_comma_separated_word(struct span list, const char *word)
 {
     while (list.size > 0) {
         const char *comma = memchr(list.data, ',', list.size);
@@ -227,7 +229,8 @@ static bool
 changes_reading(const struct variable *variable, struct span value)
 {
     return strcmp(variable->name, "sql_mode") == 0 &&
-           (has_word(value, "ANSI") || has_word(value, "NO_BACKSLASH_ESCAPES"));
+           (has_comma_separated_word(value, "ANSI") ||
+            has_comma_separated_word(value, "NO_BACKSLASH_ESCAPES"));
 }
 
 /* The engines that tools look for besides ours. */
@@ -238,13 +241,13 @@ accept_engine(struct span name, struct value *out, struct error *err)
 
     for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
         if (span_is_nocase(name, engines[i])) {
-            set_text(out, engines[i]);
+            set_variable_text(out, engines[i]);
             return 0;
         }
     error_set(err, ER_UNKNOWN_ENGINE,
               "Unknown storage engine '%.*s'; heapwire, InnoDB and MyISAM are "
               "known",
-              shown(name), name.data);
+              shown_variable_size(name), name.data);
     return -1;
 }
 
@@ -258,16 +261,19 @@ accept_text(const struct variable *variable, const struct value *given,
     if (given->type == VALUE_NULL)
         return variable->access == ACCESS_NULL
                    ? 0
-                   : refuse(variable, (struct span){"NULL", 4}, err);
+                   : refuse_variable_value(variable, (struct span){"NULL", 4},
+                                           err);
     if (given->type == VALUE_INT && given->integer == 0) {
-        set_text(out, ""); /* the empty set, as in SET sql_mode = 0 */
+        set_variable_text(out, ""); /* the empty set, as in SET sql_mode = 0 */
         text.size = 0;
     } else if (given->type != VALUE_TEXT) {
         return refuse_type(variable, err);
     }
     if (strcmp(variable->name, ENGINE_VARIABLE) == 0)
         return accept_engine(text, out, err);
-    return changes_reading(variable, text) ? refuse(variable, text, err) : 0;
+    return changes_reading(variable, text)
+               ? refuse_variable_value(variable, text, err)
+               : 0;
 }
 
 int
@@ -289,7 +295,7 @@ variable_accept(const struct variable *variable, const struct value *given,
     }
     if (!given) {
         if (variable->type == VARIABLE_TEXT)
-            set_text(out, variable->value);
+            set_variable_text(out, variable->value);
         else
             set_number(out, variable->value);
         return 0;
@@ -329,5 +335,5 @@ variable_sql_mode(const struct sql_session *session, const char *word)
 
     variable_get(session, variable, SCOPE_SESSION, room, &value);
     text = (struct span){value.data, value.size};
-    return value.type == VALUE_TEXT && has_word(text, word);
+    return value.type == VALUE_TEXT && has_comma_separated_word(text, word);
 }

@@ -37,7 +37,7 @@ note_snapshot_item(struct writer *w, const struct tree_item *item)
 }
 
 static void
-items(struct writer *w, const struct tree_select *select)
+write_select_items(struct writer *w, const struct tree_select *select)
 {
     for (const struct tree_item *i = select->items; i; i = i->next) {
         note_snapshot_item(w, i);
@@ -52,7 +52,7 @@ items(struct writer *w, const struct tree_select *select)
 
 /* VALUES' columns are column_0 and so on; SQLite counts them from 1. */
 static void
-values(struct writer *w, const struct tree_select *select)
+write_values_select(struct writer *w, const struct tree_select *select)
 {
     const char *before = " SELECT";
 
@@ -74,7 +74,7 @@ values(struct writer *w, const struct tree_select *select)
 /* (SELECT ...) AS alias; SQLite names columns in a WITH alone.  Its name is
  * none of the query's own: the alias may be that of a table in it. */
 static void
-derived(struct writer *w, const struct tree_table *table)
+write_derived_table(struct writer *w, const struct tree_table *table)
 {
     buffer_text(w->sql, " (");
     if (table->columns) {
@@ -86,7 +86,7 @@ derived(struct writer *w, const struct tree_table *table)
     buffer_text(w->sql, table->columns ? ") SELECT * FROM hw_named)" : ")");
 }
 
-static void from(struct writer *w, const struct tree_table *first);
+static void write_from_clause(struct writer *w, const struct tree_table *first);
 
 static void
 table_alone(struct writer *w, const struct tree_table *table)
@@ -95,10 +95,10 @@ table_alone(struct writer *w, const struct tree_table *table)
 
     write_mark(w, table->text.data);
     if (table->query) {
-        derived(w, table);
+        write_derived_table(w, table);
     } else if (table->inner) {
         buffer_text(w->sql, " (");
-        from(w, table->inner);
+        write_from_clause(w, table->inner);
         buffer_text(w->sql, ")");
     } else if (table->cte) {
         write_cte_name(w, table->name);
@@ -115,7 +115,7 @@ table_alone(struct writer *w, const struct tree_table *table)
 }
 
 static void
-from(struct writer *w, const struct tree_table *first)
+write_from_clause(struct writer *w, const struct tree_table *first)
 {
     static const char *const joins[] = {[JOIN_FIRST] = "",
                                         [JOIN_COMMA] = ",",
@@ -140,8 +140,8 @@ from(struct writer *w, const struct tree_table *first)
 /* ---- the clauses ---- */
 
 static void
-condition(struct writer *w, const char *word, const char *where,
-          const struct node *node)
+write_condition_clause(struct writer *w, const char *word, const char *where,
+                       const struct node *node)
 {
     if (!node)
         return;
@@ -151,7 +151,7 @@ condition(struct writer *w, const char *word, const char *where,
 }
 
 static void
-windows(struct writer *w, const struct tree_window *window)
+write_window_clause(struct writer *w, const struct tree_window *window)
 {
     const char *before = " WINDOW";
 
@@ -165,7 +165,7 @@ windows(struct writer *w, const struct tree_window *window)
 }
 
 static void
-order_by(struct writer *w, const struct tree_order *order)
+write_order_by_clause(struct writer *w, const struct tree_order *order)
 {
     if (order && w->scope)
         w->scope->where = "order clause";
@@ -189,19 +189,20 @@ order_all(struct writer *w, const struct tree_query *query)
 
 /* Each row that a recursive query reads of itself counts, so that it ends. */
 static void
-write_where(struct writer *w, const struct tree_select *select, bool recurs)
+write_where_clause(struct writer *w, const struct tree_select *select,
+                   bool recurs)
 {
     if (!recurs) {
-        condition(w, " WHERE", "where clause", select->where);
+        write_condition_clause(w, " WHERE", "where clause", select->where);
         return;
     }
     buffer_text(w->sql, " WHERE hw_recursed()");
-    condition(w, " AND (", "where clause", select->where);
+    write_condition_clause(w, " AND (", "where clause", select->where);
     buffer_text(w->sql, select->where ? ")" : "");
 }
 
 static void
-clauses(struct writer *w, const struct tree_select *select)
+write_select_clauses(struct writer *w, const struct tree_select *select)
 {
     struct scope *scope = w->scope;
     bool around = w->recurs;
@@ -210,9 +211,9 @@ clauses(struct writer *w, const struct tree_select *select)
     if (select->from) {
         scope->where = "on clause";
         buffer_text(w->sql, " FROM");
-        from(w, select->from);
+        write_from_clause(w, select->from);
     }
-    write_where(w, select, w->recurs);
+    write_where_clause(w, select, w->recurs);
     w->recurs = around;
     if (select->group) {
         scope->where = "group statement";
@@ -223,7 +224,7 @@ clauses(struct writer *w, const struct tree_select *select)
         return;
     if (select->having && !select->group && !select->lists_aggregates)
         buffer_text(w->sql, " GROUP BY NULL"); /* SQLite needs a group then */
-    condition(w, " HAVING", "having clause", select->having);
+    write_condition_clause(w, " HAVING", "having clause", select->having);
 }
 
 /* order: what follows, if it belongs to this SELECT alone.  HAVING without
@@ -236,27 +237,27 @@ select_alone(struct writer *w, const struct tree_select *select,
 
     write_mark(w, select->text.data);
     if (select->rows) {
-        values(w, select);
-        order_by(w, order);
+        write_values_select(w, select);
+        write_order_by_clause(w, order);
         return;
     }
     w->scope = &scope;
     buffer_text(w->sql, select->filters_rows ? " SELECT * FROM (" : "");
     buffer_text(w->sql, select->distinct ? " SELECT DISTINCT" : " SELECT");
-    items(w, select);
+    write_select_items(w, select);
     scope.lists = false;
-    clauses(w, select);
-    windows(w, select->windows);
-    order_by(w, order);
+    write_select_clauses(w, select);
+    write_window_clause(w, select->windows);
+    write_order_by_clause(w, order);
     if (select->filters_rows)
-        condition(w, ") WHERE", "having clause", select->having);
+        write_condition_clause(w, ") WHERE", "having clause", select->having);
     w->scope = scope.outer;
 }
 
 /* ---- WITH, UNION, LIMIT ---- */
 
 static void
-with(struct writer *w, const struct tree_query *query)
+write_with_clause(struct writer *w, const struct tree_query *query)
 {
     const char *before = query->recursive ? " WITH RECURSIVE" : " WITH";
     const struct tree_cte *around = w->recursive;
@@ -353,7 +354,7 @@ end_columns(struct writer *w)
 }
 
 static void
-arms(struct writer *w, const struct tree_query *query)
+write_query_arms(struct writer *w, const struct tree_query *query)
 {
     static const char *const sets[] = {[SET_FIRST] = "",
                                        [SET_UNION] = " UNION",
@@ -420,8 +421,8 @@ write_query(struct writer *w, const struct tree_query *query)
     while (is_parenthesis(query))
         query = query->arms->query;
     if (query->ctes)
-        with(w, query);
-    arms(w, query);
+        write_with_clause(w, query);
+    write_query_arms(w, query);
     if (query->limit) {
         buffer_text(w->sql, " LIMIT");
         limit_number(w, query->limit);
@@ -449,8 +450,9 @@ write_tree(struct writer *w)
 }
 
 static int
-begin(struct writer *w, const struct deparse *deparse, struct deparsed *result,
-      struct buffer *sql, struct error *err)
+deparse_writer_init(struct writer *w, const struct deparse *deparse,
+                    struct deparsed *result, struct buffer *sql,
+                    struct error *err)
 {
     memset(w, 0, sizeof(*w));
     memset(result, 0, sizeof(*result));
@@ -470,7 +472,8 @@ begin(struct writer *w, const struct deparse *deparse, struct deparsed *result,
 
 /* Looks all tables up. */
 static int
-find_tables(const struct deparse *job, struct deparsed *out, struct error *err)
+resolve_tree_tables(const struct deparse *job, struct deparsed *out,
+                    struct error *err)
 {
     for (struct tree_table *t = job->tree->tables; t; t = t->named) {
         t->table = catalog_resolve(
@@ -491,8 +494,8 @@ deparse_run(const struct deparse *deparse, struct buffer *sql,
                             deparse->table, deparse->arena};
     struct writer w;
 
-    if (begin(&w, deparse, out, sql, err) == 0) {
-        if (find_tables(deparse, out, err) != 0)
+    if (deparse_writer_init(&w, deparse, out, sql, err) == 0) {
+        if (resolve_tree_tables(deparse, out, err) != 0)
             return -1;
         if (types_read(&typing, deparse->tree) != 0)
             goto no_memory;
@@ -523,7 +526,7 @@ deparse_locate(const struct deparse *deparse, size_t start, size_t offset,
     *where = "field list";
     offset = offset > start ? offset - start : 0;
     buffer_init(&sql, DEPARSE_OUTPUT_MAX);
-    if (begin(&w, deparse, &result, &sql, &again) == 0) {
+    if (deparse_writer_init(&w, deparse, &result, &sql, &again) == 0) {
         w.marking = true;
         write_tree(&w);
     }

@@ -11,7 +11,7 @@ enum { GROUP_KEYS_MAX = 8 };
 
 /* SQLite's name or ours, where it differs. */
 static const char *
-name_of(const struct node *node)
+sqlite_function_name(const struct node *node)
 {
     struct span name = node->name;
     static const struct {
@@ -40,7 +40,7 @@ name_of(const struct node *node)
 }
 
 static void
-unit(struct writer *w, const struct tree_call *call)
+write_call_unit(struct writer *w, const struct tree_call *call)
 {
     buffer_format(w->sql, " '%.*s'", (int)call->unit.size, call->unit.data);
 }
@@ -48,7 +48,7 @@ unit(struct writer *w, const struct tree_call *call)
 /* ---- windows ---- */
 
 static void
-bound(struct writer *w, const struct tree_window *window, size_t i)
+write_window_bound(struct writer *w, const struct tree_window *window, size_t i)
 {
     if (window->distance[i])
         write_operand(w, window->distance[i], TIGHT_ATOM);
@@ -68,11 +68,11 @@ write_window(struct writer *w, const struct tree_window *window)
     if (window->frame) {
         buffer_format(w->sql, " %s%s", window->frame,
                       window->bounds[1] ? " BETWEEN" : "");
-        bound(w, window, 0);
+        write_window_bound(w, window, 0);
     }
     if (window->bounds[1]) {
         buffer_text(w->sql, " AND");
-        bound(w, window, 1);
+        write_window_bound(w, window, 1);
     }
     buffer_text(w->sql, ")");
 }
@@ -80,7 +80,7 @@ write_window(struct writer *w, const struct tree_window *window)
 /* ---- arguments ---- */
 
 static void
-cast(struct writer *w, const struct node *node)
+write_cast_arguments(struct writer *w, const struct node *node)
 {
     const struct tree_call *call = node->call;
     const char *type = call->type        ? call->type
@@ -93,7 +93,7 @@ cast(struct writer *w, const struct node *node)
 }
 
 static void
-count(struct writer *w, const struct node *node)
+write_count_arguments(struct writer *w, const struct node *node)
 {
     bool row = node->call->distinct && node->first->next;
 
@@ -131,7 +131,7 @@ group_concat(struct writer *w, const struct node *node)
 
 /* Values of JSON: truths, and the digits of a DECIMAL, are not SQLite's. */
 static void
-json(struct writer *w, const struct node *node, bool pairs)
+write_json_arguments(struct writer *w, const struct node *node, bool pairs)
 {
     bool key = pairs;
 
@@ -150,10 +150,10 @@ json(struct writer *w, const struct node *node, bool pairs)
 }
 
 static void
-trim(struct writer *w, const struct node *node)
+write_trim_arguments(struct writer *w, const struct node *node)
 {
     if (node->call->unit.size > 0) {
-        unit(w, node->call);
+        write_call_unit(w, node->call);
         buffer_text(w->sql, node->first->next ? "," : ",' ',");
     }
     write_list(w, node->first);
@@ -162,7 +162,7 @@ trim(struct writer *w, const struct node *node)
 /* ---- CHARSET, COLLATION, COERCIBILITY: known before a value is ---- */
 
 static bool
-is_text(const struct node *node)
+is_text_operand(const struct node *node)
 {
     enum column_type type = types_operand(node, 0).type;
 
@@ -172,9 +172,9 @@ is_text(const struct node *node)
 static const char *
 collation_of(const struct node *node)
 {
-    return !is_text(node)       ? "binary"
-           : write_is_bin(node) ? "utf8mb4_bin"
-                                : "utf8mb4_general_ci";
+    return !is_text_operand(node) ? "binary"
+           : write_is_bin(node)   ? "utf8mb4_bin"
+                                  : "utf8mb4_general_ci";
 }
 
 /* The less, the more it decides how a comparison is made. */
@@ -188,7 +188,7 @@ coercibility_of(const struct node *node)
         return 0;
     if (type == COLUMN_NULL)
         return 6;
-    if (!is_text(node) && type != COLUMN_BLOB)
+    if (!is_text_operand(node) && type != COLUMN_BLOB)
         return 5;
     if (node->kind == NODE_COLUMN || node->kind == NODE_USER ||
         node->kind == NODE_PREFIX)
@@ -212,7 +212,7 @@ coercibility_of(const struct node *node)
 
 /* The value is written as well, so that what is wrong in it is found. */
 static void
-property(struct writer *w, const struct node *node)
+write_collation_property(struct writer *w, const struct node *node)
 {
     const struct node *of = node->first;
 
@@ -222,7 +222,8 @@ property(struct writer *w, const struct node *node)
     if (span_is_nocase(node->name, "COERCIBILITY"))
         buffer_format(w->sql, ",%d", coercibility_of(of));
     else if (span_is_nocase(node->name, "CHARSET"))
-        buffer_format(w->sql, ",'%s'", is_text(of) ? "utf8mb4" : "binary");
+        buffer_format(w->sql, ",'%s'",
+                      is_text_operand(of) ? "utf8mb4" : "binary");
     else
         buffer_format(w->sql, ",'%s'", collation_of(of));
 }
@@ -246,23 +247,23 @@ compared_arguments(struct writer *w, const struct node *node)
 }
 
 static void
-arguments(struct writer *w, const struct node *node)
+write_call_arguments(struct writer *w, const struct node *node)
 {
     const struct tree_call *call = node->call;
 
     switch (call->form) {
     case CALL_CAST:
     case CALL_CONVERT:
-        cast(w, node);
+        write_cast_arguments(w, node);
         return;
     case CALL_COUNT:
-        count(w, node);
+        write_count_arguments(w, node);
         return;
     case CALL_GROUP_CONCAT:
         group_concat(w, node);
         return;
     case CALL_TRIM:
-        trim(w, node);
+        write_trim_arguments(w, node);
         return;
     case CALL_AGGREGATE:
         buffer_text(w->sql, call->distinct ? " DISTINCT" : "");
@@ -277,7 +278,7 @@ arguments(struct writer *w, const struct node *node)
         break;
     case CALL_EXTRACT:
     case CALL_TIMESTAMP:
-        unit(w, call);
+        write_call_unit(w, call);
         buffer_text(w->sql, node->first ? "," : "");
         break;
     case CALL_PLAIN:
@@ -286,7 +287,7 @@ arguments(struct writer *w, const struct node *node)
             return;
         }
         if (span_is_any(node->name, "CHARSET COERCIBILITY COLLATION")) {
-            property(w, node);
+            write_collation_property(w, node);
             return;
         }
         break;
@@ -294,15 +295,15 @@ arguments(struct writer *w, const struct node *node)
         break;
     }
     if (span_is_any(node->name, "JSON_ARRAY JSON_ARRAYAGG JSON_GROUP_ARRAY"))
-        json(w, node, false);
+        write_json_arguments(w, node, false);
     else if (span_is_any(node->name,
                          "JSON_OBJECT JSON_OBJECTAGG JSON_GROUP_OBJECT"))
-        json(w, node, true);
+        write_json_arguments(w, node, true);
     else
         write_list(w, node->first);
     if (call->form == CALL_DATE_ADD && call->unit.size > 0) {
         buffer_text(w->sql, ",");
-        unit(w, call);
+        write_call_unit(w, call);
     }
 }
 
@@ -311,7 +312,7 @@ arguments(struct writer *w, const struct node *node)
 /* hw_...: only this reader makes such calls, with arguments that it has
  * chosen. */
 static bool
-is_ours(struct writer *w, struct span name)
+refuse_internal_function(struct writer *w, struct span name)
 {
     if (name.size < 3 || strncasecmp(name.data, "hw_", 3) != 0)
         return false;
@@ -326,10 +327,10 @@ is_ours(struct writer *w, struct span name)
 /* MAX and MIN of what SQLite does not order find a key, which
  * write_expression() makes a DECIMAL of. */
 static void
-call(struct writer *w, const struct node *node)
+write_function_call(struct writer *w, const struct node *node)
 {
     const struct tree_call *call = node->call;
-    const char *out = name_of(node);
+    const char *out = sqlite_function_name(node);
     bool key = span_is_any(node->name, "MAX MIN") && write_is_long(node);
 
     if (out)
@@ -337,7 +338,7 @@ call(struct writer *w, const struct node *node)
     else
         write_identifier(w, node->name);
     buffer_text(w->sql, key ? "( hw_key(" : "(");
-    arguments(w, node);
+    write_call_arguments(w, node);
     buffer_text(w->sql, key ? "))" : ")");
     if (!call->over)
         return;
@@ -355,9 +356,9 @@ write_call(struct writer *w, const struct node *node)
         span_is_any(node->name, "JSON_ARRAY JSON_ARRAYAGG JSON_GROUP_ARRAY "
                                 "JSON_OBJECT JSON_OBJECTAGG JSON_GROUP_OBJECT");
 
-    if (is_ours(w, node->name))
+    if (refuse_internal_function(w, node->name))
         return;
     buffer_text(w->sql, formed ? " hw_json_form(" : "");
-    call(w, node);
+    write_function_call(w, node);
     buffer_text(w->sql, formed ? ")" : "");
 }

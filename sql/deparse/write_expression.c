@@ -25,7 +25,7 @@ bytes_as_hex(struct writer *w, struct span bytes)
 }
 
 static void
-string(struct writer *w, const struct node *node)
+write_string_literal(struct writer *w, const struct node *node)
 {
     struct span text = node->name;
 
@@ -41,7 +41,7 @@ string(struct writer *w, const struct node *node)
 }
 
 static void
-moment(struct writer *w, const struct node *node)
+write_temporal_literal(struct writer *w, const struct node *node)
 {
     bool time = span_is_nocase(node->word, "TIME");
     bool date = span_is_nocase(node->word, "DATE");
@@ -102,7 +102,7 @@ decimal_number(struct writer *w, struct span text)
 }
 
 static void
-number(struct writer *w, const struct node *node)
+write_number_literal(struct writer *w, const struct node *node)
 {
     static const char largest[] = "9223372036854775807";
     size_t size = sizeof(largest) - 1;
@@ -129,7 +129,7 @@ number(struct writer *w, const struct node *node)
 
 /* 0x1f, x'1f', 0b01 and b'01' */
 static void
-hex(struct writer *w, const struct node *node)
+write_hex_or_bit_literal(struct writer *w, const struct node *node)
 {
     struct span digits = {node->text.data + 2, node->text.size - 2};
     bool bits = node->text.data[0] == 'b' || node->text.data[0] == 'B' ||
@@ -159,7 +159,7 @@ hex(struct writer *w, const struct node *node)
 }
 
 static void
-user_variable(struct writer *w, const struct node *node)
+write_user_variable(struct writer *w, const struct node *node)
 {
     const struct session_value *known =
         session_value_find(w->job->session, NULL, node->name);
@@ -173,7 +173,7 @@ user_variable(struct writer *w, const struct node *node)
 
 /* Not ?7: SQLite searches for a number one by one. */
 static void
-parameter(struct writer *w, const struct node *node)
+write_parameter_marker(struct writer *w, const struct node *node)
 {
     unsigned kind = 0;
 
@@ -206,22 +206,22 @@ write_literal(struct writer *w, const struct node *node)
         break;
     case NODE_INTEGER:
     case NODE_DECIMAL:
-        number(w, node);
+        write_number_literal(w, node);
         break;
     case NODE_STRING:
-        string(w, node);
+        write_string_literal(w, node);
         break;
     case NODE_HEX:
-        hex(w, node);
+        write_hex_or_bit_literal(w, node);
         break;
     case NODE_MOMENT:
-        moment(w, node);
+        write_temporal_literal(w, node);
         break;
     case NODE_PARAMETER:
-        parameter(w, node);
+        write_parameter_marker(w, node);
         break;
     case NODE_USER:
-        user_variable(w, node);
+        write_user_variable(w, node);
         break;
     default: /* NODE_SYSTEM */
         buffer_format(w->sql, " hw_variable(%zu,%d)",
@@ -231,7 +231,7 @@ write_literal(struct writer *w, const struct node *node)
 }
 
 static void
-column(struct writer *w, const struct node *node)
+write_column_reference(struct writer *w, const struct node *node)
 {
     write_snapshot_column(w, node);
     if (node->of && node->of->has_database) {
@@ -247,7 +247,7 @@ column(struct writer *w, const struct node *node)
 
 /* SQLite has no database.table.*, and no two tables of one name. */
 static void
-star(struct writer *w, const struct node *node)
+write_star_column(struct writer *w, const struct node *node)
 {
     if (node->of) {
         write_identifier(w, node->of->table);
@@ -258,7 +258,7 @@ star(struct writer *w, const struct node *node)
 
 /* hw_assign does it as the row is read. */
 static void
-assignment(struct writer *w, const struct node *node)
+write_assignment(struct writer *w, const struct node *node)
 {
     buffer_text(w->sql, " hw_assign(");
     write_string(w, node->name);
@@ -268,7 +268,7 @@ assignment(struct writer *w, const struct node *node)
 }
 
 static void
-row(struct writer *w, const struct node *node)
+write_row_expression(struct writer *w, const struct node *node)
 {
     buffer_text(w->sql, " (");
     for (const struct node *n = node->first; n; n = n->next) {
@@ -341,7 +341,7 @@ may_have_rows(const struct tree_query *query)
 }
 
 static size_t
-columns_of(const struct tree_query *query)
+query_column_count(const struct tree_query *query)
 {
     while (!query->arms->select)
         query = query->arms->query;
@@ -352,9 +352,10 @@ columns_of(const struct tree_query *query)
  * first of many.  So hw_one(), an aggregate that fails at the second row, reads
  * a SELECT that may have several. */
 static void
-scalar(struct writer *w, const struct node *node)
+write_scalar_subquery(struct writer *w, const struct node *node)
 {
-    bool many = columns_of(node->query) == 1 && may_have_rows(node->query);
+    bool many =
+        query_column_count(node->query) == 1 && may_have_rows(node->query);
 
     w->result->may_null = true;
     buffer_text(w->sql, many ? " ( WITH hw_rows(v) AS (" : " (");
@@ -367,25 +368,25 @@ write_node(struct writer *w, const struct node *node)
 {
     switch (node->kind) {
     case NODE_ASSIGN:
-        assignment(w, node);
+        write_assignment(w, node);
         break;
     case NODE_COLUMN:
-        column(w, node);
+        write_column_reference(w, node);
         break;
     case NODE_STAR:
-        star(w, node);
+        write_star_column(w, node);
         break;
     case NODE_CALL:
         write_call(w, node);
         break;
     case NODE_ROW:
-        row(w, node);
+        write_row_expression(w, node);
         break;
     case NODE_CASE:
         write_case(w, node);
         break;
     case NODE_QUERY:
-        scalar(w, node);
+        write_scalar_subquery(w, node);
         break;
     case NODE_EXISTS:
         buffer_text(w->sql, " EXISTS");

@@ -171,7 +171,7 @@ struct found {
 };
 
 static void
-add(struct found *found, struct result_type t)
+note_operand_type(struct found *found, struct result_type t)
 {
     if (t.type == COLUMN_TIME)
         found->time = true;
@@ -185,7 +185,7 @@ add(struct found *found, struct result_type t)
 
 /* Dates alone compare as the texts that they are. */
 static enum moments
-result(const struct found *found)
+temporal_comparison_type(const struct found *found)
 {
     if (found->full_day)
         return MOMENTS_DATETIME;
@@ -200,8 +200,8 @@ write_moments(const struct node *operands, size_t column)
     struct found found = {0};
 
     for (const struct node *n = operands; n; n = n->next)
-        add(&found, types_operand(n, column));
-    return result(&found);
+        note_operand_type(&found, types_operand(n, column));
+    return temporal_comparison_type(&found);
 }
 
 bool
@@ -209,7 +209,7 @@ write_is_moment(const struct node *node, enum moments as)
 {
     struct found found = {0};
 
-    add(&found, types_operand(node, 0));
+    note_operand_type(&found, types_operand(node, 0));
     return as == MOMENTS_TIME   ? found.time
            : as == MOMENTS_DATE ? found.day
                                 : found.full_day;
@@ -221,10 +221,10 @@ write_case_moments(const struct node *node)
     const struct node *n = node->first;
     struct found found = {0};
 
-    add(&found, types_operand(n, 0));
+    note_operand_type(&found, types_operand(n, 0));
     for (n = n->next; n && n->next; n = n->next->next)
-        add(&found, types_operand(n, 0));
-    return result(&found);
+        note_operand_type(&found, types_operand(n, 0));
+    return temporal_comparison_type(&found);
 }
 
 /* A column of a derived table has no type in SQLite: beside a literal it does
@@ -243,7 +243,7 @@ may_be_derived(const struct writer *w, enum operand_kind other)
 }
 
 static bool
-is_equality(enum tree_operator op)
+is_equality_operator(enum tree_operator op)
 {
     return op == OP_EQUAL || op == OP_IS_EQUAL || op == OP_NOT_EQUAL;
 }
@@ -259,7 +259,7 @@ write_is_pairs(const struct node *node)
 {
     const struct node *left = node->first, *right = left->next;
 
-    if (!is_equality(node->op) || left->kind != NODE_ROW ||
+    if (!is_equality_operator(node->op) || left->kind != NODE_ROW ||
         right->kind != NODE_ROW)
         return false;
     left = left->first;
@@ -352,7 +352,7 @@ write_is_native(const struct writer *w, const struct node *node)
     if (write_is_long(node->first) || write_is_long(node->first->next) ||
         (columns && is_mixed(w, node->first, node->first->next)))
         return false;
-    if (is_equality(node->op))
+    if (is_equality_operator(node->op))
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX &&
                !may_be_derived(w, left == OPERAND_COLUMN ? right : left);

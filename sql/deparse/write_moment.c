@@ -15,7 +15,7 @@
 #include "writer.h"
 
 static bool
-is_full(struct result_type t)
+is_full_datetime_type(struct result_type t)
 {
     return (t.type == COLUMN_DATETIME || t.type == COLUMN_TIMESTAMP) &&
            !t.loose;
@@ -34,7 +34,8 @@ write_wrong_moment(struct writer *w, const char *type, struct span text)
 }
 
 static void
-check(struct writer *w, const struct node *node, enum moments as)
+check_temporal_constant(struct writer *w, const struct node *node,
+                        enum moments as)
 {
     static const char *const types[] = {[MOMENTS_DATE] = "DATE",
                                         [MOMENTS_DATETIME] = "DATETIME",
@@ -72,7 +73,8 @@ close_moment(struct writer *w, enum moments as, struct result_type type)
 static bool
 needs_form(enum moments as, struct result_type type)
 {
-    return as != MOMENTS_NONE && type.type != COLUMN_NULL && !is_full(type);
+    return as != MOMENTS_NONE && type.type != COLUMN_NULL &&
+           !is_full_datetime_type(type);
 }
 
 void
@@ -80,7 +82,7 @@ write_as_moment(struct writer *w, const struct node *node, enum moments as,
                 bool date)
 {
     if (as != MOMENTS_REAL)
-        check(w, node, as);
+        check_temporal_constant(w, node, as);
     date = date && as == MOMENTS_DATE;
     if (date)
         buffer_text(w->sql, " hw_cast(");
@@ -124,7 +126,7 @@ write_count(const struct node *first)
 }
 
 static size_t
-columns_of(const struct node *node)
+operand_column_count(const struct node *node)
 {
     return node->kind == NODE_ROW     ? write_count(node->first)
            : node->kind == NODE_QUERY ? types_columns(node->query)
@@ -154,7 +156,8 @@ find_side(const struct node *operands, size_t column)
 struct sides
 write_sides(struct writer *w, const struct node *operands)
 {
-    struct sides out = {columns_of(operands), find_side(operands, 0), NULL};
+    struct sides out = {operand_column_count(operands), find_side(operands, 0),
+                        NULL};
     enum moments *all;
 
     if (out.count <= 1)
@@ -180,7 +183,8 @@ side_of(const struct sides *sides, size_t column)
 }
 
 static void
-row(struct writer *w, const struct node *node, const struct sides *sides)
+write_temporal_row(struct writer *w, const struct node *node,
+                   const struct sides *sides)
 {
     size_t column = 0;
 
@@ -201,7 +205,7 @@ write_side(struct writer *w, const struct node *node, const struct sides *sides,
            enum tight least)
 {
     if (node->kind == NODE_ROW)
-        row(w, node, sides);
+        write_temporal_row(w, node, sides);
     else
         write_scalar(w, node, sides->first, least);
 }

@@ -54,7 +54,8 @@ native_operand(struct writer *w, const struct node *node,
 }
 
 static void
-native(struct writer *w, const struct node *node, enum tight tight)
+write_native_operator(struct writer *w, const struct node *node,
+                      enum tight tight)
 {
     const struct node *left = node->first, *right = left->next;
     struct sides sides = {0};
@@ -78,8 +79,9 @@ how_compared(struct writer *w, const struct node *left,
 /* (a, b) = (c, d) is a = c AND b = d; by halves, or it would nest as deeply as
  * the rows are long. */
 static void
-pairs(struct writer *w, const struct node *node, const struct node **left,
-      const struct node **right, size_t count)
+write_row_comparison_pairs(struct writer *w, const struct node *node,
+                           const struct node **left, const struct node **right,
+                           size_t count)
 {
     buffer_text(w->sql, " (");
     if (count == 1) {
@@ -92,15 +94,15 @@ pairs(struct writer *w, const struct node *node, const struct node **left,
         *left = (*left)->next;
         *right = (*right)->next;
     } else {
-        pairs(w, node, left, right, count / 2);
+        write_row_comparison_pairs(w, node, left, right, count / 2);
         buffer_text(w->sql, node->op == OP_NOT_EQUAL ? " OR" : " AND");
-        pairs(w, node, left, right, count - count / 2);
+        write_row_comparison_pairs(w, node, left, right, count - count / 2);
     }
     buffer_text(w->sql, ")");
 }
 
 static void
-binary(struct writer *w, const struct node *node)
+write_binary_operator(struct writer *w, const struct node *node)
 {
     const struct node *left = node->first, *right = left->next;
     struct sides sides;
@@ -111,14 +113,14 @@ binary(struct writer *w, const struct node *node)
         w->joined = joined ||
                     ((node->op == OP_EQUAL || node->op == OP_IS_EQUAL) &&
                      write_is_snapshot(w, left) && write_is_snapshot(w, right));
-        native(w, node, write_tight(w, node));
+        write_native_operator(w, node, write_tight(w, node));
         w->joined = joined;
         return;
     }
     if (write_is_pairs(node)) {
         left = left->first;
         right = right->first;
-        pairs(w, node, &left, &right, write_count(left));
+        write_row_comparison_pairs(w, node, &left, &right, write_count(left));
         return;
     }
     buffer_text(w->sql, operators[node->op].function);
@@ -139,7 +141,7 @@ binary(struct writer *w, const struct node *node)
 }
 
 static void
-prefix(struct writer *w, const struct node *node)
+write_prefix_operator(struct writer *w, const struct node *node)
 {
     static const char *const functions[] = {[OP_NEGATIVE] = " hw_negative(",
                                             [OP_BIT_NOT] = " hw_bit_not(",
@@ -163,7 +165,7 @@ prefix(struct writer *w, const struct node *node)
 /* ---- LIKE, REGEXP, IS, BETWEEN ---- */
 
 static void
-like(struct writer *w, const struct node *node)
+write_like_predicate(struct writer *w, const struct node *node)
 {
     const struct node *pattern = node->first->next;
     bool binary = write_is_bin(node->first) || write_is_bin(pattern);
@@ -180,7 +182,8 @@ like(struct writer *w, const struct node *node)
 }
 
 static void
-infix(struct writer *w, const struct node *node, const char *text)
+write_infix_predicate(struct writer *w, const struct node *node,
+                      const char *text)
 {
     const struct node *right = node->first->next;
     bool binary = node->kind == NODE_REGEXP && write_is_bin(node->first);
@@ -193,7 +196,7 @@ infix(struct writer *w, const struct node *node, const char *text)
 }
 
 static void
-between(struct writer *w, const struct node *node)
+write_between_predicate(struct writer *w, const struct node *node)
 {
     const struct node *value = node->first, *least = value->next;
     struct sides sides = write_sides(w, value);
@@ -258,7 +261,7 @@ in_list(struct writer *w, const struct node *node, const struct sides *sides)
 }
 
 static void
-in(struct writer *w, const struct node *node)
+write_in_predicate(struct writer *w, const struct node *node)
 {
     const struct node *left = node->first, *list = left->next;
     struct sides sides = write_sides(w, left);
@@ -287,7 +290,7 @@ in(struct writer *w, const struct node *node)
 
 /* The smallest and the largest value are enough to answer for all. */
 static void
-quantified(struct writer *w, const struct node *node)
+write_quantified_comparison(struct writer *w, const struct node *node)
 {
     const struct node *value = node->first, *query = value->next;
     struct sides sides = write_sides(w, value);
@@ -306,7 +309,7 @@ quantified(struct writer *w, const struct node *node)
 /* ---- all ---- */
 
 static void
-interval(struct writer *w, const struct node *node)
+write_interval_arithmetic(struct writer *w, const struct node *node)
 {
     buffer_text(w->sql, node->op == OP_PLUS ? " date_add(" : " date_sub(");
     write_list(w, node->first);
@@ -314,7 +317,7 @@ interval(struct writer *w, const struct node *node)
 }
 
 static void
-collate(struct writer *w, const struct node *node)
+write_collate_operator(struct writer *w, const struct node *node)
 {
     if (!node->binary) {
         write_expression(w, node->first);
@@ -329,34 +332,35 @@ write_operator(struct writer *w, const struct node *node)
 {
     switch (node->kind) {
     case NODE_PREFIX:
-        prefix(w, node);
+        write_prefix_operator(w, node);
         break;
     case NODE_LIKE:
-        like(w, node);
+        write_like_predicate(w, node);
         break;
     case NODE_REGEXP:
-        infix(w, node, node->negated ? " NOT REGEXP" : " REGEXP");
+        write_infix_predicate(w, node,
+                              node->negated ? " NOT REGEXP" : " REGEXP");
         break;
     case NODE_IS:
-        infix(w, node, node->negated ? " IS NOT" : " IS");
+        write_infix_predicate(w, node, node->negated ? " IS NOT" : " IS");
         break;
     case NODE_IN:
-        in(w, node);
+        write_in_predicate(w, node);
         break;
     case NODE_BETWEEN:
-        between(w, node);
+        write_between_predicate(w, node);
         break;
     case NODE_QUANTIFIED:
-        quantified(w, node);
+        write_quantified_comparison(w, node);
         break;
     case NODE_INTERVAL:
-        interval(w, node);
+        write_interval_arithmetic(w, node);
         break;
     case NODE_COLLATE:
-        collate(w, node);
+        write_collate_operator(w, node);
         break;
     default:
-        binary(w, node);
+        write_binary_operator(w, node);
         break;
     }
 }

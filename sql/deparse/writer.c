@@ -15,7 +15,7 @@
 enum { KEY_TEXT_MAX = 200 /* bytes of an item that is written again */ };
 
 static const char *
-write_where(const struct writer *w)
+current_clause_name(const struct writer *w)
 {
     return w->scope ? w->scope->where : "field list";
 }
@@ -37,7 +37,7 @@ write_mark(struct writer *w, const char *source)
         w->mark_capacity = capacity;
     }
     w->marks[w->mark_count++] =
-        (struct mark){w->sql->size, source, write_where(w)};
+        (struct mark){w->sql->size, source, current_clause_name(w)};
 }
 
 void
@@ -62,7 +62,8 @@ write_slot(struct writer *w)
 /* Doubles the quotes in text.  A NUL, which would end the statement for SQLite,
  * becomes a question mark. */
 static void
-quoted(struct writer *w, char quote, struct span text, const char *end)
+write_quoted_text(struct writer *w, char quote, struct span text,
+                  const char *end)
 {
     buffer_char(w->sql, quote);
     for (size_t i = 0; i < text.size; i++) {
@@ -81,7 +82,7 @@ void
 write_identifier(struct writer *w, struct span name)
 {
     buffer_char(w->sql, ' ');
-    quoted(w, '"', name, "\"");
+    write_quoted_text(w, '"', name, "\"");
 }
 
 static struct span
@@ -112,13 +113,13 @@ void
 write_cte_name(struct writer *w, struct span name)
 {
     buffer_char(w->sql, ' ');
-    quoted(w, '"', name, " \"");
+    write_quoted_text(w, '"', name, " \"");
 }
 
 void
 write_string(struct writer *w, struct span text)
 {
-    quoted(w, '\'', text, "'");
+    write_quoted_text(w, '\'', text, "'");
 }
 
 void
@@ -176,7 +177,7 @@ write_collated(struct writer *w, const struct node *node)
 
 /* 0: it is no column's. */
 static size_t
-place_of(struct span digits)
+parse_item_position(struct span digits)
 {
     size_t place = 0;
 
@@ -187,10 +188,11 @@ place_of(struct span digits)
 
 /* The item of the list that a term of ORDER BY or GROUP BY means, or NULL. */
 static const struct tree_item *
-item_of(const struct scope *scope, const struct node *node)
+find_ordering_item(const struct scope *scope, const struct node *node)
 {
     const struct tree_item *item;
-    size_t wanted = node->kind == NODE_INTEGER ? place_of(node->text) : 0;
+    size_t wanted =
+        node->kind == NODE_INTEGER ? parse_item_position(node->text) : 0;
 
     if (!scope ||
         (node->kind != NODE_INTEGER && (node->kind != NODE_COLUMN || node->of)))
@@ -214,7 +216,7 @@ column_of(const struct scope *scope, const struct node *node)
     const struct tree_query *query = scope ? scope->united : NULL;
 
     if (query && node->kind == NODE_INTEGER)
-        return place_of(node->text) - 1;
+        return parse_item_position(node->text) - 1;
     for (size_t i = 0; query && node->kind == NODE_COLUMN && !node->of &&
                        i < types_columns(query);
          i++)
@@ -229,7 +231,7 @@ static bool
 is_collated(const struct writer *w, const struct node *node)
 {
     const struct scope *s = w->scope;
-    const struct tree_item *item = item_of(s, node);
+    const struct tree_item *item = find_ordering_item(s, node);
     size_t column = column_of(s, node);
 
     node = item ? item->value : node;
@@ -285,7 +287,7 @@ needs_key(const struct writer *w, const struct node *node,
 }
 
 static void
-sorted(struct writer *w, const struct node *node)
+write_sort_term(struct writer *w, const struct node *node)
 {
     bool collated = is_collated(w, node);
 
@@ -298,7 +300,7 @@ write_sorted_list(struct writer *w, const struct node *first)
 {
     for (const struct node *node = first; node; node = node->next) {
         buffer_text(w->sql, node == first ? "" : ",");
-        sorted(w, node);
+        write_sort_term(w, node);
     }
 }
 
@@ -309,13 +311,13 @@ write_order(struct writer *w, const struct tree_order *order, bool lists)
 
     for (; order; order = order->next) {
         const struct tree_item *item =
-            lists ? item_of(w->scope, order->value) : NULL;
+            lists ? find_ordering_item(w->scope, order->value) : NULL;
 
         buffer_text(w->sql, before);
         if (needs_key(w, order->value, item))
             write_key(w, order->value, item);
         else
-            sorted(w, order->value);
+            write_sort_term(w, order->value);
         buffer_text(w->sql, order->descending ? " DESC" : "");
         before = ",";
     }
@@ -343,7 +345,7 @@ write_is_snapshot(const struct writer *w, const struct node *node)
 void
 write_snapshot_column(struct writer *w, const struct node *column)
 {
-    const char *where = write_where(w);
+    const char *where = current_clause_name(w);
 
     if (!w->joined && write_is_snapshot(w, column))
         w->result->names_snapshot |= w->compared ||

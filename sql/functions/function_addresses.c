@@ -128,7 +128,7 @@ call_inet6_aton(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static unsigned
-word_of(const unsigned char *bytes, int i)
+ipv6_group_value(const unsigned char *bytes, int i)
 {
     const unsigned char *word = bytes + i + i;
 
@@ -146,13 +146,13 @@ begins_with_zeros(const unsigned char *bytes, size_t count)
 static bool
 is_compatible(const unsigned char *bytes)
 {
-    return begins_with_zeros(bytes, 12) && word_of(bytes, 6) != 0;
+    return begins_with_zeros(bytes, 12) && ipv6_group_value(bytes, 6) != 0;
 }
 
 static bool
 is_mapped(const unsigned char *bytes)
 {
-    return begins_with_zeros(bytes, 10) && word_of(bytes, 5) == 0xffff;
+    return begins_with_zeros(bytes, 10) && ipv6_group_value(bytes, 5) == 0xffff;
 }
 
 /* The longest run of zeros is ::, even one of a single word, as in MySQL. */
@@ -164,7 +164,7 @@ return_ipv6(sqlite3_context *c, const unsigned char *bytes)
     char text[INET6_ADDRSTRLEN];
 
     for (int i = 0, run = 0; i < words; i++) {
-        run = word_of(bytes, i) == 0 ? run + 1 : 0;
+        run = ipv6_group_value(bytes, i) == 0 ? run + 1 : 0;
         if (run > gap_size) {
             gap_size = run;
             gap = i + 1 - run;
@@ -178,7 +178,7 @@ return_ipv6(sqlite3_context *c, const unsigned char *bytes)
         else
             size += snprintf(text + size, room, "%s%x",
                              i > 0 && i != gap + gap_size ? ":" : "",
-                             word_of(bytes, i));
+                             ipv6_group_value(bytes, i));
     }
     if (tail)
         size += snprintf(text + size, sizeof(text) - (size_t)size,

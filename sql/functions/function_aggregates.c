@@ -35,7 +35,7 @@ struct group {
 
 /* Allocates from SQLite, whose memory is bounded for each statement. */
 static char *
-copy_text(struct span text)
+copy_group_text(struct span text)
 {
     char *copy = sqlite3_malloc64(text.size + 1);
 
@@ -67,13 +67,13 @@ begin_group(struct group *group, int argc, sqlite3_value **argv)
         directions.size = sizeof(group->directions) - 1;
     memcpy(group->directions, directions.data, directions.size);
     group->key_count = directions.size;
-    group->separator = copy_text(separator);
+    group->separator = copy_group_text(separator);
     group->separator_size = separator.size;
     return group->separator != NULL;
 }
 
 static bool
-grow(struct group *group)
+grow_group_rows(struct group *group)
 {
     size_t capacity = group->capacity ? 2 * group->capacity : 16;
     struct group_row *rows;
@@ -106,7 +106,7 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
     struct group_row row = {{NULL, 0}, NULL};
     struct buffer text;
 
-    if (!grow(group))
+    if (!grow_group_rows(group))
         return false;
     buffer_init(&text, SELECT_VALUE_MAX);
     for (int i = 0; i < values; i++) {
@@ -116,7 +116,7 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
     }
     group->bytes += text.size + group->key_count * 64;
     if (!text.failed && group->bytes < GROUP_BYTES_MAX)
-        row.text.data = copy_text((struct span){text.data, text.size});
+        row.text.data = copy_group_text((struct span){text.data, text.size});
     row.text.size = text.size;
     buffer_fini(&text);
     row.keys = new_keys(group->key_count);

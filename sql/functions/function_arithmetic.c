@@ -25,7 +25,7 @@ struct number {
 };
 
 static struct number
-number_of(sqlite3_value *value)
+read_number_operand(sqlite3_value *value)
 {
     struct number n = {.decimals = -1, .real = 0};
     enum kind kind = kind_of(value);
@@ -96,8 +96,8 @@ return_decimal(sqlite3_context *c, struct decimal d, int decimals,
 }
 
 static void
-return_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
-            double real)
+return_arithmetic_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
+                       double real)
 {
     if (isfinite(real))
         sqlite3_result_double(c, real);
@@ -152,7 +152,8 @@ calculate_exact(struct number a, struct number b, char op, struct decimal *out)
 
 /* Adds, subtracts or multiplies. */
 static void
-calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)
+calculate_arithmetic(sqlite3_context *c, int argc, sqlite3_value **argv,
+                     const char *op)
 {
     struct number a, b;
     struct decimal d;
@@ -160,8 +161,8 @@ calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0]);
-    b = number_of(argv[1]);
+    a = read_number_operand(argv[0]);
+    b = read_number_operand(argv[1]);
     if (a.decimals >= 0 && b.decimals >= 0) {
         bool integers = a.is_integer && b.is_integer;
         bool past = a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX;
@@ -183,25 +184,28 @@ calculate(sqlite3_context *c, int argc, sqlite3_value **argv, const char *op)
     }
     x = real_of(&a);
     y = real_of(&b);
-    return_real(c, argv, op, *op == '+' ? x + y : *op == '-' ? x - y : x * y);
+    return_arithmetic_real(c, argv, op,
+                           *op == '+'   ? x + y
+                           : *op == '-' ? x - y
+                                        : x * y);
 }
 
 static void
 call_plus(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    calculate(c, argc, argv, "+");
+    calculate_arithmetic(c, argc, argv, "+");
 }
 
 static void
 call_minus(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    calculate(c, argc, argv, "-");
+    calculate_arithmetic(c, argc, argv, "-");
 }
 
 static void
 call_times(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    calculate(c, argc, argv, "*");
+    calculate_arithmetic(c, argc, argv, "*");
 }
 
 /* Decimals of a quotient, behind those of the number that is divided. */
@@ -219,12 +223,12 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0]);
-    b = number_of(argv[1]);
+    a = read_number_operand(argv[0]);
+    b = read_number_operand(argv[1]);
     if (is_zero(&b))
         return;
     if (a.decimals < 0 || b.decimals < 0) {
-        return_real(c, argv, "/", real_of(&a) / real_of(&b));
+        return_arithmetic_real(c, argv, "/", real_of(&a) / real_of(&b));
         return;
     }
     decimal_widen(&a.exact, a.decimals);
@@ -247,8 +251,8 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0]);
-    b = number_of(argv[1]);
+    a = read_number_operand(argv[0]);
+    b = read_number_operand(argv[1]);
     if (is_zero(&b))
         return;
     known = a.decimals >= 0 || decimal_of_real(a.real, &a.exact);
@@ -269,8 +273,8 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    a = number_of(argv[0]);
-    b = number_of(argv[1]);
+    a = read_number_operand(argv[0]);
+    b = read_number_operand(argv[1]);
     if (is_zero(&b))
         return;
     if (a.decimals < 0 || b.decimals < 0)
@@ -292,7 +296,7 @@ call_negative(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    n = number_of(argv[0]);
+    n = read_number_operand(argv[0]);
     n.exact.digits = -n.exact.digits;
     if (n.decimals < 0)
         sqlite3_result_double(c, -n.real);
@@ -311,7 +315,7 @@ call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    n = number_of(argv[0]);
+    n = read_number_operand(argv[0]);
     if (n.decimals < 0)
         sqlite3_result_double(c, fabs(n.real));
     else if (n.is_integer && n.exact.digits == INT64_MIN)
@@ -353,7 +357,7 @@ add_real(struct sum *s, double x)
 
 /* Adds a row, or takes it back. */
 static void
-add(sqlite3_context *c, sqlite3_value *value, int sign)
+accumulate_sum(sqlite3_context *c, sqlite3_value *value, int sign)
 {
     struct sum *s = sqlite3_aggregate_context(c, sizeof(*s));
     struct number n, total;
@@ -361,7 +365,7 @@ add(sqlite3_context *c, sqlite3_value *value, int sign)
 
     if (!s || sqlite3_value_type(value) == SQLITE_NULL)
         return;
-    n = number_of(value);
+    n = read_number_operand(value);
     s->count += sign;
     if (n.decimals < 0) {
         add_real(s, sign * n.real);
@@ -388,14 +392,14 @@ static void
 step_sum(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    add(c, argv[0], 1);
+    accumulate_sum(c, argv[0], 1);
 }
 
 static void
 take_sum(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    add(c, argv[0], -1);
+    accumulate_sum(c, argv[0], -1);
 }
 
 static void

@@ -15,7 +15,7 @@ enum { BITS = 64, BASE_MAX = 36 };
 
 /* The bits of a number, in two's complement if it is negative. */
 static bool
-bits(int argc, sqlite3_value **argv, uint64_t *a, uint64_t *b)
+read_bit_operands(int argc, sqlite3_value **argv, uint64_t *a, uint64_t *b)
 {
     if (function_any_null(argc, argv))
         return false;
@@ -29,7 +29,7 @@ call_bit_and(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t a, b;
 
-    if (bits(argc, argv, &a, &b))
+    if (read_bit_operands(argc, argv, &a, &b))
         function_unsigned(c, a & b);
 }
 
@@ -38,7 +38,7 @@ call_bit_or(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t a, b;
 
-    if (bits(argc, argv, &a, &b))
+    if (read_bit_operands(argc, argv, &a, &b))
         function_unsigned(c, a | b);
 }
 
@@ -47,7 +47,7 @@ call_bit_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t a, b;
 
-    if (bits(argc, argv, &a, &b))
+    if (read_bit_operands(argc, argv, &a, &b))
         function_unsigned(c, a ^ b);
 }
 
@@ -56,7 +56,7 @@ call_bit_not(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t a, b;
 
-    if (bits(argc, argv, &a, &b))
+    if (read_bit_operands(argc, argv, &a, &b))
         function_unsigned(c, ~a);
 }
 
@@ -65,7 +65,7 @@ call_shift_left(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t a, b;
 
-    if (bits(argc, argv, &a, &b))
+    if (read_bit_operands(argc, argv, &a, &b))
         function_unsigned(c, b < 64 ? a << b : 0);
 }
 
@@ -74,7 +74,7 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     uint64_t a, b;
 
-    if (bits(argc, argv, &a, &b))
+    if (read_bit_operands(argc, argv, &a, &b))
         function_unsigned(c, b < 64 ? a >> b : 0);
 }
 
@@ -170,7 +170,7 @@ digit_of(char c)
 /* The number that the text begins with: 64 bits, or with is_signed as many with
  * a sign; beyond, the nearest. */
 static uint64_t
-read_number(struct span text, int base, bool is_signed)
+parse_number_in_base(struct span text, int base, bool is_signed)
 {
     bool negative = false, beyond = false;
     uint64_t number = 0, most;
@@ -194,7 +194,8 @@ read_number(struct span text, int base, bool is_signed)
 }
 
 static void
-return_number(sqlite3_context *c, uint64_t number, int base, bool is_signed)
+return_number_in_base(sqlite3_context *c, uint64_t number, int base,
+                      bool is_signed)
 {
     char text[BITS + 2], *p = text + sizeof(text);
     bool negative = is_signed && number > INT64_MAX;
@@ -222,8 +223,9 @@ convert_base(sqlite3_context *c, sqlite3_value *value, int64_t from, int64_t to)
     from = from_signed ? -from : from;
     to = to_signed ? -to : to;
     if (from >= 2 && to >= 2)
-        return_number(c, read_number(text, (int)from, from_signed), (int)to,
-                      to_signed);
+        return_number_in_base(
+            c, parse_number_in_base(text, (int)from, from_signed), (int)to,
+            to_signed);
 }
 
 static void

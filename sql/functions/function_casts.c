@@ -48,7 +48,7 @@ cast_binary(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 
 /* Reads the digits that a text begins with; rounds a number. */
 static int64_t
-integer(sqlite3_value *value)
+read_cast_integer(sqlite3_value *value)
 {
     if (kind_is_decimal(value) && function_real(value) >= 0x1p63)
         return INT64_MAX;
@@ -62,7 +62,7 @@ cast_signed(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
     (void)length;
     (void)n;
-    sqlite3_result_int64(c, integer(value));
+    sqlite3_result_int64(c, read_cast_integer(value));
 }
 
 static void
@@ -101,8 +101,8 @@ read_decimal(sqlite3_value *value, struct decimal *out, int *sign)
 
 /* A value with more digits becomes the largest that fits, with a warning. */
 static void
-cast_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
-             int64_t n)
+cast_as_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
+                int64_t n)
 {
     int precision = length < 0    ? PRECISION
                     : length == 0 ? PRECISION
@@ -149,7 +149,7 @@ cast_double(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 }
 
 static unsigned
-digits(int64_t length)
+clamp_fraction_digits(int64_t length)
 {
     return length < 0 ? 0 : length > 6 ? 6 : (unsigned)length;
 }
@@ -177,7 +177,7 @@ cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
     if (!function_moment(value, &t))
         return;
     t.kind = MOMENT_DATETIME;
-    t.digits = digits(length);
+    t.digits = clamp_fraction_digits(length);
     function_moment_result(c, &t);
 }
 
@@ -190,14 +190,14 @@ cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     if (!function_moment_or_time(c, value, &t))
         return;
     t.kind = MOMENT_TIME;
-    t.digits = digits(length);
+    t.digits = clamp_fraction_digits(length);
     function_moment_result(c, &t);
 }
 
 static void
 cast_year(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
-    int64_t year = integer(value);
+    int64_t year = read_cast_integer(value);
 
     (void)length;
     (void)n;
@@ -226,11 +226,11 @@ call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
         void (*cast)(sqlite3_context *c, sqlite3_value *value, int64_t length,
                      int64_t n);
     } casts[] = {
-        {"CHAR", cast_char},       {"BINARY", cast_binary},
-        {"SIGNED", cast_signed},   {"UNSIGNED", cast_unsigned},
-        {"DECIMAL", cast_decimal}, {"DOUBLE", cast_double},
-        {"DATE", cast_date},       {"DATETIME", cast_datetime},
-        {"TIME", cast_time},       {"YEAR", cast_year},
+        {"CHAR", cast_char},          {"BINARY", cast_binary},
+        {"SIGNED", cast_signed},      {"UNSIGNED", cast_unsigned},
+        {"DECIMAL", cast_as_decimal}, {"DOUBLE", cast_double},
+        {"DATE", cast_date},          {"DATETIME", cast_datetime},
+        {"TIME", cast_time},          {"YEAR", cast_year},
         {"JSON", cast_json},
     };
     struct span type = function_argument(argv[1]);
@@ -246,7 +246,8 @@ call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
 /* ---- what a moment is compared with ---- */
 
 static void
-warn(sqlite3_context *c, const char *what, bool time, struct span text)
+warn_of_temporal_text(sqlite3_context *c, const char *what, bool time,
+                      struct span text)
 {
     function_warn(c, ER_TRUNCATED_VALUE, "%s %s value: '%.*s'", what,
                   time ? "time" : "datetime",
@@ -256,8 +257,8 @@ warn(sqlite3_context *c, const char *what, bool time, struct span text)
 
 /* A time of day is one of today. */
 static bool
-read_moment(sqlite3_context *c, sqlite3_value *value, bool time, bool of_time,
-            struct moment *t)
+read_temporal_argument(sqlite3_context *c, sqlite3_value *value, bool time,
+                       bool of_time, struct moment *t)
 {
     struct moment day;
 
@@ -295,12 +296,12 @@ call_moment(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_text(c, zero, sizeof(zero) - 1);
         return;
     }
-    if (!read_moment(c, argv[0], time, argc > 2, &t)) {
-        warn(c, "Incorrect", time, text);
+    if (!read_temporal_argument(c, argv[0], time, argc > 2, &t)) {
+        warn_of_temporal_text(c, "Incorrect", time, text);
         return;
     }
     if (t.more)
-        warn(c, "Truncated incorrect", time, text);
+        warn_of_temporal_text(c, "Truncated incorrect", time, text);
     if (!time)
         t.kind = MOMENT_DATETIME;
     for (int64_t rest = moment_size(&t) % MOMENT_SECOND, i = t.digits = 6;

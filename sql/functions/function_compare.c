@@ -16,7 +16,7 @@
 
 /* The argument that follows the operands, if it is present. */
 static enum compare_how
-how(int operand_count, int argc, sqlite3_value **argv)
+read_comparison_mode(int operand_count, int argc, sqlite3_value **argv)
 {
     return argc > operand_count
                ? (enum compare_how)sqlite3_value_int(argv[operand_count])
@@ -24,11 +24,12 @@ how(int operand_count, int argc, sqlite3_value **argv)
 }
 
 static bool
-operands(int argc, sqlite3_value **argv, int *order)
+compare_operands(int argc, sqlite3_value **argv, int *order)
 {
     if (function_any_null(2, argv))
         return false;
-    *order = function_compare(argv[0], argv[1], how(2, argc, argv));
+    *order =
+        function_compare(argv[0], argv[1], read_comparison_mode(2, argc, argv));
     return true;
 }
 
@@ -37,7 +38,7 @@ call_eq(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int order;
 
-    if (operands(argc, argv, &order))
+    if (compare_operands(argc, argv, &order))
         sqlite3_result_int(c, order == 0);
 }
 
@@ -46,7 +47,7 @@ call_ne(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int order;
 
-    if (operands(argc, argv, &order))
+    if (compare_operands(argc, argv, &order))
         sqlite3_result_int(c, order != 0);
 }
 
@@ -55,7 +56,7 @@ call_lt(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int order;
 
-    if (operands(argc, argv, &order))
+    if (compare_operands(argc, argv, &order))
         sqlite3_result_int(c, order < 0);
 }
 
@@ -64,7 +65,7 @@ call_le(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int order;
 
-    if (operands(argc, argv, &order))
+    if (compare_operands(argc, argv, &order))
         sqlite3_result_int(c, order <= 0);
 }
 
@@ -73,7 +74,7 @@ call_gt(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int order;
 
-    if (operands(argc, argv, &order))
+    if (compare_operands(argc, argv, &order))
         sqlite3_result_int(c, order > 0);
 }
 
@@ -82,7 +83,7 @@ call_ge(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int order;
 
-    if (operands(argc, argv, &order))
+    if (compare_operands(argc, argv, &order))
         sqlite3_result_int(c, order >= 0);
 }
 
@@ -96,7 +97,8 @@ call_is(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_int(
         c, first || second
                ? first && second
-               : function_compare(argv[0], argv[1], how(2, argc, argv)) == 0);
+               : function_compare(argv[0], argv[1],
+                                  read_comparison_mode(2, argc, argv)) == 0);
 }
 
 /* STRCMP(a, b); hw_strcmp_bin, if either asks for utf8mb4_bin. */
@@ -119,7 +121,7 @@ how_between(int argc, sqlite3_value **argv)
     for (int i = 0; i < 3; i++)
         if (function_is_number(argv[i]))
             return COMPARE_NUMBER;
-    return how(3, argc, argv);
+    return read_comparison_mode(3, argc, argv);
 }
 
 /* BETWEEN in three-valued logic: one comparison alone can make it false.  One
@@ -209,7 +211,8 @@ call_isnull(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* Compares as numbers if one value is a number, else as texts. */
 static void
-choose(sqlite3_context *c, int argc, sqlite3_value **argv, int sign)
+choose_extreme_argument(sqlite3_context *c, int argc, sqlite3_value **argv,
+                        int sign)
 {
     int best = 0;
 
@@ -224,13 +227,13 @@ choose(sqlite3_context *c, int argc, sqlite3_value **argv, int sign)
 static void
 call_greatest(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    choose(c, argc, argv, 1);
+    choose_extreme_argument(c, argc, argv, 1);
 }
 
 static void
 call_least(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    choose(c, argc, argv, -1);
+    choose_extreme_argument(c, argc, argv, -1);
 }
 
 /* ---- logic ---- */

@@ -13,7 +13,7 @@
 #include "kind.h"
 
 static struct moment
-now(sqlite3_context *c, unsigned digits)
+current_statement_time(sqlite3_context *c, unsigned digits)
 {
     return function_moment_from_unix(function_handle(c)->now_ms * 1000, digits);
 }
@@ -45,7 +45,7 @@ return_now(sqlite3_context *c, int argc, sqlite3_value **argv,
 
     if (!read_digits(c, argc, argv, &digits))
         return;
-    t = now(c, digits);
+    t = current_statement_time(c, digits);
     t.kind = kind;
     function_moment_result(c, &t);
 }
@@ -213,7 +213,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
 /* ---- zones: offsets, and names of UTC ---- */
 
 static bool
-offset(struct span zone, int64_t *micros)
+parse_zone_offset(struct span zone, int64_t *micros)
 {
     struct moment t;
     bool negative = zone.size > 0 && *zone.data == '-';
@@ -241,8 +241,8 @@ call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
     int64_t from, to;
 
     if (function_any_null(argc, argv) || !function_moment(argv[0], &t) ||
-        !offset(function_argument(argv[1]), &from) ||
-        !offset(function_argument(argv[2]), &to))
+        !parse_zone_offset(function_argument(argv[1]), &from) ||
+        !parse_zone_offset(function_argument(argv[2]), &to))
         return;
     t.kind = MOMENT_DATETIME;
     moment_set_micros(&t, moment_micros(&t) - from + to);

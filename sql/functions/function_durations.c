@@ -10,7 +10,7 @@
 
 /* ADDTIME and SUBTIME; a date's time is midnight. */
 static void
-add_time(sqlite3_context *c, sqlite3_value **argv, int sign)
+return_shifted_time(sqlite3_context *c, sqlite3_value **argv, int sign)
 {
     bool typed = kind_is_moment(kind_of(argv[0]));
     struct moment t, time;
@@ -33,14 +33,14 @@ static void
 call_addtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    add_time(c, argv, 1);
+    return_shifted_time(c, argv, 1);
 }
 
 static void
 call_subtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    add_time(c, argv, -1);
+    return_shifted_time(c, argv, -1);
 }
 
 /* MAKETIME(hour, minute, second) */
@@ -80,7 +80,7 @@ call_to_seconds(sqlite3_context *c, int argc, sqlite3_value **argv)
 enum { PERIOD_MAX = 99999912, PERIOD_PIVOT = 70 };
 
 static int64_t
-full_year(int64_t year)
+expand_period_year(int64_t year)
 {
     return year >= 100 ? year : year + (year < PERIOD_PIVOT ? 2000 : 1900);
 }
@@ -93,7 +93,7 @@ read_period(sqlite3_context *c, sqlite3_value *value, int64_t *months)
     struct error err;
 
     if (period > 0 && period <= PERIOD_MAX && month >= 1 && month <= 12) {
-        *months = full_year(period / 100) * 12 + month - 1;
+        *months = expand_period_year(period / 100) * 12 + month - 1;
         return true;
     }
     error_set(&err, ER_WRONG_ARGUMENTS,
@@ -113,7 +113,8 @@ call_period_add(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (more > PERIOD_MAX || more < -months) /* no period */
         return;
     months += more;
-    sqlite3_result_int64(c, full_year(months / 12) * 100 + months % 12 + 1);
+    sqlite3_result_int64(c, expand_period_year(months / 12) * 100 +
+                                months % 12 + 1);
 }
 
 static void

@@ -55,7 +55,7 @@ parts_of(const struct moment *t)
 }
 
 static const char *
-ordinal(int day)
+ordinal_day_suffix(int day)
 {
     if (day / 10 == 1)
         return "th";
@@ -116,7 +116,7 @@ add_date_part(struct buffer *out, const struct parts *p, char c)
         buffer_format(out, "%d", t->day);
         return true;
     case 'D':
-        buffer_format(out, "%d%s", t->day, ordinal(t->day));
+        buffer_format(out, "%d%s", t->day, ordinal_day_suffix(t->day));
         return true;
     case 'W':
         buffer_text(out, days[p->weekday]);
@@ -264,7 +264,7 @@ function_format_reads_time(char c)
 }
 
 static bool
-digits(struct reading *r, int most, int *out)
+read_format_digits(struct reading *r, int most, int *out)
 {
     int count = 0;
 
@@ -274,8 +274,8 @@ digits(struct reading *r, int most, int *out)
 }
 
 static bool
-name(struct reading *r, const char *const *names, size_t count, size_t cut,
-     int *out)
+read_calendar_name(struct reading *r, const char *const *names, size_t count,
+                   size_t cut, int *out)
 {
     for (size_t i = 0; i < count; i++) {
         size_t size = cut ? cut : strlen(names[i]);
@@ -291,11 +291,11 @@ name(struct reading *r, const char *const *names, size_t count, size_t cut,
 }
 
 static bool
-micros(struct reading *r)
+read_format_microseconds(struct reading *r)
 {
     const char *start = r->p;
 
-    if (!digits(r, 6, &r->micro))
+    if (!read_format_digits(r, 6, &r->micro))
         return false;
     for (int n = (int)(r->p - start); n < 6; n++)
         r->micro *= 10;
@@ -345,7 +345,7 @@ find_day(struct reading *r)
 static bool read_format(struct reading *r, struct span format);
 
 static bool
-read_part(struct reading *r, char c)
+read_format_specifier(struct reading *r, char c)
 {
     static const char *const halves[] = {"AM", "PM"};
     static const struct span clock = {"%H:%i:%S", 8},
@@ -355,62 +355,63 @@ read_part(struct reading *r, char c)
     r->has_time = r->has_time || function_format_reads_time(c);
     switch (c) {
     case 'Y':
-        return digits(r, 4, &r->year);
+        return read_format_digits(r, 4, &r->year);
     case 'y':
-        if (!digits(r, 2, &r->year))
+        if (!read_format_digits(r, 2, &r->year))
             return false;
         r->year += r->year < 70 ? 2000 : 1900;
         return true;
     case 'm':
     case 'c':
-        return digits(r, 2, &r->month);
+        return read_format_digits(r, 2, &r->month);
     case 'M':
-        return name(r, months, 12, 0, &r->month);
+        return read_calendar_name(r, months, 12, 0, &r->month);
     case 'b':
-        return name(r, months, 12, 3, &r->month);
+        return read_calendar_name(r, months, 12, 3, &r->month);
     case 'd':
     case 'e':
-        return digits(r, 2, &r->day);
+        return read_format_digits(r, 2, &r->day);
     case 'D':
-        if (!digits(r, 2, &r->day) || r->end - r->p < 2)
+        if (!read_format_digits(r, 2, &r->day) || r->end - r->p < 2)
             return false;
         r->p += 2;
         return true;
     case 'W':
-        return name(r, days, 7, 0, &r->weekday) && from_monday(r);
+        return read_calendar_name(r, days, 7, 0, &r->weekday) && from_monday(r);
     case 'a':
-        return name(r, days, 7, 3, &r->weekday) && from_monday(r);
+        return read_calendar_name(r, days, 7, 3, &r->weekday) && from_monday(r);
     case 'w':
-        return digits(r, 1, &r->weekday) && r->weekday++ < 7 && from_monday(r);
+        return read_format_digits(r, 1, &r->weekday) && r->weekday++ < 7 &&
+               from_monday(r);
     case 'j':
-        return digits(r, 3, &r->day_of_year) && r->day_of_year > 0 &&
-               r->day_of_year <= 366;
+        return read_format_digits(r, 3, &r->day_of_year) &&
+               r->day_of_year > 0 && r->day_of_year <= 366;
     case 'U':
     case 'u':
     case 'V':
     case 'v':
         r->week_letter = c;
-        return digits(r, 2, &r->week) && r->week <= 53 &&
+        return read_format_digits(r, 2, &r->week) && r->week <= 53 &&
                (r->week > 0 || c == 'U' || c == 'u');
     case 'X':
     case 'x':
         r->year_letter = c;
-        return digits(r, 4, &r->week_year);
+        return read_format_digits(r, 4, &r->week_year);
     case 'H':
     case 'k':
     case 'h':
     case 'I':
     case 'l':
-        return digits(r, 2, &r->hour);
+        return read_format_digits(r, 2, &r->hour);
     case 'i':
-        return digits(r, 2, &r->minute);
+        return read_format_digits(r, 2, &r->minute);
     case 's':
     case 'S':
-        return digits(r, 2, &r->second);
+        return read_format_digits(r, 2, &r->second);
     case 'f':
-        return micros(r);
+        return read_format_microseconds(r);
     case 'p':
-        return name(r, halves, 2, 0, &r->half);
+        return read_calendar_name(r, halves, 2, 0, &r->half);
     case 'T':
         return read_format(r, clock);
     case 'r':
@@ -433,7 +434,7 @@ read_format(struct reading *r, struct span format)
         if (format.data[i] != '%' || i + 1 == format.size) {
             if (r->p == r->end || *r->p++ != format.data[i])
                 return false;
-        } else if (!read_part(r, format.data[++i])) {
+        } else if (!read_format_specifier(r, format.data[++i])) {
             return false;
         }
     }
@@ -442,7 +443,7 @@ read_format(struct reading *r, struct span format)
 
 /* Reads all that the format names; false: the text has something else. */
 static bool
-read_moment(struct reading *r, struct span format, struct moment *t)
+read_formatted_datetime(struct reading *r, struct span format, struct moment *t)
 {
     if (!read_format(r, format) || !find_day(r))
         return false;
@@ -478,7 +479,7 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    if (!read_moment(&r, function_argument(argv[1]), &t)) {
+    if (!read_formatted_datetime(&r, function_argument(argv[1]), &t)) {
         function_warn_wrong(c, "datetime", text);
         return;
     }

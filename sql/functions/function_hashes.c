@@ -15,7 +15,8 @@
 enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };
 
 static void
-add_hex(struct buffer *out, const void *data, size_t size, const char *digits)
+append_hex_digits(struct buffer *out, const void *data, size_t size,
+                  const char *digits)
 {
     const unsigned char *bytes = data;
 
@@ -26,7 +27,7 @@ add_hex(struct buffer *out, const void *data, size_t size, const char *digits)
 }
 
 static void
-digest(sqlite3_context *c, const EVP_MD *method, struct span text)
+return_hex_digest(sqlite3_context *c, const EVP_MD *method, struct span text)
 {
     unsigned char bytes[EVP_MAX_MD_SIZE];
     unsigned size = 0;
@@ -37,7 +38,7 @@ digest(sqlite3_context *c, const EVP_MD *method, struct span text)
         return;
     }
     buffer_init(&out, SELECT_VALUE_MAX);
-    add_hex(&out, bytes, size, "0123456789abcdef");
+    append_hex_digits(&out, bytes, size, "0123456789abcdef");
     function_buffer(c, &out);
 }
 
@@ -45,14 +46,14 @@ static void
 call_md5(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        digest(c, EVP_md5(), function_argument(argv[0]));
+        return_hex_digest(c, EVP_md5(), function_argument(argv[0]));
 }
 
 static void
 call_sha1(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        digest(c, EVP_sha1(), function_argument(argv[0]));
+        return_hex_digest(c, EVP_sha1(), function_argument(argv[0]));
 }
 
 static void
@@ -79,7 +80,7 @@ call_sha2(sqlite3_context *c, int argc, sqlite3_value **argv)
     default:
         return;
     }
-    digest(c, method, function_argument(argv[0]));
+    return_hex_digest(c, method, function_argument(argv[0]));
 }
 
 static void
@@ -112,7 +113,7 @@ call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
                       !whole && real <= -0x1p63 ? UINT64_MAX
                                                 : function_natural(argv[0]));
     else
-        add_hex(&out, text.data, text.size, "0123456789ABCDEF");
+        append_hex_digits(&out, text.data, text.size, "0123456789ABCDEF");
     function_buffer(c, &out);
 }
 
@@ -169,7 +170,7 @@ call_unhex(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static bool
-is_blank(char c)
+is_base64_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -195,7 +196,7 @@ read_base64(struct buffer *out, struct span text)
     for (size_t i = 0; i < text.size; i++) {
         int digit = base64_digit(text.data[i]);
 
-        if (is_blank(text.data[i]))
+        if (is_base64_blank(text.data[i]))
             continue;
         if (text.data[i] == '=' ? count < 2 || count > 3 || ++padding > 2
                                 : digit < 0 || padding > 0)

@@ -15,7 +15,7 @@
 /* A number without the zeros that a date begins with: 71231 is 071231,
  * 101000000 is 000101000000.  None is negative. */
 static bool
-parse_number(struct span digits, struct moment *out)
+parse_numeric_datetime(struct span digits, struct moment *out)
 {
     static const char zeros[] = "000000";
     char text[32];
@@ -34,7 +34,7 @@ function_moment(sqlite3_value *value, struct moment *out)
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return false;
     return function_is_number(value)
-               ? parse_number(function_argument(value), out)
+               ? parse_numeric_datetime(function_argument(value), out)
                : moment_parse(function_argument(value), out);
 }
 
@@ -192,7 +192,7 @@ static const struct unit {
 };
 
 static const struct unit *
-unit_of(sqlite3_value *value)
+find_interval_unit(sqlite3_value *value)
 {
     struct span name = function_argument(value);
 
@@ -231,7 +231,7 @@ field_micros(char field)
 
 /* Reads '1 2:3:4' as DAY_SECOND; if numbers are missing, the first ones are. */
 static bool
-compound(struct span text, const char *fields, struct amount *out)
+read_compound_interval(struct span text, const char *fields, struct amount *out)
 {
     int64_t numbers[FIELDS_MAX] = {0}, sign = 1;
     size_t count = 0, wanted = strlen(fields), i = 0;
@@ -282,7 +282,8 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     memset(out, 0, sizeof(*out));
     out->digits = FRACTION_WIDTH;
     if (unit->fields)
-        return compound(function_argument(value), unit->fields, out);
+        return read_compound_interval(function_argument(value), unit->fields,
+                                      out);
     out->has_time = unit->micros > 0 && unit->micros < MOMENT_DAY;
     if (unit->micros == MOMENT_SECOND &&
         sqlite3_value_numeric_type(value) != SQLITE_INTEGER &&
@@ -339,8 +340,9 @@ any_moment(sqlite3_value *value, bool bare, struct moment *out)
 }
 
 static void
-add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
-    const struct unit *unit, int sign)
+return_date_plus_interval(sqlite3_context *c, sqlite3_value *to,
+                          sqlite3_value *value, const struct unit *unit,
+                          int sign)
 {
     struct amount amount;
     struct moment t;
@@ -370,26 +372,29 @@ add(sqlite3_context *c, sqlite3_value *to, sqlite3_value *value,
 static const struct unit *
 unit_argument(int argc, sqlite3_value **argv)
 {
-    return argc > 2 ? unit_of(argv[2]) : &units[4]; /* days */
+    return argc > 2 ? find_interval_unit(argv[2]) : &units[4]; /* days */
 }
 
 static void
 call_date_add(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    add(c, argv[0], argv[1], unit_argument(argc, argv), 1);
+    return_date_plus_interval(c, argv[0], argv[1], unit_argument(argc, argv),
+                              1);
 }
 
 static void
 call_date_sub(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    add(c, argv[0], argv[1], unit_argument(argc, argv), -1);
+    return_date_plus_interval(c, argv[0], argv[1], unit_argument(argc, argv),
+                              -1);
 }
 
 static void
 call_timestampadd(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    add(c, argv[2], argv[1], unit_of(argv[0]), 1);
+    return_date_plus_interval(c, argv[2], argv[1], find_interval_unit(argv[0]),
+                              1);
 }
 
 /* Counts whole months between, with day and time of the later moment. */
@@ -415,7 +420,7 @@ months_between(const struct moment *from, const struct moment *to)
 static void
 call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    const struct unit *unit = unit_of(argv[0]);
+    const struct unit *unit = find_interval_unit(argv[0]);
     struct moment from, to;
 
     (void)argc;
@@ -462,7 +467,7 @@ static void
 call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     static const char plain[] = "fsihdwmqy";
-    const struct unit *unit = unit_of(argv[0]);
+    const struct unit *unit = find_interval_unit(argv[0]);
     struct moment t;
     int64_t value = 0;
     int year;

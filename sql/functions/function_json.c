@@ -69,15 +69,15 @@ read_json(sqlite3_context *c, sqlite3_value **argv, int place,
 }
 
 static struct span
-span_of(const struct buffer *b)
+buffer_text_span(const struct buffer *b)
 {
     return (struct span){b->data ? b->data : "", b->size};
 }
 
 /* Checks a path.  False: it is NULL, or the statement fails. */
 static bool
-read_path(sqlite3_context *c, sqlite3_value *value, struct span *out,
-          bool *many)
+read_json_path(sqlite3_context *c, sqlite3_value *value, struct span *out,
+               bool *many)
 {
     enum json_fault fault;
     struct error err;
@@ -146,7 +146,7 @@ find_value(sqlite3_context *c, sqlite3_value *path, struct span document,
     struct error err;
     bool many;
 
-    if (!read_path(c, path, &text, &many))
+    if (!read_json_path(c, path, &text, &many))
         return false;
     if (many) {
         error_set(&err, ER_JSON_WILDCARD,
@@ -167,7 +167,7 @@ find_part(sqlite3_context *c, int argc, sqlite3_value **argv, int place,
 {
     if (!read_json(c, argv, 0, document))
         return false;
-    *out = span_of(document);
+    *out = buffer_text_span(document);
     return argc <= place || find_value(c, argv[place], *out, out);
 }
 
@@ -185,7 +185,7 @@ is_whole_number(struct span number)
 /* A DECIMAL keeps the digits as they are written; with an exponent it is a
  * double.  What follows a number in a document is no part of one. */
 static void
-return_number(sqlite3_context *c, struct span number)
+return_json_number(sqlite3_context *c, struct span number)
 {
     struct decimal d;
     int decimals;
@@ -209,7 +209,7 @@ static void
 return_json(sqlite3_context *c, struct span value)
 {
     if (json_kind(value) == JSON_NUMBER) {
-        return_number(c, value);
+        return_json_number(c, value);
     } else if (function_fits(c, value.size)) {
         function_text(c, value.data, value.size);
         sqlite3_result_subtype(c, KIND_JSON);
@@ -240,7 +240,7 @@ function_json_form(sqlite3_context *c, sqlite3_value *value)
     struct buffer document;
 
     if (read_json(c, &value, 0, &document))
-        return_json(c, span_of(&document));
+        return_json(c, buffer_text_span(&document));
     buffer_fini(&document);
 }
 
@@ -300,15 +300,15 @@ call_json_unquote(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     if (read_json(c, argv, 0, &document))
-        return_text(c, span_of(&document));
+        return_text(c, buffer_text_span(&document));
     buffer_fini(&document);
 }
 
 /* ---- reading ---- */
 
 static void
-extract(sqlite3_context *c, struct span document, int argc,
-        sqlite3_value **argv, bool many)
+return_json_matches(sqlite3_context *c, struct span document, int argc,
+                    sqlite3_value **argv, bool many)
 {
     struct matches m = {.c = c};
     struct buffer all;
@@ -323,7 +323,7 @@ extract(sqlite3_context *c, struct span document, int argc,
     if (all.failed)
         function_fits(c, SELECT_VALUE_MAX + 1);
     else if (m.count > 0 && !m.stopped)
-        return_json(c, many ? span_of(&all) : m.first);
+        return_json(c, many ? buffer_text_span(&all) : m.first);
     buffer_fini(&all);
 }
 
@@ -338,13 +338,13 @@ call_json_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv))
         return;
     for (int i = 1; i < argc && right; i++) {
-        right = read_path(c, argv[i], &path, &more);
+        right = read_json_path(c, argv[i], &path, &more);
         many |= right && more;
     }
     if (!right)
         return;
     if (read_json(c, argv, 0, &document))
-        extract(c, span_of(&document), argc, argv, many);
+        return_json_matches(c, buffer_text_span(&document), argc, argv, many);
     buffer_fini(&document);
 }
 
@@ -399,7 +399,8 @@ call_json_depth(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (read_json(c, argv, 0, &document))
-        sqlite3_result_int64(c, (int64_t)json_depth(span_of(&document)));
+        sqlite3_result_int64(c,
+                             (int64_t)json_depth(buffer_text_span(&document)));
     buffer_fini(&document);
 }
 
@@ -430,9 +431,9 @@ call_json_type(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (read_json(c, argv, 0, &document)) {
-        kind = json_kind(span_of(&document));
-        name =
-            kind == JSON_NUMBER ? number_type(span_of(&document)) : names[kind];
+        kind = json_kind(buffer_text_span(&document));
+        name = kind == JSON_NUMBER ? number_type(buffer_text_span(&document))
+                                   : names[kind];
         function_text(c, name, strlen(name));
     }
     buffer_fini(&document);
@@ -456,7 +457,7 @@ call_json_keys(sqlite3_context *c, int argc, sqlite3_value **argv)
             buffer_add(&keys, name.data, name.size);
         }
         buffer_text(&keys, "]");
-        return_json(c, span_of(&keys));
+        return_json(c, buffer_text_span(&keys));
     }
     buffer_fini(&keys);
     buffer_fini(&document);
@@ -485,9 +486,10 @@ call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
     for (int i = 2; i < argc && right; i++) {
         struct matches m = {.c = c};
 
-        right = read_path(c, argv[i], &path, &many);
+        right = read_json_path(c, argv[i], &path, &many);
         if (right)
-            json_find(span_of(&document), path, add_match, charge_match, &m);
+            json_find(buffer_text_span(&document), path, add_match,
+                      charge_match, &m);
         found += m.count > 0;
         right = right && !m.stopped;
     }
@@ -504,7 +506,7 @@ struct containing {
 };
 
 static bool
-is_equal(struct span a, struct span b)
+json_scalar_equals(struct span a, struct span b)
 {
     if (json_kind(a) != json_kind(b))
         return false;
@@ -514,7 +516,8 @@ is_equal(struct span a, struct span b)
     return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
-static bool contains(struct containing *in, struct span a, struct span b);
+static bool json_value_contains(struct containing *in, struct span a,
+                                struct span b);
 
 static bool
 contains_element(struct containing *in, struct span array, struct span what)
@@ -523,7 +526,7 @@ contains_element(struct containing *in, struct span array, struct span what)
     struct span name, element;
 
     while (json_next(&walk, &name, &element) && !in->stopped)
-        if (contains(in, element, what))
+        if (json_value_contains(in, element, what))
             return true;
     return false;
 }
@@ -531,7 +534,7 @@ contains_element(struct containing *in, struct span array, struct span what)
 /* Whether a contains b: each element of an array somewhere, each member of an
  * object under its name. */
 static bool
-contains(struct containing *in, struct span a, struct span b)
+json_value_contains(struct containing *in, struct span a, struct span b)
 {
     bool array = json_kind(b) == JSON_ARRAY,
          object = json_kind(b) == JSON_OBJECT;
@@ -546,12 +549,12 @@ contains(struct containing *in, struct span a, struct span b)
     if (json_kind(a) != json_kind(b))
         return false;
     if (!array && !object)
-        return is_equal(a, b);
+        return json_scalar_equals(a, b);
     while (json_next(&walk, &name, &part)) {
         in->stopped |= function_charge(in->c, a.size);
         if (in->stopped || (array ? !contains_element(in, a, part)
                                   : !json_member(a, name, &member) ||
-                                        !contains(in, member, part)))
+                                        !json_value_contains(in, member, part)))
             return false;
     }
     return true;
@@ -571,7 +574,7 @@ call_json_contains(sqlite3_context *c, int argc, sqlite3_value **argv)
     buffer_init(&document, 0);
     if (read_json(c, argv, 1, &candidate) &&
         find_part(c, argc, argv, 2, &document, &value)) {
-        is = contains(&in, value, span_of(&candidate));
+        is = json_value_contains(&in, value, buffer_text_span(&candidate));
         if (!in.stopped)
             sqlite3_result_int(c, is);
     }

@@ -17,7 +17,8 @@ enum {
 
 /* Sets a double, or 1690 where there is none. */
 static void
-return_real(sqlite3_context *c, double real, int argc, sqlite3_value **argv)
+return_finite_real(sqlite3_context *c, double real, int argc,
+                   sqlite3_value **argv)
 {
     char text[200];
 
@@ -37,15 +38,15 @@ static void
 call_exp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        return_real(c, exp(function_real(argv[0])), argc, argv);
+        return_finite_real(c, exp(function_real(argv[0])), argc, argv);
 }
 
 static void
 call_pow(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        return_real(c, pow(function_real(argv[0]), function_real(argv[1])),
-                    argc, argv);
+        return_finite_real(
+            c, pow(function_real(argv[0]), function_real(argv[1])), argc, argv);
 }
 
 static void
@@ -103,7 +104,8 @@ call_log2(sqlite3_context *c, int argc, sqlite3_value **argv)
                             sqlite3_value **argv)                              \
     {                                                                          \
         if (!function_any_null(argc, argv))                                    \
-            return_real(c, function(function_real(argv[0])), argc, argv);      \
+            return_finite_real(c, function(function_real(argv[0])), argc,      \
+                               argv);                                          \
     }
 
 static double
@@ -113,13 +115,13 @@ cotangent(double x)
 }
 
 static double
-degrees(double x)
+radians_to_degrees(double x)
 {
     return x * (180 / M_PI);
 }
 
 static double
-radians(double x)
+degrees_to_radians(double x)
 {
     return x * (M_PI / 180);
 }
@@ -128,8 +130,8 @@ ANGLE(sin, sin)
 ANGLE(cos, cos)
 ANGLE(tan, tan)
 ANGLE(cot, cotangent)
-ANGLE(degrees, degrees)
-ANGLE(radians, radians)
+ANGLE(degrees, radians_to_degrees)
+ANGLE(radians, degrees_to_radians)
 
 static void
 call_asin(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -170,7 +172,7 @@ call_pi(sqlite3_context *c, int argc, sqlite3_value **argv)
 /* ---- rounding ---- */
 
 static void
-whole(sqlite3_context *c, double value)
+return_whole_number(sqlite3_context *c, double value)
 {
     int64_t integer;
 
@@ -212,7 +214,7 @@ call_ceil(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv) &&
         !return_shortened(c, argv[0], 0, DECIMAL_CEIL))
-        whole(c, ceil(function_real(argv[0])));
+        return_whole_number(c, ceil(function_real(argv[0])));
 }
 
 static void
@@ -220,12 +222,12 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv) &&
         !return_shortened(c, argv[0], 0, DECIMAL_FLOOR))
-        whole(c, floor(function_real(argv[0])));
+        return_whole_number(c, floor(function_real(argv[0])));
 }
 
 /* Number of decimals; at least -DECIMALS_MAX. */
 static int
-decimals(int argc, sqlite3_value **argv)
+read_decimal_places(int argc, sqlite3_value **argv)
 {
     int64_t n = argc > 1 ? function_count(argv[1]) : 0;
 
@@ -237,7 +239,7 @@ decimals(int argc, sqlite3_value **argv)
 static void
 call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    int places = decimals(argc, argv);
+    int places = read_decimal_places(argc, argv);
     double x = function_real(argv[0]);
 
     if (!function_any_null(argc, argv) &&
@@ -249,7 +251,7 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    int places = decimals(argc, argv);
+    int places = read_decimal_places(argc, argv);
     double scale = pow(10, places < 0 ? -places : places),
            x = function_real(argv[0]),
            scaled = places >= 0 ? x * scale : x / scale, y = x;
@@ -368,7 +370,7 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     char digits[FORMAT_SIZE], text[FORMAT_SIZE * 2];
     size_t whole_size, at = 0;
-    int places = decimals(2, argv);
+    int places = read_decimal_places(2, argv);
     double x = function_real(argv[0]);
     const struct number_form *form = number_forms;
     struct decimal d;

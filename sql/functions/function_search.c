@@ -50,7 +50,7 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
  * item of the pattern whether the statement was cancelled. ---- */
 
 static int
-look(pcre2_callout_block *at, void *handle)
+on_regex_callout(pcre2_callout_block *at, void *handle)
 {
     (void)at;
     return handle_is_cancelled(handle) ? PCRE2_ERROR_CALLOUT : 0;
@@ -85,7 +85,7 @@ regex_options(sqlite3_value **argv)
 }
 
 static pcre2_code *
-compile(sqlite3_context *c, sqlite3_value *value, uint32_t options)
+compile_regex(sqlite3_context *c, sqlite3_value *value, uint32_t options)
 {
     struct span pattern = function_argument(value);
     pcre2_code *code;
@@ -108,22 +108,23 @@ compile(sqlite3_context *c, sqlite3_value *value, uint32_t options)
 /* Compiles argv[place]; SQLite keeps the result while the pattern is
  * constant. */
 static pcre2_code *
-compiled(sqlite3_context *c, sqlite3_value **argv, int place, bool *owned)
+find_or_compile_regex(sqlite3_context *c, sqlite3_value **argv, int place,
+                      bool *owned)
 {
     pcre2_code *code = sqlite3_get_auxdata(c, place);
 
     *owned = false;
     if (code)
         return function_compute(c) ? NULL : code;
-    code = compile(c, argv[place], regex_options(argv));
+    code = compile_regex(c, argv[place], regex_options(argv));
     *owned = code != NULL;
     return code;
 }
 
 /* Finds the first match: 1 and its bytes, 0: no match, -1: the error is set. */
 static int
-search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
-       size_t *start, size_t *end)
+find_regex_match(sqlite3_context *c, pcre2_code *code, struct span text,
+                 size_t from, size_t *start, size_t *end)
 {
     pcre2_match_context *limits;
     pcre2_match_data *match;
@@ -134,7 +135,7 @@ search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
     limits = pcre2_match_context_create(NULL);
     match = pcre2_match_data_create(1, NULL);
     if (limits && match) {
-        pcre2_set_callout(limits, look, function_handle(c));
+        pcre2_set_callout(limits, on_regex_callout, function_handle(c));
         pcre2_set_match_limit(limits, REGEX_MATCH_MAX);
         pcre2_set_depth_limit(limits, REGEX_DEPTH_MAX);
         pcre2_set_heap_limit(limits, REGEX_HEAP_KB);
@@ -159,7 +160,8 @@ search(sqlite3_context *c, pcre2_code *code, struct span text, size_t from,
 
 /* Call it last: SQLite may free the pattern at once. */
 static void
-keep(sqlite3_context *c, int place, pcre2_code *code, bool owned)
+cache_compiled_regex(sqlite3_context *c, int place, pcre2_code *code,
+                     bool owned)
 {
     if (owned)
         sqlite3_set_auxdata(c, place, code, free_regex);
@@ -176,13 +178,14 @@ call_regexp(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    code = compiled(c, argv, 0, &owned);
+    code = find_or_compile_regex(c, argv, 0, &owned);
     if (!code)
         return;
-    found = search(c, code, function_argument(argv[1]), 0, &start, &end);
+    found =
+        find_regex_match(c, code, function_argument(argv[1]), 0, &start, &end);
     if (found >= 0)
         sqlite3_result_int(c, found);
-    keep(c, 0, code, owned);
+    cache_compiled_regex(c, 0, code, owned);
 }
 
 /* Reads the letters of a match type; false: unknown letter. */
@@ -227,17 +230,18 @@ call_regexp_like(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "Incorrect arguments to regexp_like", -1);
         return;
     }
-    code =
-        argc == 3 ? compile(c, argv[1], options) : compiled(c, argv, 1, &owned);
+    code = argc == 3 ? compile_regex(c, argv[1], options)
+                     : find_or_compile_regex(c, argv, 1, &owned);
     if (!code)
         return;
-    found = search(c, code, function_argument(argv[0]), 0, &start, &end);
+    found =
+        find_regex_match(c, code, function_argument(argv[0]), 0, &start, &end);
     if (found >= 0)
         sqlite3_result_int(c, found);
     if (argc == 3)
         free_regex(code); /* the next row may have another type */
     else
-        keep(c, 1, code, owned);
+        cache_compiled_regex(c, 1, code, owned);
 }
 
 /* REGEXP_INSTR(x, pattern), REGEXP_SUBSTR(x, pattern) */
@@ -252,10 +256,10 @@ regexp_find(sqlite3_context *c, sqlite3_value **argv, bool position)
 
     if (function_any_null(2, argv))
         return;
-    code = compiled(c, argv, 1, &owned);
+    code = find_or_compile_regex(c, argv, 1, &owned);
     if (!code)
         return;
-    found = search(c, code, text, 0, &start, &end);
+    found = find_regex_match(c, code, text, 0, &start, &end);
     if (found == 1) {
         before.size = start;
         if (position)
@@ -265,7 +269,7 @@ regexp_find(sqlite3_context *c, sqlite3_value **argv, bool position)
     } else if (found == 0 && position) {
         sqlite3_result_int(c, 0);
     }
-    keep(c, 1, code, owned);
+    cache_compiled_regex(c, 1, code, owned);
 }
 
 static void
@@ -297,11 +301,11 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    code = compiled(c, argv, 1, &owned);
+    code = find_or_compile_regex(c, argv, 1, &owned);
     if (!code)
         return;
     buffer_init(&out, SELECT_VALUE_MAX);
-    while ((found = search(c, code, text, at, &start, &end)) == 1) {
+    while ((found = find_regex_match(c, code, text, at, &start, &end)) == 1) {
         buffer_add(&out, text.data + at, start - at);
         buffer_add(&out, to.data, to.size);
         if (end == start) { /* an empty match: copy one character */
@@ -321,7 +325,7 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
     } else {
         buffer_fini(&out);
     }
-    keep(c, 1, code, owned);
+    cache_compiled_regex(c, 1, code, owned);
 }
 
 /* ---- places ---- */

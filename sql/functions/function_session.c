@@ -15,14 +15,14 @@
 #include "variables.h"
 
 static uint32_t
-caller(sqlite3_context *c)
+caller_connection_id(sqlite3_context *c)
 {
     return function_handle(c)->scope.session->connection_id;
 }
 
 /* Checks the name.  False: the statement fails with the reason. */
 static bool
-take_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
+read_user_lock_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
 {
     struct error err;
 
@@ -52,14 +52,14 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct error err;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name))
+    if (!read_user_lock_name(c, argv[0], &name))
         return;
     if (seconds >= 0 && seconds * 1000 < FUNCTION_WAIT_MAX_MS)
         wait = (uint64_t)(seconds * 1000);
     if (function_handle(c)->await)
         user_locks_watch(&watch, await_waker(function_handle(c)->await));
     do {
-        got = user_lock_take(name, caller(c));
+        got = user_lock_take(name, caller_connection_id(c));
     } while (got == USER_LOCK_BUSY &&
              function_wait(c, "User lock", start + wait));
     user_locks_unwatch(&watch);
@@ -81,9 +81,9 @@ call_release_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct span name;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name))
+    if (!read_user_lock_name(c, argv[0], &name))
         return;
-    released = user_lock_release(name, caller(c));
+    released = user_lock_release(name, caller_connection_id(c));
     if (released != USER_LOCK_NONE)
         sqlite3_result_int(c, released == USER_LOCK_DONE);
 }
@@ -93,7 +93,7 @@ call_release_all(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    sqlite3_result_int64(c, user_locks_release(caller(c)));
+    sqlite3_result_int64(c, user_locks_release(caller_connection_id(c)));
 }
 
 static void
@@ -102,7 +102,7 @@ call_is_free(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct span name;
 
     (void)argc;
-    if (take_name(c, argv[0], &name))
+    if (read_user_lock_name(c, argv[0], &name))
         sqlite3_result_int(c, user_lock_owner(name) == 0);
 }
 
@@ -113,7 +113,7 @@ call_is_used(sqlite3_context *c, int argc, sqlite3_value **argv)
     uint32_t owner;
 
     (void)argc;
-    if (!take_name(c, argv[0], &name))
+    if (!read_user_lock_name(c, argv[0], &name))
         return;
     owner = user_lock_owner(name);
     if (owner)

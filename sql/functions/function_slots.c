@@ -8,7 +8,7 @@
 #include "handle.h"
 
 static struct slot *
-slot_of(sqlite3_context *c, sqlite3_value *number)
+find_value_slot(sqlite3_context *c, sqlite3_value *number)
 {
     struct slots *slots = &function_handle(c)->slots;
     unsigned i = (unsigned)sqlite3_value_int(number) % SLOTS_MAX;
@@ -19,7 +19,8 @@ slot_of(sqlite3_context *c, sqlite3_value *number)
 }
 
 static bool
-keep(sqlite3_context *c, sqlite3_value **place, sqlite3_value *value)
+store_slot_value(sqlite3_context *c, sqlite3_value **place,
+                 sqlite3_value *value)
 {
     sqlite3_value_free(*place);
     *place = sqlite3_value_dup(value);
@@ -36,7 +37,7 @@ static void
 call_case(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    if (keep(c, &slot_of(c, argv[0])->low, argv[1]) &&
+    if (store_slot_value(c, &find_value_slot(c, argv[0])->low, argv[1]) &&
         sqlite3_value_type(argv[1]) != SQLITE_NULL)
         sqlite3_result_int(c, 1);
 }
@@ -44,7 +45,7 @@ call_case(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_when(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    sqlite3_value *x = slot_of(c, argv[0])->low;
+    sqlite3_value *x = find_value_slot(c, argv[0])->low;
 
     (void)argc;
     if (x && sqlite3_value_type(x) != SQLITE_NULL &&
@@ -56,7 +57,7 @@ call_when(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_kept(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    sqlite3_value *x = slot_of(c, argv[0])->low;
+    sqlite3_value *x = find_value_slot(c, argv[0])->low;
 
     (void)argc;
     if (x)
@@ -74,7 +75,7 @@ static void
 step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct bounds *bounds = sqlite3_aggregate_context(c, sizeof(*bounds));
-    struct slot *slot = slot_of(c, argv[0]);
+    struct slot *slot = find_value_slot(c, argv[0]);
 
     (void)argc;
     if (!bounds) {
@@ -89,11 +90,11 @@ step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
         slot->null = true;
     else if ((!slot->low ||
               function_compare(argv[1], slot->low, COMPARE_TEXT) < 0) &&
-             !keep(c, &slot->low, argv[1]))
+             !store_slot_value(c, &slot->low, argv[1]))
         return;
     else if (!slot->high ||
              function_compare(argv[1], slot->high, COMPARE_TEXT) > 0)
-        keep(c, &slot->high, argv[1]);
+        store_slot_value(c, &slot->high, argv[1]);
 }
 
 /* NULL if there were no rows. */
@@ -109,7 +110,7 @@ finish_bounds(sqlite3_context *c)
 /* Whether x compares so with all, or with any, of the values between two; low
  * and high are its comparisons with these. */
 static bool
-holds(const char *op, bool all, int low, int high)
+is_quantified_true(const char *op, bool all, int low, int high)
 {
     bool equal = strchr(op, '=');
     int order = (*op == '>') == all ? high : low;
@@ -136,11 +137,12 @@ call_quantified(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int(c, all);
         return;
     }
-    slot = slot_of(c, argv[1]);
+    slot = find_value_slot(c, argv[1]);
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || !slot->low || !slot->high)
         return;
-    is = holds(op, all, function_compare(argv[0], slot->low, COMPARE_TEXT),
-               function_compare(argv[0], slot->high, COMPARE_TEXT));
+    is = is_quantified_true(
+        op, all, function_compare(argv[0], slot->low, COMPARE_TEXT),
+        function_compare(argv[0], slot->high, COMPARE_TEXT));
     if (is != all || !slot->null)
         sqlite3_result_int(c, is);
 }

@@ -101,7 +101,7 @@ fail_large(sqlite3_context *c, size_t size)
 /* Calls the function unless its values are too large.  Numbers do not count:
  * they are short, and have a length only as texts. */
 static void
-call(sqlite3_context *c, int argc, sqlite3_value **argv)
+call_checked_function(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct function_use *use = sqlite3_user_data(c);
     size_t bytes = 0, largest = 0;
@@ -126,25 +126,26 @@ call(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* Whether SQLite calls it once for arguments that are constant. */
 static bool
-is_constant(const char *name)
+is_deterministic_function(const char *name)
 {
     return strcmp(name, "hw_moment") == 0;
 }
 
 static int
-add(sqlite3 *db, struct function_use *use, int arguments)
+create_sqlite_function(sqlite3 *db, struct function_use *use, int arguments)
 {
     const struct function *f = use->function;
 
     if (f->inverse)
         return sqlite3_create_window_function(
-            db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use, call,
-            f->final, f->final, f->inverse, NULL);
+            db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use,
+            call_checked_function, f->final, f->final, f->inverse, NULL);
     return sqlite3_create_function_v2(
         db, f->name, arguments,
         SQLITE_UTF8 | SQLITE_SUBTYPE |
-            (is_constant(f->name) ? SQLITE_DETERMINISTIC : 0),
-        use, f->final ? NULL : call, f->final ? call : NULL, f->final, NULL);
+            (is_deterministic_function(f->name) ? SQLITE_DETERMINISTIC : 0),
+        use, f->final ? NULL : call_checked_function,
+        f->final ? call_checked_function : NULL, f->final, NULL);
 }
 
 /* Counts arguments here, since SQLite accepts any number for such functions. */
@@ -221,7 +222,7 @@ function_table_add(struct handle *handle)
             if (refuse_builtin(handle->db, f) != 0)
                 return -1;
             for (int n = from; n <= f->most; n++)
-                if (add(handle->db, use, n) != SQLITE_OK)
+                if (create_sqlite_function(handle->db, use, n) != SQLITE_OK)
                     return -1;
         }
     return 0;
@@ -236,7 +237,7 @@ function_table_get(const struct handle *handle, const char *name,
 
     for (size_t i = 0; i < count; i++)
         if (strcmp(handle->functions[i].function->name, name) == 0) {
-            *out = call;
+            *out = call_checked_function;
             *arg = &handle->functions[i];
             return true;
         }

@@ -13,8 +13,8 @@ enum { UTF8_MAX = 4 /* bytes of a character */ };
 /* ---- joining ---- */
 
 static void
-concatenate(sqlite3_context *c, int argc, sqlite3_value **argv,
-            struct span between)
+concatenate_arguments(sqlite3_context *c, int argc, sqlite3_value **argv,
+                      struct span between)
 {
     struct buffer text;
     bool first = true;
@@ -39,19 +39,20 @@ call_concat(sqlite3_context *c, int argc, sqlite3_value **argv)
     static const struct span nothing = {"", 0};
 
     if (!function_any_null(argc, argv))
-        concatenate(c, argc, argv, nothing);
+        concatenate_arguments(c, argc, argv, nothing);
 }
 
 static void
 call_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (argc > 0 && !function_any_null(1, argv))
-        concatenate(c, argc - 1, argv + 1, function_argument(argv[0]));
+        concatenate_arguments(c, argc - 1, argv + 1,
+                              function_argument(argv[0]));
 }
 
 /* Doubles the text until it is long enough. */
 static void
-repeat(sqlite3_context *c, struct span part, int64_t times)
+return_repeated_text(sqlite3_context *c, struct span part, int64_t times)
 {
     struct buffer text;
     size_t size, done;
@@ -83,19 +84,21 @@ static void
 call_repeat(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        repeat(c, function_argument(argv[0]), function_count(argv[1]));
+        return_repeated_text(c, function_argument(argv[0]),
+                             function_count(argv[1]));
 }
 
 static void
 call_space(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        repeat(c, (struct span){" ", 1}, function_count(argv[0]));
+        return_repeated_text(c, (struct span){" ", 1}, function_count(argv[0]));
 }
 
 /* LPAD and RPAD: pads or cuts to n characters. */
 static void
-pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
+return_padded_text(sqlite3_context *c, int argc, sqlite3_value **argv,
+                   bool left)
 {
     struct span text = function_argument(argv[0]), with = {" ", 1};
     int64_t wanted = function_count(argv[1]), missing;
@@ -137,13 +140,13 @@ pad(sqlite3_context *c, int argc, sqlite3_value **argv, bool left)
 static void
 call_lpad(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    pad(c, argc, argv, true);
+    return_padded_text(c, argc, argv, true);
 }
 
 static void
 call_rpad(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    pad(c, argc, argv, false);
+    return_padded_text(c, argc, argv, false);
 }
 
 /* ---- parts ---- */
@@ -193,17 +196,17 @@ call_substring(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 static bool
-begins(struct span text, struct span with)
+text_has_prefix(struct span text, struct span with)
 {
     return text.size >= with.size &&
            memcmp(text.data, with.data, with.size) == 0;
 }
 
 static void
-trim(sqlite3_context *c, struct span text, struct span what, bool left,
-     bool right)
+return_stripped_text(sqlite3_context *c, struct span text, struct span what,
+                     bool left, bool right)
 {
-    while (left && what.size > 0 && begins(text, what)) {
+    while (left && what.size > 0 && text_has_prefix(text, what)) {
         text.data += what.size;
         text.size -= what.size;
     }
@@ -226,8 +229,9 @@ call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
         what = function_argument(argv[argc - 2]);
     if (argc > 2)
         side = function_argument(argv[0]);
-    trim(c, function_argument(argv[argc - 1]), what,
-         !span_is_nocase(side, "TRAILING"), !span_is_nocase(side, "LEADING"));
+    return_stripped_text(c, function_argument(argv[argc - 1]), what,
+                         !span_is_nocase(side, "TRAILING"),
+                         !span_is_nocase(side, "LEADING"));
 }
 
 /* LTRIM and RTRIM */
@@ -237,7 +241,8 @@ call_trim_side(sqlite3_context *c, int argc, sqlite3_value **argv)
     bool left = strcmp(function_name(c), "ltrim") == 0;
 
     if (!function_any_null(argc, argv))
-        trim(c, function_argument(argv[0]), (struct span){" ", 1}, left, !left);
+        return_stripped_text(c, function_argument(argv[0]),
+                             (struct span){" ", 1}, left, !left);
 }
 
 /* ---- changing ---- */

@@ -110,7 +110,8 @@ add_first(struct function_views *views, struct buffer *key, struct view *view,
 }
 
 static const struct view *
-find(const struct function_views *views, const struct buffer *key)
+find_requested_view(const struct function_views *views,
+                    const struct buffer *key)
 {
     for (const struct read_view *r = views->first; r; r = r->next)
         if (r->key.size == key->size &&
@@ -120,7 +121,7 @@ find(const struct function_views *views, const struct buffer *key)
 }
 
 static bool
-is_now(const char *name)
+is_current_heap_name(const char *name)
 {
     return strcmp(name, SNAPSHOT_NOW) == 0;
 }
@@ -149,8 +150,8 @@ await_view(struct handle *handle, const struct view_request *request)
 /* The heap now, and again when the time is over; both last as long as the
  * request. */
 static int
-watch(struct handle *handle, const struct wish *wish,
-      struct view_request *request)
+watch_heap_growth(struct handle *handle, const struct wish *wish,
+                  struct view_request *request)
 {
     int rc = fetch_fresh(handle, &request->before);
     uint64_t until_ms = clock_ms() + (uint64_t)wish->choice.seconds * 1000;
@@ -165,7 +166,8 @@ watch(struct handle *handle, const struct wish *wish,
 
 /* Requests the view.  Returns SQLite's codes. */
 static int
-make(struct handle *handle, struct wish *wish, const struct view **out)
+request_wished_view(struct handle *handle, struct wish *wish,
+                    const struct view **out)
 {
     struct function_views *views = handle->fetch->views;
     struct view_request request = {.owner = handle->scope.session->who.user,
@@ -185,8 +187,8 @@ make(struct handle *handle, struct wish *wish, const struct view **out)
             return rc;
         request.snapshot = sum.snapshot;
         request.name = request.base = NULL; /* the difference is made already */
-    } else if (is_now(wish->name)) {
-        rc = wish->choice.seconds ? watch(handle, wish, &request)
+    } else if (is_current_heap_name(wish->name)) {
+        rc = wish->choice.seconds ? watch_heap_growth(handle, wish, &request)
                                   : fetch_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
@@ -212,7 +214,7 @@ make(struct handle *handle, struct wish *wish, const struct view **out)
 /* Writes a name in lower case, as snapshots' names are; cuts one that is too
  * long. */
 static void
-take_name(sqlite3_value *value, char out[NAME_ROOM])
+read_view_snapshot_name(sqlite3_value *value, char out[NAME_ROOM])
 {
     struct span given = function_argument(value);
     size_t i = 0;
@@ -226,7 +228,7 @@ take_name(sqlite3_value *value, char out[NAME_ROOM])
 
 /* Names of sums and of profiles to be taken are parsed where they are used. */
 static int
-check_name(const char *name, struct error *err)
+check_view_snapshot_name(const char *name, struct error *err)
 {
     if (cluster_name_is(name) || observed_name_is(name) ||
         snapshot_is_name(name, strlen(name)))
@@ -241,13 +243,13 @@ check_name(const char *name, struct error *err)
 static int
 take_base(struct wish *wish, sqlite3_value *value, struct error *err)
 {
-    take_name(value, wish->base);
-    if (check_name(wish->base, err) != 0)
+    read_view_snapshot_name(value, wish->base);
+    if (check_view_snapshot_name(wish->base, err) != 0)
         return -1;
     if (!wish->form)
         error_set(err, ER_WRONG_ARGUMENTS,
                   EXPORT " gives one snapshot: leave the base out");
-    else if (is_now(wish->base) || observed_name_is(wish->base))
+    else if (is_current_heap_name(wish->base) || observed_name_is(wish->base))
         error_set(err, ER_WRONG_ARGUMENTS,
                   "a base is a kept snapshot, and not '%s'", wish->base);
     else
@@ -277,7 +279,8 @@ take_choice(struct wish *wish, sqlite3_value *value, struct error *err)
 static int
 check_watch(const struct wish *wish, struct error *err)
 {
-    if (wish->choice.seconds == 0 || (is_now(wish->name) && !*wish->base))
+    if (wish->choice.seconds == 0 ||
+        (is_current_heap_name(wish->name) && !*wish->base))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "seconds shows what grows from now on: the name is '" SNAPSHOT_NOW
@@ -287,7 +290,7 @@ check_watch(const struct wish *wish, struct error *err)
 
 /* The key: equal keys mean equal views. */
 static int
-make_key(struct wish *wish, struct span choice, struct error *err)
+write_view_key(struct wish *wish, struct span choice, struct error *err)
 {
     buffer_init(&wish->key, KEY_MAX);
     buffer_format(&wish->key, "%s %s %s ",
@@ -301,13 +304,14 @@ make_key(struct wish *wish, struct span choice, struct error *err)
 }
 
 static bool
-is_given(int argc, sqlite3_value **argv, int i)
+has_view_argument(int argc, sqlite3_value **argv, int i)
 {
     return i < argc && sqlite3_value_type(argv[i]) != SQLITE_NULL;
 }
 
 static int
-take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
+read_view_arguments(struct wish *wish, int argc, sqlite3_value **argv,
+                    struct error *err)
 {
     struct span choice = {"", 0};
 
@@ -317,8 +321,8 @@ take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
         error_memory(err, "a view");
         return -1;
     }
-    take_name(argv[0], wish->name);
-    if (check_name(wish->name, err) != 0)
+    read_view_snapshot_name(argv[0], wish->name);
+    if (check_view_snapshot_name(wish->name, err) != 0)
         return -1;
     if (!wish->form && cluster_name_is(wish->name)) {
         error_set(err, ER_WRONG_ARGUMENTS,
@@ -326,14 +330,15 @@ take(struct wish *wish, int argc, sqlite3_value **argv, struct error *err)
                          "node for its own");
         return -1;
     }
-    if ((is_given(argc, argv, 1) && take_base(wish, argv[1], err) != 0))
+    if ((has_view_argument(argc, argv, 1) &&
+         take_base(wish, argv[1], err) != 0))
         return -1;
-    if (is_given(argc, argv, 2)) {
+    if (has_view_argument(argc, argv, 2)) {
         choice = function_argument(argv[2]);
         if (take_choice(wish, argv[2], err) != 0 || check_watch(wish, err) != 0)
             return -1;
     }
-    return make_key(wish, choice, err);
+    return write_view_key(wish, choice, err);
 }
 
 /* ---- the functions ---- */
@@ -344,10 +349,10 @@ find_or_begin(struct handle *handle, struct wish *wish, int argc,
 {
     if (privilege_check(handle->scope.session->who.privileges,
                         PRIVILEGE_PROFILE, &handle->failure) != 0 ||
-        take(wish, argc, argv, &handle->failure) != 0)
+        read_view_arguments(wish, argc, argv, &handle->failure) != 0)
         return SQLITE_ERROR;
-    *out = find(handle->fetch->views, &wish->key);
-    return *out ? SQLITE_OK : make(handle, wish, out);
+    *out = find_requested_view(handle->fetch->views, &wish->key);
+    return *out ? SQLITE_OK : request_wished_view(handle, wish, out);
 }
 
 static bool
@@ -366,7 +371,8 @@ is_file(const struct view_form *form)
 /* Returns the view's own bytes, which last as long as the statement.  A text is
  * given without its last newline: clients that print a value add one. */
 static void
-give(sqlite3_context *c, const struct view_form *form, const struct view *view)
+return_view_bytes(sqlite3_context *c, const struct view_form *form,
+                  const struct view *view)
 {
     const char *data = view->bytes.data ? view->bytes.data : "";
     size_t size = view->bytes.size;
@@ -391,14 +397,14 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
     const struct view *view = NULL;
     int rc;
 
-    if (!is_given(argc, argv, 0))
+    if (!has_view_argument(argc, argv, 0))
         return;
     if (handle->fetch && function_compute(c))
         return;
     rc = handle->fetch ? find_or_begin(handle, &wish, argc, argv, &view)
                        : fetch_refuse(handle);
     if (rc == SQLITE_OK && view)
-        give(c, wish.form, view);
+        return_view_bytes(c, wish.form, view);
     else
         sqlite3_result_error_code(c, rc);
     handle->failed = handle->failed || rc == SQLITE_ERROR;
@@ -408,7 +414,7 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* name(snapshot [, base [, options]]) */
 static struct function
-function_of(const struct view_form *form)
+describe_view_function(const struct view_form *form)
 {
     return (struct function){form ? form->name : EXPORT,
                              1,
@@ -426,10 +432,10 @@ list_functions(void)
     size_t count = 0;
 
     while (count < view_form_count && count < FUNCTIONS_MAX - 2) {
-        functions[count] = function_of(&view_forms[count]);
+        functions[count] = describe_view_function(&view_forms[count]);
         count++;
     }
-    functions[count] = function_of(NULL);
+    functions[count] = describe_view_function(NULL);
 }
 
 const struct function *

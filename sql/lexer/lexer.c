@@ -9,7 +9,7 @@
 
 /* The byte that an escape means in MySQL; \% and \_ keep the backslash. */
 static char
-escape(char c)
+decode_escaped_byte(char c)
 {
     switch (c) {
     case '0':
@@ -31,7 +31,7 @@ escape(char c)
 
 /* Decodes the quoted run [p, end), which includes the quotes. */
 static size_t
-unquote(const char *p, const char *end, char *out)
+decode_quoted_text(const char *p, const char *end, char *out)
 {
     char quote = *p++, *start = out;
 
@@ -40,7 +40,7 @@ unquote(const char *p, const char *end, char *out)
             p++;
             if (*p == '%' || *p == '_')
                 *out++ = '\\';
-            *out++ = escape(*p);
+            *out++ = decode_escaped_byte(*p);
             continue;
         }
         if (*p == quote) /* doubled */
@@ -68,7 +68,7 @@ token_decode(const struct token *token, struct arena *arena, struct span *out)
     copy = arena_alloc(arena, (size_t)(end - p));
     if (!copy)
         return -1;
-    out->size = unquote(p, end, copy);
+    out->size = decode_quoted_text(p, end, copy);
     out->data = copy;
     return 0;
 }
@@ -127,19 +127,19 @@ syntax_error(struct span source, const char *at, struct error *err)
 enum { VERSION_DIGITS_MIN = 5, VERSION_DIGITS_MAX = 6 };
 
 static bool
-is_hex(char c)
+is_hex_character(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static bool
-is_space(char c)
+is_sql_whitespace(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static bool
-is_word(char c)
+is_identifier_byte(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            c == '_' || c == '$' || (unsigned char)c >= 0x80;
@@ -147,7 +147,7 @@ is_word(char c)
 
 /* The byte n places further on, or NUL past the end. */
 static char
-peek(const struct lexer *lexer, size_t n)
+peek_sql_byte(const struct lexer *lexer, size_t n)
 {
     if (n >= (size_t)(lexer->end - lexer->pos))
         return '\0';
@@ -155,7 +155,7 @@ peek(const struct lexer *lexer, size_t n)
 }
 
 static bool
-starts(const struct lexer *lexer, const char *text)
+lexer_starts_with(const struct lexer *lexer, const char *text)
 {
     size_t size = strlen(text);
 
@@ -183,20 +183,20 @@ skip_line(struct lexer *lexer)
 /* Skips a comment.  Inside a skipped versioned comment another comment nests,
  * as in MySQL.  False if it is not closed; pos stays. */
 static bool
-skip_comment(struct lexer *lexer, bool nests)
+skip_sql_comment(struct lexer *lexer, bool nests)
 {
     struct lexer at = *lexer;
     bool nested = false;
 
     for (at.pos += 2; at.pos < at.end;) {
-        if (starts(&at, "*/")) {
+        if (lexer_starts_with(&at, "*/")) {
             at.pos += 2;
             if (!nested) {
                 lexer->pos = at.pos;
                 return true;
             }
             nested = false;
-        } else if (nests && starts(&at, "/*")) {
+        } else if (nests && lexer_starts_with(&at, "/*")) {
             nested = true;
             at.pos += 2;
         } else {
@@ -213,10 +213,11 @@ enter_versioned(struct lexer *lexer)
     size_t digits = 0;
     long version = 0;
 
-    while (digits < VERSION_DIGITS_MAX && is_digit(peek(lexer, 3 + digits)))
-        version = version * 10 + (peek(lexer, 3 + digits++) - '0');
+    while (digits < VERSION_DIGITS_MAX &&
+           is_digit(peek_sql_byte(lexer, 3 + digits)))
+        version = version * 10 + (peek_sql_byte(lexer, 3 + digits++) - '0');
     if (digits >= VERSION_DIGITS_MIN && version > LEXER_VERSION)
-        return skip_comment(lexer, true);
+        return skip_sql_comment(lexer, true);
     lexer->pos += 3 + (digits >= VERSION_DIGITS_MIN ? digits : 0);
     lexer->versioned = true;
     return true;
@@ -224,25 +225,26 @@ enter_versioned(struct lexer *lexer)
 
 /* Skips blanks and comments.  False at a comment that is not closed. */
 static bool
-skip_blanks(struct lexer *lexer)
+skip_sql_blanks(struct lexer *lexer)
 {
     for (;;) {
-        char next = peek(lexer, 2);
+        char next = peek_sql_byte(lexer, 2);
 
-        if (lexer->pos < lexer->end && is_space(*lexer->pos)) {
+        if (lexer->pos < lexer->end && is_sql_whitespace(*lexer->pos)) {
             lexer->pos++;
-        } else if (starts(lexer, "#") ||
-                   (starts(lexer, "--") &&
-                    (is_space(next) || lexer->end - lexer->pos == 2))) {
+        } else if (lexer_starts_with(lexer, "#") ||
+                   (lexer_starts_with(lexer, "--") &&
+                    (is_sql_whitespace(next) ||
+                     lexer->end - lexer->pos == 2))) {
             skip_line(lexer);
-        } else if (lexer->versioned && starts(lexer, "*/")) {
+        } else if (lexer->versioned && lexer_starts_with(lexer, "*/")) {
             lexer->versioned = false;
             lexer->pos += 2;
-        } else if (!lexer->versioned && starts(lexer, "/*!")) {
+        } else if (!lexer->versioned && lexer_starts_with(lexer, "/*!")) {
             if (!enter_versioned(lexer))
                 return false;
-        } else if (starts(lexer, "/*")) {
-            if (!skip_comment(lexer, false))
+        } else if (lexer_starts_with(lexer, "/*")) {
+            if (!skip_sql_comment(lexer, false))
                 return false;
         } else {
             return !(lexer->versioned && lexer->pos == lexer->end);
@@ -275,7 +277,7 @@ scan_quoted(struct lexer *lexer, bool escapes)
 static void
 scan_words(struct lexer *lexer)
 {
-    while (lexer->pos < lexer->end && is_word(*lexer->pos))
+    while (lexer->pos < lexer->end && is_identifier_byte(*lexer->pos))
         lexer->pos++;
 }
 
@@ -291,7 +293,7 @@ scan_hex_string(struct lexer *lexer)
 {
     const char *p = lexer->pos + 1;
 
-    while (p < lexer->end && is_hex(*p))
+    while (p < lexer->end && is_hex_character(*p))
         p++;
     if (p == lexer->end || *p != '\'' || (p - lexer->pos) % 2 == 0)
         return TOKEN_INVALID;
@@ -328,39 +330,44 @@ scan_number(struct lexer *lexer)
     enum token_kind kind = TOKEN_INTEGER;
     size_t exponent;
 
-    if (*start == '0' && peek(lexer, 1) == 'x' && is_hex(peek(lexer, 2))) {
+    if (*start == '0' && peek_sql_byte(lexer, 1) == 'x' &&
+        is_hex_character(peek_sql_byte(lexer, 2))) {
         lexer->pos += 2;
-        while (is_hex(peek(lexer, 0)))
+        while (is_hex_character(peek_sql_byte(lexer, 0)))
             lexer->pos++;
         kind = TOKEN_HEX;
         goto tail;
     }
-    if (*start == '0' && peek(lexer, 1) == 'b' && is_bit(peek(lexer, 2))) {
+    if (*start == '0' && peek_sql_byte(lexer, 1) == 'b' &&
+        is_bit(peek_sql_byte(lexer, 2))) {
         lexer->pos += 2;
-        while (is_bit(peek(lexer, 0)))
+        while (is_bit(peek_sql_byte(lexer, 0)))
             lexer->pos++;
         kind = TOKEN_HEX;
         goto tail;
     }
-    while (is_digit(peek(lexer, 0)))
+    while (is_digit(peek_sql_byte(lexer, 0)))
         lexer->pos++;
-    if (peek(lexer, 0) == '.') {
+    if (peek_sql_byte(lexer, 0) == '.') {
         kind = TOKEN_DECIMAL;
         do
             lexer->pos++;
-        while (is_digit(peek(lexer, 0)));
+        while (is_digit(peek_sql_byte(lexer, 0)));
     }
-    if (peek(lexer, 0) == 'e' || peek(lexer, 0) == 'E') {
-        exponent = peek(lexer, 1) == '+' || peek(lexer, 1) == '-' ? 2 : 1;
-        if (is_digit(peek(lexer, exponent))) {
+    if (peek_sql_byte(lexer, 0) == 'e' || peek_sql_byte(lexer, 0) == 'E') {
+        exponent =
+            peek_sql_byte(lexer, 1) == '+' || peek_sql_byte(lexer, 1) == '-'
+                ? 2
+                : 1;
+        if (is_digit(peek_sql_byte(lexer, exponent))) {
             kind = TOKEN_DECIMAL;
             lexer->pos += exponent;
-            while (is_digit(peek(lexer, 0)))
+            while (is_digit(peek_sql_byte(lexer, 0)))
                 lexer->pos++;
         }
     }
 tail:
-    if (!is_word(peek(lexer, 0)))
+    if (!is_identifier_byte(peek_sql_byte(lexer, 0)))
         return kind;
     if (memchr(start, '.', (size_t)(lexer->pos - start)))
         return TOKEN_INVALID;
@@ -370,11 +377,11 @@ tail:
 
 /* Reads one part of a variable's dotted name. */
 static bool
-scan_part(struct lexer *lexer)
+scan_variable_part(struct lexer *lexer)
 {
-    if (peek(lexer, 0) == '`')
+    if (peek_sql_byte(lexer, 0) == '`')
         return scan_quoted(lexer, false);
-    if (!is_word(peek(lexer, 0)))
+    if (!is_identifier_byte(peek_sql_byte(lexer, 0)))
         return false;
     scan_words(lexer);
     return true;
@@ -383,17 +390,17 @@ scan_part(struct lexer *lexer)
 static enum token_kind
 scan_variable(struct lexer *lexer)
 {
-    if (peek(lexer, 1) == '@') {
+    if (peek_sql_byte(lexer, 1) == '@') {
         lexer->pos++;
         do {
             lexer->pos++;
-            if (!scan_part(lexer))
+            if (!scan_variable_part(lexer))
                 return TOKEN_INVALID;
-        } while (peek(lexer, 0) == '.');
+        } while (peek_sql_byte(lexer, 0) == '.');
         return TOKEN_SYSTEM;
     }
     lexer->pos++;
-    switch (peek(lexer, 0)) {
+    switch (peek_sql_byte(lexer, 0)) {
     case '\'':
     case '"':
         return scan_quoted(lexer, true) ? TOKEN_USER : TOKEN_INVALID;
@@ -402,9 +409,10 @@ scan_variable(struct lexer *lexer)
     default:
         break;
     }
-    if (!is_word(peek(lexer, 0)))
+    if (!is_identifier_byte(peek_sql_byte(lexer, 0)))
         return TOKEN_INVALID;
-    while (is_word(peek(lexer, 0)) || peek(lexer, 0) == '.')
+    while (is_identifier_byte(peek_sql_byte(lexer, 0)) ||
+           peek_sql_byte(lexer, 0) == '.')
         lexer->pos++;
     return TOKEN_USER;
 }
@@ -416,7 +424,7 @@ scan_operator(struct lexer *lexer)
                                          "!=",  "<<",  ">>", "||", "&&", ":="};
 
     for (size_t i = 0; i < sizeof(longer) / sizeof(longer[0]); i++)
-        if (starts(lexer, longer[i])) {
+        if (lexer_starts_with(lexer, longer[i])) {
             lexer->pos += strlen(longer[i]);
             return TOKEN_OPERATOR;
         }
@@ -427,28 +435,28 @@ scan_operator(struct lexer *lexer)
 }
 
 static enum token_kind
-scan(struct lexer *lexer)
+scan_sql_token(struct lexer *lexer)
 {
     char c = *lexer->pos;
 
-    if ((c == 'x' || c == 'X') && peek(lexer, 1) == '\'') {
+    if ((c == 'x' || c == 'X') && peek_sql_byte(lexer, 1) == '\'') {
         lexer->pos++;
         return scan_hex_string(lexer);
     }
-    if ((c == 'b' || c == 'B') && peek(lexer, 1) == '\'') {
+    if ((c == 'b' || c == 'B') && peek_sql_byte(lexer, 1) == '\'') {
         lexer->pos++;
         return scan_bit_string(lexer);
     }
-    if ((c == 'n' || c == 'N') && peek(lexer, 1) == '\'') {
+    if ((c == 'n' || c == 'N') && peek_sql_byte(lexer, 1) == '\'') {
         lexer->pos++;
         return scan_string(lexer);
     }
-    if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1))))
+    if (is_digit(c) || (c == '.' && is_digit(peek_sql_byte(lexer, 1))))
         return scan_number(lexer);
     if (c ==
         '$') /* mysql >= 8.1 sends `select $$` and expects a syntax error */
         return TOKEN_INVALID;
-    if (is_word(c)) {
+    if (is_identifier_byte(c)) {
         scan_words(lexer);
         return TOKEN_WORD;
     }
@@ -472,13 +480,13 @@ struct token
 lexer_next(struct lexer *lexer)
 {
     struct token token = {TOKEN_INVALID, {lexer->pos, 0}};
-    bool closed = skip_blanks(lexer);
+    bool closed = skip_sql_blanks(lexer);
     const char *start = lexer->pos;
 
     token.text.data = start;
     if (!closed)
         return token;
-    token.kind = start == lexer->end ? TOKEN_END : scan(lexer);
+    token.kind = start == lexer->end ? TOKEN_END : scan_sql_token(lexer);
     if (token.kind == TOKEN_INVALID)
         lexer->pos = start;
     token.text.size = (size_t)(lexer->pos - start);

@@ -54,7 +54,7 @@ script_error(struct span text, size_t offset, struct error *err,
 }
 
 static char
-peek(const struct script_lexer *lexer, size_t n)
+peek_script_byte(const struct script_lexer *lexer, size_t n)
 {
     if (n >= lexer->text.size - lexer->pos)
         return '\0';
@@ -70,15 +70,17 @@ is_name(char c)
 
 /* Block comments nest, as Wren's do. */
 static int
-skip_comment(struct script_lexer *lexer, struct error *err)
+skip_script_comment(struct script_lexer *lexer, struct error *err)
 {
     size_t start = lexer->pos, depth = 0;
 
     while (lexer->pos < lexer->text.size) {
-        if (peek(lexer, 0) == '/' && peek(lexer, 1) == '*') {
+        if (peek_script_byte(lexer, 0) == '/' &&
+            peek_script_byte(lexer, 1) == '*') {
             depth++;
             lexer->pos += 2;
-        } else if (peek(lexer, 0) == '*' && peek(lexer, 1) == '/') {
+        } else if (peek_script_byte(lexer, 0) == '*' &&
+                   peek_script_byte(lexer, 1) == '/') {
             lexer->pos += 2;
             if (--depth == 0)
                 return 0;
@@ -90,18 +92,19 @@ skip_comment(struct script_lexer *lexer, struct error *err)
 }
 
 static int
-skip_blanks(struct script_lexer *lexer, struct error *err)
+skip_script_blanks(struct script_lexer *lexer, struct error *err)
 {
     for (;;) {
-        char c = peek(lexer, 0), next = peek(lexer, 1);
+        char c = peek_script_byte(lexer, 0), next = peek_script_byte(lexer, 1);
 
         if (c == ' ' || c == '\t' || c == '\r') {
             lexer->pos++;
         } else if (c == '/' && next == '/') {
-            while (lexer->pos < lexer->text.size && peek(lexer, 0) != '\n')
+            while (lexer->pos < lexer->text.size &&
+                   peek_script_byte(lexer, 0) != '\n')
                 lexer->pos++;
         } else if (c == '/' && next == '*') {
-            if (skip_comment(lexer, err) != 0)
+            if (skip_script_comment(lexer, err) != 0)
                 return -1;
         } else {
             return 0;
@@ -144,7 +147,7 @@ read_hex(struct script_lexer *lexer, size_t digits, char *out, size_t *size,
     unsigned long value;
 
     for (size_t i = 0; i < digits; i++)
-        text[i] = peek(lexer, i);
+        text[i] = peek_script_byte(lexer, i);
     value = strtoul(text, NULL, 16);
     if (strspn(text, "0123456789abcdefABCDEF") != digits)
         return script_error(lexer->text, lexer->pos, err,
@@ -168,7 +171,7 @@ read_escape(struct script_lexer *lexer, char *out, size_t *size,
 {
     static const char letters[] = "0\"\\%abefnrtv";
     static const char meanings[] = "\0\"\\%\a\b\x1b\f\n\r\t\v";
-    char letter = peek(lexer, 1);
+    char letter = peek_script_byte(lexer, 1);
     const char *at = letter ? strchr(letters, letter) : NULL;
 
     if (at) {
@@ -194,8 +197,9 @@ measure_string(const struct script_lexer *lexer)
 {
     size_t n = 1;
 
-    while (n < lexer->text.size - lexer->pos && peek(lexer, n) != '"')
-        n += peek(lexer, n) == '\\' ? 2 : 1;
+    while (n < lexer->text.size - lexer->pos &&
+           peek_script_byte(lexer, n) != '"')
+        n += peek_script_byte(lexer, n) == '\\' ? 2 : 1;
     return n;
 }
 
@@ -211,7 +215,7 @@ lex_string(struct script_lexer *lexer, struct script_token *out,
         return -1;
     }
     for (lexer->pos++; lexer->pos < lexer->text.size;) {
-        char c = peek(lexer, 0);
+        char c = peek_script_byte(lexer, 0);
 
         if (c == '"') {
             lexer->pos++;
@@ -243,14 +247,16 @@ lex_number(struct script_lexer *lexer, struct script_token *out,
 {
     char text[NUMBER_MAX], *end;
     size_t size = 0;
-    bool hex = peek(lexer, 0) == '0' && peek(lexer, 1) == 'x';
+    bool hex =
+        peek_script_byte(lexer, 0) == '0' && peek_script_byte(lexer, 1) == 'x';
 
     for (;; size++) {
-        char c = peek(lexer, size);
+        char c = peek_script_byte(lexer, size);
         bool exponent = size > 0 && !hex &&
                         (text[size - 1] == 'e' || text[size - 1] == 'E');
         bool sign = (c == '-' || c == '+') && exponent;
-        bool point = c == '.' && !hex && is_digit(peek(lexer, size + 1));
+        bool point =
+            c == '.' && !hex && is_digit(peek_script_byte(lexer, size + 1));
 
         if (!is_name(c) && !sign && !point)
             break;
@@ -275,19 +281,19 @@ script_lex(struct script_lexer *lexer, struct script_token *out,
     char c;
 
     memset(out, 0, sizeof(*out));
-    if (skip_blanks(lexer, err) != 0)
+    if (skip_script_blanks(lexer, err) != 0)
         return -1;
     out->offset = lexer->pos;
     if (lexer->pos == lexer->text.size)
         return 0;
-    c = peek(lexer, 0);
+    c = peek_script_byte(lexer, 0);
     if (c == '"')
         return lex_string(lexer, out, err);
     if (is_digit(c))
         return lex_number(lexer, out, err);
     out->text.data = lexer->text.data + lexer->pos;
     if (is_name(c)) {
-        while (is_name(peek(lexer, 0)))
+        while (is_name(peek_script_byte(lexer, 0)))
             lexer->pos++;
         out->kind = SCRIPT_TOKEN_NAME;
     } else if (c == '\n' || c == ';') {

@@ -325,7 +325,7 @@ parse_drop(struct parser *p, struct sql_statement *out)
 /* ---- refused ---- */
 
 static int
-parse_call(struct parser *p, struct sql_statement *out)
+parse_call_statement(struct parser *p, struct sql_statement *out)
 {
     struct show name = {0};
     int size, database_size;
@@ -405,7 +405,7 @@ static const struct {
     const char *word;
     int (*parse)(struct parser *p, struct sql_statement *out);
 } statements[] = {
-    {"CALL", parse_call},
+    {"CALL", parse_call_statement},
     {"CHECK", parse_maintain},
     {"FLUSH", parse_flush},
     {"HELP", parse_help},

@@ -25,14 +25,15 @@ static const struct {
                offsetof(struct sql_statement, timeout_s)}};
 
 static int
-shown(struct span text)
+shown_setting_size(struct span text)
 {
     return (int)(text.size < SHOWN ? text.size : SHOWN);
 }
 
 /* Reads the number for the limit called name. */
 static int
-parse_limit(struct parser *p, struct span name, struct sql_statement *out)
+parse_statement_limit(struct parser *p, struct span name,
+                      struct sql_statement *out)
 {
     struct span digits = p->token.text;
     size_t i = 0, count = sizeof(limits) / sizeof(limits[0]);
@@ -45,7 +46,7 @@ parse_limit(struct parser *p, struct span name, struct sql_statement *out)
         error_set(p->err, ER_UNKNOWN_VARIABLE,
                   "'%.*s' cannot be set for one statement; heapwire_timeout "
                   "and heapwire_parallel can",
-                  shown(name), name.data);
+                  shown_setting_size(name), name.data);
         return -1;
     }
     if (p->token.kind != TOKEN_INTEGER)
@@ -68,7 +69,7 @@ parse_set_statement(struct parser *p, struct sql_statement *out)
 
     do {
         if (parser_name(p, &name) != 0 || parser_expect_operator(p, "=") != 0 ||
-            parse_limit(p, name, out) != 0)
+            parse_statement_limit(p, name, out) != 0)
             return -1;
     } while (parser_accept_operator(p, ","));
     if (parser_expect(p, "FOR") != 0)
@@ -84,7 +85,7 @@ parse_hints(struct parser *p, struct sql_statement *out)
         struct span name;
 
         if (parser_name(p, &name) != 0 || parser_expect_operator(p, "(") != 0 ||
-            parse_limit(p, name, out) != 0 ||
+            parse_statement_limit(p, name, out) != 0 ||
             parser_expect_operator(p, ")") != 0)
             return -1;
     }
@@ -144,14 +145,14 @@ parse_select_hint(const struct parser *p, struct sql_statement *out)
 }
 
 static struct span
-span_of(const char *text, size_t size)
+make_setting_span(const char *text, size_t size)
 {
     struct span span = {text, size};
 
     return span;
 }
 
-#define SPAN(literal) span_of(literal, sizeof(literal) - 1)
+#define SPAN(literal) make_setting_span(literal, sizeof(literal) - 1)
 
 static struct assignment *
 add_assignment(struct parser *p, struct assignment ***tail)
@@ -202,7 +203,7 @@ parse_characteristic(struct parser *p, struct assignment *a)
         if (!parser_accept(p, levels[i].first))
             continue;
         if (!levels[i].second || parser_accept(p, levels[i].second)) {
-            a->text = span_of(levels[i].value, levels[i].size);
+            a->text = make_setting_span(levels[i].value, levels[i].size);
             return 0;
         }
         *p = saved;
@@ -267,7 +268,7 @@ parse_value(struct parser *p, struct assignment *a)
 }
 
 static int
-parse_variable(struct parser *p, struct assignment *a)
+parse_variable_assignment(struct parser *p, struct assignment *a)
 {
     a->target = ASSIGN_VARIABLE;
     if (p->token.kind == TOKEN_SYSTEM) {
@@ -300,14 +301,14 @@ parse_assignment(struct parser *p, struct assignment *a,
 {
     a->scope = scope;
     if (at_assignment(p))
-        return parse_variable(p, a);
+        return parse_variable_assignment(p, a);
     if (parser_accept(p, "NAMES"))
         return parse_names(p, a, true);
     if (parser_accept(p, "CHARSET"))
         return parse_names(p, a, false);
     if (parser_accept(p, "CHARACTER"))
         return parser_expect(p, "SET") != 0 ? -1 : parse_names(p, a, false);
-    return parse_variable(p, a);
+    return parse_variable_assignment(p, a);
 }
 
 /* SESSION, LOCAL or GLOBAL applies only to the name behind it. */

@@ -89,7 +89,7 @@ static const struct {
 };
 
 static bool
-is_word(const struct token *token, const char *word, size_t size)
+token_equals_word(const struct token *token, const char *word, size_t size)
 {
     return (token->kind == TOKEN_WORD || token->kind == TOKEN_OPERATOR) &&
            token->text.size == size &&
@@ -102,14 +102,14 @@ accept_words(struct parser *p, const char *words, struct parser *furthest)
 {
     struct parser ahead;
 
-    if (!is_word(&p->token, words, strcspn(words, " ")))
+    if (!token_equals_word(&p->token, words, strcspn(words, " ")))
         return false;
     for (ahead = *p; *words; words += strspn(words, " ")) {
         size_t size = strcspn(words, " ");
 
         if (ahead.token.text.data > furthest->token.text.data)
             *furthest = ahead;
-        if (!is_word(&ahead.token, words, size))
+        if (!token_equals_word(&ahead.token, words, size))
             return false;
         parser_advance(&ahead);
         words += size;
@@ -120,7 +120,7 @@ accept_words(struct parser *p, const char *words, struct parser *furthest)
 
 /* LIMIT [offset,] rows, LIMIT rows OFFSET offset */
 static int
-parse_limit(struct parser *p, struct show *out)
+parse_show_limit(struct parser *p, struct show *out)
 {
     parser_advance(p);
     out->has_limit = true;
@@ -260,7 +260,7 @@ static int
 parse_filter(struct parser *p, struct show *out, unsigned may)
 {
     if ((may & MAY_LIMIT) && token_is(&p->token, "LIMIT"))
-        return parse_limit(p, out);
+        return parse_show_limit(p, out);
     if ((may & MAY_LIKE) && parser_accept(p, "LIKE")) {
         out->has_like = true;
         return parser_string(p, &out->like, NULL);

@@ -10,7 +10,7 @@ enum { SHOWN = 64 }; /* bytes of a name in an error */
 
 /* table [column | 'pattern'] */
 static int
-parse_table(struct parser *p, struct sql_statement *out)
+parse_describe_table(struct parser *p, struct sql_statement *out)
 {
     struct show *show = &out->show;
 
@@ -75,7 +75,7 @@ parse_describe(struct parser *p, struct sql_statement *out)
         parser_accept(p, "PARTITIONS");
     if (!token_is_any(&p->token, "SELECT WITH TABLE VALUES") &&
         !token_is_operator(&p->token, "("))
-        return parse_table(p, out);
+        return parse_describe_table(p, out);
     out->kind = STATEMENT_EXPLAIN;
     out->format = format;
     return tree_parse(p, TREE_QUERY, false, &out->select);

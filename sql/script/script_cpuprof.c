@@ -69,8 +69,8 @@ take_arguments(struct script_call *call, struct observe_request *request,
 
 /* The call's work holds the snapshot. */
 static int
-observe(struct script_call *call, struct observe_request *request,
-        struct error *err)
+observe_script_profile(struct script_call *call,
+                       struct observe_request *request, struct error *err)
 {
     struct await *await = call->host->await;
     struct observe_result result = {0};
@@ -96,7 +96,7 @@ cpuprof_profile(struct script_call *call, struct error *err)
 {
     struct observe_request request = {0};
 
-    return observe(call, &request, err) == 0
+    return observe_script_profile(call, &request, err) == 0
                ? chain_of_fresh(call, call->work->snapshot, err)
                : STEP_FAIL;
 }
@@ -118,7 +118,7 @@ cpuprof_snapshot(struct script_call *call, struct error *err)
             return script_blame(call, 0);
         request.name = room;
     }
-    if (observe(call, &request, err) != 0)
+    if (observe_script_profile(call, &request, err) != 0)
         return STEP_FAIL;
     name = call->work->snapshot->name;
     script_return_text(call, name, strlen(name));

@@ -26,7 +26,7 @@ enum {
 };
 
 static int
-shown(struct span text)
+shown_snapshot_name_size(struct span text)
 {
     return (int)(text.size < SHOWN ? text.size : SHOWN);
 }
@@ -57,7 +57,7 @@ script_check_name(struct span name, struct error *err)
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); %s",
-              shown(name), name.data, SNAPSHOT_NAME_MAX,
+              shown_snapshot_name_size(name), name.data, SNAPSHOT_NAME_MAX,
               names_sampling(name) ? "a script takes such a profile by "
                                      "CpuProf.getInstance().profile(10)"
                                    : "snapshot() returns one");
@@ -129,7 +129,7 @@ script_await(struct script_call *call, const struct job_request *request,
 }
 
 static bool
-is_now(const char *name)
+is_live_heap_name(const char *name)
 {
     return name && strcmp(name, SNAPSHOT_NOW) == 0;
 }
@@ -149,7 +149,8 @@ script_view(struct script_call *call, const struct view_request *request,
         view_cache_get(call->host->views, &owned, call->host->await, err);
     if (!view) {
         /* no kept snapshot has that name */
-        if (is_now(request->name) || is_now(request->base))
+        if (is_live_heap_name(request->name) ||
+            is_live_heap_name(request->base))
             error_set(err, ER_KEY_NOT_FOUND,
                       "no snapshot named 'now' is kept; Profile.now() takes a "
                       "fresh dump, without a name");
@@ -180,8 +181,8 @@ heapprof_instance(struct script_call *call, struct error *err)
 }
 
 static enum step
-change(struct script_call *call, const struct job_request *request,
-       struct error *err)
+change_heap_profiling(struct script_call *call,
+                      const struct job_request *request, struct error *err)
 {
     struct job_result result = {0};
     enum step step = script_await(call, request, false, &result, err);
@@ -200,13 +201,14 @@ heapprof_enable(struct script_call *call, struct error *err)
     if (call->argument_count > 0 &&
         script_count(call, 0, 1, AGENT_SECONDS_MAX, &request.seconds, err) != 0)
         return STEP_FAIL;
-    return change(call, &request, err);
+    return change_heap_profiling(call, &request, err);
 }
 
 enum step
 heapprof_disable(struct script_call *call, struct error *err)
 {
-    return change(call, &(struct job_request){.kind = JOB_DISABLE}, err);
+    return change_heap_profiling(
+        call, &(struct job_request){.kind = JOB_DISABLE}, err);
 }
 
 /* reset(lg_sample, force); lg_sample 0 keeps the present one. */
@@ -220,7 +222,7 @@ heapprof_reset(struct script_call *call, struct error *err)
                      err) != 0)
         return STEP_FAIL;
     request.force = call->argument_count > 1 && call->arguments[1].boolean;
-    return change(call, &request, err);
+    return change_heap_profiling(call, &request, err);
 }
 
 enum step

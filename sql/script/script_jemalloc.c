@@ -48,8 +48,8 @@ ask_lever(struct script_call *call, const struct lever_request *lever,
 }
 
 static enum step
-pull(struct script_call *call, const struct lever_request *request,
-     struct error *err)
+run_lever_request(struct script_call *call, const struct lever_request *request,
+                  struct error *err)
 {
     struct lever_report report;
 
@@ -93,7 +93,8 @@ take_ms(struct script_call *call, size_t i, const char *name, int64_t *out,
 enum step
 jemalloc_purge(struct script_call *call, struct error *err)
 {
-    return pull(call, &(struct lever_request){.lever = AGENT_PURGE}, err);
+    return run_lever_request(
+        call, &(struct lever_request){.lever = AGENT_PURGE}, err);
 }
 
 /* decay(dirty_ms, muzzy_ms, seconds) */
@@ -106,7 +107,7 @@ jemalloc_decay(struct script_call *call, struct error *err)
         take_ms(call, 1, "muzzy_ms", &request.muzzy_ms, err) != 0 ||
         take_seconds(call, &request.seconds, err) != 0)
         return STEP_FAIL;
-    return pull(call, &request, err);
+    return run_lever_request(call, &request, err);
 }
 
 /* background_threads(on, seconds) */
@@ -118,13 +119,14 @@ jemalloc_background(struct script_call *call, struct error *err)
 
     if (take_seconds(call, &request.seconds, err) != 0)
         return STEP_FAIL;
-    return pull(call, &request, err);
+    return run_lever_request(call, &request, err);
 }
 
 enum step
 jemalloc_undo(struct script_call *call, struct error *err)
 {
-    return pull(call, &(struct lever_request){.lever = AGENT_UNDO}, err);
+    return run_lever_request(call, &(struct lever_request){.lever = AGENT_UNDO},
+                             err);
 }
 
 /* It is asked for, and it cannot be: so it says why, and what they hold. */

@@ -14,7 +14,7 @@
 enum { NAME_SHOWN = 64 }; /* bytes of an unknown name in its error */
 
 static size_t
-shown(struct span name)
+shown_method_name_size(struct span name)
 {
     return name.size < NAME_SHOWN ? name.size : NAME_SHOWN;
 }
@@ -30,7 +30,7 @@ script_class(struct span name)
 
 /* Lists every class once, in the table's order: "HeapProf, System". */
 static void
-list_classes(struct buffer *out)
+list_script_classes(struct buffer *out)
 {
     const char *last = "";
 
@@ -56,7 +56,7 @@ static const struct {
 
 /* The kind of argument i; -1: the method takes fewer. */
 static int
-kind_of(const struct script_method *m, size_t i)
+method_argument_kind(const struct script_method *m, size_t i)
 {
     for (const char *c = m->takes; *c; c++) {
         int kind = 0;
@@ -89,7 +89,7 @@ list_method(struct buffer *out, const struct script_method *m)
     int kind;
 
     buffer_format(out, "%s(", m->name);
-    for (size_t i = 0; (kind = kind_of(m, i)) >= 0; i++)
+    for (size_t i = 0; (kind = method_argument_kind(m, i)) >= 0; i++)
         buffer_format(out, i < least ? "%s%s" : "%s[%s]", i ? ", " : "",
                       kinds[kind].name);
     buffer_text(out, ")");
@@ -131,9 +131,9 @@ script_unknown_name(struct script_parser *p)
             return;
         }
     buffer_init(&known, ERROR_TEXT_MAX);
-    list_classes(&known);
+    list_script_classes(&known);
     fail_at(p, p->token.offset, "unknown name '%.*s'; the classes are %s",
-            (int)shown(p->token.text), p->token.text.data,
+            (int)shown_method_name_size(p->token.text), p->token.text.data,
             known.data ? known.data : "");
     buffer_fini(&known);
 }
@@ -179,8 +179,9 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
         return fail_at(p, name->offset,
                        "it is an instance that has '%.*s': "
                        "%s.getInstance().%.*s(...)",
-                       (int)shown(name->text), name->text.data,
-                       receiver->class_name, (int)shown(name->text),
+                       (int)shown_method_name_size(name->text), name->text.data,
+                       receiver->class_name,
+                       (int)shown_method_name_size(name->text),
                        name->text.data);
     buffer_init(&known, ERROR_TEXT_MAX);
     list_methods(&known, receiver->class_name ? receiver->class_name : "",
@@ -188,8 +189,8 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
     fail_at(p, name->offset,
             "%s%s has no method '%.*s' with %zu argument%s; it has %s",
             receiver->type == SCRIPT_INSTANCE ? "an instance of " : "",
-            script_describe(receiver), (int)shown(name->text), name->text.data,
-            arguments, arguments == 1 ? "" : "s",
+            script_describe(receiver), (int)shown_method_name_size(name->text),
+            name->text.data, arguments, arguments == 1 ? "" : "s",
             known.data ? known.data : "no methods");
     buffer_fini(&known);
     return -1;
@@ -200,8 +201,9 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
 static bool
 takes_first(const struct script_method *m, const struct script_node *call)
 {
-    enum script_type type =
-        call->argument_count > 0 ? kinds[kind_of(m, 0)].type : SCRIPT_ANY;
+    enum script_type type = call->argument_count > 0
+                                ? kinds[method_argument_kind(m, 0)].type
+                                : SCRIPT_ANY;
 
     return type == SCRIPT_ANY || type == call->arguments[0]->type;
 }
@@ -232,7 +234,7 @@ check_arguments(struct script_parser *p, const struct script_node *call)
 {
     for (size_t i = 0; i < call->argument_count; i++) {
         const struct script_node *argument = call->arguments[i];
-        int kind = kind_of(&call->method, i);
+        int kind = method_argument_kind(&call->method, i);
 
         if (kinds[kind].type != SCRIPT_ANY &&
             kinds[kind].type != argument->type)

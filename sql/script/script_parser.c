@@ -13,13 +13,13 @@
 static struct script_node *parse_expression(struct script_parser *p);
 
 static int
-advance(struct script_parser *p)
+advance_script_token(struct script_parser *p)
 {
     return script_lex(&p->lexer, &p->token, p->err);
 }
 
 static bool
-at(const struct script_parser *p, char c)
+is_at_punctuation(const struct script_parser *p, char c)
 {
     return p->token.kind == SCRIPT_TOKEN_PUNCTUATION &&
            p->token.text.data[0] == c;
@@ -30,7 +30,7 @@ static int
 skip_newlines(struct script_parser *p)
 {
     while (p->token.kind == SCRIPT_TOKEN_BREAK && !p->token.semicolon)
-        if (advance(p) != 0)
+        if (advance_script_token(p) != 0)
             return -1;
     return 0;
 }
@@ -39,9 +39,9 @@ skip_newlines(struct script_parser *p)
 static int
 advance_over(struct script_parser *p, char c)
 {
-    if (!at(p, c))
+    if (!is_at_punctuation(p, c))
         return fail_at(p, p->token.offset, "'%c' is expected here", c);
-    return advance(p) != 0 || skip_newlines(p) != 0 ? -1 : 0;
+    return advance_script_token(p) != 0 || skip_newlines(p) != 0 ? -1 : 0;
 }
 
 /* Skips newlines before a dot, which continues a method chain. */
@@ -53,7 +53,7 @@ skip_newlines_before_dot(struct script_parser *p)
 
     if (skip_newlines(p) != 0)
         return -1;
-    if (!at(p, '.')) {
+    if (!is_at_punctuation(p, '.')) {
         p->lexer = lexer;
         p->token = token;
     }
@@ -89,7 +89,7 @@ put_above(struct script_parser *p, struct script_node *node,
 }
 
 static struct script_node *
-literal(struct script_parser *p, enum script_type type)
+parse_script_literal(struct script_parser *p, enum script_type type)
 {
     struct script_node *node =
         new_node(p, SCRIPT_NODE_LITERAL, p->token.offset);
@@ -100,21 +100,21 @@ literal(struct script_parser *p, enum script_type type)
     node->value.text = p->token.text;
     node->value.number = p->token.number;
     node->done = true;
-    return advance(p) == 0 ? node : NULL;
+    return advance_script_token(p) == 0 ? node : NULL;
 }
 
 static struct script_node *
-parse_name(struct script_parser *p)
+parse_script_name(struct script_parser *p)
 {
     const char *class_name = script_class(p->token.text);
     struct script_node *node;
 
     if (span_is(p->token.text, "null"))
-        return literal(p, SCRIPT_NULL);
+        return parse_script_literal(p, SCRIPT_NULL);
     if (span_is(p->token.text, "true") || span_is(p->token.text, "false")) {
         bool truth = span_is(p->token.text, "true");
 
-        node = literal(p, SCRIPT_BOOL);
+        node = parse_script_literal(p, SCRIPT_BOOL);
         if (node)
             node->value.boolean = truth;
         return node;
@@ -131,13 +131,13 @@ parse_name(struct script_parser *p)
         node->class_name = v->value->class_name;
         node->done = v->value->done;
         node->value = v->value->value;
-        return advance(p) == 0 ? node : NULL;
+        return advance_script_token(p) == 0 ? node : NULL;
     }
     if (!class_name) {
         script_unknown_name(p);
         return NULL;
     }
-    node = literal(p, SCRIPT_CLASS);
+    node = parse_script_literal(p, SCRIPT_CLASS);
     if (node)
         node->class_name = node->value.class_name = class_name;
     return node;
@@ -151,16 +151,16 @@ parse_primary(struct script_parser *p)
 
     switch (p->token.kind) {
     case SCRIPT_TOKEN_TEXT:
-        return literal(p, SCRIPT_STRING);
+        return parse_script_literal(p, SCRIPT_STRING);
     case SCRIPT_TOKEN_NUMBER:
-        return literal(p, SCRIPT_NUMBER);
+        return parse_script_literal(p, SCRIPT_NUMBER);
     case SCRIPT_TOKEN_NAME:
-        return parse_name(p);
+        return parse_script_name(p);
     default:
         break;
     }
-    if (at(p, '-')) {
-        if (advance(p) != 0)
+    if (is_at_punctuation(p, '-')) {
+        if (advance_script_token(p) != 0)
             return NULL;
         if (p->token.kind != SCRIPT_TOKEN_NUMBER) {
             fail_at(p, p->token.offset, "a number is expected here");
@@ -168,16 +168,16 @@ parse_primary(struct script_parser *p)
         }
         p->token.number = -p->token.number;
         p->token.offset = offset;
-        return literal(p, SCRIPT_NUMBER);
+        return parse_script_literal(p, SCRIPT_NUMBER);
     }
-    if (at(p, '(')) {
+    if (is_at_punctuation(p, '(')) {
         if (advance_over(p, '(') != 0)
             return NULL;
         node = parse_expression(p);
         if (!node || skip_newlines(p) != 0)
             return NULL;
-        if (at(p, ')'))
-            return advance(p) == 0 ? node : NULL;
+        if (is_at_punctuation(p, ')'))
+            return advance_script_token(p) == 0 ? node : NULL;
         fail_at(p, p->token.offset, "')' is expected here");
         return NULL;
     }
@@ -190,7 +190,7 @@ parse_primary(struct script_parser *p)
 static int
 parse_arguments(struct script_parser *p, struct script_node *call)
 {
-    while (!at(p, ')')) {
+    while (!is_at_punctuation(p, ')')) {
         struct script_node *argument = NULL;
 
         if (call->argument_count == SCRIPT_ARGUMENTS_MAX)
@@ -202,16 +202,16 @@ parse_arguments(struct script_parser *p, struct script_node *call)
         if (put_above(p, call, argument) != 0)
             return -1;
         call->arguments[call->argument_count++] = argument;
-        if (at(p, ')'))
+        if (is_at_punctuation(p, ')'))
             break;
-        if (!at(p, ','))
+        if (!is_at_punctuation(p, ','))
             return fail_at(p, p->token.offset, "',' or ')' is expected here");
         if (advance_over(p, ',') != 0)
             return -1;
-        if (at(p, ')'))
+        if (is_at_punctuation(p, ')'))
             return fail_at(p, p->token.offset, "an argument is expected here");
     }
-    return advance(p);
+    return advance_script_token(p);
 }
 
 /* Checks that a script that prints bytes prints nothing else. */
@@ -232,7 +232,7 @@ check_print(struct script_parser *p, const struct script_node *call)
 
 /* Whether the call is pure and all its values are known. */
 static bool
-is_known(const struct script_node *call)
+is_constant_call(const struct script_node *call)
 {
     bool known = call->method.kind == SCRIPT_PURE && call->left->done;
 
@@ -291,7 +291,7 @@ count_call(struct script_parser *p, const struct script_node *call)
 
 /* Reads .name(arguments) of receiver; the token is the dot. */
 static struct script_node *
-parse_call(struct script_parser *p, struct script_node *receiver)
+parse_method_call(struct script_parser *p, struct script_node *receiver)
 {
     struct script_token name;
     struct script_node *call;
@@ -303,9 +303,9 @@ parse_call(struct script_parser *p, struct script_node *receiver)
         fail_at(p, name.offset, "a method's name is expected here");
         return NULL;
     }
-    if (advance(p) != 0)
+    if (advance_script_token(p) != 0)
         return NULL;
-    if (!at(p, '(')) {
+    if (!is_at_punctuation(p, '(')) {
         fail_at(
             p, p->token.offset, "a method is called with parentheses: %.*s()",
             (int)(name.text.size < 64 ? name.text.size : 64), name.text.data);
@@ -323,7 +323,7 @@ parse_call(struct script_parser *p, struct script_node *receiver)
     }
     if (advance_over(p, '(') != 0 || parse_arguments(p, call) != 0 ||
         script_resolve(p, call, &name) != 0 || check_print(p, call) != 0 ||
-        (is_known(call) && run_known(p, call) != 0))
+        (is_constant_call(call) && run_known(p, call) != 0))
         return NULL;
     call->next_call = p->script->calls;
     p->script->calls = call;
@@ -342,9 +342,9 @@ parse_chain(struct script_parser *p)
     while (node) {
         if (skip_newlines_before_dot(p) != 0)
             return NULL;
-        if (!at(p, '.'))
+        if (!is_at_punctuation(p, '.'))
             break;
-        node = parse_call(p, node);
+        node = parse_method_call(p, node);
     }
     return node;
 }
@@ -354,7 +354,7 @@ parse_joins(struct script_parser *p)
 {
     struct script_node *left = parse_chain(p);
 
-    while (left && at(p, '+')) {
+    while (left && is_at_punctuation(p, '+')) {
         struct script_node *join =
             new_node(p, SCRIPT_NODE_JOIN, p->token.offset);
 
@@ -393,7 +393,7 @@ parse_expression(struct script_parser *p)
 
 /* Reads var name = expression; the token is the name. */
 static struct script_node *
-parse_variable(struct script_parser *p)
+parse_variable_definition(struct script_parser *p)
 {
     struct script_variable *v = arena_alloc(p->script->arena, sizeof(*v));
     size_t offset = p->token.offset;
@@ -417,7 +417,7 @@ parse_variable(struct script_parser *p)
         fail_at(p, offset, "this is the name of a class");
         return NULL;
     }
-    if (advance(p) != 0 || advance_over(p, '=') != 0)
+    if (advance_script_token(p) != 0 || advance_over(p, '=') != 0)
         return NULL;
     v->value = parse_expression(p);
     if (!v->value)
@@ -437,7 +437,8 @@ parse_statement(struct script_parser *p)
         return fail_at(p, p->token.offset, "more than %d statements",
                        SCRIPT_STATEMENTS_MAX);
     if (p->token.kind == SCRIPT_TOKEN_NAME && span_is(p->token.text, "var"))
-        node = advance(p) == 0 ? parse_variable(p) : NULL;
+        node =
+            advance_script_token(p) == 0 ? parse_variable_definition(p) : NULL;
     else
         node = parse_expression(p);
     if (!node)
@@ -453,11 +454,11 @@ parse_statement(struct script_parser *p)
 static int
 parse_statements(struct script_parser *p)
 {
-    if (advance(p) != 0)
+    if (advance_script_token(p) != 0)
         return -1;
     while (p->token.kind != SCRIPT_TOKEN_END) {
         if (p->token.kind == SCRIPT_TOKEN_BREAK) {
-            if (advance(p) != 0)
+            if (advance_script_token(p) != 0)
                 return -1;
             continue;
         }

@@ -128,8 +128,8 @@ run_node(struct runner *r, struct script_node *node)
 
 /* "line 2: <what the method said>"; a code of its own stays. */
 static void
-add_line(const struct script *script, const struct script_node *statement,
-         struct error *err)
+prefix_error_with_line(const struct script *script,
+                       const struct script_node *statement, struct error *err)
 {
     struct error cause = *err;
 
@@ -173,7 +173,7 @@ script_run(struct script *script, const struct script_host *host,
             step = STEP_FAIL;
         if (step == STEP_FAIL && !script->placed &&
             err->code != ER_QUERY_INTERRUPTED)
-            add_line(script, statement, err);
+            prefix_error_with_line(script, statement, err);
         if (step != STEP_DONE)
             return step;
     }

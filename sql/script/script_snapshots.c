@@ -16,7 +16,7 @@ enum { TEXT_MAX = 1 << 20 };
 static const double megabyte = 1 << 20;
 
 static struct store *
-store_of(const struct script_call *call)
+script_snapshot_store(const struct script_call *call)
 {
     return controller_store(call->host->controller);
 }
@@ -63,7 +63,7 @@ heapprof_snapshots(struct script_call *call, struct error *err)
         return STEP_FAIL;
     }
     buffer_init(&call->work->text, TEXT_MAX);
-    count = store_list(store_of(call), list, STORE_COUNT_MAX);
+    count = store_list(script_snapshot_store(call), list, STORE_COUNT_MAX);
     for (size_t i = 0; i < count; i++)
         if (strlen(list[i].name) > width)
             width = strlen(list[i].name);
@@ -110,7 +110,7 @@ say_memory(struct buffer *out, const struct snapshot_memory *memory)
 }
 
 static void
-say_text(struct buffer *out, const char *label, const char *text)
+write_entry_text(struct buffer *out, const char *label, const char *text)
 {
     if (*text)
         buffer_format(out, "%s: %s\n", label, text);
@@ -121,7 +121,7 @@ say_heap(struct buffer *out, const struct store_entry *entry)
 {
     const struct agent_hello *hello = &entry->hello;
 
-    say_text(out, "jemalloc", hello->version);
+    write_entry_text(out, "jemalloc", hello->version);
     buffer_format(out, "a sample every: %" PRIu64 " bytes\n", entry->rate);
     say_time(out, "profiling since", hello->active_since_ms);
     buffer_format(out,
@@ -146,7 +146,7 @@ say_profile_of_time(struct buffer *out, const struct store_entry *entry)
 }
 
 static void
-describe(struct buffer *out, const struct store_entry *entry)
+describe_store_entry(struct buffer *out, const struct store_entry *entry)
 {
     static const char *const causes[] = {[SNAPSHOT_ASKED] = "it was asked for",
                                          [SNAPSHOT_MARK] = "a mark was reached",
@@ -159,17 +159,17 @@ describe(struct buffer *out, const struct store_entry *entry)
     buffer_format(out, "name: %s\n", entry->name);
     say_time(out, "taken", entry->taken_ms);
     buffer_format(out, "because: %s\n", causes[entry->cause]);
-    say_text(out, "reason", entry->reason);
+    write_entry_text(out, "reason", entry->reason);
     buffer_format(out, "node: %" PRIu32 "\npid: %" PRId32 "\n", entry->node_id,
                   hello->pid);
-    say_text(out, "program", hello->exe);
+    write_entry_text(out, "program", hello->exe);
     (entry->kind == PROFILE_HEAP ? say_heap : say_profile_of_time)(out, entry);
     buffer_format(out, "pinned: %s\nkept: %s, %" PRIu64 " bytes\n",
                   entry->pinned ? "yes" : "no",
                   entry->on_disk ? "on disk" : "in memory alone", entry->size);
     if (entry->truncated)
         buffer_text(out, "the dump was cut off\n");
-    say_text(out, "note", entry->note);
+    write_entry_text(out, "note", entry->note);
 }
 
 enum step
@@ -179,10 +179,10 @@ heapprof_describe(struct script_call *call, struct error *err)
     struct store_entry entry;
 
     if (script_snapshot_name(call, 0, name, err) != 0 ||
-        store_find(store_of(call), name, &entry, err) != 0)
+        store_find(script_snapshot_store(call), name, &entry, err) != 0)
         return STEP_FAIL;
     buffer_init(&call->work->text, TEXT_MAX);
-    describe(&call->work->text, &entry);
+    describe_store_entry(&call->work->text, &entry);
     return return_written(call, err);
 }
 
@@ -194,7 +194,7 @@ heapprof_delete(struct script_call *call, struct error *err)
     char name[SNAPSHOT_NAME_MAX + 1];
 
     if (script_snapshot_name(call, 0, name, err) != 0 ||
-        store_delete(store_of(call), name, err) != 0)
+        store_delete(script_snapshot_store(call), name, err) != 0)
         return STEP_FAIL;
     script_return_instance(call, NULL);
     return STEP_DONE;
@@ -225,7 +225,7 @@ delete_each(struct script_call *call, const char *pattern,
     for (size_t i = 0; i < count; i++) {
         if (fnmatch(pattern, list[i].name, 0) != 0 || list[i].pinned)
             continue;
-        if (store_delete(store_of(call), list[i].name, err) != 0)
+        if (store_delete(script_snapshot_store(call), list[i].name, err) != 0)
             return -1;
         deleted++;
     }
@@ -263,8 +263,9 @@ heapprof_delete_like(struct script_call *call, struct error *err)
         return STEP_FAIL;
     }
     buffer_init(&call->work->text, TEXT_MAX);
-    rc = delete_each(call, pattern, list,
-                     store_list(store_of(call), list, STORE_COUNT_MAX), err);
+    rc = delete_each(
+        call, pattern, list,
+        store_list(script_snapshot_store(call), list, STORE_COUNT_MAX), err);
     mem_free(list);
     return rc == 0 ? return_written(call, err) : STEP_FAIL;
 }
@@ -277,7 +278,7 @@ heapprof_pin(struct script_call *call, struct error *err)
     char name[SNAPSHOT_NAME_MAX + 1];
 
     if (script_snapshot_name(call, 0, name, err) != 0 ||
-        store_pin(store_of(call), name, pinned, err) != 0)
+        store_pin(script_snapshot_store(call), name, pinned, err) != 0)
         return STEP_FAIL;
     script_return_instance(call, NULL);
     return STEP_DONE;

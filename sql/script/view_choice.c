@@ -52,13 +52,13 @@ static const struct word {
 };
 
 static int
-shown(struct span text)
+shown_choice_size(struct span text)
 {
     return (int)(text.size < SHOWN ? text.size : SHOWN);
 }
 
 static const struct word *
-find(struct span name)
+find_choice_word(struct span name)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (span_is(name, words[i].name))
@@ -131,13 +131,14 @@ fail_word(const struct word *word, struct span given, const char *allowed,
           struct error *err)
 {
     error_set(err, ER_WRONG_ARGUMENTS, "%s takes one of %s, not '%.*s'",
-              word->name, allowed, shown(given), given.data);
+              word->name, allowed, shown_choice_size(given), given.data);
     return -1;
 }
 
 static int
-set(const struct word *word, void *field, const struct choice_value *value,
-    struct arena *arena, struct error *err)
+set_choice_field(const struct word *word, void *field,
+                 const struct choice_value *value, struct arena *arena,
+                 struct error *err)
 {
     char room[WORD_MAX];
 
@@ -173,14 +174,14 @@ set(const struct word *word, void *field, const struct choice_value *value,
 }
 
 static int
-unknown(struct span word, struct error *err)
+fail_unknown_choice(struct span word, struct error *err)
 {
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is no option of a view; there are by, granularity, "
               "focus, ignore, nodecount, nodefraction, edgefraction, "
               "maxdegree, show_bytes, allocator_frames, by_growth, "
               "by_thread, by_pool, force and seconds",
-              shown(word), word.data);
+              shown_choice_size(word), word.data);
     return -1;
 }
 
@@ -189,17 +190,18 @@ choice_set(struct view_choice *choice, struct span name,
            const struct choice_value *value, struct arena *arena,
            struct error *err)
 {
-    const struct word *word = find(name);
+    const struct word *word = find_choice_word(name);
 
-    return word ? set(word, (char *)choice + word->at, value, arena, err)
-                : unknown(name, err);
+    return word ? set_choice_field(word, (char *)choice + word->at, value,
+                                   arena, err)
+                : fail_unknown_choice(name, err);
 }
 
 /* ---- SQL's text ---- */
 
 /* Takes the text up to c off the front, with c; found: c was there. */
 static struct span
-split(struct span *text, char c, bool *found)
+split_choice_text(struct span *text, char c, bool *found)
 {
     const char *at = text->size > 0 ? memchr(text->data, c, text->size) : NULL;
     struct span part = *text;
@@ -226,7 +228,7 @@ parse_flag(const struct word *word, struct span text, bool *out,
 
 /* NaN, which every option refuses, if it is no number. */
 static double
-parse_number(struct span text)
+parse_choice_number(struct span text)
 {
     char room[WORD_MAX], *end;
     const char *number = copy_word(text, room);
@@ -245,21 +247,22 @@ parse_one(struct view_choice *choice, struct span text, const char *whole,
     struct span name;
     bool has_value;
 
-    name = split(&text, '=', &has_value);
-    word = find(name);
+    name = split_choice_text(&text, '=', &has_value);
+    word = find_choice_word(name);
     if (!word)
-        return unknown(name, err);
+        return fail_unknown_choice(name, err);
     if (whole && strcmp(word->name, "force") != 0) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   "%s shows all there is: it takes no option but force", whole);
         return -1;
     }
     value.text = span_trim(text);
-    value.number = parse_number(value.text);
+    value.number = parse_choice_number(value.text);
     if (word->kind == KIND_FLAG && has_value &&
         parse_flag(word, value.text, &value.flag, err) != 0)
         return -1;
-    return set(word, (char *)choice + word->at, &value, arena, err);
+    return set_choice_field(word, (char *)choice + word->at, &value, arena,
+                            err);
 }
 
 int
@@ -275,7 +278,7 @@ choice_parse(struct view_choice *choice, struct span text, const char *whole,
         return -1;
     }
     while (more) {
-        struct span one = split(&text, ';', &more);
+        struct span one = split_choice_text(&text, ';', &more);
 
         if (one.size > 0 && parse_one(choice, one, whole, arena, err) != 0)
             return -1;

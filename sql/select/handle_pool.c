@@ -33,7 +33,7 @@ static struct {
 
 /* FNV-1a. */
 static size_t
-place_of(struct span text)
+hash_plan_text(struct span text)
 {
     uint32_t hash = 2166136261;
 
@@ -43,7 +43,7 @@ place_of(struct span text)
 }
 
 static size_t
-count_of(const struct sql_parameters *parameters)
+given_parameter_count(const struct sql_parameters *parameters)
 {
     return parameters ? parameters->count : 0;
 }
@@ -51,7 +51,7 @@ count_of(const struct sql_parameters *parameters)
 /* Whether hints and session variables do not matter: the variables' values and
  * types, and the parts of sql_mode about " and ||. */
 static bool
-is_plain(const struct sql_session *session, struct span text)
+is_cacheable_text(const struct sql_session *session, struct span text)
 {
     if (text.size > PLAN_TEXT_MAX || memmem(text.data, text.size, "/*+", 3))
         return false;
@@ -62,11 +62,11 @@ is_plain(const struct sql_session *session, struct span text)
 }
 
 static bool
-answers(const struct select_plan *plan, struct span text,
-        const struct sql_parameters *parameters)
+can_reuse_plan(const struct select_plan *plan, struct span text,
+               const struct sql_parameters *parameters)
 {
     if (plan->text.size != text.size ||
-        plan->parameter_count != count_of(parameters) ||
+        plan->parameter_count != given_parameter_count(parameters) ||
         memcmp(plan->text.data, text.data, text.size) != 0)
         return false;
     for (size_t i = 0; i < plan->parameter_count; i++)
@@ -83,11 +83,11 @@ select_plan_find(const struct sql_session *session, struct span text,
 {
     struct select_plan *plan;
 
-    if (!is_plain(session, text))
+    if (!is_cacheable_text(session, text))
         return NULL;
     pthread_mutex_lock(&store.lock);
-    plan = store.plans[place_of(text)];
-    if (plan && answers(plan, text, parameters))
+    plan = store.plans[hash_plan_text(text)];
+    if (plan && can_reuse_plan(plan, text, parameters))
         atomic_fetch_add(&plan->references, 1);
     else
         plan = NULL;
@@ -103,7 +103,7 @@ select_plan_unref(struct select_plan *plan)
 }
 
 static struct span
-copy(struct arena *arena, const char *data, size_t size)
+copy_plan_text(struct arena *arena, const char *data, size_t size)
 {
     return (struct span){arena_strndup(arena, data, size), size};
 }
@@ -111,7 +111,7 @@ copy(struct arena *arena, const char *data, size_t size)
 static const enum value_type *
 copy_types(struct arena *arena, const struct sql_parameters *parameters)
 {
-    size_t count = count_of(parameters);
+    size_t count = given_parameter_count(parameters);
     enum value_type *types = arena_alloc(arena, count * sizeof(*types));
 
     for (size_t i = 0; types && i < count; i++)
@@ -129,10 +129,10 @@ plan_new(const struct query *query, const struct cursor *cursor,
     struct select_plan *plan = arena ? arena_alloc(arena, sizeof(*plan)) : NULL;
 
     if (plan) {
-        plan->text = copy(arena, text.data, text.size);
+        plan->text = copy_plan_text(arena, text.data, text.size);
         plan->types = copy_types(arena, parameters);
-        plan->parameter_count = count_of(parameters);
-        plan->sql = copy(arena, query->sql.data, query->sql.size);
+        plan->parameter_count = given_parameter_count(parameters);
+        plan->sql = copy_plan_text(arena, query->sql.data, query->sql.size);
         plan->columns = sql_cursor_copy_columns(cursor, arena);
         plan->column_count = cursor->column_count;
         plan->has_limit = query->has_limit;
@@ -169,18 +169,18 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
     const struct tree *tree = query->deparse.tree;
     struct select_plan *plan;
 
-    if (!is_plain(query->deparse.session, query->deparse.source) ||
+    if (!is_cacheable_text(query->deparse.session, query->deparse.source) ||
         tree->table_count > 0 || tree->assigns || tree->into_count > 0 ||
         deparsed->reordered || deparsed->reads_values ||
         !table_set_has_all(&none, &deparsed->tables))
         return;
-    for (size_t i = 0; i < count_of(parameters); i++)
+    for (size_t i = 0; i < given_parameter_count(parameters); i++)
         if (parameters->values[i].size > PLAN_VALUE_MAX ||
             parameters->values[i].kind != 0)
             return;
     plan = plan_new(query, cursor, parameters);
     if (plan)
-        put_plan(place_of(query->deparse.source), plan);
+        put_plan(hash_plan_text(query->deparse.source), plan);
 }
 
 void
@@ -278,7 +278,7 @@ put_statement(struct handle *handle, sqlite3_stmt *statement)
 }
 
 static void
-forget(struct handle *handle)
+finalize_cached_statements(struct handle *handle)
 {
     for (size_t i = 0; i < STATEMENTS_KEPT; i++)
         sqlite3_finalize(handle->kept[i].statement);
@@ -290,7 +290,7 @@ handle_forget(void)
 {
     pthread_mutex_lock(&pool.lock);
     for (struct handle *h = pool.idle; h; h = h->next)
-        forget(h);
+        finalize_cached_statements(h);
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -299,7 +299,7 @@ handle_forget(void)
 static void
 handle_free(struct handle *handle)
 {
-    forget(handle);
+    finalize_cached_statements(handle);
     sqlite3_close(handle->db);
     mem_free(handle->functions);
     mem_free(handle);
@@ -338,8 +338,8 @@ set_heap_limit(void)
 
 /* Takes a place, and an idle handle if there are any. */
 static int
-take(const struct sql_identity *who, struct handle **out, const char ***place,
-     struct error *err)
+take_idle_handle(const struct sql_identity *who, struct handle **out,
+                 const char ***place, struct error *err)
 {
     size_t max = HANDLES_MAX + (who->trusted ? HANDLES_SPARE : 0);
     struct handle *handle;
@@ -359,7 +359,7 @@ take(const struct sql_identity *who, struct handle **out, const char ***place,
 
 /* Whether the pool keeps it. */
 static bool
-put(struct handle *handle, const char **place)
+put_idle_handle(struct handle *handle, const char **place)
 {
     bool keep;
 
@@ -384,12 +384,12 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     const char **place;
 
     pthread_once(&once, set_heap_limit);
-    if (take(&scope->session->who, &handle, &place, err) != 0)
+    if (take_idle_handle(&scope->session->who, &handle, &place, err) != 0)
         return NULL;
     if (!handle)
         handle = handle_new(err);
     if (!handle) {
-        put(NULL, place);
+        put_idle_handle(NULL, place);
         return NULL;
     }
     handle->place = place;
@@ -434,6 +434,6 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
     handle->failed = false;
     select_memory_forget(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
-    if (!put(handle, handle->place))
+    if (!put_idle_handle(handle, handle->place))
         handle_free(handle);
 }

@@ -27,7 +27,7 @@ enum {
 };
 
 static bool
-is_equality(unsigned op)
+is_equality_constraint(unsigned op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_EQ ||
            op == SQLITE_INDEX_CONSTRAINT_IS ||
@@ -44,7 +44,7 @@ use_of(int column, const sqlite3_index_info *info)
     for (int i = 0; i < info->nConstraint; i++)
         if (info->aConstraint[i].iColumn == column &&
             info->aConstraint[i].op < SQLITE_INDEX_CONSTRAINT_LIMIT &&
-            !is_equality(info->aConstraint[i].op))
+            !is_equality_constraint(info->aConstraint[i].op))
             use |= NAMES_SNAPSHOT;
     return use;
 }
@@ -68,7 +68,7 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
         int column = info->aConstraint[i].iColumn;
 
         if (info->aConstraint[i].usable && column >= 0 && column < columns &&
-            is_equality(info->aConstraint[i].op))
+            is_equality_constraint(info->aConstraint[i].op))
             at[column] = i;
     }
     for (int column = 0; column < columns; column++)
@@ -131,7 +131,7 @@ plan_nodes(const struct catalog_table *table, sqlite3_index_info *info)
             node = i;
         else if (of->walk && info->aConstraint[i].usable &&
                  info->aConstraint[i].iColumn == 1 &&
-                 is_equality(info->aConstraint[i].op))
+                 is_equality_constraint(info->aConstraint[i].op))
             snapshot = i;
     }
     info->estimatedRows = ROWS_GUESS;
@@ -194,7 +194,7 @@ has_rows(const struct heap_place *place)
 
 /* Moves to a stack that has rows, and finds its frames. */
 static void
-arrive(struct heap_place *place)
+seek_stack_with_rows(struct heap_place *place)
 {
     struct functions *functions = place->pin->functions;
 
@@ -248,7 +248,7 @@ find_numbered(struct heap_place *place, const struct value *key)
 }
 
 static void
-find_parts(struct heap_place *place, const struct value *key)
+find_thread_or_age_rows(struct heap_place *place, const struct value *key)
 {
     const struct part_rows *parts = &place->pin->parts;
 
@@ -289,10 +289,10 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
     else if (walk->row == HEAP_POOLS)
         place->end = pin->pools.count;
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
-        find_parts(place, key);
+        find_thread_or_age_rows(place, key);
     else
         find_numbered(place, key);
-    arrive(place);
+    seek_stack_with_rows(place);
     return 0;
 }
 
@@ -311,7 +311,7 @@ heap_done(const struct heap_cursor *cursor)
 }
 
 static void
-unpin(struct heap_cursor *cursor)
+release_cursor_snapshot(struct heap_cursor *cursor)
 {
     if (cursor->pin)
         cursor->pin->readers--;
@@ -319,9 +319,9 @@ unpin(struct heap_cursor *cursor)
 }
 
 static void
-leave(struct heap_cursor *cursor)
+reset_heap_cursor(struct heap_cursor *cursor)
 {
-    unpin(cursor);
+    release_cursor_snapshot(cursor);
     sqlite3_value_free(cursor->base_name);
     sqlite3_value_free(cursor->key);
     cursor->base_name = cursor->key = NULL;
@@ -330,7 +330,7 @@ leave(struct heap_cursor *cursor)
 }
 
 static struct value
-key_of(sqlite3_value *from)
+read_walk_key(sqlite3_value *from)
 {
     struct value key = {.type = VALUE_TEXT};
 
@@ -356,15 +356,15 @@ no_base(struct handle *handle, const struct heap_walk *walk)
 }
 
 static const char *
-text_of(sqlite3_value *value)
+optional_value_text(sqlite3_value *value)
 {
     return value ? (const char *)sqlite3_value_text(value) : NULL;
 }
 
 /* Moves before the first row of the pin. */
 static int
-enter(struct heap_cursor *cursor, struct handle *handle,
-      const struct heap_walk *walk, sqlite3_value *key)
+start_snapshot_walk(struct heap_cursor *cursor, struct handle *handle,
+                    const struct heap_walk *walk, sqlite3_value *key)
 {
     struct value wanted = {0};
     int rc = SQLITE_OK;
@@ -384,7 +384,7 @@ enter(struct heap_cursor *cursor, struct handle *handle,
     if (rc != SQLITE_OK || !has)
         return rc;
     if (key)
-        wanted = key_of(key);
+        wanted = read_walk_key(key);
     return open_place(&cursor->place, walk, cursor->pin,
                       key ? &wanted : NULL) == 0
                ? SQLITE_OK
@@ -399,12 +399,13 @@ walk_on(struct heap_cursor *cursor, struct handle *handle,
     int rc = SQLITE_OK;
 
     while (rc == SQLITE_OK && heap_done(cursor)) {
-        unpin(cursor);
-        rc = select_pin_next(handle, &cursor->next, text_of(cursor->base_name),
+        release_cursor_snapshot(cursor);
+        rc = select_pin_next(handle, &cursor->next,
+                             optional_value_text(cursor->base_name),
                              walk->observed, &cursor->pin);
         if (!cursor->pin)
             break;
-        rc = enter(cursor, handle, walk, cursor->key);
+        rc = start_snapshot_walk(cursor, handle, walk, cursor->key);
     }
     return rc;
 }
@@ -474,7 +475,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
     sqlite3_value *name = NULL, *base = NULL, *key = NULL;
     int rc;
 
-    leave(cursor);
+    reset_heap_cursor(cursor);
     if (walk->compares && !(number & BY_BASE))
         return no_base(handle, walk);
     if (number & BY_SNAPSHOT)
@@ -483,11 +484,12 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
         base = *argv++;
     if (number & BY_KEY)
         key = *argv;
-    if ((name && !text_of(name)) || (base && !text_of(base)) ||
-        (key && !text_of(key)))
+    if ((name && !optional_value_text(name)) ||
+        (base && !optional_value_text(base)) ||
+        (key && !optional_value_text(key)))
         return SQLITE_OK;
-    if (base && !fits_name(walk, text_of(base)))
-        return fail_kind(handle, walk, text_of(base), NULL);
+    if (base && !fits_name(walk, optional_value_text(base)))
+        return fail_kind(handle, walk, optional_value_text(base), NULL);
     /* A recorder's snapshot has the size classes that were asked for last. */
     if (walk->row == HEAP_WASTE && !name) {
         rc = fetch_needs(handle, NEED_STATS);
@@ -495,8 +497,10 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
             return rc;
     }
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
-        rc = pin_named(cursor, handle, walk, text_of(name), text_of(base));
-        return rc == SQLITE_OK ? enter(cursor, handle, walk, key) : rc;
+        rc = pin_named(cursor, handle, walk, optional_value_text(name),
+                       optional_value_text(base));
+        return rc == SQLITE_OK ? start_snapshot_walk(cursor, handle, walk, key)
+                               : rc;
     }
     cursor->walks = true;
     cursor->next = 0;
@@ -515,7 +519,7 @@ heap_next(struct heap_cursor *cursor, struct handle *handle)
     if (place->walk->row == HEAP_FRAMES && ++place->frame < place->frame_count)
         return SQLITE_OK;
     place->at++;
-    arrive(place);
+    seek_stack_with_rows(place);
     return cursor->walks ? walk_on(cursor, handle, place->walk) : SQLITE_OK;
 }
 
@@ -532,7 +536,7 @@ heap_row_number(const struct heap_cursor *cursor)
 void
 heap_cursor_fini(struct heap_cursor *cursor)
 {
-    leave(cursor);
+    reset_heap_cursor(cursor);
     mem_free(cursor->place.frames);
     buffer_fini(&cursor->place.text);
 }

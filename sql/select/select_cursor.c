@@ -51,7 +51,7 @@ struct select_cursor {
 };
 
 static int
-add_row(struct select_cursor *c, struct rows *out, struct error *err)
+add_result_row(struct select_cursor *c, struct rows *out, struct error *err)
 {
     size_t columns = c->cursor.base.column_count;
     struct value *row = out->values + columns * out->count;
@@ -67,7 +67,7 @@ add_row(struct select_cursor *c, struct rows *out, struct error *err)
 }
 
 static enum step
-fill(struct select_cursor *c, struct rows *out, struct error *err)
+fill_row_batch(struct select_cursor *c, struct rows *out, struct error *err)
 {
     struct select_memory *memory = &c->query.handle->memory;
 
@@ -81,7 +81,7 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
             query_fail(&c->query, rc, err);
             return STEP_FAIL;
         }
-        if (add_row(c, out, err) != 0)
+        if (add_result_row(c, out, err) != 0)
             return STEP_FAIL;
         c->given++;
         c->rows_left--;
@@ -93,7 +93,7 @@ fill(struct select_cursor *c, struct rows *out, struct error *err)
 }
 
 static void
-end(struct select_cursor *c)
+end_select_query(struct select_cursor *c)
 {
     query_close(&c->query);
     function_views_end(&c->views);
@@ -125,11 +125,11 @@ select_step(struct cursor *base, struct rows *out, struct error *err)
         error_memory(err, "a row");
         return STEP_FAIL;
     }
-    step = fill(c, out, err);
+    step = fill_row_batch(c, out, err);
     if (c->session)
         c->session->found_rows = c->given;
     if (step != STEP_MORE)
-        end(c);
+        end_select_query(c);
     return step;
 }
 
@@ -138,7 +138,7 @@ select_free(struct cursor *base)
 {
     struct select_cursor *c = (struct select_cursor *)base;
 
-    end(c);
+    end_select_query(c);
     arena_free(c->batch);
     arena_free(c->arena);
     select_plan_unref(c->plan);
@@ -148,14 +148,14 @@ select_free(struct cursor *base)
 static const struct cursor_ops select_ops = {select_step, select_free};
 
 static const char *
-copy(struct select_cursor *c, const char *text)
+copy_result_text(struct select_cursor *c, const char *text)
 {
     return text ? arena_strndup(c->arena, text, strlen(text)) : "";
 }
 
 /* The type of a result's column that is a table's own column; else NULL. */
 static const struct catalog_type *
-origin(sqlite3_stmt *statement, int i)
+origin_column_type(sqlite3_stmt *statement, int i)
 {
     const char *database = sqlite3_column_database_name(statement, i);
     const char *name = sqlite3_column_table_name(statement, i);
@@ -189,15 +189,18 @@ set_type(struct column *out, const struct result_type *found,
 }
 
 static int
-describe(struct select_cursor *c, int i, const struct result_type *type)
+describe_result_column(struct select_cursor *c, int i,
+                       const struct result_type *type)
 {
     sqlite3_stmt *statement = c->query.statement;
     struct column *out = &c->columns[i];
 
-    set_type(out, type, type->unknown ? origin(statement, i) : NULL);
-    out->name = copy(c, sqlite3_column_name(statement, i));
-    out->table = copy(c, sqlite3_column_table_name(statement, i));
-    out->database = copy(c, sqlite3_column_database_name(statement, i));
+    set_type(out, type,
+             type->unknown ? origin_column_type(statement, i) : NULL);
+    out->name = copy_result_text(c, sqlite3_column_name(statement, i));
+    out->table = copy_result_text(c, sqlite3_column_table_name(statement, i));
+    out->database =
+        copy_result_text(c, sqlite3_column_database_name(statement, i));
     if (!out->name || !out->table || !out->database)
         return -1;
     /* known only for a table's own column */
@@ -207,7 +210,7 @@ describe(struct select_cursor *c, int i, const struct result_type *type)
         out->table = out->database = "";
     if (!*out->table)
         return 0;
-    out->origin = copy(c, sqlite3_column_origin_name(statement, i));
+    out->origin = copy_result_text(c, sqlite3_column_origin_name(statement, i));
     return out->origin ? 0 : -1;
 }
 
@@ -233,7 +236,7 @@ describe_all(struct select_cursor *c, struct error *err)
     int rc = find_types(c, types);
 
     for (size_t i = 0; rc == 0 && i < c->cursor.base.column_count; i++)
-        rc = describe(c, (int)i, &types[i]);
+        rc = describe_result_column(c, (int)i, &types[i]);
     if (rc != 0)
         error_memory(err, "a SELECT");
     return rc;
@@ -258,13 +261,13 @@ row_limit(const struct query *query)
 }
 
 static bool
-is_constant(const struct tree *tree)
+is_constant_select(const struct tree *tree)
 {
     return tree->table_count == 0 && !tree->assigns;
 }
 
 static enum tree_form
-form_of(const struct query *query)
+query_tree_form(const struct query *query)
 {
     return query->deparse.tree ? query->deparse.tree->form
                                : TREE_QUERY; /* of a plan */
@@ -283,12 +286,12 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
         error_memory(err, "a SELECT");
         return NULL;
     }
-    if (!o->describing && form_of(query) == TREE_QUERY)
+    if (!o->describing && query_tree_form(query) == TREE_QUERY)
         atomic_fetch_add(&selects, 1);
     sql_cursor_init(&c->cursor, &select_ops, o->await);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
-    c->cursor.base.timed = form_of(query) == TREE_QUERY;
+    c->cursor.base.timed = query_tree_form(query) == TREE_QUERY;
     c->query = *query;
     c->views.cache = o->session->node->views;
     c->fetch = (struct fetch){.controller = o->session->node->controller,
@@ -297,7 +300,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
                               .views = &c->views};
     c->query.handle->fetch = &c->fetch;
     c->rows_left = row_limit(query);
-    if (form_of(query) != TREE_EXPRESSIONS)
+    if (query_tree_form(query) != TREE_EXPRESSIONS)
         c->session = o->session;
     return c;
 }
@@ -318,7 +321,7 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
         select_free(&c->cursor.base);
         return NULL;
     }
-    if (form_of(&c->query) == TREE_QUERY && !o->describing &&
+    if (query_tree_form(&c->query) == TREE_QUERY && !o->describing &&
         o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
     c->query.deparse.tree = NULL; /* freed before this cursor steps */
@@ -337,7 +340,7 @@ select_open(struct opening *o, struct error *err)
 
     if (query_open(&query, o, tree, &scope, NULL, err) != 0)
         return NULL;
-    o->constant = is_constant(tree);
+    o->constant = is_constant_select(tree);
     cursor = cursor_over(o, &query, err);
     if (!cursor || tree->into_count == 0)
         return cursor;

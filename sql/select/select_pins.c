@@ -26,7 +26,7 @@
 #include "view_options.h"
 
 static struct store *
-store_of(const struct handle *handle)
+select_snapshot_store(const struct handle *handle)
 {
     return controller_store(handle->fetch->controller);
 }
@@ -34,7 +34,7 @@ store_of(const struct handle *handle)
 /* ---- what is held ---- */
 
 static void
-let_go(struct select_pins *pins, struct select_pin *pin)
+unload_select_snapshot(struct select_pins *pins, struct select_pin *pin)
 {
     if (!pin->snapshot)
         return;
@@ -67,17 +67,17 @@ select_pins_end(struct select_pins *pins)
 {
     /* free a difference before its two snapshots */
     for (size_t i = pins->count; i > 0; i--) {
-        let_go(pins, pins->list[i - 1]);
+        unload_select_snapshot(pins, pins->list[i - 1]);
         mem_free(pins->list[i - 1]);
     }
-    let_go(pins, &pins->fresh);
+    unload_select_snapshot(pins, &pins->fresh);
     memset(pins, 0, sizeof(*pins));
 }
 
 /* Takes the snapshot. */
 static void
-hold(struct select_pins *pins, struct select_pin *pin,
-     struct snapshot *snapshot, const struct profile *profile)
+attach_loaded_snapshot(struct select_pins *pins, struct select_pin *pin,
+                       struct snapshot *snapshot, const struct profile *profile)
 {
     pin->snapshot = snapshot;
     pin->profile = profile;
@@ -93,13 +93,14 @@ take_fresh(struct handle *handle)
     if (pins->fresh.snapshot)
         return;
     pins->fresh.label = SNAPSHOT_NOW;
-    hold(pins, &pins->fresh, snapshot_ref(fresh), fresh->profile);
+    attach_loaded_snapshot(pins, &pins->fresh, snapshot_ref(fresh),
+                           fresh->profile);
 }
 
 /* Drops the snapshot that was used longest ago and can be loaded again; the
  * fresh one must still find room. */
 static int
-make_room(struct handle *handle)
+evict_unused_snapshot(struct handle *handle)
 {
     struct select_pins *pins = handle->fetch->pins;
     struct select_pin *oldest = NULL;
@@ -114,7 +115,7 @@ make_room(struct handle *handle)
             oldest = pin;
     }
     if (oldest) {
-        let_go(pins, oldest);
+        unload_select_snapshot(pins, oldest);
         return SQLITE_OK;
     }
     error_set(&handle->failure, ER_NOT_SUPPORTED,
@@ -132,7 +133,8 @@ same_name(const char *a, const char *b)
 }
 
 static struct select_pin *
-find(struct select_pins *pins, const char *label, const char *base)
+find_select_snapshot(struct select_pins *pins, const char *label,
+                     const char *base)
 {
     if (pins->fresh.snapshot && !base && same_name(label, SNAPSHOT_NOW))
         return &pins->fresh;
@@ -144,7 +146,7 @@ find(struct select_pins *pins, const char *label, const char *base)
 }
 
 static struct select_pin *
-add(struct handle *handle, const char *label, const char *base)
+add_select_snapshot(struct handle *handle, const char *label, const char *base)
 {
     struct select_pins *pins = handle->fetch->pins;
     struct select_pin *pin;
@@ -169,10 +171,10 @@ add(struct handle *handle, const char *label, const char *base)
 
 /* alias: the name that the statement used for entry. */
 static struct select_pin *
-add_kept(struct handle *handle, const struct store_entry *entry,
-         const char *alias)
+add_stored_snapshot(struct handle *handle, const struct store_entry *entry,
+                    const char *alias)
 {
-    struct select_pin *pin = add(handle, NULL, NULL);
+    struct select_pin *pin = add_select_snapshot(handle, NULL, NULL);
 
     if (!pin)
         return NULL;
@@ -185,7 +187,7 @@ add_kept(struct handle *handle, const struct store_entry *entry,
 }
 
 static struct select_pin *
-find_kept(struct handle *handle, const char *name)
+find_stored_snapshot(struct handle *handle, const char *name)
 {
     char lower[SNAPSHOT_NAME_MAX + 2]; /* longer than any name */
     struct store_entry entry;
@@ -195,9 +197,10 @@ find_kept(struct handle *handle, const char *name)
         lower[i] =
             (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
     lower[i] = '\0';
-    if (store_find(store_of(handle), lower, &entry, &handle->failure) != 0)
+    if (store_find(select_snapshot_store(handle), lower, &entry,
+                   &handle->failure) != 0)
         return NULL;
-    return add_kept(handle, &entry, lower);
+    return add_stored_snapshot(handle, &entry, lower);
 }
 
 /* ---- what they name ---- */
@@ -207,11 +210,12 @@ read_kept(struct handle *handle, struct select_pin *pin)
 {
     struct snapshot *snapshot;
 
-    if (make_room(handle) != SQLITE_OK)
+    if (evict_unused_snapshot(handle) != SQLITE_OK)
         return SQLITE_ERROR;
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
-    snapshot = store_get(store_of(handle), pin->name, &handle->failure);
+    snapshot =
+        store_get(select_snapshot_store(handle), pin->name, &handle->failure);
     if (!snapshot)
         return SQLITE_ERROR;
     if (snapshot->serial != pin->serial) {
@@ -222,7 +226,8 @@ read_kept(struct handle *handle, struct select_pin *pin)
                   pin->name);
         return SQLITE_ERROR;
     }
-    hold(handle->fetch->pins, pin, snapshot, snapshot->profile);
+    attach_loaded_snapshot(handle->fetch->pins, pin, snapshot,
+                           snapshot->profile);
     return SQLITE_OK;
 }
 
@@ -231,23 +236,24 @@ static int
 pin_cluster(struct handle *handle, const char *name, const char *base,
             struct select_pin **out)
 {
-    struct select_pin *pin = find(handle->fetch->pins, name, base);
+    struct select_pin *pin =
+        find_select_snapshot(handle->fetch->pins, name, base);
     struct cluster_sum sum;
     int rc;
 
     *out = pin;
     if (pin)
         return SQLITE_OK;
-    rc = make_room(handle);
+    rc = evict_unused_snapshot(handle);
     if (rc == SQLITE_OK)
         rc = cluster_heap_need(handle, name, base, false, NULL, &sum);
     if (rc != SQLITE_OK)
         return rc;
-    *out = pin = add(handle, sum.name, sum.base);
+    *out = pin = add_select_snapshot(handle, sum.name, sum.base);
     if (!pin)
         return SQLITE_ERROR;
-    hold(handle->fetch->pins, pin, snapshot_ref(sum.snapshot),
-         sum.snapshot->profile);
+    attach_loaded_snapshot(handle->fetch->pins, pin, snapshot_ref(sum.snapshot),
+                           sum.snapshot->profile);
     return SQLITE_OK;
 }
 
@@ -255,24 +261,26 @@ pin_cluster(struct handle *handle, const char *name, const char *base,
 static int
 pin_observed(struct handle *handle, const char *name, struct select_pin **out)
 {
-    struct select_pin *pin = find(handle->fetch->pins, name, NULL);
+    struct select_pin *pin =
+        find_select_snapshot(handle->fetch->pins, name, NULL);
     struct snapshot *snapshot;
     int rc;
 
     *out = pin;
     if (pin)
         return SQLITE_OK;
-    rc = make_room(handle);
+    rc = evict_unused_snapshot(handle);
     if (rc == SQLITE_OK)
         rc = observed_need(handle, name, &snapshot);
     if (rc != SQLITE_OK)
         return rc;
-    *out = pin = add(handle, NULL, NULL);
+    *out = pin = add_select_snapshot(handle, NULL, NULL);
     if (!pin)
         return SQLITE_ERROR;
     snprintf(pin->alias, sizeof(pin->alias), "%s", name);
     pin->label = pin->alias;
-    hold(handle->fetch->pins, pin, snapshot_ref(snapshot), snapshot->profile);
+    attach_loaded_snapshot(handle->fetch->pins, pin, snapshot_ref(snapshot),
+                           snapshot->profile);
     return SQLITE_OK;
 }
 
@@ -290,9 +298,9 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
             return rc;
         take_fresh(handle);
     }
-    pin = find(handle->fetch->pins, name, NULL);
+    pin = find_select_snapshot(handle->fetch->pins, name, NULL);
     if (!pin)
-        pin = find_kept(handle, name);
+        pin = find_stored_snapshot(handle, name);
     *out = pin;
     if (!pin)
         return SQLITE_ERROR;
@@ -301,7 +309,7 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
 
 /* A table has no option 'force'; profiles of two kinds have no advice. */
 static void
-advise(struct error *failure)
+advise_forced_difference(struct error *failure)
 {
     struct error why = *failure;
     char *advice = strchr(why.text, ';');
@@ -317,15 +325,15 @@ advise(struct error *failure)
 
 /* Computes what now has more than base; both are loaded. */
 static int
-compare(struct handle *handle, struct select_pin *pin)
+compute_snapshot_difference(struct handle *handle, struct select_pin *pin)
 {
     const struct snapshot *now = pin->of->snapshot;
     const struct snapshot *base = pin->since->snapshot;
 
-    if (make_room(handle) != SQLITE_OK)
+    if (evict_unused_snapshot(handle) != SQLITE_OK)
         return SQLITE_ERROR;
     if (snapshot_comparable(now, base, &handle->failure) != 0) {
-        advise(&handle->failure);
+        advise_forced_difference(&handle->failure);
         return SQLITE_ERROR;
     }
     if (handle_compute(handle))
@@ -334,8 +342,8 @@ compare(struct handle *handle, struct select_pin *pin)
                                       handle->cancelled, &handle->failure);
     if (!pin->difference)
         return SQLITE_ERROR;
-    hold(handle->fetch->pins, pin, snapshot_ref(pin->of->snapshot),
-         pin->difference);
+    attach_loaded_snapshot(handle->fetch->pins, pin,
+                           snapshot_ref(pin->of->snapshot), pin->difference);
     return SQLITE_OK;
 }
 
@@ -344,7 +352,8 @@ static int
 pin_difference(struct handle *handle, const char *name, const char *base_name,
                struct select_pin **out)
 {
-    struct select_pin *pin = find(handle->fetch->pins, name, base_name);
+    struct select_pin *pin =
+        find_select_snapshot(handle->fetch->pins, name, base_name);
     struct select_pin *now = NULL, *base = NULL;
     int rc;
 
@@ -362,12 +371,12 @@ pin_difference(struct handle *handle, const char *name, const char *base_name,
     }
     now->readers++;
     if (!pin)
-        *out = pin = add(handle, now->label, base->label);
+        *out = pin = add_select_snapshot(handle, now->label, base->label);
     rc = SQLITE_ERROR;
     if (pin) {
         pin->of = now;
         pin->since = base;
-        rc = compare(handle, pin);
+        rc = compute_snapshot_difference(handle, pin);
     }
     if (rc != SQLITE_OK) {
         now->readers--;
@@ -471,7 +480,7 @@ select_pin(struct handle *handle, const char *name, const char *base,
 
 /* Lists all snapshots that are kept now. */
 static int
-list(struct handle *handle)
+list_stored_snapshots(struct handle *handle)
 {
     struct select_pins *pins = handle->fetch->pins;
     struct store_entry *entries;
@@ -483,10 +492,10 @@ list(struct handle *handle)
     entries = mem_zalloc(STORE_COUNT_MAX, sizeof(*entries));
     if (!entries)
         return SQLITE_NOMEM;
-    count = store_list(store_of(handle), entries, STORE_COUNT_MAX);
+    count = store_list(select_snapshot_store(handle), entries, STORE_COUNT_MAX);
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
-        if (!find(pins, entries[i].name, NULL) &&
-            !add_kept(handle, &entries[i], entries[i].name))
+        if (!find_select_snapshot(pins, entries[i].name, NULL) &&
+            !add_stored_snapshot(handle, &entries[i], entries[i].name))
             rc = SQLITE_ERROR;
     mem_free(entries);
     handle->failed = handle->failed || rc == SQLITE_ERROR;
@@ -496,7 +505,7 @@ list(struct handle *handle)
 
 /* Whether the text is the snapshot's own name and no short form of it. */
 static bool
-is_kept(const struct select_pin *pin)
+is_full_snapshot_name(const struct select_pin *pin)
 {
     return pin->serial && strcmp(pin->name, pin->alias) == 0;
 }
@@ -513,7 +522,7 @@ static int
 begin_list(struct handle *handle, const char *base)
 {
     struct select_pin *compared;
-    int rc = list(handle);
+    int rc = list_stored_snapshots(handle);
 
     if (rc == SQLITE_OK && base)
         rc = pin_one(handle, base, &compared);
@@ -523,7 +532,7 @@ begin_list(struct handle *handle, const char *base)
 
 /* Warns once, though a join may read it again. */
 static void
-pass_over(struct handle *handle, struct select_pin *pin)
+warn_of_skipped_snapshot(struct handle *handle, struct select_pin *pin)
 {
     if (!pin->warned)
         warnings_add(handle->session, handle->failure.code, "%s",
@@ -550,13 +559,14 @@ select_pin_next(struct handle *handle, size_t *at, const char *base,
 
         if (handle->cancelled && atomic_load(handle->cancelled))
             return SQLITE_INTERRUPT;
-        if (number == 0 ? observed || !handle->names_now
-                        : !is_kept(pin) || pin->observed != observed)
+        if (number == 0
+                ? observed || !handle->names_now
+                : !is_full_snapshot_name(pin) || pin->observed != observed)
             continue;
         rc = select_pin(handle, number ? pin->label : NULL, base, out);
         if (rc != SQLITE_ERROR || is_fatal(&handle->failure))
             return rc;
-        pass_over(handle, pin);
+        warn_of_skipped_snapshot(handle, pin);
         rc = SQLITE_OK;
     }
     return rc;

@@ -17,7 +17,7 @@ enum { TABLES_FEW = 2 /* SQLite plans such a join at once */ };
 
 /* Writes a name in SQLite's quotes. */
 static void
-add_name(struct buffer *sql, const char *name)
+append_sqlite_identifier(struct buffer *sql, const char *name)
 {
     buffer_char(sql, '"');
     for (; *name; name++) {
@@ -39,9 +39,9 @@ select_from(struct buffer *sql, const struct catalog_table *table,
         const char *name = table->columns[i].name;
 
         buffer_text(sql, i ? ", " : "");
-        add_name(sql, name);
+        append_sqlite_identifier(sql, name);
         buffer_text(sql, " AS ");
-        add_name(sql, i == 0 && label ? label : name);
+        append_sqlite_identifier(sql, i == 0 && label ? label : name);
     }
     buffer_format(sql, " FROM \"%s\".\"%s\") WHERE", table->database,
                   table->name);
@@ -69,8 +69,8 @@ bind_value(sqlite3_stmt *statement, int place, const struct value *value)
 
 /* places: of each ?, that of its value; NULL: its own. */
 static int
-bind(struct query *query, const struct value *values, const size_t *places,
-     size_t count, struct error *err)
+bind_query_values(struct query *query, const struct value *values,
+                  const size_t *places, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const struct value *value = &values[places ? places[i] : i];
@@ -91,7 +91,8 @@ bind(struct query *query, const struct value *values, const size_t *places,
 }
 
 static int
-prepare(struct query *query, const char *sql, size_t size, struct error *err)
+prepare_query_statement(struct query *query, const char *sql, size_t size,
+                        struct error *err)
 {
     int rc = handle_prepare(query->handle, sql, size, &query->statement);
 
@@ -140,9 +141,10 @@ query_open(struct query *query, const struct opening *o,
         error_memory(err, "a SELECT");
         goto fail;
     }
-    if (prepare(query, query->sql.data, query->sql.size, err) == 0 &&
-        (!values || bind(query, values, query->deparsed.places,
-                         tree->parameters, err) == 0))
+    if (prepare_query_statement(query, query->sql.data, query->sql.size, err) ==
+            0 &&
+        (!values || bind_query_values(query, values, query->deparsed.places,
+                                      tree->parameters, err) == 0))
         return 0;
 fail:
     query_close(query);
@@ -162,9 +164,10 @@ query_open_plan(struct query *query, const struct select_plan *plan,
     if (query->handle)
         query->handle->session = o->session;
     if (query->handle &&
-        prepare(query, plan->sql.data, plan->sql.size, err) == 0 &&
-        bind(query, opening_parameters(o), NULL, plan->parameter_count, err) ==
-            0)
+        prepare_query_statement(query, plan->sql.data, plan->sql.size, err) ==
+            0 &&
+        bind_query_values(query, opening_parameters(o), NULL,
+                          plan->parameter_count, err) == 0)
         return 0;
     query_close(query);
     return -1;
@@ -260,7 +263,8 @@ static const struct {
 };
 
 static bool
-translate(const char *message, const char *where, struct error *err)
+translate_sqlite_error(const char *message, const char *where,
+                       struct error *err)
 {
     char after[64];
 
@@ -343,7 +347,7 @@ query_fail(const struct query *query, int rc, struct error *err)
         at = deparse_locate(&query->deparse, query->prefix,
                             offset >= 0 ? (size_t)offset : query->sql.size,
                             &where);
-    if (translate(message, where, err))
+    if (translate_sqlite_error(message, where, err))
         return -1;
     if (at && (offset >= 0 || incomplete))
         return syntax_error(query->deparse.source, at, err);
@@ -353,8 +357,8 @@ query_fail(const struct query *query, int rc, struct error *err)
 }
 
 static int
-copy_value(sqlite3_stmt *statement, struct arena *arena, struct value *out,
-           struct error *err)
+copy_statement_value(sqlite3_stmt *statement, struct arena *arena,
+                     struct value *out, struct error *err)
 {
     *out = kind_value(sqlite3_column_value(statement, 0));
     if (!out->data)
@@ -392,7 +396,7 @@ select_evaluate(const struct opening *o, const struct tree *tree,
         return -1;
     rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
-        result = copy_value(query.statement, o->arena, out, err);
+        result = copy_statement_value(query.statement, o->arena, out, err);
     else if (rc == SQLITE_DONE) /* SET x = (SELECT ...) without rows */
         result = 0;
     else

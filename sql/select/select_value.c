@@ -34,7 +34,7 @@ struct into_cursor {
 /* A DECIMAL, or an integer past 63 bits, is sent as a text, but kept as a
  * number. */
 static struct value
-kept(const struct column *column, const struct value *value)
+restore_numeric_kind(const struct column *column, const struct value *value)
 {
     struct value out = *value;
 
@@ -49,7 +49,8 @@ static int
 keep_row(struct into_cursor *c, const struct value *row, struct error *err)
 {
     for (size_t i = 0; i < c->count; i++) {
-        struct value given = kept(&c->rows->columns[i], &row[i]);
+        struct value given =
+            restore_numeric_kind(&c->rows->columns[i], &row[i]);
         struct session_value *value =
             session_value_new(NULL, c->names[i], &given, err);
 
@@ -62,7 +63,7 @@ keep_row(struct into_cursor *c, const struct value *row, struct error *err)
 }
 
 static enum step
-finish(struct into_cursor *c, struct error *err)
+finish_select_into(struct into_cursor *c, struct error *err)
 {
     struct session_value *values = c->values;
 
@@ -92,7 +93,7 @@ into_step(struct cursor *base, struct rows *out, struct error *err)
     c->row_count += rows.count;
     if (rows.count > 0 && keep_row(c, c->room, err) != 0)
         return STEP_FAIL;
-    return step == STEP_DONE ? finish(c, err) : STEP_MORE;
+    return step == STEP_DONE ? finish_select_into(c, err) : STEP_MORE;
 }
 
 static void
@@ -159,7 +160,8 @@ select_into_nothing(struct cursor *rows, struct error *err)
 
 /* A text made in the arena. */
 static int
-add_bytes(struct arena *arena, const void *data, size_t size, struct value *out)
+add_copied_text(struct arena *arena, const void *data, size_t size,
+                struct value *out)
 {
     out->type = VALUE_TEXT;
     out->size = size;
@@ -169,7 +171,8 @@ add_bytes(struct arena *arena, const void *data, size_t size, struct value *out)
 
 /* SQLite's bytes, until the statement's next step. */
 static int
-lend(enum value_type type, const char *data, size_t size, struct value *out)
+borrow_sqlite_bytes(enum value_type type, const char *data, size_t size,
+                    struct value *out)
 {
     out->type = type;
     out->size = size;
@@ -182,8 +185,8 @@ lend_text(sqlite3_stmt *statement, int i, struct value *out)
 {
     const void *text = sqlite3_column_text(statement, i);
 
-    return lend(VALUE_TEXT, text, (size_t)sqlite3_column_bytes(statement, i),
-                out);
+    return borrow_sqlite_bytes(VALUE_TEXT, text,
+                               (size_t)sqlite3_column_bytes(statement, i), out);
 }
 
 /* Lends a blob; SQLite has no pointer for an empty one. */
@@ -193,7 +196,8 @@ lend_blob(sqlite3_stmt *statement, int i, struct value *out)
     const void *data = sqlite3_column_blob(statement, i);
     size_t size = (size_t)sqlite3_column_bytes(statement, i);
 
-    return lend(VALUE_BLOB, data || size > 0 ? data : "", size, out);
+    return borrow_sqlite_bytes(VALUE_BLOB, data || size > 0 ? data : "", size,
+                               out);
 }
 
 /* Converts a double that an integer can hold; else 1690. */
@@ -249,8 +253,8 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
         break;
     }
     if (read)
-        return add_bytes(arena, text, decimal_text(d, column->decimals, text),
-                         out);
+        return add_copied_text(arena, text,
+                               decimal_text(d, column->decimals, text), out);
     error_set(err, ER_DATA_OUT_OF_RANGE,
               "DECIMAL value is out of range in a column of the result: it has "
               "more than %d digits",
@@ -268,7 +272,7 @@ add_number_text(sqlite3_stmt *statement, int i, struct arena *arena,
 
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         return lend_text(statement, i, out);
-    return add_bytes(arena, text, kind_text(value, text), out);
+    return add_copied_text(arena, text, kind_text(value, text), out);
 }
 
 /* ---- dates and times ---- */
@@ -301,7 +305,7 @@ is_fraction(const char *text, size_t size)
 }
 
 static bool
-is_time(const char *text, size_t size)
+is_time_value_text(const char *text, size_t size)
 {
     size_t sign = size > 0 && text[0] == '-';
     size_t hours = has_form(text + sign, size - sign, "ddd:dd:dd") ? 9 : 8;
@@ -327,25 +331,26 @@ add_temporal(sqlite3_stmt *statement, int i, enum column_type type,
     if (!text)
         return -1;
     if (type == COLUMN_TIME && both)
-        return lend(VALUE_TEXT, text + 11, size - 11, out);
-    if (type == COLUMN_TIME && is_time(text, size))
-        return lend(VALUE_TEXT, text, size, out);
+        return borrow_sqlite_bytes(VALUE_TEXT, text + 11, size - 11, out);
+    if (type == COLUMN_TIME && is_time_value_text(text, size))
+        return borrow_sqlite_bytes(VALUE_TEXT, text, size, out);
     if (type == COLUMN_DATE && (both || (date && size == 10)))
-        return lend(VALUE_TEXT, text, 10, out);
+        return borrow_sqlite_bytes(VALUE_TEXT, text, 10, out);
     if (type != COLUMN_TIME && type != COLUMN_DATE && both)
-        return lend(VALUE_TEXT, text, size, out);
+        return borrow_sqlite_bytes(VALUE_TEXT, text, size, out);
     if (type != COLUMN_TIME && type != COLUMN_DATE && date && size == 10) {
         memcpy(room, text, 10);
         memcpy(room + 10, midnight, sizeof(midnight) - 1);
-        return add_bytes(arena, room, 10 + sizeof(midnight) - 1, out);
+        return add_copied_text(arena, room, 10 + sizeof(midnight) - 1, out);
     }
     out->type = VALUE_NULL;
     return 0;
 }
 
 static int
-convert(sqlite3_stmt *statement, int i, const struct column *column,
-        struct arena *arena, struct value *out, struct error *err)
+convert_column_value(sqlite3_stmt *statement, int i,
+                     const struct column *column, struct arena *arena,
+                     struct value *out, struct error *err)
 {
     switch (column->type) {
     case COLUMN_NULL:
@@ -384,7 +389,7 @@ select_value(sqlite3_stmt *statement, int i, const struct column *column,
 
     memset(out, 0, sizeof(*out));
     if (sqlite3_column_type(statement, i) == SQLITE_NULL ||
-        convert(statement, i, column, arena, out, &why) == 0)
+        convert_column_value(statement, i, column, arena, out, &why) == 0)
         return 0;
     if (why.code)
         *err = why;

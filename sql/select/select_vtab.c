@@ -23,7 +23,7 @@
 #include "sql.h"
 
 static bool
-allows(const char *function)
+is_allowed_function(const char *function)
 {
     struct span name = {function, strlen(function)};
     enum function_type type;
@@ -34,8 +34,9 @@ allows(const char *function)
 
 /* Allows reading our tables and calling functions of the list, nothing else. */
 static int
-authorize(void *arg, int action, const char *first, const char *second,
-          const char *database, const char *trigger)
+authorize_sqlite_action(void *arg, int action, const char *first,
+                        const char *second, const char *database,
+                        const char *trigger)
 {
     (void)arg;
     (void)first;
@@ -50,14 +51,14 @@ authorize(void *arg, int action, const char *first, const char *second,
                    ? SQLITE_DENY
                    : SQLITE_OK;
     case SQLITE_FUNCTION:
-        return allows(second) ? SQLITE_OK : SQLITE_DENY;
+        return is_allowed_function(second) ? SQLITE_OK : SQLITE_DENY;
     default:
         return SQLITE_DENY;
     }
 }
 
 static void
-limit(sqlite3 *db)
+set_sqlite_limits(sqlite3 *db)
 {
     static const struct {
         int id, value;
@@ -88,7 +89,7 @@ handle_lock(struct handle *handle, bool on)
                       on ? "PRAGMA query_only=ON" : "PRAGMA query_only=OFF",
                       NULL, NULL, NULL);
     if (on)
-        sqlite3_set_authorizer(handle->db, authorize, handle);
+        sqlite3_set_authorizer(handle->db, authorize_sqlite_action, handle);
     return rc == SQLITE_OK ? 0 : -1;
 }
 
@@ -116,7 +117,7 @@ handle_lock_down(struct handle *handle)
     if (sqlite3_exec(db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL) !=
         SQLITE_OK)
         return -1;
-    limit(db);
+    set_sqlite_limits(db);
     handle_watch(handle);
     return handle_lock(handle, true);
 }
@@ -143,7 +144,7 @@ struct vtab_cursor {
 };
 
 static const char *
-affinity(enum column_type type)
+column_affinity(enum column_type type)
 {
     switch (type) {
     case COLUMN_TINYINT:
@@ -159,7 +160,7 @@ affinity(enum column_type type)
 }
 
 static int
-declare(sqlite3 *db, const struct catalog_table *table)
+declare_virtual_table(sqlite3 *db, const struct catalog_table *table)
 {
     struct buffer sql;
     int rc;
@@ -168,7 +169,7 @@ declare(sqlite3 *db, const struct catalog_table *table)
     buffer_text(&sql, "CREATE TABLE x(");
     for (size_t i = 0; i < table->column_count; i++)
         buffer_format(&sql, "%s\"%s\" %s", i ? "," : "", table->columns[i].name,
-                      affinity(table->columns[i].type->type));
+                      column_affinity(table->columns[i].type->type));
     buffer_char(&sql, ')');
     rc = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.data);
     buffer_fini(&sql);
@@ -187,7 +188,7 @@ vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
     (void)message;
     if (index >= catalog_count())
         return SQLITE_ERROR;
-    rc = declare(db, catalog_at(index));
+    rc = declare_virtual_table(db, catalog_at(index));
     if (rc != SQLITE_OK)
         return rc;
     vtab = mem_zalloc(1, sizeof(*vtab));
@@ -255,7 +256,7 @@ vtab_close(sqlite3_vtab_cursor *base)
 
 /* Produces the table, once per statement.  Returns SQLite's codes. */
 static int
-make_rows(struct handle *handle, size_t index)
+produce_table_rows(struct handle *handle, size_t index)
 {
     const struct catalog_table *table = catalog_at(index);
     struct rowset *rows = &handle->tables[index];
@@ -281,7 +282,7 @@ make_rows(struct handle *handle, size_t index)
 }
 
 static int
-compare_ids(const void *a, const void *b)
+compare_filter_node_ids(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -290,7 +291,7 @@ compare_ids(const void *a, const void *b)
 
 /* Adds a number that may be a node's.  False: no room. */
 static bool
-add_id(uint64_t ids[NODES_MAX], size_t *count, sqlite3_value *value)
+add_filter_node_id(uint64_t ids[NODES_MAX], size_t *count, sqlite3_value *value)
 {
     sqlite3_int64 id = sqlite3_value_int64(value);
 
@@ -305,7 +306,7 @@ add_id(uint64_t ids[NODES_MAX], size_t *count, sqlite3_value *value)
 /* Reads the list, or the one value; ascending and distinct.  False: too
  * many. */
 static bool
-take_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
+read_filter_node_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
 {
     sqlite3_value *value = NULL;
     size_t count = 0, kept = 0;
@@ -313,11 +314,11 @@ take_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
     bool fits = true;
 
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
-        fits = add_id(ids, &count, from);
+        fits = add_filter_node_id(ids, &count, from);
     for (; fits && rc == SQLITE_OK; rc = sqlite3_vtab_in_next(from, &value))
-        fits = add_id(ids, &count, value);
+        fits = add_filter_node_id(ids, &count, value);
     if (count > 0)
-        qsort(ids, count, sizeof(*ids), compare_ids);
+        qsort(ids, count, sizeof(*ids), compare_filter_node_ids);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || ids[kept - 1] != ids[i])
             ids[kept++] = ids[i];
@@ -370,7 +371,7 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
         if (!snapshot)
             return SQLITE_OK;
     }
-    if ((number & BY_NODE) && !take_ids(*argv++, ids, &count))
+    if ((number & BY_NODE) && !read_filter_node_ids(*argv++, ids, &count))
         count = 0; /* then ask all of them */
     else if ((number & BY_NODE) && count == 0)
         return SQLITE_OK;
@@ -409,7 +410,7 @@ vtab_filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
         return heap_filter(&cursor->heap, handle, table->walk, number, argv);
     if (table->of)
         return find_nodes(cursor, handle, table, number, argv);
-    rc = make_rows(handle, vtab->index);
+    rc = produce_table_rows(handle, vtab->index);
     if (rc != SQLITE_OK)
         return rc;
     cursor->rows = &handle->tables[vtab->index];
@@ -516,7 +517,7 @@ static const sqlite3_module module = {
 };
 
 static int
-execute(sqlite3 *db, struct buffer *sql)
+execute_buffered_sql(sqlite3 *db, struct buffer *sql)
 {
     int rc = sql->failed ? SQLITE_NOMEM
                          : sqlite3_exec(db, sql->data, NULL, NULL, NULL);
@@ -539,7 +540,7 @@ select_vtab_attach(struct handle *handle)
         goto out;
     for (size_t i = 0; (database = catalog_database_at(i, true)) != NULL; i++) {
         buffer_format(&sql, "ATTACH ':memory:' AS \"%s\"", database);
-        if (execute(handle->db, &sql) != 0)
+        if (execute_buffered_sql(handle->db, &sql) != 0)
             goto out;
     }
     rc = 0;
@@ -549,7 +550,7 @@ out:
 }
 
 static int
-add_table(struct handle *handle, size_t index)
+create_virtual_table(struct handle *handle, size_t index)
 {
     struct buffer sql;
     int rc;
@@ -558,7 +559,7 @@ add_table(struct handle *handle, size_t index)
     buffer_format(&sql,
                   "CREATE VIRTUAL TABLE \"%s\".\"%s\" USING hw_table(%zu)",
                   catalog_at(index)->database, catalog_at(index)->name, index);
-    rc = execute(handle->db, &sql);
+    rc = execute_buffered_sql(handle->db, &sql);
     buffer_fini(&sql);
     return rc;
 }
@@ -579,7 +580,7 @@ select_vtab_create(struct handle *handle)
             rc = handle_lock(handle, false);
         open = true;
         if (rc == 0)
-            rc = add_table(handle, i);
+            rc = create_virtual_table(handle, i);
         if (rc == 0)
             table_set_add(&handle->created, i);
     }

@@ -249,7 +249,7 @@ function_count(sqlite3_value *value)
 }
 
 static int
-compare_bytes(struct span a, struct span b)
+compare_byte_spans(struct span a, struct span b)
 {
     size_t size = a.size < b.size ? a.size : b.size;
     int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
@@ -296,7 +296,8 @@ is_past(sqlite3_value *value)
 static int
 compare_digits(struct span a, struct span b)
 {
-    return a.size != b.size ? (a.size < b.size ? -1 : 1) : compare_bytes(a, b);
+    return a.size != b.size ? (a.size < b.size ? -1 : 1)
+                            : compare_byte_spans(a, b);
 }
 
 static int
@@ -363,7 +364,7 @@ compare_json(sqlite3_value *a, sqlite3_value *b)
     }
     if (rank_a != rank_b)
         return rank_a < rank_b ? -1 : 1;
-    order = compare_bytes(json_plain(a, &x), json_plain(b, &y));
+    order = compare_byte_spans(json_plain(a, &x), json_plain(b, &y));
     buffer_fini(&x);
     buffer_fini(&y);
     return order;
@@ -399,7 +400,7 @@ function_compare_texts(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
 {
     if (sqlite3_value_type(a) == SQLITE_BLOB ||
         sqlite3_value_type(b) == SQLITE_BLOB)
-        return compare_bytes(function_argument(a), function_argument(b));
+        return compare_byte_spans(function_argument(a), function_argument(b));
     return (how == COMPARE_TEXT ? collate_compare : collate_compare_bin)(
         function_argument(a), function_argument(b));
 }

@@ -13,7 +13,7 @@ static sqlite3_mem_methods real;
 static _Thread_local struct select_memory *counting;
 
 static bool
-is_cancelled(const struct select_memory *memory)
+is_statement_cancelled(const struct select_memory *memory)
 {
     return memory->cancelled &&
            atomic_load_explicit(memory->cancelled, memory_order_relaxed);
@@ -46,7 +46,7 @@ may_take(int size)
 
     if (!memory)
         return true;
-    if (memory->preparing && is_cancelled(memory))
+    if (memory->preparing && is_statement_cancelled(memory))
         return false;
     if (memory->used + size <= SELECT_MEMORY_MAX &&
         !(memory->preparing && ++memory->blocks > PREPARE_BLOCKS_MAX) &&
@@ -57,7 +57,7 @@ may_take(int size)
 }
 
 static void
-count(int64_t difference)
+count_statement_memory(int64_t difference)
 {
     if (counting)
         counting->used += difference;
@@ -69,14 +69,14 @@ counted_malloc(int size)
     void *block = may_take(size) ? real.xMalloc(size) : NULL;
 
     if (block)
-        count(real.xSize(block));
+        count_statement_memory(real.xSize(block));
     return block;
 }
 
 static void
 counted_free(void *block)
 {
-    count(-(int64_t)real.xSize(block));
+    count_statement_memory(-(int64_t)real.xSize(block));
     real.xFree(block);
 }
 
@@ -87,7 +87,7 @@ counted_realloc(void *old, int size)
     void *block = may_take(size - before) ? real.xRealloc(old, size) : NULL;
 
     if (block)
-        count((int64_t)real.xSize(block) - before);
+        count_statement_memory((int64_t)real.xSize(block) - before);
     return block;
 }
 
@@ -121,7 +121,9 @@ select_memory_prepare(struct select_memory *memory, sqlite3 *db,
     counting = NULL;
     memory->preparing = false;
     memory->used = 0; /* what remains belongs to the statement */
-    return rc == SQLITE_NOMEM && is_cancelled(memory) ? SQLITE_INTERRUPT : rc;
+    return rc == SQLITE_NOMEM && is_statement_cancelled(memory)
+               ? SQLITE_INTERRUPT
+               : rc;
 }
 
 int
@@ -159,7 +161,8 @@ slots_free(struct slots *slots)
 }
 
 static int
-compare(void *arg, int a_size, const void *a, int b_size, const void *b)
+compare_collated_texts(void *arg, int a_size, const void *a, int b_size,
+                       const void *b)
 {
     (void)arg;
     return collate_compare((struct span){a, (size_t)a_size},
@@ -180,8 +183,8 @@ collation_add(sqlite3 *db)
     static const struct {
         const char *name;
         int (*compare)(void *, int, const void *, int, const void *);
-    } all[] = {{"BINARY", compare},
-               {COLLATION_TEXT, compare},
+    } all[] = {{"BINARY", compare_collated_texts},
+               {COLLATION_TEXT, compare_collated_texts},
                {COLLATION_BIN, compare_bin}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -225,7 +228,7 @@ handle_charge(struct handle *handle, size_t bytes)
 /* Non-zero stops this statement. sqlite3_interrupt from the cancelling thread
  * could stop the handle's next one. */
 static int
-progress(void *arg)
+on_sqlite_progress(void *arg)
 {
     return handle_charge(arg, LOOK_BYTES);
 }
@@ -233,5 +236,6 @@ progress(void *arg)
 void
 handle_watch(struct handle *handle)
 {
-    sqlite3_progress_handler(handle->db, PROGRESS_OPS, progress, handle);
+    sqlite3_progress_handler(handle->db, PROGRESS_OPS, on_sqlite_progress,
+                             handle);
 }

@@ -273,7 +273,7 @@ kind_whole(double x, int64_t *out)
 }
 
 static void
-set_decimal(sqlite3_context *c, struct decimal d, unsigned kind)
+set_decimal_result(sqlite3_context *c, struct decimal d, unsigned kind)
 {
     static const decimal_whole most = 1000000000000000; /* 10^15 */
     char text[DECIMAL_TEXT];
@@ -300,7 +300,8 @@ limit_decimals(int decimals)
 void
 kind_quotient(sqlite3_context *c, struct decimal d, int decimals)
 {
-    set_decimal(c, d, (unsigned)(KIND_QUOTIENT + limit_decimals(decimals)));
+    set_decimal_result(c, d,
+                       (unsigned)(KIND_QUOTIENT + limit_decimals(decimals)));
 }
 
 void
@@ -308,5 +309,5 @@ kind_exact(sqlite3_context *c, struct decimal d, int decimals)
 {
     decimals = limit_decimals(decimals);
     decimal_shorten(d, decimals, DECIMAL_ROUND, &d);
-    set_decimal(c, d, (unsigned)(KIND_EXACT + decimals));
+    set_decimal_result(c, d, (unsigned)(KIND_EXACT + decimals));
 }

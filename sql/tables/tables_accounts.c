@@ -57,7 +57,8 @@ add_session(struct rowset *out, const struct sql_session_row *row, bool whole)
 /* Another user's sessions take the privilege ADMIN; a session's own user always
  * sees them. */
 static void
-produce(const struct catalog_scope *scope, struct rowset *out, bool whole)
+produce_session_rows(const struct catalog_scope *scope, struct rowset *out,
+                     bool whole)
 {
     const struct sql_identity *who = &scope->session->who;
     struct sql_session_row *rows;
@@ -76,13 +77,13 @@ produce(const struct catalog_scope *scope, struct rowset *out, bool whole)
 static void
 produce_whole(const struct catalog_scope *scope, struct rowset *out)
 {
-    produce(scope, out, true);
+    produce_session_rows(scope, out, true);
 }
 
 static void
-produce_show(const struct catalog_scope *scope, struct rowset *out)
+produce_show_processlist(const struct catalog_scope *scope, struct rowset *out)
 {
-    produce(scope, out, scope->full);
+    produce_session_rows(scope, out, scope->full);
 }
 
 static const struct catalog_column sessions[] = {
@@ -256,6 +257,6 @@ const struct catalog_table tables_accounts[] = {
     {CATALOG_PERFORMANCE, "processlist", CATALOG_COLUMNS(processlist),
      produce_whole, .needs = NEED_TIME},
     {CATALOG_HIDDEN, "processlist", CATALOG_COLUMNS(show_processlist),
-     produce_show, .needs = NEED_TIME},
+     produce_show_processlist, .needs = NEED_TIME},
     {NULL},
 };

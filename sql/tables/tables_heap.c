@@ -47,7 +47,8 @@ set_percent(struct value *out, double part, double whole)
 }
 
 static void
-show(const struct heap_place *place, enum shown what, struct value *out)
+set_function_cell(const struct heap_place *place, enum shown what,
+                  struct value *out)
 {
     const struct functions *functions = place->pin->functions;
     const struct function *f = &functions->list[heap_place_index(place)];
@@ -107,7 +108,7 @@ heap_functions_cell(struct heap_place *place, size_t column, struct value *out)
                                          CUM_PERCENT, FLAT_OBJECTS, CUM_OBJECTS,
                                          FLAT_ERROR,  CUM_ERROR};
 
-    show(place, columns[column], out);
+    set_function_cell(place, columns[column], out);
 }
 
 static const struct catalog_column functions[] = {
@@ -144,7 +145,7 @@ diff_cell(struct heap_place *place, size_t column, struct value *out)
         SNAPSHOT,  BASE,      FUNCTION,     MODULE,      FLAT_BYTES, FLAT_ERROR,
         CUM_BYTES, CUM_ERROR, FLAT_OBJECTS, CUM_OBJECTS, SIGNIFICANT};
 
-    show(place, columns[column], out);
+    set_function_cell(place, columns[column], out);
 }
 
 static const struct catalog_column diff[] = {
@@ -174,7 +175,7 @@ static const struct heap_walk diff_walk = {HEAP_FUNCTIONS, 3000, 1, diff_cell,
                                            true};
 
 static void
-set_int(struct value *out, uint64_t number)
+set_heap_int_cell(struct value *out, uint64_t number)
 {
     out->type = VALUE_INT;
     out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
@@ -240,10 +241,10 @@ heap_stacks_cell(struct heap_place *place, size_t column, struct value *out)
         cell_text(out, place->pin->label);
         break;
     case STACKS_STACK:
-        set_int(out, (uint64_t)place->at + 1);
+        set_heap_int_cell(out, (uint64_t)place->at + 1);
         break;
     case STACKS_DEPTH:
-        set_int(out, place->frame_count);
+        set_heap_int_cell(out, place->frame_count);
         break;
     case STACKS_BYTES:
         cell_estimate(out, stack->bytes);
@@ -261,7 +262,7 @@ heap_stacks_cell(struct heap_place *place, size_t column, struct value *out)
         break;
     case STACKS_SIZE_CLASS:
         if (stack->size_class > 0)
-            set_int(out, stack->size_class);
+            set_heap_int_cell(out, stack->size_class);
         break;
     default:
         break;
@@ -318,10 +319,10 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
         cell_text(out, place->pin->label);
         break;
     case FRAMES_STACK:
-        set_int(out, (uint64_t)place->at + 1);
+        set_heap_int_cell(out, (uint64_t)place->at + 1);
         break;
     case FRAMES_DEPTH:
-        set_int(out, place->frame);
+        set_heap_int_cell(out, place->frame);
         break;
     case FRAMES_FUNCTION:
         cell_text(out, frame_name(place, place->frame));
@@ -334,17 +335,17 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
         break;
     case FRAMES_LINE:
         if (frame->line)
-            set_int(out, frame->line);
+            set_heap_int_cell(out, frame->line);
         break;
     case FRAMES_INLINED:
-        set_int(out, at->frame + 1 < location->frame_count);
+        set_heap_int_cell(out, at->frame + 1 < location->frame_count);
         break;
     case FRAMES_MODULE:
         cell_known(out, location->module);
         break;
     case FRAMES_MODULE_OFFSET:
         if (*location->module)
-            set_int(out, location->module_offset);
+            set_heap_int_cell(out, location->module_offset);
         break;
     case FRAMES_BYTES:
         cell_estimate(out, stack->bytes);
@@ -389,10 +390,10 @@ calls_cell(struct heap_place *place, size_t column, struct value *out)
         cell_text(out, place->pin->label);
         break;
     case CALLS_FRAME:
-        set_int(out, (uint64_t)place->at + 1);
+        set_heap_int_cell(out, (uint64_t)place->at + 1);
         break;
     case CALLS_LEVEL:
-        set_int(out, call_row_depth(calls, place->at));
+        set_heap_int_cell(out, call_row_depth(calls, place->at));
         break;
     case CALLS_LABEL:
         buffer_clear(&place->text);

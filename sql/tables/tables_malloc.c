@@ -101,7 +101,7 @@ jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
 }
 
 static void
-add(struct rowset *out, uint64_t value)
+add_malloc_count(struct rowset *out, uint64_t value)
 {
     rowset_int(out, (int64_t)value);
 }
@@ -140,18 +140,19 @@ produce_bins(const struct catalog_scope *scope, struct rowset *out)
         const struct stats_bin *bin = &stats->bins[i];
         double regions = (double)bin->curslabs * (double)bin->regions;
 
-        add(out, i);
-        add(out, bin->size);
-        add(out, bin->regions);
-        add(out, bin->slab_size);
-        add(out, bin->nmalloc);
-        add(out, bin->ndalloc);
-        add(out, bin->nrequests);
-        add(out, bin->curregs);
-        add(out, bin->curslabs);
-        add(out, bin->nonfull_slabs);
-        add(out, bin->size * bin->curregs);
-        add(out, bin->curregs < bin->curslabs * bin->regions
+        add_malloc_count(out, i);
+        add_malloc_count(out, bin->size);
+        add_malloc_count(out, bin->regions);
+        add_malloc_count(out, bin->slab_size);
+        add_malloc_count(out, bin->nmalloc);
+        add_malloc_count(out, bin->ndalloc);
+        add_malloc_count(out, bin->nrequests);
+        add_malloc_count(out, bin->curregs);
+        add_malloc_count(out, bin->curslabs);
+        add_malloc_count(out, bin->nonfull_slabs);
+        add_malloc_count(out, bin->size * bin->curregs);
+        add_malloc_count(
+            out, bin->curregs < bin->curslabs * bin->regions
                      ? (bin->curslabs * bin->regions - bin->curregs) * bin->size
                      : 0);
         if (regions > 0)
@@ -192,17 +193,17 @@ produce_arenas(const struct catalog_scope *scope, struct rowset *out)
     for (size_t i = 0; stats && i < stats->arena_count; i++) {
         const struct stats_arena *arena = &stats->arenas[i];
 
-        add(out, arena->index);
-        add(out, arena->threads);
-        add(out, arena->small_allocated);
-        add(out, arena->large_allocated);
-        add(out, arena->active);
-        add(out, arena->dirty);
-        add(out, arena->muzzy);
-        add(out, arena->mapped);
-        add(out, arena->retained);
-        add(out, arena->metadata);
-        add(out, arena->resident);
+        add_malloc_count(out, arena->index);
+        add_malloc_count(out, arena->threads);
+        add_malloc_count(out, arena->small_allocated);
+        add_malloc_count(out, arena->large_allocated);
+        add_malloc_count(out, arena->active);
+        add_malloc_count(out, arena->dirty);
+        add_malloc_count(out, arena->muzzy);
+        add_malloc_count(out, arena->mapped);
+        add_malloc_count(out, arena->retained);
+        add_malloc_count(out, arena->metadata);
+        add_malloc_count(out, arena->resident);
     }
 }
 

@@ -15,7 +15,7 @@ enum { FIGURES = 5 /* rss and those after it, with start before */ };
 
 /* All have as many digits, so that they sort. */
 static void
-add_place(struct rowset *out, const struct memory_range *range)
+add_mapping_address(struct rowset *out, const struct memory_range *range)
 {
     char text[24];
 
@@ -24,7 +24,7 @@ add_place(struct rowset *out, const struct memory_range *range)
 }
 
 static void
-add_bytes(struct rowset *out, bool known, uint64_t bytes)
+add_mapping_bytes(struct rowset *out, bool known, uint64_t bytes)
 {
     rowset_int_if(out, known && bytes <= INT64_MAX, (int64_t)bytes);
 }
@@ -37,12 +37,12 @@ add_range_row(struct rowset *out, const struct memory_map *map,
         !range->uncounted && (range->end != 0 || range->kind == RANGE_OTHERS);
     bool whole = counted && !range->part;
 
-    add_place(out, range);
-    add_bytes(out, true, range->size);
-    add_bytes(out, counted, range->rss);
-    add_bytes(out, whole && !map->not_dirty, range->dirty);
-    add_bytes(out, whole, range->anonymous);
-    add_bytes(out, whole, range->swap);
+    add_mapping_address(out, range);
+    add_mapping_bytes(out, true, range->size);
+    add_mapping_bytes(out, counted, range->rss);
+    add_mapping_bytes(out, whole && !map->not_dirty, range->dirty);
+    add_mapping_bytes(out, whole, range->anonymous);
+    add_mapping_bytes(out, whole, range->swap);
     rowset_text(out, range->end ? range->permissions : NULL);
     rowset_text(out, range_kind_word(range->kind));
     rowset_text(out, range->owner);

@@ -34,7 +34,7 @@ give_int(struct value *out, int64_t value)
 }
 
 static void
-give_time(struct value *out, int64_t wall_ms, char text[ROWSET_TEXT])
+set_history_time(struct value *out, int64_t wall_ms, char text[ROWSET_TEXT])
 {
     if (wall_ms <= 0)
         return;
@@ -57,15 +57,15 @@ give_figure(struct value *out, const struct history_sample *s, size_t i)
 }
 
 static void
-cell(const void *taken, size_t row, size_t column, struct value *out,
-     char text[ROWSET_TEXT])
+memory_history_cell(const void *taken, size_t row, size_t column,
+                    struct value *out, char text[ROWSET_TEXT])
 {
     const struct history_sample *sample =
         (const struct history_sample *)taken + row;
 
     switch (column) {
     case AT:
-        give_time(out, sample->at_ms, text);
+        set_history_time(out, sample->at_ms, text);
         break;
     case SECONDS:
         give_int(out, sample->seconds);
@@ -74,7 +74,7 @@ cell(const void *taken, size_t row, size_t column, struct value *out,
         give_int(out, sample->pid);
         break;
     case STARTED:
-        give_time(out, sample->started_ms, text);
+        set_history_time(out, sample->started_ms, text);
         break;
     case PROFILING:
         give_int(out, sample->profiling);
@@ -89,7 +89,7 @@ cell(const void *taken, size_t row, size_t column, struct value *out,
 
 /* Copies the samples, which take a sixth of the memory of their cells. */
 static void
-produce(const struct catalog_scope *scope, struct rowset *out)
+produce_memory_history(const struct catalog_scope *scope, struct rowset *out)
 {
     struct history *history = scope->session->node->history;
     struct history_sample *samples =
@@ -99,7 +99,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     if (samples)
         rowset_take(out, samples,
                     history_read(history, &next, samples, HISTORY_SAMPLES),
-                    cell);
+                    memory_history_cell);
     else if (history)
         out->failed = true;
 }
@@ -143,14 +143,14 @@ enum {
 #define MOST_BYTES 9223372036854775808.0
 
 static void
-add_figure(struct rowset *out, struct stats_figure figure)
+add_memory_figure(struct rowset *out, struct stats_figure figure)
 {
     rowset_int_if(out, figure.known, (int64_t)figure.value);
 }
 
 /* a - b, if both are known; may be negative. */
 static bool
-difference(struct stats_figure a, struct stats_figure b, int64_t *out)
+subtract_figures(struct stats_figure a, struct stats_figure b, int64_t *out)
 {
     *out = (int64_t)(a.value - b.value);
     return a.known && b.known;
@@ -158,7 +158,8 @@ difference(struct stats_figure a, struct stats_figure b, int64_t *out)
 
 /* Adds a sentence to the note, with a number of bytes inside. */
 static void
-say(struct buffer *note, const char *before, double bytes, const char *after)
+append_note_bytes(struct buffer *note, const char *before, double bytes,
+                  const char *after)
 {
     if (note->size > 0)
         buffer_text(note, "; ");
@@ -168,7 +169,7 @@ say(struct buffer *note, const char *before, double bytes, const char *after)
 }
 
 static void
-say_text(struct buffer *note, const char *text)
+append_note_sentence(struct buffer *note, const char *text)
 {
     if (note->size > 0)
         buffer_text(note, "; ");
@@ -176,7 +177,7 @@ say_text(struct buffer *note, const char *text)
 }
 
 static const char *
-word_of(const struct stats *stats, const char *name)
+find_allocator_option(const struct stats *stats, const char *name)
 {
     for (size_t i = 0; i < stats->named_count; i++)
         if (strcmp(stats->named[i].name, name) == 0)
@@ -192,36 +193,38 @@ explain_allocator(const struct stats *stats, struct buffer *note)
 
     if (stats->failure && stats->allocator_ms > 0) {
         clock_text(stats->allocator_ms, at, sizeof(at));
-        say_text(note, "the allocator's figures are of ");
+        append_note_sentence(note, "the allocator's figures are of ");
         buffer_format(note, "%s UTC: %s", at, stats->failure);
         return;
     }
     if (stats->failure) {
-        say_text(note, "the allocator's figures are not known: ");
+        append_note_sentence(note, "the allocator's figures are not known: ");
         buffer_text(note, stats->failure);
         return;
     }
     if (stats->unusable) {
-        say_text(note, stats->unusable);
+        append_note_sentence(note, stats->unusable);
         return;
     }
     if (stats->named_count == 0) {
-        say_text(note, "the database does not allocate through jemalloc: only "
-                       "the kernel's figures are known");
+        append_note_sentence(
+            note, "the database does not allocate through jemalloc: only "
+                  "the kernel's figures are known");
         return;
     }
     if (!stats->allocated.known) {
-        say_text(note, "this jemalloc was built without statistics");
+        append_note_sentence(note,
+                             "this jemalloc was built without statistics");
         return;
     }
-    if (difference(stats->active, stats->allocated, &gap) && gap > 0)
-        say(note, "active exceeds allocated by ", (double)gap,
-            ": free parts of pages in use (fragmentation)");
-    if (difference(stats->resident, stats->active, &gap) &&
+    if (subtract_figures(stats->active, stats->allocated, &gap) && gap > 0)
+        append_note_bytes(note, "active exceeds allocated by ", (double)gap,
+                          ": free parts of pages in use (fragmentation)");
+    if (subtract_figures(stats->resident, stats->active, &gap) &&
         stats->metadata.known && gap > (int64_t)stats->metadata.value)
-        say(note, "resident exceeds active and metadata by ",
-            (double)gap - (double)stats->metadata.value,
-            ": free pages not given back to the kernel yet");
+        append_note_bytes(note, "resident exceeds active and metadata by ",
+                          (double)gap - (double)stats->metadata.value,
+                          ": free pages not given back to the kernel yet");
 }
 
 /* Why what is free does not leave rss. */
@@ -233,7 +236,7 @@ explain_free(const struct stats *stats, struct buffer *note)
     buffer_init(&text, NOTE_SHOWN);
     free_pages_write(stats, &text);
     if (text.size > 0)
-        say_text(note, text.data);
+        append_note_sentence(note, text.data);
     buffer_fini(&text);
 }
 
@@ -241,7 +244,7 @@ explain_free(const struct stats *stats, struct buffer *note)
 static bool
 outside_jemallocs(const struct stats *stats, int64_t *out)
 {
-    if (!difference(stats->rss, stats->resident, out))
+    if (!subtract_figures(stats->rss, stats->resident, out))
         return false;
     *out -= (int64_t)elsewhere_resident(stats).value;
     return stats_together(stats->allocator_ms, stats->taken_ms);
@@ -258,7 +261,7 @@ explain_levers(const struct catalog_scope *scope, struct buffer *note)
         if (!status.levers[i].in_force || (status.state != NODE_CONNECTED &&
                                            status.state != NODE_UNRESPONSIVE))
             continue;
-        say_text(note, "in force (heapwire.levers): ");
+        append_note_sentence(note, "in force (heapwire.levers): ");
         lever_write_force((enum node_lever)i, &status.levers[i], note);
     }
 }
@@ -272,7 +275,7 @@ explain_elsewhere(const struct stats *stats, struct buffer *note)
     buffer_init(&text, ELSEWHERE_TEXT_MAX);
     elsewhere_write(stats, &text);
     if (text.size > 0)
-        say_text(note, text.data);
+        append_note_sentence(note, text.data);
     buffer_fini(&text);
 }
 
@@ -280,7 +283,7 @@ explain_elsewhere(const struct stats *stats, struct buffer *note)
 static void
 explain_rss(const struct stats *stats, struct buffer *note)
 {
-    const char *thp = word_of(stats, "opt.thp");
+    const char *thp = find_allocator_option(stats, "opt.thp");
     uint64_t shared = stats->rss_shared.known &&
                               stats->rss_shared.value <= stats->rss_file.value
                           ? stats->rss_shared.value
@@ -289,11 +292,12 @@ explain_rss(const struct stats *stats, struct buffer *note)
     int64_t gap;
 
     if (!stats->rss.known) {
-        say_text(note, "rss is not known: the database is in a pid namespace "
-                       "that heapwired does not see");
+        append_note_sentence(
+            note, "rss is not known: the database is in a pid namespace "
+                  "that heapwired does not see");
         return;
     }
-    if (!difference(stats->rss, stats->resident, &gap))
+    if (!subtract_figures(stats->rss, stats->resident, &gap))
         return;
     if (!stats_together(stats->allocator_ms, stats->taken_ms)) {
         buffer_format(
@@ -306,13 +310,15 @@ explain_rss(const struct stats *stats, struct buffer *note)
     }
     outside_jemallocs(stats, &gap);
     if (gap < 0) {
-        say(note,
-            others ? "resident, of all jemallocs, exceeds rss by "
-                   : "resident exceeds rss by ",
-            -(double)gap, ": pages never touched, or swapped out");
+        append_note_bytes(note,
+                          others ? "resident, of all jemallocs, exceeds rss by "
+                                 : "resident exceeds rss by ",
+                          -(double)gap,
+                          ": pages never touched, or swapped out");
         return;
     }
-    say(note,
+    append_note_bytes(
+        note,
         others ? "rss exceeds resident, of all jemallocs, by "
                : "rss exceeds resident by ",
         (double)gap,
@@ -341,14 +347,14 @@ explain_cgroup(const struct stats *stats, struct buffer *note)
     char text[64];
 
     if (!stats->cgroup_current.known)
-        say_text(note, "the cgroup cannot be read from here");
+        append_note_sentence(note, "the cgroup cannot be read from here");
     else if (!stats->cgroup_limit.known)
-        say_text(note, "no cgroup of the database has a limit");
+        append_note_sentence(note, "no cgroup of the database has a limit");
     else if (stats->cgroup_limit.value > 0) {
         snprintf(text, sizeof(text), "the cgroup uses %.0f%% of its limit",
                  100.0 * (double)stats->cgroup_current.value /
                      (double)stats->cgroup_limit.value);
-        say_text(note, text);
+        append_note_sentence(note, text);
     }
 }
 
@@ -363,14 +369,14 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
     char since[CLOCK_TEXT];
 
     if (!snapshot) {
-        say_text(note, "profile_bytes is NULL: ");
+        append_note_sentence(note, "profile_bytes is NULL: ");
         buffer_text(note, scope->no_total);
         return;
     }
     unseen_find(snapshot->profile, &snapshot->memory, &snapshot->hello,
                 &unseen);
     clock_text(snapshot->hello.active_since_ms, since, sizeof(since));
-    say(note, "the profile has ", snapshot->profile->bytes, "");
+    append_note_bytes(note, "the profile has ", snapshot->profile->bytes, "");
     if (unseen.compared && snapshot->memory.allocated.value > 0)
         buffer_format(note, ", %.0f%% of the %.1f MB that were allocated then",
                       100.0 * snapshot->profile->bytes /
@@ -384,8 +390,8 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
     pages = reconciliation_sample_pages(&snapshot->hello,
                                         snapshot->profile->samples);
     if (pages > 0)
-        say(note, "up to ", pages,
-            " of allocated are pages of the samples themselves");
+        append_note_bytes(note, "up to ", pages,
+                          " of allocated are pages of the samples themselves");
 }
 
 static void
@@ -417,7 +423,7 @@ explain_outlook(const struct outlook *outlook, struct buffer *note)
         say_duration(note, " in", outlook->left_s);
         return;
     }
-    say_text(note, "full_at is NULL: ");
+    append_note_sentence(note, "full_at is NULL: ");
     buffer_text(note, outlook->why);
 }
 
@@ -437,8 +443,8 @@ add_outlook(const struct outlook *outlook, struct rowset *out)
 }
 
 static void
-add_note(const struct catalog_scope *scope, const struct outlook *outlook,
-         struct rowset *out)
+add_memory_note(const struct catalog_scope *scope,
+                const struct outlook *outlook, struct rowset *out)
 {
     struct buffer note;
 
@@ -450,7 +456,7 @@ add_note(const struct catalog_scope *scope, const struct outlook *outlook,
     explain_elsewhere(scope->stats, &note);
     explain_rss(scope->stats, &note);
     if (scope->stats->children)
-        say_text(&note, scope->stats->children);
+        append_note_sentence(&note, scope->stats->children);
     explain_cgroup(scope->stats, &note);
     explain_outlook(outlook, &note);
     explain_profile(scope, &note);
@@ -487,22 +493,22 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
 
     outlook_find(scope->session->node->history, &outlook);
     rowset_time(out, stats->taken_ms);
-    add_figure(out, stats->allocated);
-    add_figure(out, stats->active);
-    add_figure(out, stats->metadata);
-    add_figure(out, stats->resident);
-    add_figure(out, stats->mapped);
-    add_figure(out, stats->retained);
-    add_figure(out, stats->rss);
-    add_figure(out, stats->rss_file);
-    add_figure(out, stats->rss_shared);
-    add_figure(out, stats->cgroup_current);
-    add_figure(out, stats->cgroup_cache);
-    add_figure(out, stats->cgroup_limit);
+    add_memory_figure(out, stats->allocated);
+    add_memory_figure(out, stats->active);
+    add_memory_figure(out, stats->metadata);
+    add_memory_figure(out, stats->resident);
+    add_memory_figure(out, stats->mapped);
+    add_memory_figure(out, stats->retained);
+    add_memory_figure(out, stats->rss);
+    add_memory_figure(out, stats->rss_file);
+    add_memory_figure(out, stats->rss_shared);
+    add_memory_figure(out, stats->cgroup_current);
+    add_memory_figure(out, stats->cgroup_cache);
+    add_memory_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
     known = outside_jemallocs(stats, &unexplained);
     rowset_int_if(out, known, unexplained);
-    add_note(scope, &outlook, out);
+    add_memory_note(scope, &outlook, out);
     rowset_int(out, stats->failure == NULL);
     add_outlook(&outlook, out);
 }
@@ -553,7 +559,8 @@ const struct catalog_table tables_memory[] = {
      PRIVILEGE_STATUS, NEED_STATS},
     CATALOG_OF_ALL("memory", memory_columns, PRIVILEGE_STATUS,
                    &tables_memory[0]),
-    {"heapwire", "memory_history", CATALOG_OWN_COLUMNS(memory_history), produce,
+    {"heapwire", "memory_history", CATALOG_OWN_COLUMNS(memory_history),
+     produce_memory_history,
      "The database's memory of the last weeks, oldest first", PRIVILEGE_STATUS},
     CATALOG_OF_ALL("memory_history", memory_history, PRIVILEGE_STATUS,
                    &tables_memory[2]),

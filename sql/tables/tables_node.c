@@ -62,7 +62,7 @@ add_use(struct rowset *out)
 }
 
 static void
-add_counts(const struct sql_host *host, struct rowset *out)
+add_server_counts(const struct sql_host *host, struct rowset *out)
 {
     struct sql_counts counts;
 
@@ -106,7 +106,7 @@ add_peers(const struct sql_session *session, struct rowset *out)
 }
 
 static void
-produce(const struct catalog_scope *scope, struct rowset *out)
+produce_daemon_row(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_node *node = scope->session->node;
     struct node_status status;
@@ -116,7 +116,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     rowset_int(out, getpid());
     rowset_time(out, node->started_ms);
     add_use(out);
-    add_counts(&node->host, out);
+    add_server_counts(&node->host, out);
     rowset_int(out, (int64_t)status.failed_snapshots);
     add_peers(scope->session, out);
 }
@@ -287,9 +287,9 @@ const struct catalog_table tables_node[] = {
     {"heapwire", "profiler", CATALOG_OWN_COLUMNS(profiler), produce_profiler,
      "The heap profiler of this node's database", PRIVILEGE_STATUS},
     CATALOG_OF_ALL("profiler", profiler, PRIVILEGE_STATUS, &tables_node[0]),
-    {"heapwire", "daemon", CATALOG_OWN_COLUMNS(daemon_columns), produce,
-     "heapwired itself: what it uses, and what it served", PRIVILEGE_STATUS,
-     NEED_TIME},
+    {"heapwire", "daemon", CATALOG_OWN_COLUMNS(daemon_columns),
+     produce_daemon_row, "heapwired itself: what it uses, and what it served",
+     PRIVILEGE_STATUS, NEED_TIME},
     CATALOG_OF_ALL("daemon", daemon_columns, PRIVILEGE_STATUS, &tables_node[2]),
     {NULL},
 };

@@ -118,7 +118,7 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
 
 /* As it was written, or of its own. */
 static void
-add_time(const char *written, int64_t ms, struct rowset *out)
+add_written_or_own_time(const char *written, int64_t ms, struct rowset *out)
 {
     if (written)
         rowset_text(out, written);
@@ -129,7 +129,7 @@ add_time(const char *written, int64_t ms, struct rowset *out)
 /* ---- heapwire.nodes ---- */
 
 static void
-add_node(const struct shown *s, struct rowset *out)
+add_cluster_node_row(const struct shown *s, struct rowset *out)
 {
     static const char *const roles[] = {
         [PEER_BACKEND] = "backend", [PEER_COMPUTE_NODE] = "compute node"};
@@ -140,7 +140,7 @@ add_node(const struct shown *s, struct rowset *out)
     rowset_int(out, row->port);
     rowset_text(out, roles[row->role]);
     rowset_int_if(out, s->alive_known, s->alive);
-    add_time(s->since, s->since_ms, out);
+    add_written_or_own_time(s->since, s->since_ms, out);
     rowset_text(out, row->self       ? HW_VERSION
                      : *row->version ? row->version
                                      : NULL);
@@ -171,7 +171,7 @@ add_left(const struct sql_peers *peers, struct rowset *out)
                           .error_ms = rows[i].last_error_ms};
 
         s.error = *rows[i].last_error ? rows[i].last_error : NULL;
-        add_node(&s, out);
+        add_cluster_node_row(&s, out);
     }
     mem_free(rows);
 }
@@ -181,7 +181,7 @@ produce_nodes(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_peers *peers = scope->session->node->peers;
 
-    each_node(scope, out, add_node);
+    each_node(scope, out, add_cluster_node_row);
     if (peers->left)
         add_left(peers, out);
 }
@@ -225,7 +225,7 @@ add_heartbeat(const struct shown *s, struct rowset *out)
     if (s->alive)
         rowset_time(out, clock_wall_ms());
     else
-        add_time(s->since, s->since_ms, out);
+        add_written_or_own_time(s->since, s->since_ms, out);
 }
 
 static void
@@ -256,12 +256,12 @@ add_cores(const struct shown *s, struct rowset *out)
 
 /* The columns from Id to ClusterDecommissioned, which both lists have. */
 static void
-add_common(const struct shown *s, struct rowset *out)
+add_common_node_columns(const struct shown *s, struct rowset *out)
 {
     rowset_int(out, (int64_t)s->row->id);
     rowset_text(out, s->row->address);
     rowset_nulls(out, 4); /* ports */
-    add_time(s->started, s->started_ms, out);
+    add_written_or_own_time(s->started, s->started_ms, out);
     add_heartbeat(s, out);
     add_word(out, s->alive);
     add_word(out, false); /* SystemDecommissioned */
@@ -273,7 +273,7 @@ add_backend(const struct shown *s, struct rowset *out)
 {
     if (s->row->role != PEER_BACKEND)
         return;
-    add_common(s, out);
+    add_common_node_columns(s, out);
     rowset_nulls(out, 6); /* tablets, capacities */
     add_message(s, out);
     add_version(s, out);
@@ -328,7 +328,7 @@ add_compute_node(const struct shown *s, struct rowset *out)
 {
     if (s->row->role != PEER_COMPUTE_NODE)
         return;
-    add_common(s, out);
+    add_common_node_columns(s, out);
     add_message(s, out);
     add_version(s, out);
     add_cores(s, out);

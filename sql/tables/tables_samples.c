@@ -20,7 +20,7 @@
 #include "texts.h"
 
 static void
-set_int(struct value *out, uint64_t number)
+set_sample_int_cell(struct value *out, uint64_t number)
 {
     out->type = VALUE_INT;
     out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
@@ -78,7 +78,7 @@ threads_cell(struct heap_place *place, size_t column, struct value *out)
         break;
     case THREADS_TID:
         if (row->thread->tid)
-            set_int(out, row->thread->tid);
+            set_sample_int_cell(out, row->thread->tid);
         break;
     case THREADS_NAME:
         cell_known(out, row->thread->name);
@@ -105,11 +105,11 @@ threads_cell(struct heap_place *place, size_t column, struct value *out)
             cell_estimate(out, row->top_bytes);
         break;
     case THREADS_SAMPLES:
-        set_int(out, row->samples);
+        set_sample_int_cell(out, row->samples);
         break;
     case THREADS_NUMBER:
         if (row->thread->number)
-            set_int(out, row->thread->number - 1);
+            set_sample_int_cell(out, row->thread->number - 1);
         break;
     default:
         break;
@@ -238,7 +238,7 @@ ages_cell(struct heap_place *place, size_t column, struct value *out)
         cell_text(out, place->pin->label);
         break;
     case AGES_STACK:
-        set_int(out, (uint64_t)row->stack + 1);
+        set_sample_int_cell(out, (uint64_t)row->stack + 1);
         break;
     case AGES_FUNCTION:
         set_leaf(place, out);
@@ -247,7 +247,7 @@ ages_cell(struct heap_place *place, size_t column, struct value *out)
         cell_text(out, heap_age_name(row->age));
         break;
     case AGES_FROM:
-        set_int(out, heap_age_from_s(row->age));
+        set_sample_int_cell(out, heap_age_from_s(row->age));
         break;
     case AGES_BYTES:
         cell_estimate(out, row->bytes);
@@ -310,7 +310,7 @@ churn_cell(struct heap_place *place, size_t column, struct value *out)
         cell_text(out, place->pin->label);
         break;
     case CHURN_STACK:
-        set_int(out, (uint64_t)place->at + 1);
+        set_sample_int_cell(out, (uint64_t)place->at + 1);
         break;
     case CHURN_FUNCTION:
         set_leaf(place, out);

@@ -201,7 +201,7 @@ add_estimate(struct rowset *out, double estimate)
 }
 
 static void
-add_figure(struct rowset *out, struct stats_figure figure)
+add_snapshot_figure(struct rowset *out, struct stats_figure figure)
 {
     if (figure.known)
         add_count(out, figure.value);
@@ -210,7 +210,7 @@ add_figure(struct rowset *out, struct stats_figure figure)
 }
 
 static void
-add_memory(struct rowset *out, const struct snapshot_memory *m)
+add_snapshot_memory(struct rowset *out, const struct snapshot_memory *m)
 {
     const struct stats_figure figures[] = {
         m->allocated, m->active, m->metadata, m->resident,      m->mapped,
@@ -218,8 +218,9 @@ add_memory(struct rowset *out, const struct snapshot_memory *m)
     bool limited = m->cgroup_limit.known && m->cgroup_limit.value > 0;
 
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-        add_figure(out, figures[i]);
-    add_figure(out, (struct stats_figure){limited, m->cgroup_limit.value});
+        add_snapshot_figure(out, figures[i]);
+    add_snapshot_figure(out,
+                        (struct stats_figure){limited, m->cgroup_limit.value});
     rowset_time(out, m->allocator_ms);
     rowset_time(out, m->rss_ms);
 }
@@ -252,12 +253,12 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     rowset_int(out, entry->pinned);
     rowset_int(out, entry->on_disk);
     add_count(out, entry->size);
-    add_memory(out, &entry->memory);
+    add_snapshot_memory(out, &entry->memory);
     rowset_text(out, profile_kind_word(entry->kind));
 }
 
 static void
-produce(const struct catalog_scope *scope, struct rowset *out)
+produce_snapshots(const struct catalog_scope *scope, struct rowset *out)
 {
     struct store *store = controller_store(scope->session->node->controller);
     struct store_entry *list = mem_alloc_unset(STORE_COUNT_MAX * sizeof(*list));
@@ -325,7 +326,7 @@ static const struct catalog_column cluster_columns[] = {
     CATALOG_NODE_ID, BEFORE_NODE_ID, BEHIND_NODE_ID};
 
 const struct catalog_table tables_snapshots[] = {
-    {"heapwire", "snapshots", CATALOG_COLUMNS(snapshots), produce,
+    {"heapwire", "snapshots", CATALOG_COLUMNS(snapshots), produce_snapshots,
      "The snapshots that are kept, oldest first", PRIVILEGE_STATUS},
     CATALOG_OF_ALL("snapshots", cluster_columns, PRIVILEGE_STATUS,
                    &tables_snapshots[0]),

@@ -14,7 +14,7 @@
 #include "sql_session.h"
 
 static void
-add_index(struct rowset *out, const struct index_entry *entry)
+add_symbol_index_row(struct rowset *out, const struct index_entry *entry)
 {
     static const char *const states[] = {
         [INDEX_NONE] = "none",     [INDEX_SHIPPED] = "shipped",
@@ -34,7 +34,7 @@ add_index(struct rowset *out, const struct index_entry *entry)
 }
 
 static void
-produce(const struct catalog_scope *scope, struct rowset *out)
+produce_symbol_indexes(const struct catalog_scope *scope, struct rowset *out)
 {
     struct index_keeper *keeper =
         controller_indexes(scope->session->node->controller);
@@ -52,7 +52,7 @@ produce(const struct catalog_scope *scope, struct rowset *out)
     }
     count = index_keeper_list(keeper, list, INDEX_ENTRIES_MAX);
     for (size_t i = 0; i < count; i++)
-        add_index(out, &list[i]);
+        add_symbol_index_row(out, &list[i]);
     mem_free(list);
 }
 
@@ -73,7 +73,8 @@ static const struct catalog_column symbol_indexes[] = {
 };
 
 const struct catalog_table tables_symbols[] = {
-    {"heapwire", "symbol_indexes", CATALOG_OWN_COLUMNS(symbol_indexes), produce,
+    {"heapwire", "symbol_indexes", CATALOG_OWN_COLUMNS(symbol_indexes),
+     produce_symbol_indexes,
      "Objects that are named by a symbol index, or should be",
      PRIVILEGE_STATUS},
     CATALOG_OF_ALL("symbol_indexes", symbol_indexes, PRIVILEGE_STATUS,

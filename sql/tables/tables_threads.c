@@ -36,7 +36,7 @@ struct maker {
 };
 
 static void
-add_hex(struct rowset *out, uint64_t address)
+add_futex_address(struct rowset *out, uint64_t address)
 {
     char text[24];
 
@@ -73,7 +73,7 @@ lacks_text(const struct rowset *out, size_t row)
 
 /* The first thread of a group brings the texts, and comes before the others. */
 static void
-add_stack(struct maker *maker, const struct thread_entry *entry)
+add_thread_stack_columns(struct maker *maker, const struct thread_entry *entry)
 {
     const struct thread_group *group = maker->of[entry - maker->list->list];
     size_t first = (size_t)(group->threads[0] - maker->list->list);
@@ -95,7 +95,7 @@ add_stack(struct maker *maker, const struct thread_entry *entry)
 }
 
 static void
-add_thread(struct maker *maker, const struct thread_entry *entry)
+add_thread_row(struct maker *maker, const struct thread_entry *entry)
 {
     char state[] = {entry->state, '\0'};
     struct rowset *out = maker->out;
@@ -105,11 +105,11 @@ add_thread(struct maker *maker, const struct thread_entry *entry)
     ROWSET_TEXTS(out, entry->name, entry->process, state, entry->wchan);
     rowset_int(out, (int64_t)entry->user_ms);
     rowset_int(out, (int64_t)entry->system_ms);
-    add_hex(out, entry->futex);
+    add_futex_address(out, entry->futex);
     rowset_int_if(out, entry->owner != 0, entry->owner);
     rowset_int_if(out, entry->deadlock != 0, entry->deadlock);
     if (maker->of)
-        add_stack(maker, entry);
+        add_thread_stack_columns(maker, entry);
     else
         rowset_nulls(out, 6);
 }
@@ -128,7 +128,7 @@ add_threads(const struct thread_list *list, bool stacks, struct rowset *out)
     if (stacks && !out->failed)
         thread_groups_each(&maker.groups, list, maker.of);
     for (size_t i = 0; i < list->count && !out->failed; i++)
-        add_thread(&maker, &list->list[i]);
+        add_thread_row(&maker, &list->list[i]);
     thread_groups_fini(&maker.groups);
     mem_free(maker.of);
     buffer_fini(&maker.text);
@@ -136,8 +136,8 @@ add_threads(const struct thread_list *list, bool stacks, struct rowset *out)
 
 /* Without their stacks. */
 static int
-list_threads(const struct catalog_scope *scope, struct thread_list **out,
-             struct error *err)
+list_threads_without_stacks(const struct catalog_scope *scope,
+                            struct thread_list **out, struct error *err)
 {
     struct threads_options options = {.cancelled = scope->cancelled};
 
@@ -146,14 +146,14 @@ list_threads(const struct catalog_scope *scope, struct thread_list **out,
 }
 
 static void
-produce(const struct catalog_scope *scope, struct rowset *out)
+produce_threads(const struct catalog_scope *scope, struct rowset *out)
 {
     struct thread_list *list = NULL;
     struct error err;
 
     if (scope->threads)
         add_threads(scope->threads, true, out);
-    else if (list_threads(scope, &list, &err) != 0)
+    else if (list_threads_without_stacks(scope, &list, &err) != 0)
         rowset_fail(out, &err);
     else
         add_threads(list, false, out);
@@ -207,7 +207,7 @@ static const struct catalog_column threads[] = {
 };
 
 const struct catalog_table tables_threads[] = {
-    {"heapwire", "threads", CATALOG_OWN_COLUMNS(threads), produce,
+    {"heapwire", "threads", CATALOG_OWN_COLUMNS(threads), produce_threads,
      "The database's threads; those columns that need stacks stop each for a "
      "moment",
      PRIVILEGE_PROFILE, NEED_TIME},

@@ -18,7 +18,7 @@
 #include "view_options.h"
 
 static void
-add_bytes(struct rowset *out, bool known, double bytes)
+add_trend_bytes(struct rowset *out, bool known, double bytes)
 {
     rowset_int_if(out, known && fabs(bytes) < 9e18,
                   known && fabs(bytes) < 9e18 ? (int64_t)bytes : 0);
@@ -37,10 +37,10 @@ add_trend(struct rowset *out, const struct heap_trend_rows *rows,
     const struct trend *trend = &row->trend;
 
     rowset_text(out, row->function);
-    add_bytes(out, true, row->bytes);
-    add_bytes(out, trend->sloped, trend->slope * 3600);
-    add_bytes(out, trend->sloped, trend->low * 3600);
-    add_bytes(out, trend->sloped, trend->high * 3600);
+    add_trend_bytes(out, true, row->bytes);
+    add_trend_bytes(out, trend->sloped, trend->slope * 3600);
+    add_trend_bytes(out, trend->sloped, trend->low * 3600);
+    add_trend_bytes(out, trend->sloped, trend->high * 3600);
     if (row->share >= 0)
         rowset_double(out, round(row->share * 10000) / 100);
     else

@@ -195,7 +195,7 @@ parser_count_parameters(struct parser *p)
 
 /* Finds the value of the @name that is the token. */
 static int
-take_variable(struct parser *p, const struct value **out)
+read_parameter_variable(struct parser *p, const struct value **out)
 {
     struct token token = p->token;
     struct span name;
@@ -224,7 +224,7 @@ take_parameter(struct parser *p, const struct value **out)
     size_t index = p->parameters;
 
     if (p->token.kind == TOKEN_USER && p->how->session)
-        return take_variable(p, out);
+        return read_parameter_variable(p, out);
     if (p->token.kind != TOKEN_PARAMETER || p->how->use == PARAMETERS_NONE)
         return parser_fail(p);
     parser_advance(p);
@@ -296,7 +296,7 @@ parser_name_or_string(struct parser *p, struct span *out)
 }
 
 static unsigned
-nibble(char c)
+hex_nibble_value(char c)
 {
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
 }
@@ -318,8 +318,8 @@ decode_hex(struct parser *p, struct span *out)
     if (!bytes)
         return -1;
     for (size_t i = 0; i < digits.size / 2; i++)
-        bytes[i] = (char)(nibble(digits.data[2 * i]) << 4 |
-                          nibble(digits.data[2 * i + 1]));
+        bytes[i] = (char)(hex_nibble_value(digits.data[2 * i]) << 4 |
+                          hex_nibble_value(digits.data[2 * i + 1]));
     *out = (struct span){bytes, digits.size / 2};
     parser_advance(p);
     return 0;

@@ -10,7 +10,7 @@ enum { LENGTH_MAX = 100 * 1000 * 1000 }; /* as any larger one of a CAST */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static enum call_form
-form_of(struct span name)
+find_call_form(struct span name)
 {
     static const struct {
         const char *name;
@@ -58,7 +58,7 @@ form_of(struct span name)
 }
 
 static int
-argument(struct parser *p, struct node *node)
+read_call_argument(struct parser *p, struct node *node)
 {
     return tree_take(p, node, BINDS_ALL);
 }
@@ -70,7 +70,7 @@ more_arguments(struct parser *p, struct node *node)
 }
 
 static int
-arguments(struct parser *p, struct node *node)
+read_plain_arguments(struct parser *p, struct node *node)
 {
     return token_is_operator(&p->token, ")") ? 0 : tree_list(p, node);
 }
@@ -169,7 +169,7 @@ read_using(struct parser *p, struct node *node)
 static int
 read_cast(struct parser *p, struct node *node)
 {
-    if (argument(p, node) != 0 || parser_expect(p, "AS") != 0)
+    if (read_call_argument(p, node) != 0 || parser_expect(p, "AS") != 0)
         return -1;
     return read_type(p, node);
 }
@@ -177,7 +177,7 @@ read_cast(struct parser *p, struct node *node)
 static int
 read_convert(struct parser *p, struct node *node)
 {
-    if (argument(p, node) != 0)
+    if (read_call_argument(p, node) != 0)
         return -1;
     if (parser_accept_operator(p, ","))
         return read_type(p, node);
@@ -197,7 +197,7 @@ read_quantifier(struct parser *p, struct node *node)
 }
 
 static int
-read_count(struct parser *p, struct node *node)
+read_count_arguments(struct parser *p, struct node *node)
 {
     struct node *star;
 
@@ -228,7 +228,7 @@ read_group_concat(struct parser *p, struct node *node)
 /* ---- dates ---- */
 
 static int
-read_unit(struct parser *p, struct span *out)
+read_interval_unit(struct parser *p, struct span *out)
 {
     if (!tree_word_unit(&p->token))
         return parser_fail(p);
@@ -240,7 +240,8 @@ read_unit(struct parser *p, struct span *out)
 int
 tree_interval(struct parser *p, struct node *parent, struct span *unit)
 {
-    return tree_take(p, parent, BINDS_ALL) != 0 ? -1 : read_unit(p, unit);
+    return tree_take(p, parent, BINDS_ALL) != 0 ? -1
+                                                : read_interval_unit(p, unit);
 }
 
 /* INTERVAL(1, 2) is a function, INTERVAL (1) DAY is not.  Looks no deeper than
@@ -270,7 +271,7 @@ tree_interval_calls(struct parser *p)
 static int
 read_date_add(struct parser *p, struct node *node)
 {
-    if (argument(p, node) != 0 || parser_expect_operator(p, ",") != 0)
+    if (read_call_argument(p, node) != 0 || parser_expect_operator(p, ",") != 0)
         return -1;
     if (token_is(&p->token, "INTERVAL") && !tree_interval_calls(p)) {
         parser_advance(p);
@@ -278,21 +279,24 @@ read_date_add(struct parser *p, struct node *node)
     }
     if (!span_is_any(node->name, "ADDDATE SUBDATE"))
         return parser_fail(p);
-    return argument(p, node);
+    return read_call_argument(p, node);
 }
 
 static int
 read_extract(struct parser *p, struct node *node)
 {
-    if (read_unit(p, &node->call->unit) != 0 || parser_expect(p, "FROM") != 0)
+    if (read_interval_unit(p, &node->call->unit) != 0 ||
+        parser_expect(p, "FROM") != 0)
         return -1;
-    return argument(p, node);
+    return read_call_argument(p, node);
 }
 
 static int
 read_timestamp(struct parser *p, struct node *node)
 {
-    return read_unit(p, &node->call->unit) != 0 ? -1 : more_arguments(p, node);
+    return read_interval_unit(p, &node->call->unit) != 0
+               ? -1
+               : more_arguments(p, node);
 }
 
 /* ---- texts ---- */
@@ -302,20 +306,20 @@ read_position(struct parser *p, struct node *node)
 {
     if (tree_take(p, node, BINDS_BIT_OR) != 0 || parser_expect(p, "IN") != 0)
         return -1;
-    return argument(p, node);
+    return read_call_argument(p, node);
 }
 
 /* (x, n, m), (x FROM n FOR m) */
 static int
 read_substring(struct parser *p, struct node *node)
 {
-    if (argument(p, node) != 0)
+    if (read_call_argument(p, node) != 0)
         return -1;
     if (!parser_accept(p, "FROM"))
         return more_arguments(p, node);
-    if (argument(p, node) != 0)
+    if (read_call_argument(p, node) != 0)
         return -1;
-    return parser_accept(p, "FOR") ? argument(p, node) : 0;
+    return parser_accept(p, "FOR") ? read_call_argument(p, node) : 0;
 }
 
 /* (x), (y FROM x), (LEADING [y] FROM x) */
@@ -329,11 +333,12 @@ read_trim(struct parser *p, struct node *node)
         node->call->unit = p->token.text;
         parser_advance(p);
     }
-    if (!(side && token_is(&p->token, "FROM")) && argument(p, node) != 0)
+    if (!(side && token_is(&p->token, "FROM")) &&
+        read_call_argument(p, node) != 0)
         return -1;
     if (!side && !token_is(&p->token, "FROM"))
         return 0;
-    return parser_expect(p, "FROM") != 0 ? -1 : argument(p, node);
+    return parser_expect(p, "FROM") != 0 ? -1 : read_call_argument(p, node);
 }
 
 /* ---- all ---- */
@@ -343,29 +348,30 @@ static int
 read_aggregate(struct parser *p, struct node *node)
 {
     read_quantifier(p, node);
-    if (argument(p, node) != 0)
+    if (read_call_argument(p, node) != 0)
         return -1;
     if (!span_is_nocase(node->name, "JSON_OBJECTAGG"))
         return 0;
-    return parser_expect_operator(p, ",") != 0 ? -1 : argument(p, node);
+    return parser_expect_operator(p, ",") != 0 ? -1
+                                               : read_call_argument(p, node);
 }
 
 static int
 read_char(struct parser *p, struct node *node)
 {
-    return arguments(p, node) != 0 ? -1 : read_using(p, node);
+    return read_plain_arguments(p, node) != 0 ? -1 : read_using(p, node);
 }
 
 static int
 read_arguments(struct parser *p, struct node *node)
 {
     static int (*const readers[])(struct parser *, struct node *) = {
-        [CALL_PLAIN] = arguments,
+        [CALL_PLAIN] = read_plain_arguments,
         [CALL_AGGREGATE] = read_aggregate,
         [CALL_CAST] = read_cast,
         [CALL_CHAR] = read_char,
         [CALL_CONVERT] = read_convert,
-        [CALL_COUNT] = read_count,
+        [CALL_COUNT] = read_count_arguments,
         [CALL_DATE_ADD] = read_date_add,
         [CALL_EXTRACT] = read_extract,
         [CALL_GROUP_CONCAT] = read_group_concat,
@@ -404,7 +410,7 @@ skip_order_of_values(struct parser *p, const struct node *node)
 }
 
 static int
-finish(struct parser *p, struct node *node)
+read_over_clause(struct parser *p, struct node *node)
 {
     enum call_form form = node->call->form;
 
@@ -438,9 +444,9 @@ tree_call_read(struct parser *p)
         call->form = CALL_NILADIC;
         return tree_end(p, node);
     }
-    call->form = form_of(node->name);
+    call->form = find_call_form(node->name);
     around = tree_below(p);
-    if (read_arguments(p, node) != 0 || finish(p, node) != 0 ||
+    if (read_arguments(p, node) != 0 || read_over_clause(p, node) != 0 ||
         tree_above(p, node, around) != 0)
         return NULL;
     return tree_end(p, node);

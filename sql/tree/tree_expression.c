@@ -218,8 +218,8 @@ right_of(struct parser *p, const struct infix *infix, struct node *node)
 }
 
 static struct node *
-apply(struct parser *p, const struct infix *infix, bool negated,
-      struct node *left, const char *start)
+make_infix_node(struct parser *p, const struct infix *infix, bool negated,
+                struct node *left, const char *start)
 {
     struct node *node;
 
@@ -272,7 +272,7 @@ tree_operators(struct parser *p, enum binds least)
     p->recursion++;
     left = read_prefix(p, least);
     while (left && (infix = accept_infix(p, least, &negated)))
-        left = apply(p, infix, negated, left, start);
+        left = make_infix_node(p, infix, negated, left, start);
     p->recursion--;
     return left;
 }

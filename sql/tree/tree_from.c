@@ -161,7 +161,7 @@ skip_hints(struct parser *p)
 }
 
 static struct tree_table *
-named(struct parser *p)
+read_named_table(struct parser *p)
 {
     struct tree_table *table = tree_table_named(p);
     bool found;
@@ -200,7 +200,7 @@ static struct tree_table *read_joins(struct parser *p,
  * follows.
  */
 static struct tree_table *
-parenthesised(struct parser *p, struct tree_query **only)
+read_parenthesised_table(struct parser *p, struct tree_query **only)
 {
     struct tree_table *table = parser_alloc(p, sizeof(*table));
 
@@ -226,7 +226,7 @@ parenthesised(struct parser *p, struct tree_query **only)
 }
 
 static struct tree_table *
-factor(struct parser *p, struct tree_query **only)
+read_table_factor(struct parser *p, struct tree_query **only)
 {
     if (token_is_any(&p->token, "LATERAL JSON_TABLE")) {
         parser_refuse(p,
@@ -235,8 +235,8 @@ factor(struct parser *p, struct tree_query **only)
         return NULL;
     }
     if (token_is_operator(&p->token, "("))
-        return parenthesised(p, only);
-    return named(p);
+        return read_parenthesised_table(p, only);
+    return read_named_table(p);
 }
 
 /* The join that begins here; *found: there is one. */
@@ -282,7 +282,7 @@ read_condition(struct parser *p, struct tree_table *table)
 static struct tree_table *
 read_joins(struct parser *p, struct tree_query **only)
 {
-    struct tree_table *first = factor(p, only), *last = first;
+    struct tree_table *first = read_table_factor(p, only), *last = first;
     struct tree_table join = {0};
     bool found;
 
@@ -298,7 +298,7 @@ read_joins(struct parser *p, struct tree_query **only)
             return NULL;
         if (!found)
             return first;
-        last->next = factor(p, NULL);
+        last->next = read_table_factor(p, NULL);
         if (!last->next)
             return NULL;
         last = last->next;

@@ -8,7 +8,7 @@
 
 /* A node of the token's text alone. */
 static struct node *
-literal(struct parser *p, enum node_kind kind)
+read_token_literal(struct parser *p, enum node_kind kind)
 {
     struct node *node = tree_start(p, kind);
 
@@ -33,7 +33,7 @@ typed_size(const struct parser *p)
 
 /* 'a' 'b' is one string. */
 static struct node *
-string(struct parser *p)
+read_string_literal(struct parser *p)
 {
     struct node *node = tree_start(p, NODE_STRING);
     struct span piece;
@@ -59,7 +59,7 @@ string(struct parser *p)
 
 /* DATE'2026-01-31' */
 static struct node *
-moment(struct parser *p)
+read_temporal_literal(struct parser *p)
 {
     struct node *node = tree_start(p, NODE_MOMENT);
 
@@ -72,7 +72,7 @@ moment(struct parser *p)
 
 /* _utf8mb4'a', _binary x'61': all texts are UTF-8. */
 static struct node *
-introduced(struct parser *p)
+read_introduced_literal(struct parser *p)
 {
     bool binary = token_is(&p->token, "_BINARY");
     struct node *node;
@@ -88,7 +88,7 @@ introduced(struct parser *p)
 
 /* @x, or @x := y, whose value is all that follows. */
 static struct node *
-user_variable(struct parser *p)
+read_user_variable(struct parser *p)
 {
     bool assigns = token_is_operator(parser_ahead(p), ":=");
     struct node *node = tree_start(p, assigns ? NODE_ASSIGN : NODE_USER);
@@ -105,14 +105,14 @@ user_variable(struct parser *p)
 }
 
 static struct node *
-parameter(struct parser *p)
+read_parameter_marker(struct parser *p)
 {
     size_t index = p->parameters;
     struct node *node;
 
     if (p->how->use == PARAMETERS_NONE)
         return tree_fail(p);
-    node = literal(p, NODE_PARAMETER);
+    node = read_token_literal(p, NODE_PARAMETER);
     if (node)
         node->parameter = index;
     return node;
@@ -138,7 +138,7 @@ system_variable(struct parser *p)
 
 /* [[database.]table.]column; any word may follow a dot. */
 static struct node *
-column(struct parser *p)
+read_column_reference(struct parser *p)
 {
     struct node *node = tree_start(p, NODE_COLUMN);
     struct tree_qualifier *of = NULL;
@@ -171,7 +171,7 @@ column(struct parser *p)
 
 /* node->query, if it is set, goes on. */
 static struct node *
-query(struct parser *p, struct node *node)
+read_query_operand(struct parser *p, struct node *node)
 {
     size_t around = tree_below(p);
 
@@ -190,18 +190,18 @@ tree_query_or_expression(struct parser *p)
     struct node *node;
 
     if (tree_at_query(&p->token))
-        return query(p, tree_start(p, NODE_QUERY));
+        return read_query_operand(p, tree_start(p, NODE_QUERY));
     node = p->grammar->operators(p, BINDS_ALL);
     if (!node || node->kind != NODE_QUERY ||
         !(tree_at_set(&p->token) || token_is_any(&p->token, "ORDER LIMIT")))
         return node;
     node->text.data = node->query->text.data = start;
-    return query(p, node); /* (SELECT) UNION SELECT */
+    return read_query_operand(p, node); /* (SELECT) UNION SELECT */
 }
 
 /* (a), (a, b), (SELECT a) */
 static struct node *
-parenthesis(struct parser *p, bool row)
+read_parenthesised_operand(struct parser *p, bool row)
 {
     const char *start = p->token.text.data;
     struct node *first, *node;
@@ -224,13 +224,13 @@ parenthesis(struct parser *p, bool row)
 }
 
 static struct node *
-exists(struct parser *p)
+read_exists_predicate(struct parser *p)
 {
     const char *start = p->token.text.data;
     struct node *node;
 
     parser_advance(p);
-    node = parenthesis(p, false);
+    node = read_parenthesised_operand(p, false);
     if (!node)
         return NULL;
     if (node->kind != NODE_QUERY)
@@ -267,7 +267,7 @@ read_case(struct parser *p)
 /* {d '2026-01-31'}, {t '10:00'}, {ts '2026-01-31 10:00'}: ODBC's literals;
  * behind any other word stands an expression, as in {fn NOW()}. */
 static struct node *
-escape(struct parser *p)
+read_odbc_escape(struct parser *p)
 {
     static const struct {
         const char *word, *type;
@@ -317,39 +317,39 @@ leading_interval(struct parser *p)
 /* ---- all ---- */
 
 static struct node *
-word(struct parser *p)
+read_word_operand(struct parser *p)
 {
     const struct token *ahead = parser_ahead(p);
     bool open = token_is_operator(ahead, "(");
 
     if (p->token.text.data[0] == '_' &&
         (ahead->kind == TOKEN_STRING || ahead->kind == TOKEN_HEX))
-        return introduced(p);
+        return read_introduced_literal(p);
     if (ahead->kind == TOKEN_STRING &&
         token_is_any(&p->token, "DATE TIME TIMESTAMP"))
-        return moment(p);
+        return read_temporal_literal(p);
     if (token_is(&p->token, "MATCH") && (open || tree_is_name(ahead))) {
         parser_refuse(p, "MATCH ... AGAINST", "use LIKE or REGEXP");
         return NULL;
     }
     if (!tree_word_reserved(p->token.text)) {
         if (!open)
-            return column(p);
+            return read_column_reference(p);
         if (!token_is(&p->token, "ROW"))
             return tree_call_read(p);
         parser_advance(p);
-        return parenthesis(p, true);
+        return read_parenthesised_operand(p, true);
     }
     if (token_is(&p->token, "NULL"))
-        return literal(p, NODE_NULL);
+        return read_token_literal(p, NODE_NULL);
     if (token_is(&p->token, "TRUE"))
-        return literal(p, NODE_TRUE);
+        return read_token_literal(p, NODE_TRUE);
     if (token_is(&p->token, "FALSE"))
-        return literal(p, NODE_FALSE);
+        return read_token_literal(p, NODE_FALSE);
     if (token_is(&p->token, "CASE"))
         return read_case(p);
     if (token_is(&p->token, "EXISTS"))
-        return exists(p);
+        return read_exists_predicate(p);
     if (token_is(&p->token, "INTERVAL") && !tree_interval_calls(p))
         return leading_interval(p);
     if (token_is_any(&p->token,
@@ -366,30 +366,31 @@ tree_operand(struct parser *p)
 {
     switch (p->token.kind) {
     case TOKEN_WORD:
-        return word(p);
+        return read_word_operand(p);
     case TOKEN_QUOTED:
-        return token_is_operator(parser_ahead(p), "(") ? tree_call_read(p)
-                                                       : column(p);
+        return token_is_operator(parser_ahead(p), "(")
+                   ? tree_call_read(p)
+                   : read_column_reference(p);
     case TOKEN_STRING:
-        return string(p);
+        return read_string_literal(p);
     case TOKEN_INTEGER:
-        return literal(p, NODE_INTEGER);
+        return read_token_literal(p, NODE_INTEGER);
     case TOKEN_DECIMAL:
-        return literal(p, NODE_DECIMAL);
+        return read_token_literal(p, NODE_DECIMAL);
     case TOKEN_HEX:
-        return literal(p, NODE_HEX);
+        return read_token_literal(p, NODE_HEX);
     case TOKEN_SYSTEM:
         return system_variable(p);
     case TOKEN_USER:
-        return user_variable(p);
+        return read_user_variable(p);
     case TOKEN_PARAMETER:
-        return parameter(p);
+        return read_parameter_marker(p);
     default:
         break;
     }
     if (token_is_operator(&p->token, "("))
-        return parenthesis(p, false);
+        return read_parenthesised_operand(p, false);
     if (token_is_operator(&p->token, "{"))
-        return escape(p);
+        return read_odbc_escape(p);
     return tree_fail(p);
 }

@@ -9,7 +9,7 @@
 /* ---- items ---- */
 
 static struct node *
-star(struct parser *p, struct tree_qualifier *of, const char *start)
+make_star_node(struct parser *p, struct tree_qualifier *of, const char *start)
 {
     struct node *node = tree_node(p, NODE_STAR, start);
 
@@ -59,13 +59,14 @@ qualified_star(struct parser *p)
             return NULL;
         parser_advance(p);
     }
-    return star(p, of, start);
+    return make_star_node(p, of, start);
 }
 
 /* Clients find columns by label: an expression without an alias has its text as
  * typed, a column its own name, a string its value. */
 static struct span
-label_of(const struct parser *p, const struct node *value, const char *start)
+select_item_label(const struct parser *p, const struct node *value,
+                  const char *start)
 {
     if (value->kind == NODE_COLUMN || value->kind == NODE_STRING)
         return value->name;
@@ -79,7 +80,7 @@ read_item(struct parser *p, struct tree_item *item, bool first)
     const char *start = p->token.text.data;
 
     if (first && lists && token_is_operator(&p->token, "*"))
-        item->value = star(p, NULL, start);
+        item->value = make_star_node(p, NULL, start);
     else if (lists && at_qualified_star(p))
         item->value = qualified_star(p);
     else
@@ -88,7 +89,7 @@ read_item(struct parser *p, struct tree_item *item, bool first)
         return -1;
     if (item->value->kind == NODE_STAR)
         return 0;
-    item->label = label_of(p, item->value, start);
+    item->label = select_item_label(p, item->value, start);
     return lists ? tree_alias(p, true, &item->label, &item->has_alias) : 0;
 }
 
@@ -112,7 +113,7 @@ tree_items(struct parser *p, bool one, struct tree_item **out)
 /* ---- the clauses ---- */
 
 static void
-read_options(struct parser *p, struct tree_select *select)
+read_select_options(struct parser *p, struct tree_select *select)
 {
     for (;;)
         if (parser_accept_any(p, "DISTINCT DISTINCTROW"))
@@ -201,7 +202,7 @@ read_clauses(struct parser *p, struct tree_select *select)
 static int
 read_select(struct parser *p, struct tree_select *select)
 {
-    read_options(p, select);
+    read_select_options(p, select);
     if (tree_items(p, false, &select->items) != 0)
         return -1;
     for (const struct tree_item *i = select->items; i; i = i->next)
@@ -227,7 +228,7 @@ read_table(struct parser *p, struct tree_select *select)
 
 /* VALUES ROW(1, 2), ROW(3, 4), or MariaDB's VALUES (1, 2), (3, 4) */
 static int
-read_values(struct parser *p, struct tree_select *select)
+read_values_rows(struct parser *p, struct tree_select *select)
 {
     struct node **tail = &select->rows;
 
@@ -265,7 +266,7 @@ tree_select_read(struct parser *p)
     else if (parser_accept(p, "TABLE"))
         rc = read_table(p, select);
     else if (parser_accept(p, "VALUES"))
-        rc = read_values(p, select);
+        rc = read_values_rows(p, select);
     else
         rc = parser_fail(p);
     select->text.size = (size_t)(p->consumed - select->text.data);
@@ -303,7 +304,7 @@ read_cte(struct parser *p, struct tree_cte *cte, bool recursive)
 }
 
 static int
-read_with(struct parser *p, struct tree_query *query)
+read_with_clause(struct parser *p, struct tree_query *query)
 {
     struct tree_cte **tail = &query->ctes;
 
@@ -414,7 +415,7 @@ refuse_counts(struct parser *p)
 }
 
 static struct node *
-read_count(struct parser *p)
+read_limit_operand(struct parser *p)
 {
     if (p->token.kind != TOKEN_INTEGER && p->token.kind != TOKEN_PARAMETER)
         return tree_fail(p);
@@ -423,23 +424,23 @@ read_count(struct parser *p)
 
 /* LIMIT n, LIMIT m, n, LIMIT n OFFSET m: numbers, no expressions. */
 static int
-read_limit(struct parser *p, struct tree_query *query)
+read_limit_clause(struct parser *p, struct tree_query *query)
 {
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next)
         if ((arm->select && arm->select->counts) ||
             (p->tree->counts && p->nesting == 0))
             return refuse_counts(p);
-    query->limit = read_count(p);
+    query->limit = read_limit_operand(p);
     if (!query->limit)
         return -1;
     if (parser_accept_operator(p, ",")) {
         query->offset = query->limit;
-        query->limit = read_count(p);
+        query->limit = read_limit_operand(p);
         return query->limit ? 0 : -1;
     }
     if (!parser_accept(p, "OFFSET"))
         return 0;
-    query->offset = read_count(p);
+    query->offset = read_limit_operand(p);
     return query->offset ? 0 : -1;
 }
 
@@ -486,7 +487,7 @@ read_tail(struct parser *p, struct tree_query *query)
 {
     if (tree_order_by(p, &query->order) != 0)
         return -1;
-    if (parser_accept(p, "LIMIT") && read_limit(p, query) != 0)
+    if (parser_accept(p, "LIMIT") && read_limit_clause(p, query) != 0)
         return -1;
     while (token_is_any(&p->token, "INTO FOR LOCK"))
         if (parser_accept(p, "INTO") ? tree_into(p) : skip_lock(p))
@@ -507,7 +508,7 @@ read_query(struct parser *p, struct tree_query *first)
         return NULL;
     query->text.data = first ? first->text.data : p->token.text.data;
     if (!first && parser_accept(p, "WITH") &&
-        (read_with(p, query) != 0 ||
+        (read_with_clause(p, query) != 0 ||
          (token_is_any(&p->token, "DELETE UPDATE") &&
           parser_refuse_change(p) != 0)))
         return NULL;
@@ -531,7 +532,7 @@ static const struct tree_grammar grammar = {tree_operators, read_query};
 
 /* Names begin to be read otherwise, or end to be, from the token on. */
 static void
-enter(struct parser *p, struct tree *tree)
+set_parser_tree(struct parser *p, struct tree *tree)
 {
     p->tree = tree;
     p->looked = false;
@@ -553,12 +554,12 @@ tree_parse(struct parser *p, enum tree_form form, bool one,
     p->grammar = &grammar;
     p->tables = &tree->tables;
     p->start = p->token.text.data;
-    enter(p, tree);
+    set_parser_tree(p, tree);
     if (form == TREE_QUERY)
         tree->query = read_query(p, NULL);
     done = form == TREE_QUERY ? tree->query != NULL
                               : tree_items(p, one, &tree->items) == 0;
-    enter(p, NULL);
+    set_parser_tree(p, NULL);
     if (!done || tree_check_size(p) != 0)
         return -1;
     tree->parameters = p->parameters - tree->first;

@@ -19,7 +19,7 @@ enum {
 };
 
 static struct result_type
-of(enum column_type type)
+column_result_type(enum column_type type)
 {
     return result_type_of(type);
 }
@@ -27,7 +27,7 @@ of(enum column_type type)
 struct operands
 operands_none(void)
 {
-    struct result_type none = of(COLUMN_NULL);
+    struct result_type none = column_result_type(COLUMN_NULL);
     struct operands out = {0, none, none, none, none};
 
     return out;
@@ -47,9 +47,9 @@ operands_add(struct operands *o, struct result_type type)
 /* ---- calls ---- */
 
 static struct result_type
-moment(enum column_type type, bool loose)
+temporal_result_type(enum column_type type, bool loose)
 {
-    struct result_type out = of(type);
+    struct result_type out = column_result_type(type);
 
     out.loose = loose;
     return out;
@@ -58,7 +58,8 @@ moment(enum column_type type, bool loose)
 /* Of from + INTERVAL amount unit: whole days keep a date, shorter units add a
  * time. */
 static struct result_type
-moved(struct result_type from, struct result_type amount, struct span unit)
+interval_result_type(struct result_type from, struct result_type amount,
+                     struct span unit)
 {
     bool whole =
         result_type_is_integer(amount) &&
@@ -68,14 +69,15 @@ moved(struct result_type from, struct result_type amount, struct span unit)
         span_is_any(unit, "DAY WEEK MONTH QUARTER YEAR YEAR_MONTH"))
         return from;
     if (!result_type_is_moment(from.type))
-        return of(COLUMN_TEXT);
-    return moment(from.type == COLUMN_TIME ? COLUMN_TIME : COLUMN_DATETIME,
-                  from.loose || !whole);
+        return column_result_type(COLUMN_TEXT);
+    return temporal_result_type(from.type == COLUMN_TIME ? COLUMN_TIME
+                                                         : COLUMN_DATETIME,
+                                from.loose || !whole);
 }
 
 /* DECIMAL(p, s), DECIMAL(p), DECIMAL */
 static struct result_type
-cast_decimal(const struct tree_call *call)
+cast_decimal_type(const struct tree_call *call)
 {
     size_t precision = call->lengths[0] > 0 ? (size_t)call->lengths[0] : 10;
     size_t decimals = call->lengths[1] > 0 ? (size_t)call->lengths[1] : 0;
@@ -88,7 +90,7 @@ cast_decimal(const struct tree_call *call)
 
 /* CAST(x AS type), CONVERT(x, type) */
 static struct result_type
-cast(const struct tree_call *call)
+cast_result_type(const struct tree_call *call)
 {
     static const struct {
         const char *name;
@@ -99,20 +101,20 @@ cast(const struct tree_call *call)
         {"DOUBLE", COLUMN_DOUBLE},     {"SIGNED", COLUMN_BIGINT},
         {"TIME", COLUMN_TIME},         {"UNSIGNED", COLUMN_BIGINT},
     };
-    struct result_type out = of(COLUMN_TEXT);
+    struct result_type out = column_result_type(COLUMN_TEXT);
 
     for (size_t i = 0; i < COUNT(types); i++)
         if (strcmp(call->type, types[i].name) == 0)
-            out = of(types[i].type);
+            out = column_result_type(types[i].type);
     out.past = strcmp(call->type, "UNSIGNED") == 0;
     out.flags = out.past ? COLUMN_UNSIGNED : 0;
     out.loose = call->lengths[0] > 0;
-    return out.type == COLUMN_DECIMAL ? cast_decimal(call) : out;
+    return out.type == COLUMN_DECIMAL ? cast_decimal_type(call) : out;
 }
 
 /* The type that STR_TO_DATE reads; an unknown format may contain every part. */
 static struct result_type
-read_with(const struct node *format)
+str_to_date_result_type(const struct node *format)
 {
     bool known = format && format->kind == NODE_STRING;
     struct span text = known ? format->name : (struct span){"", 0};
@@ -125,37 +127,38 @@ read_with(const struct node *format)
             time = time || function_format_reads_time(text.data[i]);
             loose = loose || text.data[i] == 'f';
         }
-    return moment(!time  ? COLUMN_DATE
-                  : date ? COLUMN_DATETIME
-                         : COLUMN_TIME,
-                  loose);
+    return temporal_result_type(!time  ? COLUMN_DATE
+                                : date ? COLUMN_DATETIME
+                                       : COLUMN_TIME,
+                                loose);
 }
 
 /* What ABS gives. */
 static struct result_type
-number(struct result_type from)
+absolute_result_type(struct result_type from)
 {
     from = result_type_number(from);
     if (from.hex || (from.past && result_type_is_integer(from)))
         return result_type_unsigned();
     if (result_type_is_integer(from))
-        return of(COLUMN_BIGINT);
-    return result_type_is_exact(from) ? from : of(COLUMN_DOUBLE);
+        return column_result_type(COLUMN_BIGINT);
+    return result_type_is_exact(from) ? from
+                                      : column_result_type(COLUMN_DOUBLE);
 }
 
 /* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits.  ROUND(x,
  * -1) may be past all integers. */
 static struct result_type
-rounded(struct result_type from, const struct node *digits)
+rounded_result_type(struct result_type from, const struct node *digits)
 {
     size_t whole = result_type_whole(from);
 
     if (result_type_is_integer(from))
         return !digits || digits->kind == NODE_INTEGER || whole < WHOLE_DIGITS
-                   ? number(from)
+                   ? absolute_result_type(from)
                    : result_type_decimal(whole + 1, 0);
     if (!result_type_is_exact(from))
-        return of(COLUMN_DOUBLE);
+        return column_result_type(COLUMN_DOUBLE);
     return result_type_decimal(whole + 1,
                                !digits ? 0
                                : digits->kind == NODE_INTEGER
@@ -166,28 +169,28 @@ rounded(struct result_type from, const struct node *digits)
 
 /* What SUM and AVG give: so many more digits. */
 static struct result_type
-summed(struct result_type from, size_t whole, size_t decimals)
+summed_result_type(struct result_type from, size_t whole, size_t decimals)
 {
     if (from.hex)
         from = result_type_unsigned();
     return result_type_is_exact(from)
                ? result_type_decimal(result_type_whole(from) + whole,
                                      from.decimals + decimals)
-               : of(COLUMN_DOUBLE);
+               : column_result_type(COLUMN_DOUBLE);
 }
 
 static struct result_type
-wide(enum column_type type, uint32_t width)
+sized_result_type(enum column_type type, uint32_t width)
 {
-    struct result_type out = of(type);
+    struct result_type out = column_result_type(type);
 
     out.width = width;
     return out;
 }
 
 static struct result_type
-returned(enum function_type type, const struct node *node,
-         const struct operands *given)
+function_return_type(enum function_type type, const struct node *node,
+                     const struct operands *given)
 {
     static const struct span day = {"DAY", 3}, hour = {"HOUR", 4};
     const struct tree_call *call = node->call;
@@ -197,23 +200,23 @@ returned(enum function_type type, const struct node *node,
 
     switch (type) {
     case RETURNS_LINES: /* in characters of utf8mb4 */
-        return wide(COLUMN_LONGTEXT, VIEW_BYTES_MAX / 4);
+        return sized_result_type(COLUMN_LONGTEXT, VIEW_BYTES_MAX / 4);
     case RETURNS_BYTES:
-        return wide(COLUMN_BLOB, VIEW_BYTES_MAX);
+        return sized_result_type(COLUMN_BLOB, VIEW_BYTES_MAX);
     case RETURNS_BINARY:
-        return of(COLUMN_BLOB);
+        return column_result_type(COLUMN_BLOB);
     case RETURNS_BIGINT:
-        return of(COLUMN_BIGINT);
+        return column_result_type(COLUMN_BIGINT);
     case RETURNS_UNSIGNED:
         return result_type_unsigned();
     case RETURNS_DOUBLE:
-        return of(COLUMN_DOUBLE);
+        return column_result_type(COLUMN_DOUBLE);
     case RETURNS_DATE:
-        return of(COLUMN_DATE);
+        return column_result_type(COLUMN_DATE);
     case RETURNS_TIME:
-        return moment(COLUMN_TIME, first);
+        return temporal_result_type(COLUMN_TIME, first);
     case RETURNS_DATETIME:
-        return moment(COLUMN_DATETIME, first);
+        return temporal_result_type(COLUMN_DATETIME, first);
     case RETURNS_ARGUMENTS:
         return given->all;
     case RETURNS_BRANCHES:
@@ -222,39 +225,40 @@ returned(enum function_type type, const struct node *node,
         return given->first;
     case RETURNS_MOVED:
         if (call->form == CALL_TIMESTAMP)
-            return moved(given->last, given->first, call->unit);
-        return moved(given->first, given->last,
-                     call->unit.size > 0 ? call->unit : day);
+            return interval_result_type(given->last, given->first, call->unit);
+        return interval_result_type(given->first, given->last,
+                                    call->unit.size > 0 ? call->unit : day);
     case RETURNS_LATER:
-        return moved(given->first, of(COLUMN_DOUBLE), hour);
+        return interval_result_type(given->first,
+                                    column_result_type(COLUMN_DOUBLE), hour);
     case RETURNS_SECONDS:
-        return moment(second ? COLUMN_TEXT : COLUMN_DATETIME,
-                      !result_type_is_integer(given->first));
+        return temporal_result_type(second ? COLUMN_TEXT : COLUMN_DATETIME,
+                                    !result_type_is_integer(given->first));
     case RETURNS_READ:
-        return read_with(second);
+        return str_to_date_result_type(second);
     case RETURNS_NUMBER:
-        return number(given->all);
+        return absolute_result_type(given->all);
     case RETURNS_EPOCH:
         return first && first->kind == NODE_STRING &&
                        !memchr(first->name.data, '.', first->name.size)
-                   ? of(COLUMN_BIGINT)
-                   : number(given->all);
+                   ? column_result_type(COLUMN_BIGINT)
+                   : absolute_result_type(given->all);
     case RETURNS_ROUNDED:
-        return rounded(plain, second);
+        return rounded_result_type(plain, second);
     case RETURNS_WHOLE:
         if (plain.type != COLUMN_DECIMAL)
-            return number(plain);
+            return absolute_result_type(plain);
         return result_type_whole(plain) < WHOLE_DIGITS
-                   ? of(COLUMN_BIGINT)
+                   ? column_result_type(COLUMN_BIGINT)
                    : result_type_decimal(result_type_whole(plain) + 1, 0);
     case RETURNS_SUM:
-        return summed(plain, SUM_DIGITS, 0);
+        return summed_result_type(plain, SUM_DIGITS, 0);
     case RETURNS_AVERAGE:
-        return summed(plain, 0, QUOTIENT_DECIMALS);
+        return summed_result_type(plain, 0, QUOTIENT_DECIMALS);
     case RETURNS_TEXT:
         break;
     }
-    return of(COLUMN_TEXT);
+    return column_result_type(COLUMN_TEXT);
 }
 
 static struct result_type
@@ -266,13 +270,14 @@ of_call(const struct node *node, const struct operands *given)
     uint32_t width;
 
     if (call->form == CALL_CAST || call->form == CALL_CONVERT)
-        return call->type ? cast(call) : of(COLUMN_TEXT);
+        return call->type ? cast_result_type(call)
+                          : column_result_type(COLUMN_TEXT);
     /* CHAR(228) gives bytes, unless USING names a character set */
     if (span_is_nocase(node->name, "CHAR"))
-        return of(call->has_using && !call->is_binary ? COLUMN_TEXT
-                                                      : COLUMN_BLOB);
+        return column_result_type(
+            call->has_using && !call->is_binary ? COLUMN_TEXT : COLUMN_BLOB);
     function_table_find(node->name, &type, &width);
-    out = returned(type, node, given);
+    out = function_return_type(type, node, given);
     out.width = width ? width : out.width;
     return out;
 }
@@ -283,9 +288,9 @@ of_call(const struct node *node, const struct operands *given)
 
 /* An integer literal; past 64 bits it is a DECIMAL. */
 static struct result_type
-integer(struct span text)
+integer_literal_type(struct span text)
 {
-    struct result_type out = of(COLUMN_BIGINT);
+    struct result_type out = column_result_type(COLUMN_BIGINT);
     uint64_t value = 0;
     bool large = false;
 
@@ -305,30 +310,30 @@ integer(struct span text)
 
 /* 1.50 has two decimals; 1.5e0 is a DOUBLE. */
 static struct result_type
-decimal(struct span text)
+decimal_literal_type(struct span text)
 {
     const char *point = memchr(text.data, '.', text.size);
     size_t whole = point ? (size_t)(point - text.data) : 0;
 
     if (!point || memchr(text.data, 'e', text.size) ||
         memchr(text.data, 'E', text.size))
-        return of(COLUMN_DOUBLE);
+        return column_result_type(COLUMN_DOUBLE);
     return result_type_decimal(whole, text.size - whole - 1);
 }
 
 static struct result_type
-string(const struct node *node)
+string_literal_type(const struct node *node)
 {
-    struct result_type out = of(COLUMN_TEXT);
+    struct result_type out = column_result_type(COLUMN_TEXT);
 
     out.width = (uint32_t)node->name.size;
     return out;
 }
 
 static struct result_type
-truth(void)
+boolean_result_type(void)
 {
-    struct result_type out = of(COLUMN_BIGINT);
+    struct result_type out = column_result_type(COLUMN_BIGINT);
 
     out.width = 1;
     return out;
@@ -337,10 +342,10 @@ truth(void)
 static struct result_type
 of_moment(const struct node *node)
 {
-    struct result_type out =
-        of(span_is_nocase(node->word, "DATE")   ? COLUMN_DATE
-           : span_is_nocase(node->word, "TIME") ? COLUMN_TIME
-                                                : COLUMN_DATETIME);
+    struct result_type out = column_result_type(
+        span_is_nocase(node->word, "DATE")   ? COLUMN_DATE
+        : span_is_nocase(node->word, "TIME") ? COLUMN_TIME
+                                             : COLUMN_DATETIME);
 
     out.loose = memchr(node->name.data, '.', node->name.size);
     return out;
@@ -349,28 +354,29 @@ of_moment(const struct node *node)
 /* ---- operators ---- */
 
 static struct result_type
-negative(struct result_type of_what)
+negated_result_type(struct result_type of_what)
 {
     of_what = result_type_number(of_what);
     if (of_what.past || of_what.hex)
         return result_type_decimal(20, 0);
     if (result_type_is_integer(of_what))
-        return of(COLUMN_BIGINT);
-    return result_type_is_exact(of_what) ? of_what : of(COLUMN_DOUBLE);
+        return column_result_type(COLUMN_BIGINT);
+    return result_type_is_exact(of_what) ? of_what
+                                         : column_result_type(COLUMN_DOUBLE);
 }
 
 /* A sum has the decimals of the longer operand, a product those of both, a
  * quotient four more than its dividend. */
 static struct result_type
-calculated(enum tree_operator op, struct result_type left,
-           struct result_type right)
+arithmetic_result_type(enum tree_operator op, struct result_type left,
+                       struct result_type right)
 {
     size_t whole, other;
 
     left = left.hex ? result_type_unsigned() : result_type_number(left);
     right = right.hex ? result_type_unsigned() : result_type_number(right);
     if (!result_type_is_exact(left) || !result_type_is_exact(right))
-        return of(COLUMN_DOUBLE);
+        return column_result_type(COLUMN_DOUBLE);
     whole = result_type_whole(left);
     other = result_type_whole(right);
     if (op == OP_DIVIDE)
@@ -379,7 +385,7 @@ calculated(enum tree_operator op, struct result_type left,
     if (result_type_is_integer(left) && result_type_is_integer(right))
         return left.past || (right.past && op != OP_MOD)
                    ? result_type_unsigned()
-                   : of(COLUMN_BIGINT);
+                   : column_result_type(COLUMN_BIGINT);
     if (op == OP_TIMES)
         return result_type_decimal(whole + other,
                                    left.decimals + right.decimals);
@@ -389,7 +395,7 @@ calculated(enum tree_operator op, struct result_type left,
 }
 
 static struct result_type
-applied(enum tree_operator op, const struct operands *given)
+operator_result_type(enum tree_operator op, const struct operands *given)
 {
     switch (op) {
     case OP_PLUS:
@@ -397,10 +403,11 @@ applied(enum tree_operator op, const struct operands *given)
     case OP_TIMES:
     case OP_DIVIDE:
     case OP_MOD:
-        return calculated(op, given->first, given->last);
+        return arithmetic_result_type(op, given->first, given->last);
     case OP_DIV:
-        return given->first.past || given->last.past ? result_type_unsigned()
-                                                     : of(COLUMN_BIGINT);
+        return given->first.past || given->last.past
+                   ? result_type_unsigned()
+                   : column_result_type(COLUMN_BIGINT);
     case OP_BIT_OR:
     case OP_BIT_AND:
     case OP_BIT_XOR:
@@ -411,15 +418,15 @@ applied(enum tree_operator op, const struct operands *given)
     case OP_CONCAT:
     case OP_ARROW:
     case OP_ARROW_TEXT:
-        return of(COLUMN_TEXT);
+        return column_result_type(COLUMN_TEXT);
     case OP_POSITIVE:
         return given->first;
     case OP_NEGATIVE:
-        return negative(given->first);
+        return negated_result_type(given->first);
     case OP_BINARY:
-        return of(COLUMN_BLOB);
+        return column_result_type(COLUMN_BLOB);
     default:
-        return of(COLUMN_BIGINT);
+        return column_result_type(COLUMN_BIGINT);
     }
 }
 
@@ -429,23 +436,23 @@ type_of_node(const struct node *node, const struct operands *given)
     struct result_type out;
 
     if (node->introduced)
-        return node->binary                ? of(COLUMN_BLOB)
-               : node->kind == NODE_STRING ? string(node)
-                                           : of(COLUMN_TEXT);
+        return node->binary                ? column_result_type(COLUMN_BLOB)
+               : node->kind == NODE_STRING ? string_literal_type(node)
+                                           : column_result_type(COLUMN_TEXT);
     switch (node->kind) {
     case NODE_NULL:
-        return of(COLUMN_NULL);
+        return column_result_type(COLUMN_NULL);
     case NODE_TRUE:
     case NODE_FALSE:
-        return truth();
+        return boolean_result_type();
     case NODE_INTEGER:
-        return integer(node->text);
+        return integer_literal_type(node->text);
     case NODE_DECIMAL:
-        return decimal(node->text);
+        return decimal_literal_type(node->text);
     case NODE_STRING:
-        return string(node);
+        return string_literal_type(node);
     case NODE_HEX:
-        out = of(COLUMN_BLOB);
+        out = column_result_type(COLUMN_BLOB);
         out.hex = true;
         return out;
     case NODE_MOMENT:
@@ -455,15 +462,15 @@ type_of_node(const struct node *node, const struct operands *given)
     case NODE_PREFIX:
         if (node->op == OP_NEGATIVE && node->first->kind == NODE_INTEGER &&
             span_is(node->first->text, "9223372036854775808"))
-            return of(COLUMN_BIGINT);
-        return applied(node->op, given);
+            return column_result_type(COLUMN_BIGINT);
+        return operator_result_type(node->op, given);
     case NODE_BINARY:
-        return applied(node->op, given);
+        return operator_result_type(node->op, given);
     case NODE_INTERVAL:
-        return moved(given->first, given->last, node->word);
+        return interval_result_type(given->first, given->last, node->word);
     case NODE_COLLATE:
         return given->first;
     default:
-        return of(COLUMN_BIGINT);
+        return column_result_type(COLUMN_BIGINT);
     }
 }

@@ -51,7 +51,8 @@ struct type_scope {
 static struct shape of_query(struct type_scope *s, struct tree_query *query,
                              struct known_cte *cte);
 
-static struct result_type expression(struct type_scope *s, struct node *node);
+static struct result_type find_expression_type(struct type_scope *s,
+                                               struct node *node);
 
 /* ---- shapes ---- */
 
@@ -217,7 +218,7 @@ of_case(struct type_scope *s, struct node *node)
     size_t i = node->has_operand ? 0 : 1; /* WHEN is odd, THEN is even */
 
     for (struct node *n = node->first; n; n = n->next, i++) {
-        type = expression(s, n);
+        type = find_expression_type(s, n);
         if ((i > 0 && i % 2 == 0) || (!n->next && node->has_else))
             out = result_type_widened(out, type);
     }
@@ -234,24 +235,24 @@ of_value_query(struct type_scope *s, struct tree_query *query)
 }
 
 static void
-list(struct type_scope *s, struct node *first)
+find_list_types(struct type_scope *s, struct node *first)
 {
     for (struct node *n = first; n; n = n->next)
-        expression(s, n);
+        find_expression_type(s, n);
 }
 
 static void
-order_by(struct type_scope *s, struct tree_order *order)
+find_order_by_types(struct type_scope *s, struct tree_order *order)
 {
     for (; order; order = order->next)
-        expression(s, order->value);
+        find_expression_type(s, order->value);
 }
 
 static void
-window(struct type_scope *s, struct tree_window *of)
+find_window_types(struct type_scope *s, struct tree_window *of)
 {
-    list(s, of->partition);
-    order_by(s, of->order);
+    find_list_types(s, of->partition);
+    find_order_by_types(s, of->order);
 }
 
 static struct result_type
@@ -260,11 +261,11 @@ of_operands(struct type_scope *s, struct node *node)
     struct operands given = operands_none();
 
     for (struct node *n = node->first; n; n = n->next)
-        operands_add(&given, expression(s, n));
+        operands_add(&given, find_expression_type(s, n));
     if (node->kind == NODE_CALL) {
-        order_by(s, node->call->order);
+        find_order_by_types(s, node->call->order);
         if (node->call->over)
-            window(s, node->call->over);
+            find_window_types(s, node->call->over);
     }
     if (node->kind != NODE_ASSIGN)
         return type_of_node(node, &given);
@@ -297,7 +298,7 @@ find_type(struct type_scope *s, struct node *node)
 }
 
 static struct result_type
-expression(struct type_scope *s, struct node *node)
+find_expression_type(struct type_scope *s, struct node *node)
 {
     struct result_type type = find_type(s, node);
 
@@ -312,7 +313,8 @@ expression(struct type_scope *s, struct node *node)
 /* ---- SELECT ---- */
 
 static void
-add_tables(struct type_scope *s, struct sources *own, struct tree_table *table)
+add_from_sources(struct type_scope *s, struct sources *own,
+                 struct tree_table *table)
 {
     struct sources *outer = s->sources;
 
@@ -320,7 +322,7 @@ add_tables(struct type_scope *s, struct sources *own, struct tree_table *table)
         struct shape shape;
 
         if (table->inner) {
-            add_tables(s, own, table->inner);
+            add_from_sources(s, own, table->inner);
             continue;
         }
         if (table->query) { /* it sees no tables beside it */
@@ -335,12 +337,12 @@ add_tables(struct type_scope *s, struct sources *own, struct tree_table *table)
 
 /* They see all tables. */
 static void
-conditions(struct type_scope *s, struct tree_table *table)
+find_join_condition_types(struct type_scope *s, struct tree_table *table)
 {
     for (; table; table = table->next) {
-        conditions(s, table->inner);
+        find_join_condition_types(s, table->inner);
         if (table->on)
-            expression(s, table->on);
+            find_expression_type(s, table->on);
     }
 }
 
@@ -358,7 +360,8 @@ name_column(struct type_scope *s, size_t i)
 }
 
 static void
-add_rows(struct type_scope *s, struct shape *shape, struct node *rows)
+add_values_row_types(struct type_scope *s, struct shape *shape,
+                     struct node *rows)
 {
     struct span name = {"", 0};
 
@@ -368,7 +371,8 @@ add_rows(struct type_scope *s, struct shape *shape, struct node *rows)
         for (struct node *n = row->first; n; n = n->next) {
             if (row == rows)
                 name = name_column(s, shape->count);
-            shape_add(s, row == rows ? shape : &cells, name, expression(s, n));
+            shape_add(s, row == rows ? shape : &cells, name,
+                      find_expression_type(s, n));
         }
         shape_widen(shape, &cells);
     }
@@ -377,23 +381,23 @@ add_rows(struct type_scope *s, struct shape *shape, struct node *rows)
 /* What stands behind the list.  HAVING without groups sees the list alone, as
  * deparse.c writes it. */
 static void
-clauses(struct type_scope *s, struct sources *sources,
-        const struct tree_select *select, struct tree_order *order)
+find_clause_types(struct type_scope *s, struct sources *sources,
+                  const struct tree_select *select, struct tree_order *order)
 {
     struct sources labels = {.outer = sources->outer,
                              .labels = sources->labels};
 
     if (select->where)
-        expression(s, select->where);
-    list(s, select->group);
+        find_expression_type(s, select->where);
+    find_list_types(s, select->group);
     for (struct tree_window *w = select->windows; w; w = w->next)
-        window(s, w);
-    order_by(s, order);
+        find_window_types(s, w);
+    find_order_by_types(s, order);
     if (!select->having)
         return;
     if (select->filters_rows)
         s->sources = &labels;
-    expression(s, select->having);
+    find_expression_type(s, select->having);
     s->sources = sources;
 }
 
@@ -405,17 +409,17 @@ of_select(struct type_scope *s, struct tree_select *select,
     struct sources sources = {.outer = s->sources, .last = &sources.first};
     struct shape shape = {0};
 
-    add_tables(s, &sources, select->from);
+    add_from_sources(s, &sources, select->from);
     s->sources = &sources;
-    conditions(s, select->from);
+    find_join_condition_types(s, select->from);
     for (const struct tree_item *i = select->items; i; i = i->next)
         if (i->value->kind == NODE_STAR)
             add_star(s, i->value->of, &shape);
         else
-            shape_add(s, &shape, i->label, expression(s, i->value));
-    add_rows(s, &shape, select->rows);
+            shape_add(s, &shape, i->label, find_expression_type(s, i->value));
+    add_values_row_types(s, &shape, select->rows);
     sources.labels = &shape;
-    clauses(s, &sources, select, order);
+    find_clause_types(s, &sources, select, order);
     s->sources = sources.outer;
     return shape;
 }
@@ -428,7 +432,7 @@ order_of_all(struct type_scope *s, struct tree_query *query,
     struct sources labels = {.outer = s->sources, .labels = shape};
 
     s->sources = &labels;
-    order_by(s, query->order);
+    find_order_by_types(s, query->order);
     s->sources = labels.outer;
 }
 
@@ -488,7 +492,7 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
 /* Finds a column's type by its label: NATURAL JOIN and USING give fewer columns
  * than the tables have, so positions differ. */
 static struct result_type
-by_name(const struct shape *shape, const char *name)
+find_column_type_by_name(const struct shape *shape, const char *name)
 {
     for (size_t i = 0; i < shape->count; i++)
         if (span_is_nocase(shape->columns[i].name, name))
@@ -508,7 +512,7 @@ types_read(const struct typing *typing, const struct tree *tree)
     if (tree->query)
         of_query(&s, tree->query, NULL);
     for (const struct tree_item *i = tree->items; i; i = i->next)
-        expression(&s, i->value);
+        find_expression_type(&s, i->value);
     return s.values.no_memory ? -1 : 0;
 }
 
@@ -519,13 +523,14 @@ types_find(const struct tree *tree, const char *const *names, size_t count,
     const struct shape *shape = tree->query ? tree->query->shape : NULL;
 
     for (size_t i = 0; i < count; i++)
-        out[i] = !shape                  ? result_type_unknown()
-                 : shape->count == count ? shape->columns[i].type
-                                         : by_name(shape, names[i]);
+        out[i] = !shape ? result_type_unknown()
+                 : shape->count == count
+                     ? shape->columns[i].type
+                     : find_column_type_by_name(shape, names[i]);
 }
 
 static struct result_type
-noted(const struct node *node)
+recorded_node_type(const struct node *node)
 {
     struct result_type out = result_type_of((enum column_type)node->type);
 
@@ -575,8 +580,8 @@ types_operand(const struct node *node, size_t column)
     if (node->kind == NODE_QUERY)
         return types_column(node->query, column);
     if (node->kind != NODE_ROW)
-        return noted(node);
+        return recorded_node_type(node);
     for (; n && column > 0; column--)
         n = n->next;
-    return n ? noted(n) : result_type_unknown();
+    return n ? recorded_node_type(n) : result_type_unknown();
 }

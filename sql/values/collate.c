@@ -75,7 +75,7 @@ utf8_add_case(struct buffer *out, const char *bytes, size_t size, bool up)
 
 /* Bytes of the character at p. */
 static size_t
-character(const char *p, const char *end)
+like_character_size(const char *p, const char *end)
 {
     size_t size = 1;
 
@@ -94,7 +94,7 @@ match_one(const char **text, const char *text_end, const char **pattern,
     struct span left, right;
 
     if (*p == '_') {
-        *text += character(*text, text_end);
+        *text += like_character_size(*text, text_end);
         *pattern = p + 1;
         return true;
     }
@@ -117,7 +117,8 @@ match_one(const char **text, const char *text_end, const char **pattern,
 }
 
 static bool
-match(struct span text, struct span pattern, char escape, bool binary)
+match_like_pattern(struct span text, struct span pattern, char escape,
+                   bool binary)
 {
     const char *t = text.data, *t_end = t + text.size;
     const char *p = pattern.data, *p_end = p + pattern.size;
@@ -136,7 +137,7 @@ match(struct span text, struct span pattern, char escape, bool binary)
             continue;
         if (!retry_p)
             return false;
-        retry_t += character(retry_t, t_end);
+        retry_t += like_character_size(retry_t, t_end);
         t = retry_t;
         p = retry_p;
     }
@@ -148,13 +149,13 @@ match(struct span text, struct span pattern, char escape, bool binary)
 bool
 like_match(struct span text, struct span pattern, char escape)
 {
-    return match(text, pattern, escape, false);
+    return match_like_pattern(text, pattern, escape, false);
 }
 
 bool
 like_match_binary(struct span text, struct span pattern, char escape)
 {
-    return match(text, pattern, escape, true);
+    return match_like_pattern(text, pattern, escape, true);
 }
 
 enum {
@@ -212,7 +213,7 @@ static const struct {
 };
 
 static unsigned
-weight_of(unsigned c)
+character_weight(unsigned c)
 {
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
         if (c <= blocks[i].last)
@@ -223,7 +224,7 @@ weight_of(unsigned c)
 
 /* Decodes the character; 0: it is no UTF-8. */
 static size_t
-decode(const unsigned char *p, size_t size, unsigned *out)
+decode_collated_character(const unsigned char *p, size_t size, unsigned *out)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t bytes = *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
@@ -252,11 +253,11 @@ collate_take(struct span *text)
     if (c >= 'a' && c <= 'z') {
         weight = c - ('a' - 'A');
     } else if (c >= 0x80) {
-        size = decode(p, text->size, &c);
+        size = decode_collated_character(p, text->size, &c);
         if (size == 0)
             weight = WEIGHT_BROKEN + c;
         else
-            weight = c > 0xffff ? WEIGHT_SUPPLEMENTARY : weight_of(c);
+            weight = c > 0xffff ? WEIGHT_SUPPLEMENTARY : character_weight(c);
         size += size == 0;
     }
     text->data += size;

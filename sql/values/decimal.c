@@ -50,7 +50,7 @@ is_too_long(decimal_whole digits)
 }
 
 static bool
-set_decimal(decimal_whole digits, int scale, struct decimal *out)
+set_checked_decimal(decimal_whole digits, int scale, struct decimal *out)
 {
     if (is_too_long(digits))
         return false;
@@ -70,7 +70,7 @@ decimal_widen(struct decimal *d, int scale)
     if (__builtin_mul_overflow(d->digits, power_of_ten(scale - d->scale),
                                &digits))
         return false;
-    return set_decimal(digits, scale, d);
+    return set_checked_decimal(digits, scale, d);
 }
 
 struct decimal
@@ -141,20 +141,20 @@ place_point(decimal_whole value, int scale, struct decimal *out)
     struct decimal d = {value, scale};
 
     if (value == 0)
-        return set_decimal(0, 0, out);
+        return set_checked_decimal(0, 0, out);
     if (scale < 0) {
         d.scale = 0;
         if (scale < -DECIMAL_DIGITS ||
             __builtin_mul_overflow(value, power_of_ten(-scale), &d.digits))
             return false;
-        return set_decimal(d.digits, 0, out);
+        return set_checked_decimal(d.digits, 0, out);
     }
     if (scale <= DECIMAL_DIGITS)
-        return set_decimal(value, scale, out);
+        return set_checked_decimal(value, scale, out);
     if (scale > 2 * DECIMAL_DIGITS)
-        return set_decimal(0, 0, out);
-    return set_decimal(value / power_of_ten(scale - DECIMAL_DIGITS),
-                       DECIMAL_DIGITS, out);
+        return set_checked_decimal(0, 0, out);
+    return set_checked_decimal(value / power_of_ten(scale - DECIMAL_DIGITS),
+                               DECIMAL_DIGITS, out);
 }
 
 bool
@@ -305,7 +305,7 @@ decimal_compare(struct decimal a, struct decimal b)
 }
 
 static void
-put_bytes(natural x, unsigned char out[16])
+write_natural_bytes(natural x, unsigned char out[16])
 {
     for (int i = 15; i >= 0; i--, x >>= 8)
         out[i] = (unsigned char)x;
@@ -319,8 +319,8 @@ decimal_key(struct decimal d, unsigned char out[DECIMAL_KEY])
     size_t size = DECIMAL_KEY;
 
     split_at_point(d, &whole, &rest);
-    put_bytes((natural)whole ^ (natural)1 << 127, out);
-    put_bytes(rest, out + 16);
+    write_natural_bytes((natural)whole ^ (natural)1 << 127, out);
+    write_natural_bytes(rest, out + 16);
     while (size > 16 && out[size - 1] == 0)
         size--;
     return size;
@@ -351,7 +351,7 @@ decimal_of_key(struct span key, struct decimal *out)
     rest = decimal_short(rest);
     return !__builtin_mul_overflow(whole, power_of_ten(rest.scale), &whole) &&
            !__builtin_add_overflow(whole, rest.digits, &whole) &&
-           set_decimal(whole, rest.scale, out);
+           set_checked_decimal(whole, rest.scale, out);
 }
 
 /* ---- arithmetic ---- */
@@ -364,7 +364,7 @@ decimal_add(struct decimal a, struct decimal b, struct decimal *out)
     /* both are below 10^38: their sum is no overflow of 127 bits */
     return decimal_widen(&a, scale) && decimal_widen(&b, scale) &&
            !__builtin_add_overflow(a.digits, b.digits, &a.digits) &&
-           set_decimal(a.digits, scale, out);
+           set_checked_decimal(a.digits, scale, out);
 }
 
 bool
@@ -470,7 +470,7 @@ decimal_shorten(struct decimal d, int places, enum decimal_end end,
         return true;
     }
     if (less > DECIMAL_DIGITS)
-        return set_decimal(0, 0, out);
+        return set_checked_decimal(0, 0, out);
     unit = power_of_ten(less);
     rest = d.digits % unit;
     d.digits /= unit;

@@ -72,7 +72,7 @@ read_index(struct steps *s, int64_t *out)
 }
 
 static bool
-read_place(struct steps *s, struct place *out)
+read_array_position(struct steps *s, struct place *out)
 {
     *out = (struct place){0, false};
     if (!accept_path_word(s, "last"))
@@ -89,11 +89,11 @@ read_cells(struct steps *s, struct leg *leg)
         leg->kind = LEG_ALL_CELLS;
         return accept_path_char(s, ']');
     }
-    if (!read_place(s, &leg->first))
+    if (!read_array_position(s, &leg->first))
         return false;
     leg->last = leg->first;
     if (accept_path_word(s, "to")) {
-        if (!read_place(s, &leg->last) ||
+        if (!read_array_position(s, &leg->last) ||
             (leg->first.from_last == leg->last.from_last &&
              (leg->first.from_last ? leg->first.index < leg->last.index
                                    : leg->first.index > leg->last.index)))
@@ -227,8 +227,8 @@ find_cells(const struct finding *f, struct span value, const struct leg *leg,
 }
 
 static bool
-find_all(const struct finding *f, struct span value, enum json_kind kind,
-         const char *at)
+find_in_all_children(const struct finding *f, struct span value,
+                     enum json_kind kind, const char *at)
 {
     struct json_walk walk = json_walk(value);
     struct span name, part;
@@ -256,9 +256,9 @@ find_leg(const struct finding *f, struct span value, const char *at)
         if (leg.kind == LEG_MEMBER)
             return find_member(f, value, &leg, s.at);
         if (leg.kind == LEG_MEMBERS)
-            return find_all(f, value, JSON_OBJECT, s.at);
+            return find_in_all_children(f, value, JSON_OBJECT, s.at);
         if (leg.kind == LEG_ALL_CELLS)
-            return find_all(f, value, JSON_ARRAY, s.at);
+            return find_in_all_children(f, value, JSON_ARRAY, s.at);
         if (json_kind(value) == JSON_ARRAY)
             return find_cells(f, value, &leg, s.at);
         if ((leg.first.from_last ? -leg.first.index : leg.first.index) > 0 ||

@@ -14,7 +14,7 @@
 /* ---- characters ---- */
 
 static const char *
-skip_blanks(const char *p, const char *end)
+skip_json_blanks(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
         p++;
@@ -23,7 +23,7 @@ skip_blanks(const char *p, const char *end)
 
 /* The number of four hexadecimal digits; -1: they are none. */
 static int
-read_unit(const char *p, const char *end)
+read_utf16_unit(const char *p, const char *end)
 {
     int unit = 0;
 
@@ -65,7 +65,7 @@ add_utf8(struct buffer *out, uint32_t c)
 static uint32_t
 read_escaped(const char **p, const char *end)
 {
-    int high = read_unit(*p, end), low;
+    int high = read_utf16_unit(*p, end), low;
 
     if (high < 0 || (high >= 0xdc00 && high < 0xe000))
         return UINT32_MAX;
@@ -74,7 +74,7 @@ read_escaped(const char **p, const char *end)
         return (uint32_t)high;
     if (end - *p < 6 || (*p)[0] != '\\' || (*p)[1] != 'u')
         return UINT32_MAX;
-    low = read_unit(*p + 2, end);
+    low = read_utf16_unit(*p + 2, end);
     if (low < 0xdc00 || low >= 0xe000)
         return UINT32_MAX;
     *p += 6;
@@ -162,7 +162,7 @@ json_quote(struct buffer *out, struct span text)
 
 /* Reads a number of JSON that a double holds; NULL: it is none. */
 static const char *
-read_number(const char *p, const char *end)
+read_json_text_number(const char *p, const char *end)
 {
     const char *start = p;
 
@@ -198,7 +198,7 @@ struct parse {
     bool deep;
 };
 
-static bool read_value(struct parse *p);
+static bool read_json_value(struct parse *p);
 
 /* A member of an object: its name in quotes, and its value, in out. */
 struct member {
@@ -231,7 +231,7 @@ add_member(struct members *members, struct member member)
 }
 
 static int
-compare_names(const void *a, const void *b, void *arg)
+compare_members_by_name(const void *a, const void *b, void *arg)
 {
     const struct member *x = a, *y = b;
     const struct members *members = arg;
@@ -246,7 +246,7 @@ static int
 compare_members(const void *a, const void *b, void *arg)
 {
     const struct member *x = a, *y = b;
-    int order = compare_names(a, b, arg);
+    int order = compare_members_by_name(a, b, arg);
 
     return order ? order : x->place < y->place ? -1 : 1;
 }
@@ -313,10 +313,10 @@ copy_string(struct parse *p)
 static bool
 accept_json_char(struct parse *p, char c)
 {
-    p->at = skip_blanks(p->at, p->end);
+    p->at = skip_json_blanks(p->at, p->end);
     if (p->at == p->end || *p->at != c)
         return false;
-    p->at = skip_blanks(p->at + 1, p->end);
+    p->at = skip_json_blanks(p->at + 1, p->end);
     return true;
 }
 
@@ -331,7 +331,7 @@ read_member(struct parse *p, struct members *members)
     if (!accept_json_char(p, ':'))
         return false;
     buffer_text(p->out, ": ");
-    if (!read_value(p))
+    if (!read_json_value(p))
         return false;
     member.size = p->out->size - member.name;
     if (!add_member(members, member))
@@ -369,7 +369,7 @@ read_array(struct parse *p)
     accept_json_char(p, '[');
     if (!accept_json_char(p, ']')) {
         for (;;) {
-            if (!read_value(p))
+            if (!read_json_value(p))
                 return false;
             if (accept_json_char(p, ']'))
                 break;
@@ -397,12 +397,12 @@ read_nested(struct parse *p)
 }
 
 static bool
-read_value(struct parse *p)
+read_json_value(struct parse *p)
 {
     static const char *const words[] = {"null", "true", "false"};
     const char *next = NULL;
 
-    p->at = skip_blanks(p->at, p->end);
+    p->at = skip_json_blanks(p->at, p->end);
     if (p->at == p->end)
         return false;
     if (*p->at == '"')
@@ -417,7 +417,7 @@ read_value(struct parse *p)
             next = p->at + size;
     }
     if (!next)
-        next = read_number(p->at, p->end);
+        next = read_json_text_number(p->at, p->end);
     if (!next)
         return false;
     buffer_add(p->out, p->at, (size_t)(next - p->at));
@@ -429,10 +429,10 @@ enum json_fault
 json_normalize(struct span text, struct buffer *out, size_t *at)
 {
     struct parse p = {text.data, text.data + text.size, out, 0, false};
-    bool right = read_value(&p);
+    bool right = read_json_value(&p);
 
     if (right)
-        p.at = skip_blanks(p.at, p.end);
+        p.at = skip_json_blanks(p.at, p.end);
     *at = (size_t)(p.at - text.data);
     return p.deep                   ? JSON_TOO_DEEP
            : right && p.at == p.end ? JSON_FINE
@@ -463,7 +463,7 @@ json_kind(struct span value)
 
 /* The end of the value at p. */
 static const char *
-skip_value(const char *p, const char *end)
+skip_json_text_value(const char *p, const char *end)
 {
     size_t depth = 0;
 
@@ -505,11 +505,11 @@ json_next(struct json_walk *walk, struct span *name, struct span *value)
         return false;
     *name = (struct span){"", 0};
     if (walk->object) {
-        next = skip_value(walk->at, walk->end);
+        next = skip_json_text_value(walk->at, walk->end);
         *name = (struct span){walk->at, (size_t)(next - walk->at)};
         walk->at = next + 2; /* behind ": " */
     }
-    next = skip_value(walk->at, walk->end);
+    next = skip_json_text_value(walk->at, walk->end);
     *value = (struct span){walk->at, (size_t)(next - walk->at)};
     walk->at = next + 2; /* behind ", " */
     return true;

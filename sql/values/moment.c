@@ -96,7 +96,7 @@ moment_set_micros(struct moment *t, int64_t micros)
 /* ---- reading ---- */
 
 static bool
-is_space(char c)
+is_datetime_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -113,7 +113,7 @@ at_digit(const struct scan *s)
 
 /* Reads at most `most` digits; returns their number. */
 static size_t
-number(struct scan *s, size_t most, int64_t *out)
+scan_datetime_number(struct scan *s, size_t most, int64_t *out)
 {
     size_t count = 0;
 
@@ -124,7 +124,7 @@ number(struct scan *s, size_t most, int64_t *out)
 
 /* Reads .123 as microseconds, rounded down. */
 static void
-fraction(struct scan *s, struct moment *t)
+scan_second_fraction(struct scan *s, struct moment *t)
 {
     int64_t scale = MOMENT_SECOND / 10, micros = 0;
 
@@ -138,14 +138,14 @@ fraction(struct scan *s, struct moment *t)
 }
 
 static void
-blanks(struct scan *s)
+skip_datetime_blanks(struct scan *s)
 {
-    while (s->p < s->end && is_space(*s->p))
+    while (s->p < s->end && is_datetime_blank(*s->p))
         s->p++;
 }
 
 static int
-full_year(int64_t year, size_t digits)
+expand_two_digit_year(int64_t year, size_t digits)
 {
     if (digits > 2)
         return (int)year;
@@ -166,56 +166,56 @@ clock_part(struct scan *s, struct moment *t)
 {
     int64_t hour, minute = 0, second = 0;
 
-    if (number(s, HOUR_DIGITS, &hour) == 0 || at_digit(s))
+    if (scan_datetime_number(s, HOUR_DIGITS, &hour) == 0 || at_digit(s))
         return false;
     hour = hour < HOUR_MAX ? hour : HOUR_MAX;
     if (s->p < s->end && *s->p == ':') {
         s->p++;
-        if (number(s, 2, &minute) == 0)
+        if (scan_datetime_number(s, 2, &minute) == 0)
             return false;
         if (s->p < s->end && *s->p == ':') {
             s->p++;
-            if (number(s, 2, &second) == 0)
+            if (scan_datetime_number(s, 2, &second) == 0)
                 return false;
         }
     }
     if (minute > 59 || second > 59)
         return false;
     t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
-    fraction(s, t);
+    scan_second_fraction(s, t);
     return true;
 }
 
 /* YYYYMMDD, YYMMDD, YYYYMMDDhhmmss, YYMMDDhhmmss: count digits in a row. */
 static bool
-packed(struct scan *s, size_t count, struct moment *t)
+scan_packed_datetime(struct scan *s, size_t count, struct moment *t)
 {
     size_t year_digits = count == 8 || count == 14 ? 4 : 2;
     int64_t year, month, day, hour = 0, minute = 0, second = 0;
 
     if (count != 6 && count != 8 && count != 12 && count != 14)
         return false;
-    number(s, year_digits, &year);
-    number(s, 2, &month);
-    number(s, 2, &day);
+    scan_datetime_number(s, year_digits, &year);
+    scan_datetime_number(s, 2, &month);
+    scan_datetime_number(s, 2, &day);
     if (count > 8) {
-        number(s, 2, &hour);
-        number(s, 2, &minute);
-        number(s, 2, &second);
+        scan_datetime_number(s, 2, &hour);
+        scan_datetime_number(s, 2, &minute);
+        scan_datetime_number(s, 2, &second);
         t->kind = MOMENT_DATETIME;
     }
-    t->year = full_year(year, year_digits);
+    t->year = expand_two_digit_year(year, year_digits);
     t->month = (int)month;
     t->day = (int)day;
     t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
     if (count > 8)
-        fraction(s, t);
+        scan_second_fraction(s, t);
     return minute < 60 && second < 60;
 }
 
 /* +hh:mm, -hh:mm or Z: moves the time of day to UTC. */
 static void
-zone(struct scan *s, struct moment *t)
+scan_zone_offset(struct scan *s, struct moment *t)
 {
     struct scan at = *s;
     int64_t hour, minute;
@@ -226,8 +226,9 @@ zone(struct scan *s, struct moment *t)
     at.p++;
     if (*sign == 'Z')
         *s = at;
-    if ((*sign != '+' && *sign != '-') || number(&at, 2, &hour) != 2 ||
-        at.p == at.end || *at.p++ != ':' || number(&at, 2, &minute) != 2 ||
+    if ((*sign != '+' && *sign != '-') ||
+        scan_datetime_number(&at, 2, &hour) != 2 || at.p == at.end ||
+        *at.p++ != ':' || scan_datetime_number(&at, 2, &minute) != 2 ||
         minute > 59 || hour * 60 + minute > ZONE_MINUTES_MAX)
         return;
     minute = (hour * 60 + minute) * (*sign == '-' ? -1 : 1);
@@ -253,31 +254,31 @@ moment_parse(struct span text, struct moment *out)
     size_t digits;
 
     memset(out, 0, sizeof(*out));
-    blanks(&s);
+    skip_datetime_blanks(&s);
     digits = digits_ahead(&s);
     if (digits >= 6) {
-        if (!packed(&s, digits, out))
+        if (!scan_packed_datetime(&s, digits, out))
             return false;
         goto end;
     }
     if (digits != 4 && digits != 2)
         return false;
-    number(&s, 4, &year);
-    if (s.p == s.end || is_space(*s.p) || *s.p == ':')
+    scan_datetime_number(&s, 4, &year);
+    if (s.p == s.end || is_datetime_blank(*s.p) || *s.p == ':')
         return false;
     s.p++;
-    if (number(&s, 2, &month) == 0 || s.p == s.end)
+    if (scan_datetime_number(&s, 2, &month) == 0 || s.p == s.end)
         return false;
     s.p++;
-    if (number(&s, 2, &day) == 0)
+    if (scan_datetime_number(&s, 2, &day) == 0)
         return false;
-    out->year = full_year(year, digits);
+    out->year = expand_two_digit_year(year, digits);
     out->month = (int)month;
     out->day = (int)day;
-    if (s.end - s.p >= 2 && (*s.p == 'T' || is_space(*s.p)) &&
-        (is_digit(s.p[1]) || is_space(s.p[1]))) {
+    if (s.end - s.p >= 2 && (*s.p == 'T' || is_datetime_blank(*s.p)) &&
+        (is_digit(s.p[1]) || is_datetime_blank(s.p[1]))) {
         s.p++;
-        blanks(&s);
+        skip_datetime_blanks(&s);
         if (at_digit(&s)) {
             out->kind = MOMENT_DATETIME;
             if (!clock_part(&s, out))
@@ -287,8 +288,8 @@ moment_parse(struct span text, struct moment *out)
 end:
     if (!is_valid(out))
         return false;
-    zone(&s, out);
-    blanks(&s);
+    scan_zone_offset(&s, out);
+    skip_datetime_blanks(&s);
     out->more = s.p < s.end;
     return out->year >= 0 && out->year <= MOMENT_YEAR_MAX;
 }
@@ -299,14 +300,14 @@ packed_time(struct scan *s, struct moment *t)
 {
     int64_t value, hour, minute, second;
 
-    number(s, 18, &value);
+    scan_datetime_number(s, 18, &value);
     second = value % 100;
     minute = value / 100 % 100;
     hour = value / 10000;
     if (minute > 59 || second > 59 || hour > 9999999)
         return false;
     t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
-    fraction(s, t);
+    scan_second_fraction(s, t);
     return true;
 }
 
@@ -318,7 +319,7 @@ moment_parse_time(struct span text, struct moment *out)
     int64_t days = 0;
     size_t digits;
 
-    blanks(&s);
+    skip_datetime_blanks(&s);
     digits = digits_ahead(&s);
     if ((digits >= 12 || (digits == 4 && s.p + 4 < s.end && s.p[4] == '-')) &&
         moment_parse(text, out))
@@ -330,8 +331,8 @@ moment_parse_time(struct span text, struct moment *out)
         s.p++;
     }
     at = s;
-    if (number(&at, 2, &days) > 0 && at.p < at.end && *at.p == ' ' &&
-        at.p + 1 < at.end && is_digit(at.p[1])) {
+    if (scan_datetime_number(&at, 2, &days) > 0 && at.p < at.end &&
+        *at.p == ' ' && at.p + 1 < at.end && is_digit(at.p[1])) {
         s.p = at.p + 1;
     } else {
         days = 0;
@@ -345,7 +346,7 @@ moment_parse_time(struct span text, struct moment *out)
     } else if (days > 0) {
         int64_t hour;
 
-        number(&s, 2, &hour);
+        scan_datetime_number(&s, 2, &hour);
         out->micros = hour * 3600 * MOMENT_SECOND;
     } else if (!packed_time(&s, out)) {
         return false;
@@ -353,7 +354,7 @@ moment_parse_time(struct span text, struct moment *out)
     out->micros += days * MOMENT_DAY;
     out->beyond = out->micros > MOMENT_TIME_MAX;
     moment_set_micros(out, negative ? -out->micros : out->micros);
-    blanks(&s);
+    skip_datetime_blanks(&s);
     out->more = s.p < s.end;
     return true;
 }

@@ -47,7 +47,7 @@ agent_quiet(void)
 }
 
 static int64_t
-milliseconds(clockid_t which)
+read_agent_clock_ms(clockid_t which)
 {
     struct timespec now;
 
@@ -58,13 +58,13 @@ milliseconds(clockid_t which)
 int64_t
 agent_monotonic_ms(void)
 {
-    return milliseconds(CLOCK_MONOTONIC);
+    return read_agent_clock_ms(CLOCK_MONOTONIC);
 }
 
 int64_t
 agent_wall_ms(void)
 {
-    return milliseconds(CLOCK_REALTIME);
+    return read_agent_clock_ms(CLOCK_REALTIME);
 }
 
 const char *
@@ -157,7 +157,7 @@ agent_read_small(const char *path, char *out, int size)
 /* The path that was executed, while it leads to the executable:
  * redis-server is what was started, and redis-check-rdb where it leads. */
 static void
-find_program(char *out, size_t size)
+find_started_executable(char *out, size_t size)
 {
     const char *started = (const char *)getauxval(AT_EXECFN);
     struct stat link, exe;
@@ -183,13 +183,13 @@ agent_identify(struct agent_hello *hello)
     if (agent_read_small("/proc/sys/kernel/random/boot_id", hello->boot_id,
                          sizeof(hello->boot_id)) > 0)
         hello->boot_id[strcspn(hello->boot_id, "\n")] = '\0';
-    find_program(hello->exe, sizeof(hello->exe));
+    find_started_executable(hello->exe, sizeof(hello->exe));
 }
 
 /* ---- settings ---- */
 
 static bool
-is_ours(const char *text)
+is_heapwire_setting(const char *text)
 {
     return strncmp(text, AGENT_ENV_PREFIX, sizeof(AGENT_ENV_PREFIX) - 1) == 0;
 }
@@ -214,8 +214,8 @@ agent_settings_next(const char *value, const char *name)
 
 /* Appends a setting of that length; room is left for the NUL that ends all. */
 static int
-append(char settings[AGENT_SETTINGS_MAX], size_t *used, const char *text,
-       size_t size)
+append_setting_line(char settings[AGENT_SETTINGS_MAX], size_t *used,
+                    const char *text, size_t size)
 {
     if (size + 2 > AGENT_SETTINGS_MAX - *used)
         return E2BIG;
@@ -227,7 +227,7 @@ append(char settings[AGENT_SETTINGS_MAX], size_t *used, const char *text,
 }
 
 static int
-check_directory(const char *settings)
+check_state_dir_setting(const char *settings)
 {
     const char *dir = agent_settings_get(settings, AGENT_ENV_STATE);
 
@@ -245,13 +245,13 @@ agent_settings_take_lines(char settings[AGENT_SETTINGS_MAX], const char *lines)
         size_t size = strcspn(lines, "\n");
 
         if (size > 0) {
-            if (!is_ours(lines) || !memchr(lines, '=', size))
+            if (!is_heapwire_setting(lines) || !memchr(lines, '=', size))
                 return EINVAL;
-            error = append(settings, &used, lines, size);
+            error = append_setting_line(settings, &used, lines, size);
         }
         lines += size + (lines[size] == '\n');
     }
-    return error != 0 ? error : check_directory(settings);
+    return error != 0 ? error : check_state_dir_setting(settings);
 }
 
 int
@@ -263,8 +263,8 @@ agent_settings_take_environment(char settings[AGENT_SETTINGS_MAX],
 
     settings[0] = '\0';
     for (; envp && *envp && error == 0; envp++) {
-        if (is_ours(*envp))
-            error = append(settings, &used, *envp, strlen(*envp));
+        if (is_heapwire_setting(*envp))
+            error = append_setting_line(settings, &used, *envp, strlen(*envp));
     }
-    return error != 0 ? error : check_directory(settings);
+    return error != 0 ? error : check_state_dir_setting(settings);
 }

@@ -21,7 +21,7 @@ object_holds(const struct loaded_object *object, uintptr_t address, size_t size,
 }
 
 static size_t
-padded(size_t size)
+padded_note_size(size_t size)
 {
     return (size + 3) & ~(size_t)3;
 }
@@ -35,8 +35,8 @@ find_in_notes(const uint8_t *notes, size_t size, uint8_t out[BUILD_ID_MAX])
         size_t name, data;
 
         memcpy(&note, notes, sizeof(note));
-        name = padded(note.n_namesz);
-        data = padded(note.n_descsz);
+        name = padded_note_size(note.n_namesz);
+        data = padded_note_size(note.n_descsz);
         notes += sizeof(note);
         size -= sizeof(note);
         if (name > size || data > size - name)

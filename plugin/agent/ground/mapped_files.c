@@ -36,7 +36,7 @@ open_if_inode(const char *path, uint64_t inode)
 }
 
 static bool
-room_for(int fd)
+is_fd_below_reserve(int fd)
 {
     struct rlimit limit;
 
@@ -45,11 +45,12 @@ room_for(int fd)
 }
 
 static void
-add(struct mapped_files *files, uint64_t device, uint64_t inode, int fd)
+add_mapped_file(struct mapped_files *files, uint64_t device, uint64_t inode,
+                int fd)
 {
     if (fd < 0)
         return;
-    if (!room_for(fd)) {
+    if (!is_fd_below_reserve(fd)) {
         close(fd);
         return;
     }
@@ -66,7 +67,7 @@ struct mapped {
 
 /* "start-end perms offset major:minor inode   path" */
 static bool
-read_line(const char *line, struct mapped *out)
+parse_executable_mapping(const char *line, struct mapped *out)
 {
     unsigned long long inode;
     unsigned major_number, minor_number;
@@ -85,7 +86,7 @@ read_line(const char *line, struct mapped *out)
 
 /* map_files needs privileges; exe works even for a deleted file. */
 static int
-open_mapped(const struct mapped *mapped)
+open_own_mapping(const struct mapped *mapped)
 {
     char range[64];
     int fd = open_if_inode(mapped->path, mapped->inode);
@@ -98,24 +99,25 @@ open_mapped(const struct mapped *mapped)
 }
 
 static void
-take(const struct mapped *mapped, void *arg)
+add_file_of_mapping(const struct mapped *mapped, void *arg)
 {
     struct mapped_files *files = arg;
 
     if (files->count < MAPPED_FILES_MAX &&
         mapped_files_find(files, mapped->device, mapped->inode) < 0)
-        add(files, mapped->device, mapped->inode, open_mapped(mapped));
+        add_mapped_file(files, mapped->device, mapped->inode,
+                        open_own_mapping(mapped));
 }
 
 /* What is looked for, and what was found. */
 static void
-take_one(const struct mapped *mapped, void *arg)
+open_matching_mapping(const struct mapped *mapped, void *arg)
 {
     struct mapped_file *file = arg;
 
     if (file->fd < 0 && mapped->device == file->device &&
         mapped->inode == file->inode)
-        file->fd = open_mapped(mapped);
+        file->fd = open_own_mapping(mapped);
 }
 
 static void
@@ -141,7 +143,7 @@ each_mapping(void (*see)(const struct mapped *, void *), void *arg)
             size_t size = (size_t)(end - text) + 1;
 
             *end = '\0';
-            if (read_line(text, &mapped))
+            if (parse_executable_mapping(text, &mapped))
                 see(&mapped, arg);
             used -= size;
             memmove(text, end + 1, used);
@@ -155,7 +157,7 @@ each_mapping(void (*see)(const struct mapped *, void *), void *arg)
 void
 mapped_files_scan(struct mapped_files *files)
 {
-    each_mapping(take, files);
+    each_mapping(add_file_of_mapping, files);
 }
 
 int
@@ -163,7 +165,7 @@ mapped_files_open(uint64_t device, uint64_t inode)
 {
     struct mapped_file file = {.device = device, .inode = inode, .fd = -1};
 
-    each_mapping(take_one, &file);
+    each_mapping(open_matching_mapping, &file);
     return file.fd;
 }
 

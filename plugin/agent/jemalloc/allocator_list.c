@@ -14,12 +14,14 @@ struct line {
     size_t used;
 };
 
-static void add(struct line *line, const char *key, const char *format, ...)
+static void append_allocator_field(struct line *line, const char *key,
+                                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Leaves out a value that does not fit. */
 static void
-add(struct line *line, const char *key, const char *format, ...)
+append_allocator_field(struct line *line, const char *key, const char *format,
+                       ...)
 {
     size_t start = line->used, left = sizeof(line->text) - start - 1;
     char *at = line->text + start;
@@ -41,30 +43,33 @@ add(struct line *line, const char *key, const char *format, ...)
 }
 
 static void
-describe(struct line *line, const struct allocator *a, bool chosen)
+format_allocator_line(struct line *line, const struct allocator *a, bool chosen)
 {
     line->used = 0;
-    add(line, "object", "%s", a->object);
-    add(line, "mallctl", "%s", a->mallctl_name);
-    add(line, "variable", "%s", a->variable);
-    add(line, "found", "%s", a->how);
-    add(line, "chosen", "%d", chosen);
-    add(line, "callable", "%d", a->mallctl != NULL);
+    append_allocator_field(line, "object", "%s", a->object);
+    append_allocator_field(line, "mallctl", "%s", a->mallctl_name);
+    append_allocator_field(line, "variable", "%s", a->variable);
+    append_allocator_field(line, "found", "%s", a->how);
+    append_allocator_field(line, "chosen", "%d", chosen);
+    append_allocator_field(line, "callable", "%d", a->mallctl != NULL);
     if (*a->note)
-        add(line, "note", "%s", a->note);
+        append_allocator_field(line, "note", "%s", a->note);
     if (!a->mallctl)
         return;
-    add(line, "version", "%s", a->version);
-    add(line, "config_prof", "%d", a->config_prof);
-    add(line, "opt_prof", "%d", a->opt_prof);
-    add(line, "active", "%d",
-        a->opt_prof && mallctl_read_bool(a->mallctl, "prof.active"));
-    add(line, "malloc", "%d", a->serves_malloc);
-    add(line, "new", "%d", a->serves_new);
+    append_allocator_field(line, "version", "%s", a->version);
+    append_allocator_field(line, "config_prof", "%d", a->config_prof);
+    append_allocator_field(line, "opt_prof", "%d", a->opt_prof);
+    append_allocator_field(line, "active", "%d",
+                           a->opt_prof &&
+                               mallctl_read_bool(a->mallctl, "prof.active"));
+    append_allocator_field(line, "malloc", "%d", a->serves_malloc);
+    append_allocator_field(line, "new", "%d", a->serves_new);
     if (!a->counted)
         return;
-    add(line, "allocated", "%llu", (unsigned long long)a->bytes);
-    add(line, "resident", "%llu", (unsigned long long)a->resident);
+    append_allocator_field(line, "allocated", "%llu",
+                           (unsigned long long)a->bytes);
+    append_allocator_field(line, "resident", "%llu",
+                           (unsigned long long)a->resident);
 }
 
 /* The chosen jemalloc is refreshed with all its statistics, as the kernel's
@@ -81,7 +86,7 @@ count_bytes(struct jemalloc *jemalloc, size_t index)
 }
 
 static int
-write_all(int fd, const char *bytes, size_t size)
+write_allocator_bytes(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(fd, bytes, size);
@@ -105,9 +110,9 @@ allocator_list_write(struct jemalloc *jemalloc, int fd)
 
     for (size_t i = 0; i < all->count && error == 0; i++) {
         count_bytes(jemalloc, i);
-        describe(&line, &all->list[i], (int)i == all->chosen);
+        format_allocator_line(&line, &all->list[i], (int)i == all->chosen);
         line.text[line.used++] = '\n';
-        error = write_all(fd, line.text, line.used);
+        error = write_allocator_bytes(fd, line.text, line.used);
     }
     return error;
 }

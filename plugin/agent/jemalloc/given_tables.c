@@ -78,7 +78,7 @@ copy_end(char out[PATH_MAX_KEPT], const char *path)
 }
 
 static int
-take_object(struct dl_phdr_info *info, size_t size, void *arg)
+read_object_at_address(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct search *search = arg;
     struct given *out = search->out;
@@ -176,7 +176,8 @@ given_tables_add(int fd, uint64_t address)
     if (!_dl_find_object || given_count == OBJECTS_MAX)
         return ENOSPC;
     memset(search.out, 0, sizeof(*search.out));
-    if (dl_iterate_phdr(take_object, &search) == 0 || !search.out->object.start)
+    if (dl_iterate_phdr(read_object_at_address, &search) == 0 ||
+        !search.out->object.start)
         return ENOENT;
     return has_table(&search.out->object) ? 0 : map_table(&search, fd);
 }
@@ -208,7 +209,8 @@ struct list {
 };
 
 static void
-insert(struct list *list, struct given *g, const struct unwind_code *code)
+insert_given_code_range(struct list *list, struct given *g,
+                        const struct unwind_code *code)
 {
     size_t at = list->tables.source.count++;
 
@@ -236,7 +238,7 @@ given_tables_list(void)
         g->listed = is_usable(g);
         for (size_t j = 0; g->listed && j < g->code_count; j++)
             if (list->tables.source.count < CODES_MAX)
-                insert(list, g, &g->codes[j]);
+                insert_given_code_range(list, g, &g->codes[j]);
     }
     if (list->tables.source.count == 0) {
         munmap(list, sizeof(*list));

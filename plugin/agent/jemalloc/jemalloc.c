@@ -43,7 +43,7 @@ unsampled_now(void)
 
 /* The thread's start time; 0: it has ended, or is jemalloc's, or the caller. */
 static uint64_t
-born(const char *thread)
+host_thread_start_ticks(const char *thread)
 {
     char path[64], text[STAT_BYTES];
     struct process_stat stat;
@@ -72,7 +72,9 @@ unsampled_count(uint64_t then, unsigned *all)
            (size = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0) {
         for (long at = 0; at < size;) {
             const struct entry *entry = (const void *)(bytes + at);
-            uint64_t ticks = entry->name[0] == '.' ? 0 : born(entry->name);
+            uint64_t ticks = entry->name[0] == '.'
+                                 ? 0
+                                 : host_thread_start_ticks(entry->name);
 
             *all += ticks != 0;
             count += ticks != 0 && ticks <= then;
@@ -223,7 +225,7 @@ write_active(struct jemalloc *jemalloc, bool active)
 }
 
 static int
-reset(const struct jemalloc *jemalloc, uint32_t lg_sample)
+reset_jemalloc_profile(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     size_t lg = lg_sample;
     bool same = lg_sample == AGENT_LG_SAMPLE_SAME;
@@ -256,5 +258,5 @@ log_sample(const struct jemalloc *jemalloc)
     return (uint32_t)lg;
 }
 
-const struct profiler jemalloc_profiler = {read_active, write_active, reset,
-                                           log_sample, true};
+const struct profiler jemalloc_profiler = {
+    read_active, write_active, reset_jemalloc_profile, log_sample, true};

@@ -23,7 +23,7 @@ static const char *const usual_prefixes[] = {"je_", "je", "_rjem_", "_rjem_je_",
                                              ""};
 
 static const char *
-base_name(const char *path)
+object_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -61,8 +61,8 @@ read_version(struct allocator *a, const struct loaded_object *object)
  * is not freed: with two allocators loaded, free may belong to the other one.
  */
 static bool
-serves(const struct allocator *a, const struct loaded_object *object,
-       const char *name)
+is_served_by_allocator(const struct allocator *a,
+                       const struct loaded_object *object, const char *name)
 {
     void *allocate = dlsym(RTLD_DEFAULT, name);
     uint64_t *counter = NULL, before;
@@ -112,15 +112,15 @@ static void
 look_inside(struct allocator *a, const struct loaded_object *object)
 {
     ask_settings(a);
-    a->serves_malloc = serves(a, object, "malloc");
-    a->serves_new = serves(a, object, "_Znwm");
+    a->serves_malloc = is_served_by_allocator(a, object, "malloc");
+    a->serves_new = is_served_by_allocator(a, object, "_Znwm");
     allocator_count(a);
 }
 
 /* ---- the list ---- */
 
 static bool
-listed(const struct allocators *all, const void *mallctl)
+is_mallctl_listed(const struct allocators *all, const void *mallctl)
 {
     for (size_t i = 0; i < all->count; i++)
         if ((const void *)all->list[i].mallctl == mallctl)
@@ -132,7 +132,7 @@ listed(const struct allocators *all, const void *mallctl)
 static bool
 is_preloaded(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = object_base_name(path);
     size_t size = strlen(name);
     char text[PRELOAD_MAX], *list = text;
 
@@ -151,8 +151,8 @@ is_preloaded(const char *path)
 
 /* A new entry, not counted yet; NULL: there is no room. */
 static struct allocator *
-begin(struct allocators *all, const struct loaded_object *object,
-      const char *prefix)
+prepare_allocator_entry(struct allocators *all,
+                        const struct loaded_object *object, const char *prefix)
 {
     struct allocator *a;
     ssize_t n;
@@ -187,10 +187,10 @@ add_exported(struct allocators *all, const struct loaded_object *object,
 
     snprintf(name, sizeof(name), "%smallctl", prefix);
     address = dlsym(handle, name);
-    if (!address || listed(all, address) ||
+    if (!address || is_mallctl_listed(all, address) ||
         !object_holds(object, (uintptr_t)address, 1, PF_X))
         return; /* or a dependency's */
-    a = begin(all, object, prefix);
+    a = prepare_allocator_entry(all, object, prefix);
     if (!a)
         return;
     a->mallctl = (mallctl_fn *)address;
@@ -203,7 +203,8 @@ add_exported(struct allocators *all, const struct loaded_object *object,
 }
 
 static bool
-is_of(const struct known *known, const struct loaded_object *object)
+is_known_for_object(const struct known *known,
+                    const struct loaded_object *object)
 {
     uintptr_t at = object->base + known->address;
     uint8_t id[BUILD_ID_MAX];
@@ -233,8 +234,8 @@ add_what_is_known(struct allocator *a, const struct known *known, bool from_run)
 }
 
 static void
-add_known(struct allocators *all, const struct loaded_object *object,
-          const struct known *known, bool from_run)
+add_known_allocator(struct allocators *all, const struct loaded_object *object,
+                    const struct known *known, bool from_run)
 {
     uintptr_t at = object->base + known->address;
     struct allocator *a;
@@ -244,7 +245,7 @@ add_known(struct allocators *all, const struct loaded_object *object,
             add_what_is_known(&all->list[i], known, from_run);
             return;
         }
-    a = begin(all, object, known->prefix);
+    a = prepare_allocator_entry(all, object, known->prefix);
     if (!a)
         return;
     add_what_is_known(a, known, from_run);
@@ -271,7 +272,7 @@ add_known(struct allocators *all, const struct loaded_object *object,
 /* True if it may be the database's: it serves malloc or new, or it is the
  * program's own, which code calls by a prefixed or hidden name. */
 static bool
-eligible(const struct allocator *a)
+is_eligible_allocator(const struct allocator *a)
 {
     bool named = strcmp(a->mallctl_name, "mallctl") != 0 || !a->exported;
 
@@ -279,7 +280,7 @@ eligible(const struct allocator *a)
 }
 
 static bool
-better(const struct allocator *a, const struct allocator *b)
+is_better_allocator(const struct allocator *a, const struct allocator *b)
 {
     int serves_a = a->serves_malloc + a->serves_new;
     int serves_b = b->serves_malloc + b->serves_new;
@@ -298,10 +299,10 @@ better(const struct allocator *a, const struct allocator *b)
 }
 
 static bool
-is_named(const struct allocator *a, const char *name)
+is_allocator_named(const struct allocator *a, const char *name)
 {
     return strcmp(name, a->mallctl_name) == 0 || strcmp(name, a->object) == 0 ||
-           strcmp(name, base_name(a->object)) == 0;
+           strcmp(name, object_base_name(a->object)) == 0;
 }
 
 static void
@@ -315,7 +316,7 @@ say_names(struct allocators *all, const char *wanted)
         used += (size_t)snprintf(all->why + used, sizeof(all->why) - used,
                                  "%s %s in %s", i ? "," : "",
                                  all->list[i].mallctl_name,
-                                 base_name(all->list[i].object));
+                                 object_base_name(all->list[i].object));
 }
 
 /* A library's jemalloc, in a program with another malloc. */
@@ -326,7 +327,7 @@ say_partial(struct allocators *all, const struct allocator *a)
         snprintf(all->why, sizeof(all->why),
                  "only what %.100s allocates is seen: the program's malloc is "
                  "another",
-                 base_name(a->object));
+                 object_base_name(a->object));
 }
 
 static void
@@ -337,7 +338,7 @@ say_uncallable(struct allocators *all, const struct allocator *a)
     snprintf(all->why, sizeof(all->why),
              "%s has a jemalloc of its own (%s%s%.*s) that cannot be called: "
              "%s",
-             base_name(a->object), a->version,
+             object_base_name(a->object), a->version,
              prefix ? (*a->version ? ", prefix " : "prefix ") : "no prefix",
              prefix, a->mallctl_name, a->note);
 }
@@ -353,8 +354,9 @@ allocators_choose(struct allocators *all, const char *wanted)
     for (size_t i = 0; i < all->count; i++) {
         const struct allocator *a = &all->list[i];
 
-        if (*wanted ? is_named(a, wanted)
-                    : (eligible(a) && (!best || better(a, best)))) {
+        if (*wanted ? is_allocator_named(a, wanted)
+                    : (is_eligible_allocator(a) &&
+                       (!best || is_better_allocator(a, best)))) {
             best = a;
             if (*wanted && a->mallctl)
                 break;
@@ -378,7 +380,7 @@ struct objects {
 };
 
 static int
-take_object(struct dl_phdr_info *info, size_t size, void *arg)
+list_loaded_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct objects *objects = arg;
     struct loaded_object *object = &objects->list[objects->count];
@@ -417,15 +419,15 @@ allocators_look(struct allocators *all, const struct loaded_object *object,
     for (size_t i = 0; handle && i < count; i++)
         add_exported(all, object, handle, prefixes[i]);
     for (size_t i = 0; i < known_count; i++)
-        if (is_of(&known[i], object))
-            add_known(all, object, &known[i], i < from_run);
+        if (is_known_for_object(&known[i], object))
+            add_known_allocator(all, object, &known[i], i < from_run);
 }
 
 /* An object with a jemalloc stays loaded, since the agent may call it at any
  * time. */
 static void
-look_at(struct allocators *all, const struct loaded_object *object,
-        const struct known *known, size_t known_count)
+search_loaded_object(struct allocators *all, const struct loaded_object *object,
+                     const struct known *known, size_t known_count)
 {
     size_t before = all->count;
     void *handle =
@@ -461,7 +463,7 @@ allocators_give(struct allocators *all, mallctl_fn *mallctl, const char *prefix)
     all->chosen = -1;
     if (!dl_iterate_phdr(find_holder, &object))
         return;
-    a = begin(all, &object, prefix);
+    a = prepare_allocator_entry(all, &object, prefix);
     a->mallctl = mallctl;
     snprintf(a->how, sizeof(a->how), "given");
     if (!read_version(a, &object))
@@ -481,8 +483,8 @@ allocators_find(struct allocators *all, const char *known_text,
 
     memset(all, 0, sizeof(*all));
     objects.count = 0;
-    dl_iterate_phdr(take_object, &objects);
+    dl_iterate_phdr(list_loaded_object, &objects);
     for (size_t i = 0; i < objects.count; i++)
-        look_at(all, &objects.list[i], known, known_count);
+        search_loaded_object(all, &objects.list[i], known, known_count);
     allocators_choose(all, wanted);
 }

@@ -11,7 +11,7 @@ struct field {
 };
 
 static int
-hex_digit(char c)
+known_hex_digit_value(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -31,8 +31,8 @@ parse_mark(struct field field, struct known *out)
         return false;
     out->mark_size = field.size / 2;
     for (size_t i = 0; i < out->mark_size; i++) {
-        int high = hex_digit(field.text[2 * i]);
-        int low = hex_digit(field.text[2 * i + 1]);
+        int high = known_hex_digit_value(field.text[2 * i]);
+        int low = known_hex_digit_value(field.text[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return false;
@@ -42,13 +42,13 @@ parse_mark(struct field field, struct known *out)
 }
 
 static bool
-parse_address(struct field field, uint64_t *out)
+parse_known_address(struct field field, uint64_t *out)
 {
     *out = 0;
     if (field.size == 0 || field.size > HEX_ADDRESS_MAX)
         return false;
     for (size_t i = 0; i < field.size; i++) {
-        int digit = hex_digit(field.text[i]);
+        int digit = known_hex_digit_value(field.text[i]);
 
         if (digit < 0)
             return false;
@@ -59,7 +59,7 @@ parse_address(struct field field, uint64_t *out)
 
 /* As C names: they become names of symbols and of a variable. */
 static bool
-parse_name(struct field field, char *out, size_t size)
+parse_known_identifier(struct field field, char *out, size_t size)
 {
     if (field.size >= size)
         return false;
@@ -95,10 +95,12 @@ parse_entry(const char *text, size_t size, struct known *out)
             return false;
     }
     return count == FIELDS && parse_mark(fields[0], out) &&
-           parse_address(fields[1], &out->address) &&
-           parse_name(fields[2], out->prefix, sizeof(out->prefix)) &&
-           parse_name(fields[3], out->variable, sizeof(out->variable)) &&
-           parse_name(fields[4], out->how, sizeof(out->how));
+           parse_known_address(fields[1], &out->address) &&
+           parse_known_identifier(fields[2], out->prefix,
+                                  sizeof(out->prefix)) &&
+           parse_known_identifier(fields[3], out->variable,
+                                  sizeof(out->variable)) &&
+           parse_known_identifier(fields[4], out->how, sizeof(out->how));
 }
 
 size_t

@@ -31,7 +31,7 @@ struct wanted_object {
 };
 
 static int
-take_count(struct dl_phdr_info *info, size_t size, void *arg)
+read_loader_add_count(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     *(unsigned long long *)arg = info->dlpi_adds;
@@ -39,7 +39,7 @@ take_count(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 static int
-take_one(struct dl_phdr_info *info, size_t size, void *arg)
+copy_wanted_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct wanted_object *out = arg;
 
@@ -57,12 +57,12 @@ static bool
 object_at(size_t index, struct wanted_object *out)
 {
     out->index = index;
-    return dl_iterate_phdr(take_one, out) != 0;
+    return dl_iterate_phdr(copy_wanted_object, out) != 0;
 }
 
 /* A hash of the object's address and name. */
 static uint64_t
-hash_of(const struct wanted_object *wanted)
+hash_wanted_object(const struct wanted_object *wanted)
 {
     uint64_t hash = 14695981039346656037ULL ^ wanted->object.base;
 
@@ -93,14 +93,14 @@ late_begin(struct late *late)
     struct wanted_object wanted;
 
     memset(late, 0, sizeof(*late));
-    dl_iterate_phdr(take_count, &late->adds);
+    dl_iterate_phdr(read_loader_add_count, &late->adds);
     for (size_t i = 0; i < OBJECTS_MAX && object_at(i, &wanted); i++)
-        note_seen(late, hash_of(&wanted));
+        note_seen(late, hash_wanted_object(&wanted));
 }
 
 /* Reads the file of the object, as heapwire-run does. */
 static size_t
-read_file(const char *path, struct known out[KNOWN_MAX])
+read_jemallocs_of_file(const char *path, struct known out[KNOWN_MAX])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     char entry[ENTRY_MAX];
@@ -126,7 +126,7 @@ read_file(const char *path, struct known out[KNOWN_MAX])
 
 /* NULL: the loader has not finished it, or the object is gone. */
 static void *
-hold(const struct wanted_object *wanted)
+open_wanted_object(const struct wanted_object *wanted)
 {
     void *handle =
         dlopen(*wanted->path ? wanted->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
@@ -142,26 +142,26 @@ hold(const struct wanted_object *wanted)
 }
 
 static void
-look_at(struct late *late, struct allocators *all,
-        const struct wanted_object *wanted, const char *known_text)
+search_late_object(struct late *late, struct allocators *all,
+                   const struct wanted_object *wanted, const char *known_text)
 {
     struct known known[2 * KNOWN_MAX];
     size_t from_run = known_text ? known_parse(known_text, known) : 0, count;
     size_t before = all->count;
     void *handle;
 
-    count = read_file(*wanted->path ? wanted->path : "/proc/self/exe",
-                      known + from_run);
+    count = read_jemallocs_of_file(
+        *wanted->path ? wanted->path : "/proc/self/exe", known + from_run);
     if (count == 0) {
-        note_seen(late, hash_of(wanted));
+        note_seen(late, hash_wanted_object(wanted));
         return;
     }
-    handle = hold(wanted);
+    handle = open_wanted_object(wanted);
     if (!handle) {
         late->again = true;
         return;
     }
-    note_seen(late, hash_of(wanted));
+    note_seen(late, hash_wanted_object(wanted));
     allocators_look(all, &wanted->object, handle, known, from_run + count,
                     from_run);
     if (all->count == before)
@@ -176,14 +176,14 @@ late_look(struct late *late, struct allocators *all, const char *known,
     struct wanted_object object;
     size_t before = all->count;
 
-    dl_iterate_phdr(take_count, &adds);
+    dl_iterate_phdr(read_loader_add_count, &adds);
     if (adds == late->adds && !late->again)
         return false;
     late->adds = adds;
     late->again = false;
     for (size_t i = 0; i < OBJECTS_MAX && object_at(i, &object); i++)
-        if (!is_seen(late, hash_of(&object)))
-            look_at(late, all, &object, known);
+        if (!is_seen(late, hash_wanted_object(&object)))
+            search_late_object(late, all, &object, known);
     if (all->count == before)
         return false;
     if (all->chosen < 0)

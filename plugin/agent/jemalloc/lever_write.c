@@ -97,7 +97,8 @@ put_figures(struct text *text, const char *of, const struct lever_figures *from)
 }
 
 static void
-put_state(struct text *text, const char *of, const struct lever_state *state)
+put_lever_state(struct text *text, const char *of,
+                const struct lever_state *state)
 {
     int n;
 
@@ -130,8 +131,8 @@ levers_write(struct jemalloc *jemalloc, int fd)
     put_figures(&text, "before.", &pulled->before);
     put_figures(&text, "after.", &pulled->after);
     put_number(&text, "", "took_us", pulled->took_us, true);
-    put_state(&text, "decay.", &decay);
-    put_state(&text, "background.", &background);
+    put_lever_state(&text, "decay.", &decay);
+    put_lever_state(&text, "background.", &background);
     for (size_t at = 0; at < text.used; at += (size_t)done) {
         done = write(fd, text.bytes + at, text.used - at);
         if (done < 0 && errno == EINTR)

@@ -68,7 +68,7 @@ arena_count(mallctl_fn *mallctl)
 
 /* Also where a change has failed half-way. */
 static bool
-is_ours(size_t kind, ssize_t value)
+is_lever_decay_value(size_t kind, ssize_t value)
 {
     const struct lever_state *state = &own.state[LEVER_DECAY];
 
@@ -83,7 +83,7 @@ keep_decay(unsigned arena, size_t kind, ssize_t now)
 {
     ssize_t *kept = &own.kept[kind][arena];
 
-    if (!own.state[LEVER_DECAY].in_force || !is_ours(kind, now))
+    if (!own.state[LEVER_DECAY].in_force || !is_lever_decay_value(kind, now))
         *kept = now + KEPT_OFFSET;
     else if (*kept == 0)
         *kept = own.kept[kind][NEW];
@@ -114,7 +114,7 @@ put_back_decay(mallctl_fn *mallctl, unsigned arena, size_t kind)
     error = access_decay(mallctl, arena, kind, &now, NULL);
     if (error != 0)
         return is_not_there(error, arena) ? 0 : error;
-    if (old == 0 || !is_ours(kind, now))
+    if (old == 0 || !is_lever_decay_value(kind, now))
         return 0; /* it is the program's since */
     old -= KEPT_OFFSET;
     return access_decay(mallctl, arena, kind, NULL, &old);

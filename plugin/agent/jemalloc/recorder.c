@@ -144,7 +144,7 @@ log_mean(const struct jemalloc *jemalloc)
 
 /* The recorder's own clock. */
 static uint64_t
-now_ns(void)
+recorder_clock_ns(void)
 {
     struct timespec now = {0, 0};
 
@@ -162,7 +162,8 @@ forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
         __atomic_store_n(&wish->mean_bytes, UINT64_C(1) << lg_sample,
                          __ATOMIC_RELAXED);
-    __atomic_store_n(&wish->since_ns, now_ns() + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&wish->since_ns, recorder_clock_ns() + 1,
+                     __ATOMIC_RELEASE);
     __atomic_store_n(&segment->taken_samples, 0, __ATOMIC_RELAXED);
     return 0;
 }

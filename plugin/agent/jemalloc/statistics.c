@@ -116,7 +116,7 @@ struct writer {
 };
 
 static void
-flush(struct writer *w)
+flush_statistics(struct writer *w)
 {
     size_t done = 0;
 
@@ -131,17 +131,17 @@ flush(struct writer *w)
     w->used = 0;
 }
 
-static void line(struct writer *w, const char *format, ...)
+static void write_statistics_line(struct writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-line(struct writer *w, const char *format, ...)
+write_statistics_line(struct writer *w, const char *format, ...)
 {
     va_list args;
     int n;
 
     if (sizeof(w->bytes) - w->used < LINE_MAX_BYTES)
-        flush(w);
+        flush_statistics(w);
     va_start(args, format);
     n = vsnprintf(w->bytes + w->used, LINE_MAX_BYTES, format, args);
     va_end(args);
@@ -150,7 +150,7 @@ line(struct writer *w, const char *format, ...)
 }
 
 static void
-one(struct writer *w, const char *name, enum figure_type type)
+write_mallctl_figure(struct writer *w, const char *name, enum figure_type type)
 {
     static const size_t sizes[] = {sizeof(size_t),   sizeof(ssize_t),
                                    sizeof(uint64_t), sizeof(unsigned),
@@ -168,41 +168,42 @@ one(struct writer *w, const char *name, enum figure_type type)
         return;
     switch (type) {
     case SIZE:
-        line(w, "%s %zu\n", name, value.size);
+        write_statistics_line(w, "%s %zu\n", name, value.size);
         break;
     case SSIZE:
-        line(w, "%s %zd\n", name, value.ssize);
+        write_statistics_line(w, "%s %zd\n", name, value.ssize);
         break;
     case U64:
-        line(w, "%s %llu\n", name, (unsigned long long)value.u64);
+        write_statistics_line(w, "%s %llu\n", name,
+                              (unsigned long long)value.u64);
         break;
     case U32:
-        line(w, "%s %u\n", name, value.u32);
+        write_statistics_line(w, "%s %u\n", name, value.u32);
         break;
     case BOOL:
-        line(w, "%s %d\n", name, value.truth);
+        write_statistics_line(w, "%s %d\n", name, value.truth);
         break;
     case WORD:
         if (value.word)
-            line(w, "%s %s\n", name, value.word);
+            write_statistics_line(w, "%s %s\n", name, value.word);
         break;
     }
 }
 
 static void
-numbered(struct writer *w, const char *kind, unsigned number,
-         const struct figure *figures, size_t count)
+write_numbered_figures(struct writer *w, const char *kind, unsigned number,
+                       const struct figure *figures, size_t count)
 {
     char name[AGENT_NAME_MAX];
 
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof(name), "%s.%u.%s", kind, number, figures[i].name);
-        one(w, name, figures[i].type);
+        write_mallctl_figure(w, name, figures[i].type);
     }
 }
 
 static unsigned
-count_of(struct writer *w, const char *name)
+read_mallctl_count(struct writer *w, const char *name)
 {
     unsigned count = 0;
 
@@ -224,7 +225,7 @@ static uint64_t
 bytes_requested(struct writer *w, const char *number, const char *sizes,
                 const char *counts)
 {
-    unsigned count = count_of(w, number);
+    unsigned count = read_mallctl_count(w, number);
     char name[AGENT_NAME_MAX];
     uint64_t bytes = 0, size;
 
@@ -247,7 +248,7 @@ allocated_ever(struct writer *w)
         bytes_requested(w, "arenas.nbins", "arenas.bin", BINS);
 
     bytes += bytes_requested(w, "arenas.nlextents", "arenas.lextent", LARGES);
-    line(w, "heapwire.allocated_ever %llu\n", bytes);
+    write_statistics_line(w, "heapwire.allocated_ever %llu\n", bytes);
 }
 
 /* What "prof.stats.<kind>.<i>.accum" holds. */
@@ -260,7 +261,7 @@ static bool
 samples_of(struct writer *w, const char *number, const char *kind,
            unsigned long long *samples)
 {
-    unsigned count = count_of(w, number);
+    unsigned count = read_mallctl_count(w, number);
     char name[AGENT_NAME_MAX];
     struct sampled one_size;
 
@@ -281,7 +282,7 @@ sampled_ever(struct writer *w)
 
     if (samples_of(w, "arenas.nbins", "bins", &samples) &&
         samples_of(w, "arenas.nlextents", "lextents", &samples))
-        line(w, "heapwire.sampled_ever %llu\n", samples);
+        write_statistics_line(w, "heapwire.sampled_ever %llu\n", samples);
 }
 
 /* While others are walked by unwind tables. */
@@ -291,29 +292,30 @@ by_library(struct writer *w)
     uint64_t count;
 
     if (backtrace_by_library(&count))
-        line(w, "heapwire.by_library %llu\n", (unsigned long long)count);
+        write_statistics_line(w, "heapwire.by_library %llu\n",
+                              (unsigned long long)count);
 }
 
 /* The size classes above the bins', those alone that are in use. */
 static void
-larges(struct writer *w)
+write_large_statistics(struct writer *w)
 {
-    unsigned count = count_of(w, "arenas.nlextents");
+    unsigned count = read_mallctl_count(w, "arenas.nlextents");
     char name[AGENT_NAME_MAX];
 
     for (unsigned i = 0; i < count && i < BINS_MAX; i++) {
         snprintf(name, sizeof(name), LARGES ".%u.curlextents", i);
         if (value_of(w, name, sizeof(size_t)) == 0)
             continue;
-        one(w, name, SIZE);
+        write_mallctl_figure(w, name, SIZE);
         snprintf(name, sizeof(name), "arenas.lextent.%u.size", i);
-        one(w, name, SIZE);
+        write_mallctl_figure(w, name, SIZE);
     }
 }
 
 /* Skips arenas that no thread has used yet. */
 static bool
-initialised(struct writer *w, unsigned arena)
+is_arena_initialised(struct writer *w, unsigned arena)
 {
     char name[AGENT_NAME_MAX];
     bool value = false;
@@ -323,22 +325,23 @@ initialised(struct writer *w, unsigned arena)
 }
 
 static void
-arenas(struct writer *w)
+write_arena_statistics(struct writer *w)
 {
-    unsigned count = count_of(w, "arenas.narenas"), listed = 0, left_out = 0;
+    unsigned count = read_mallctl_count(w, "arenas.narenas"), listed = 0,
+             left_out = 0;
 
     for (unsigned i = 0; i < count && i < ARENAS_SEEN; i++) {
-        if (!initialised(w, i))
+        if (!is_arena_initialised(w, i))
             continue;
         if (listed == ARENAS_MAX) {
             left_out++;
             continue;
         }
-        numbered(w, "stats.arenas", i, of_arena, COUNT(of_arena));
+        write_numbered_figures(w, "stats.arenas", i, of_arena, COUNT(of_arena));
         listed++;
     }
     if (left_out > 0)
-        line(w, "heapwire.arenas_left_out %u\n", left_out);
+        write_statistics_line(w, "heapwire.arenas_left_out %u\n", left_out);
 }
 
 /* "<size> <resident> <of files> ...", in pages. */
@@ -360,18 +363,21 @@ look_at_rss(struct jemalloc *jemalloc)
 /* Reads the kernel's figures together with jemalloc's, for comparison.  The
  * program may have refreshed jemalloc's since. */
 static void
-moment(struct writer *w, const struct jemalloc *jemalloc)
+write_kernel_figures(struct writer *w, const struct jemalloc *jemalloc)
 {
     uint64_t epoch = 0;
 
-    line(w, "heapwire.epoch_age_ms %lld\n",
-         (long long)(agent_monotonic_ms() - jemalloc->epoch.at_ms));
+    write_statistics_line(
+        w, "heapwire.epoch_age_ms %lld\n",
+        (long long)(agent_monotonic_ms() - jemalloc->epoch.at_ms));
     if (jemalloc->rss == 0 ||
         mallctl_read(w->mallctl, "epoch", &epoch, sizeof(epoch)) != 0 ||
         epoch != jemalloc->epoch.number)
         return;
-    line(w, "heapwire.rss %llu\n", (unsigned long long)jemalloc->rss);
-    line(w, "heapwire.rss_file %llu\n", (unsigned long long)jemalloc->rss_file);
+    write_statistics_line(w, "heapwire.rss %llu\n",
+                          (unsigned long long)jemalloc->rss);
+    write_statistics_line(w, "heapwire.rss_file %llu\n",
+                          (unsigned long long)jemalloc->rss_file);
 }
 
 int
@@ -399,19 +405,20 @@ statistics_write(struct jemalloc *jemalloc, int fd)
     w.fd = fd;
     w.error = 0;
     w.used = 0;
-    moment(&w, jemalloc);
+    write_kernel_figures(&w, jemalloc);
     for (size_t i = 0; i < COUNT(whole); i++)
-        one(&w, whole[i].name, whole[i].type);
+        write_mallctl_figure(&w, whole[i].name, whole[i].type);
     allocated_ever(&w);
     sampled_ever(&w);
     by_library(&w);
-    bins = count_of(&w, "arenas.nbins");
+    bins = read_mallctl_count(&w, "arenas.nbins");
     for (unsigned i = 0; i < bins && i < BINS_MAX; i++) {
-        numbered(&w, "arenas.bin", i, sizes_of_bin, COUNT(sizes_of_bin));
-        numbered(&w, BINS, i, of_bin, COUNT(of_bin));
+        write_numbered_figures(&w, "arenas.bin", i, sizes_of_bin,
+                               COUNT(sizes_of_bin));
+        write_numbered_figures(&w, BINS, i, of_bin, COUNT(of_bin));
     }
-    larges(&w);
-    arenas(&w);
-    flush(&w);
+    write_large_statistics(&w);
+    write_arena_statistics(&w);
+    flush_statistics(&w);
     return w.error;
 }

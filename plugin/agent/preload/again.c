@@ -45,7 +45,7 @@ struct plan {
 /* Counts other threads, except jemalloc's background thread, which may be lost.
  */
 static int
-others(void)
+count_other_threads(void)
 {
     DIR *tasks = opendir("/proc/self/task");
     const struct dirent *task;
@@ -69,14 +69,14 @@ others(void)
 
 /* The thread sets its name shortly after its start. */
 static bool
-alone(const struct allocator *a)
+is_program_single_threaded(const struct allocator *a)
 {
     const struct timespec step = {.tv_nsec = 1000000};
     int left = 0;
 
     if (mallctl_read_bool(a->mallctl, "background_thread"))
         left = NAMED_MS;
-    while (others() > 0) {
+    while (count_other_threads() > 0) {
         if (left-- <= 0)
             return false;
         nanosleep(&step, NULL);
@@ -98,7 +98,7 @@ compiled_conf(const struct allocator *a)
 }
 
 static bool
-already(const struct agent_start *start, const struct plan *plan)
+has_executed_again(const struct agent_start *start, const struct plan *plan)
 {
     const char *mark = agent_settings_get(start->settings, AGENT_ENV_AGAIN);
     char text[MARK_MAX];
@@ -128,7 +128,7 @@ write_mark(const struct plan *plan)
 
 /* Checks that the path still leads to the running file. */
 static bool
-find_program(struct plan *plan)
+find_plan_executable(struct plan *plan)
 {
     ssize_t n = readlink("/proc/self/exe", plan->exe, sizeof(plan->exe) - 1);
     struct stat there, self;
@@ -141,7 +141,7 @@ find_program(struct plan *plan)
 
 /* NULL: no memory. */
 static char **
-environment(struct plan *plan, char **envp)
+build_plan_environment(struct plan *plan, char **envp)
 {
     size_t count = 0, used = 0;
     char **copy;
@@ -164,8 +164,8 @@ environment(struct plan *plan, char **envp)
 
 /* False if executing again would not help. */
 static bool
-make_plan(struct plan *plan, const struct agent_start *start,
-          const struct allocator *a, char **envp)
+make_execution_plan(struct plan *plan, const struct agent_start *start,
+                    const struct allocator *a, char **envp)
 {
     const char *wanted =
         agent_settings_get(start->settings, AGENT_ENV_PROFILING);
@@ -199,23 +199,24 @@ again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
     char **copy;
 
     if (all->chosen < 0 ||
-        !make_plan(&plan, start, &all->list[all->chosen], envp))
+        !make_execution_plan(&plan, start, &all->list[all->chosen], envp))
         return;
-    if (already(start, &plan)) {
+    if (has_executed_again(start, &plan)) {
         snprintf(all->why, sizeof(all->why),
                  "it was executed again with %.150s, and opt.prof is false "
                  "still",
                  plan.entry);
         return;
     }
-    if (!alone(&all->list[all->chosen])) {
+    if (!is_program_single_threaded(&all->list[all->chosen])) {
         snprintf(all->why, sizeof(all->why),
                  "it has threads before its main: it is not executed again "
                  "with prof:true");
         return;
     }
-    copy = find_program(&plan) && write_mark(&plan) ? environment(&plan, envp)
-                                                    : NULL;
+    copy = find_plan_executable(&plan) && write_mark(&plan)
+               ? build_plan_environment(&plan, envp)
+               : NULL;
     if (copy)
         execve(plan.exe, argv, copy);
     snprintf(all->why, sizeof(all->why),

@@ -5,7 +5,7 @@
 
 /* "key:value" pairs between commas. */
 static bool
-sets(const char *conf, const char *key, size_t size)
+has_conf_key(const char *conf, const char *key, size_t size)
 {
     while (conf && *conf) {
         if (strncmp(conf, key, size) == 0 && conf[size] == ':')
@@ -25,7 +25,8 @@ is_prof(const char *pair, size_t size)
 }
 
 static bool
-append(char out[AGAIN_CONF_MAX], size_t *used, const char *text, size_t size)
+append_conf_text(char out[AGAIN_CONF_MAX], size_t *used, const char *text,
+                 size_t size)
 {
     size_t comma = *used > 0;
 
@@ -51,16 +52,17 @@ again_conf_merge(char out[AGAIN_CONF_MAX], const char *wanted,
         size_t size = strcspn(wanted, ",");
         size_t key = strcspn(wanted, ":,");
 
-        if (size > 0 && !sets(present, wanted, key) &&
-            (is_prof(wanted, size) || !sets(compiled, wanted, key))) {
-            if (!append(out, &used, wanted, size))
+        if (size > 0 && !has_conf_key(present, wanted, key) &&
+            (is_prof(wanted, size) || !has_conf_key(compiled, wanted, key))) {
+            if (!append_conf_text(out, &used, wanted, size))
                 return false;
             prof = prof || is_prof(wanted, size);
         }
         wanted += size;
         wanted += *wanted == ',';
     }
-    if (present && *present && !append(out, &used, present, strlen(present)))
+    if (present && *present &&
+        !append_conf_text(out, &used, present, strlen(present)))
         return false;
     return prof;
 }

@@ -120,14 +120,14 @@ concerns_us(bool alone)
 }
 
 static void
-lock(struct start_held *held)
+lock_host_changes(struct start_held *held)
 {
     start_hold(held);
     pthread_mutex_lock(&away.lock);
 }
 
 static void
-unlock(const struct start_held *held)
+unlock_host_changes(const struct start_held *held)
 {
     pthread_mutex_unlock(&away.lock);
     start_release(held);
@@ -164,9 +164,9 @@ may_stay(bool alone)
     return (is_storm() || is_without_threads()) && (alone || start_is_alike());
 }
 
-/* True: end() is due. */
+/* True: end_host_change() is due. */
 static bool
-begin(bool alone)
+begin_host_change(bool alone)
 {
     int saved = errno;
     struct start_held held;
@@ -175,12 +175,12 @@ begin(bool alone)
     away_find_next(); /* in a constructor of the host */
     begun = concerns_us(alone);
     if (begun) {
-        lock(&held);
+        lock_host_changes(&held);
         if (away.inside == 0 && !away.filtering && may_stay(alone))
             begun = false;
         else if (away.inside++ == 0 && start_step_aside(alone))
             away.due = true;
-        unlock(&held);
+        unlock_host_changes(&held);
     }
     errno = saved;
     return begun;
@@ -188,17 +188,17 @@ begin(bool alone)
 
 /* Under a filter that is not for us this calls nothing. */
 static void
-end(bool begun)
+end_host_change(bool begun)
 {
     int saved = errno;
     struct start_held held;
 
     if (!begun || --away.inside != 0 || away.shut)
         return;
-    lock(&held);
+    lock_host_changes(&held);
     if (away.inside == 0 && away.due)
         away.due = !start_come_back();
-    unlock(&held);
+    unlock_host_changes(&held);
     errno = saved;
 }
 
@@ -210,10 +210,10 @@ end(bool begun)
 #define WRAP(name, alone, parameters, arguments)                               \
     EXPORT int name parameters                                                 \
     {                                                                          \
-        bool begun = begin(alone);                                             \
+        bool begun = begin_host_change(alone);                                 \
         int rc = next.name arguments;                                          \
                                                                                \
-        end(begun);                                                            \
+        end_host_change(begun);                                                \
         return rc;                                                             \
     }
 
@@ -239,7 +239,7 @@ WRAP(chroot, ALL_THREADS, (const char *path), (path))
 
 /* By a call that reads there, and then refuses for its first argument. */
 static bool
-is_readable(const void *at, size_t size)
+is_filter_memory_readable(const void *at, size_t size)
 {
     enum { WORD = 8, PAGE = 4096 };
     const char *byte = at;
@@ -261,8 +261,9 @@ filter_at(unsigned long address)
     const struct sock_fprog *filter = (const void *)address;
     int saved = errno;
     bool found =
-        is_readable(filter, sizeof(*filter)) && filter->len > 0 &&
-        is_readable(filter->filter, filter->len * sizeof(*filter->filter));
+        is_filter_memory_readable(filter, sizeof(*filter)) && filter->len > 0 &&
+        is_filter_memory_readable(filter->filter,
+                                  filter->len * sizeof(*filter->filter));
 
     errno = saved;
     return found ? filter : NULL;
@@ -295,7 +296,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         return f;
     }
     away.filtering = true;
-    lock(&held);
+    lock_host_changes(&held);
     f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
         recorder_stop(true);
@@ -304,9 +305,9 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         away.inside++;
         away.due = start_leave(all_threads) || away.due;
     }
-    unlock(&held);
+    unlock_host_changes(&held);
     f.refused = CONFINED_ALL & ~calls;
-    f.begun = f.for_good || begin(!all_threads);
+    f.begun = f.for_good || begin_host_change(!all_threads);
     away.shut = f.for_good;
     away.filtering = false;
     return f;
@@ -322,7 +323,7 @@ end_filter(struct filtering f, bool done)
         recorder_stop(false);
         names_go_on();
     }
-    end(f.begun);
+    end_host_change(f.begun);
 }
 
 static bool
@@ -367,9 +368,9 @@ prctl_away(int option, unsigned long second, unsigned long third,
             start_no_new_privs();
         return rc;
     }
-    begun = begin(ONE_THREAD);
+    begun = begin_host_change(ONE_THREAD);
     rc = next.prctl(option, second, third, fourth, fifth);
-    end(begun);
+    end_host_change(begun);
     return rc;
 }
 
@@ -441,9 +442,9 @@ change_by_number(long number, long first, long second, long third)
     long rc;
 
     if (number != SYS_seccomp) {
-        begun = begin(ONE_THREAD);
+        begun = begin_host_change(ONE_THREAD);
         rc = kernel_call(number, first, second, third);
-        end(begun);
+        end_host_change(begun);
         return rc;
     }
     if (first == SECCOMP_SET_MODE_STRICT || filter)

@@ -238,7 +238,7 @@ main_with_agent(int argc, char **argv, char **envp)
 /* Looked up before the host has threads: dlsym takes the loader's lock, which
  * a fork's child may find held for ever. */
 static void
-find_next(void)
+find_libc_functions(void)
 {
     if (!host.setsid) {
         host.setsid = (pid_t(*)(void))dlsym(RTLD_NEXT, "setsid");
@@ -257,7 +257,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
         agent_say("libc has no __libc_start_main");
         _exit(127);
     }
-    find_next();
+    find_libc_functions();
     away_find_next();
     if (is_database(argv + argc + 1)) {
         host.main = main;
@@ -280,7 +280,7 @@ daemon(int nochdir, int noclose)
 {
     int rc;
 
-    find_next(); /* before main, in a constructor of the host */
+    find_libc_functions(); /* before main, in a constructor of the host */
     if (!host.daemon) {
         errno = ENOSYS;
         return -1;

@@ -128,7 +128,7 @@ static struct way {
 } ways[WAYS_MAX];
 
 static struct word
-load(const struct call *call, uint32_t offset)
+load_seccomp_word(const struct call *call, uint32_t offset)
 {
     static const struct word unknown = {0, false};
 
@@ -144,7 +144,7 @@ load(const struct call *call, uint32_t offset)
 }
 
 static struct word
-compute(uint16_t code, struct word a, struct word by)
+compute_alu_result(uint16_t code, struct word a, struct word by)
 {
     struct word result = {0, a.known && by.known};
 
@@ -177,7 +177,7 @@ compute(uint16_t code, struct word a, struct word by)
 }
 
 static bool
-holds(uint16_t code, uint32_t a, uint32_t with)
+is_jump_taken(uint16_t code, uint32_t a, uint32_t with)
 {
     switch (BPF_OP(code)) {
     case BPF_JEQ:
@@ -192,7 +192,7 @@ holds(uint16_t code, uint32_t a, uint32_t with)
 }
 
 static enum verdict
-returned(struct word value)
+return_value_verdict(struct word value)
 {
     if (!value.known)
         return FATAL;
@@ -210,8 +210,8 @@ returned(struct word value)
 /* Follows one way to its end.  Where a jump depends on what is not known, it
  * goes on in *way, and the other way is added behind it. */
 static enum verdict
-follow(const struct sock_fprog *filter, const struct call *call, int *steps,
-       struct way *way, size_t *count)
+follow_filter_path(const struct sock_fprog *filter, const struct call *call,
+                   int *steps, struct way *way, size_t *count)
 {
     struct registers *r = &way->r;
 
@@ -226,7 +226,7 @@ follow(const struct sock_fprog *filter, const struct call *call, int *steps,
             struct word value = {0, false};
 
             if (BPF_MODE(i->code) == BPF_ABS)
-                value = load(call, i->k);
+                value = load_seccomp_word(call, i->k);
             else if (BPF_MODE(i->code) == BPF_IMM)
                 value = k;
             else if (BPF_MODE(i->code) == BPF_MEM && i->k < BPF_MEMWORDS)
@@ -240,7 +240,7 @@ follow(const struct sock_fprog *filter, const struct call *call, int *steps,
                 r->memory[i->k] = BPF_CLASS(i->code) == BPF_ST ? r->a : r->x;
             break;
         case BPF_ALU:
-            r->a = compute(i->code, r->a, by);
+            r->a = compute_alu_result(i->code, r->a, by);
             break;
         case BPF_MISC:
             if (BPF_MISCOP(i->code) == BPF_TAX)
@@ -249,12 +249,13 @@ follow(const struct sock_fprog *filter, const struct call *call, int *steps,
                 r->a = r->x;
             break;
         case BPF_RET:
-            return returned(BPF_RVAL(i->code) == BPF_A ? r->a : k);
+            return return_value_verdict(BPF_RVAL(i->code) == BPF_A ? r->a : k);
         case BPF_JMP:
             if (BPF_OP(i->code) == BPF_JA) {
                 way->at += i->k;
             } else if (r->a.known && by.known) {
-                way->at += holds(i->code, r->a.is, by.is) ? i->jt : i->jf;
+                way->at +=
+                    is_jump_taken(i->code, r->a.is, by.is) ? i->jt : i->jf;
             } else {
                 if (*count == WAYS_MAX)
                     return FATAL;
@@ -272,7 +273,7 @@ follow(const struct sock_fprog *filter, const struct call *call, int *steps,
 
 /* The worst that the filter may make of the call. */
 static enum verdict
-judge(const struct sock_fprog *filter, const struct call *call)
+judge_filtered_call(const struct sock_fprog *filter, const struct call *call)
 {
     enum verdict worst = ALLOWED, verdict;
     int steps = STEPS_MAX;
@@ -283,7 +284,7 @@ judge(const struct sock_fprog *filter, const struct call *call)
         static struct way way;
 
         way = ways[--count];
-        verdict = follow(filter, call, &steps, &way, &count);
+        verdict = follow_filter_path(filter, call, &steps, &way, &count);
         worst = verdict > worst ? verdict : worst;
     }
     return worst;
@@ -293,7 +294,7 @@ bool
 seccomp_filter_allows(const struct sock_fprog *filter, unsigned *confined)
 {
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        enum verdict verdict = judge(filter, &calls[i]);
+        enum verdict verdict = judge_filtered_call(filter, &calls[i]);
 
         if (verdict == ALLOWED)
             continue;

@@ -86,7 +86,7 @@ list_samples(struct making *m)
 /* ---- addresses ---- */
 
 static uint32_t *
-find_slot(const struct making *m, uint64_t address)
+find_heap_address_slot(const struct making *m, uint64_t address)
 {
     const struct addresses *a = &m->addresses;
     const size_t mask = a->room * 2 - 1;
@@ -116,18 +116,18 @@ grow_addresses(struct making *m)
         return -1;
     a->room = room;
     for (size_t i = 0; i < m->dump->address_count; i++)
-        *find_slot(m, list[i]) = (uint32_t)i + 1;
+        *find_heap_address_slot(m, list[i]) = (uint32_t)i + 1;
     return 0;
 }
 
 static int
-add_address(struct making *m, uint64_t address, uint32_t *index)
+add_heap_address(struct making *m, uint64_t address, uint32_t *index)
 {
     uint32_t *slot;
 
     if (m->dump->address_count == m->addresses.room && grow_addresses(m) != 0)
         return -1;
-    slot = find_slot(m, address);
+    slot = find_heap_address_slot(m, address);
     if (*slot == 0) {
         m->dump->addresses[m->dump->address_count] = address;
         *slot = (uint32_t)++m->dump->address_count;
@@ -155,7 +155,7 @@ add_addresses(struct making *m, uint32_t stack, uint32_t depth,
         pc--;
         if (module != UINT32_MAX)
             pc += m->moves[module];
-        if (add_address(m, pc, &(*indices)[n]) != 0)
+        if (add_heap_address(m, pc, &(*indices)[n]) != 0)
             return -1;
     }
     return 0;
@@ -164,7 +164,7 @@ add_addresses(struct making *m, uint32_t stack, uint32_t depth,
 /* ---- entries ---- */
 
 static struct heap_stack *
-add_entry(struct making *m, uint32_t *indices, uint32_t depth)
+add_heap_stack_entry(struct making *m, uint32_t *indices, uint32_t depth)
 {
     struct heap_stack *entry = heap_stacks_add(&m->dump->stacks);
 
@@ -184,7 +184,7 @@ add_sums(struct making *m, const struct segment_stack_seen *seen,
 
     if (m->since_ns != 0 || seen->allocated_objects <= 0)
         return 0;
-    entry = add_entry(m, indices, seen->depth);
+    entry = add_heap_stack_entry(m, indices, seen->depth);
     if (!entry)
         return -1;
     entry->objects_ever = (uint64_t)rint(seen->allocated_objects);
@@ -246,8 +246,9 @@ give_sizes(struct making *m, struct heap_stack *entry)
 }
 
 static int
-add_sample(struct making *m, uint32_t stack, uint32_t *indices, uint32_t depth,
-           const struct segment_sample *sample, double weight)
+add_recorded_sample(struct making *m, uint32_t stack, uint32_t *indices,
+                    uint32_t depth, const struct segment_sample *sample,
+                    double weight)
 {
     uint32_t age = heap_age_of(before_ms(m, sample->time_ns)), thread;
     struct part_entry *part;
@@ -256,7 +257,7 @@ add_sample(struct making *m, uint32_t stack, uint32_t *indices, uint32_t depth,
         return -1;
     part = &m->entries[thread * HEAP_AGE_CLASSES + age];
     if (part->stack != stack + 1) {
-        part->entry = add_entry(m, indices, depth);
+        part->entry = add_heap_stack_entry(m, indices, depth);
         if (!part->entry)
             return -1;
         part->stack = stack + 1;
@@ -271,7 +272,7 @@ add_sample(struct making *m, uint32_t stack, uint32_t *indices, uint32_t depth,
 }
 
 static int
-add_stack(struct making *m, uint32_t stack)
+add_recorded_stack(struct making *m, uint32_t stack)
 {
     struct segment_stack_seen seen;
     struct segment_sample sample;
@@ -288,19 +289,20 @@ add_stack(struct making *m, uint32_t stack)
         return -1;
     for (uint32_t i = m->lists.first[stack]; i != NONE; i = m->lists.next[i]) {
         if (segment_copy_sample(m->copy, i, &sample, &weight) &&
-            add_sample(m, stack, indices, seen.depth, &sample, weight) != 0)
+            add_recorded_sample(m, stack, indices, seen.depth, &sample,
+                                weight) != 0)
             return -1;
     }
     return m->size_count > 0 ? give_sizes(m, last_entry(m)) : 0;
 }
 
 static int
-add_stacks(struct making *m)
+add_recorded_stacks(struct making *m)
 {
     uint32_t stacks = segment_copy_count(m->copy, SEGMENT_STACKS);
 
     for (uint32_t i = 0; i < stacks; i++)
-        if (add_stack(m, i) != 0)
+        if (add_recorded_stack(m, i) != 0)
             return -1;
     return heap_stacks_sort(&m->dump->stacks, m->dump->addresses,
                             &m->dump->address_count, m->dump->arena);
@@ -330,7 +332,7 @@ counted_ms(const struct making *m)
 }
 
 static int
-fill(struct making *m)
+fill_recorded_dump(struct making *m)
 {
     const size_t threads = segment_copy_count(m->copy, SEGMENT_THREADS) + 1;
 
@@ -338,7 +340,7 @@ fill(struct making *m)
     m->moves = recorded_moves(m->copy);
     if (!m->entries || !m->moves || list_samples(m) != 0 ||
         recorded_threads_init(&m->threads, m->copy, m->dump->arena) != 0 ||
-        add_stacks(m) != 0)
+        add_recorded_stacks(m) != 0)
         return -1;
     m->dump->threads = (struct heap_threads){m->threads.list, m->threads.count};
     if (m->since_ns == 0)
@@ -363,7 +365,7 @@ recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
         m.dump->rate = rate_of(header);
         m.dump->weighted = true;
         m.dump->sized = true;
-        rc = fill(&m);
+        rc = fill_recorded_dump(&m);
     }
     mem_free(m.lists.first);
     mem_free(m.lists.next);

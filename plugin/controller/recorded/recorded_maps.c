@@ -28,7 +28,8 @@ enum { PAGE = 4096 };
 /* ---- files ---- */
 
 static bool
-is_of(const struct segment_module *module, const struct elf_file *elf)
+module_build_id_equals(const struct segment_module *module,
+                       const struct elf_file *elf)
 {
     return module->build_id_size == elf->build_id_size &&
            memcmp(module->build_id, elf->build_id, elf->build_id_size) == 0;
@@ -67,7 +68,7 @@ look_into(struct recorded_module *to, const struct segment_module *module,
 
     if (fd < 0 || elf_init(&elf, fd, path, &unsaid) != 0)
         return false;
-    to->found = is_of(module, &elf);
+    to->found = module_build_id_equals(module, &elf);
     if (to->found)
         keep_code(to, module, &elf);
     elf_fini(&elf);
@@ -140,7 +141,8 @@ has_file(const struct segment_module *module)
 
 /* A segment of another program, or of the same, executed again. */
 static void
-forget_others(struct recorded_maps *maps, const struct segment_header *header)
+clear_maps_of_other_owner(struct recorded_maps *maps,
+                          const struct segment_header *header)
 {
     if (maps->owner == header->owner &&
         maps->owner_started == header->owner_started &&
@@ -153,7 +155,7 @@ forget_others(struct recorded_maps *maps, const struct segment_header *header)
 }
 
 static int
-make_room(struct recorded_maps *maps, uint32_t count)
+grow_recorded_modules(struct recorded_maps *maps, uint32_t count)
 {
     struct recorded_module *more;
 
@@ -169,21 +171,22 @@ make_room(struct recorded_maps *maps, uint32_t count)
 }
 
 static bool
-overlap(const struct segment_module *a, const struct segment_module *b)
+modules_overlap(const struct segment_module *a, const struct segment_module *b)
 {
     return a->start < b->end && b->start < a->end;
 }
 
 /* Without a build-id a file is known by its place alone. */
 static bool
-is_replaced(const struct segment_copy *copy, uint32_t index,
-            const struct segment_module *module)
+is_module_replaced(const struct segment_copy *copy, uint32_t index,
+                   const struct segment_module *module)
 {
     struct segment_module after;
 
     for (uint32_t i = index + 1; i < segment_copy_count(copy, SEGMENT_MODULES);
          i++)
-        if (segment_copy_module(copy, i, &after) && overlap(module, &after))
+        if (segment_copy_module(copy, i, &after) &&
+            modules_overlap(module, &after))
             return true;
     return false;
 }
@@ -196,8 +199,8 @@ recorded_maps_find(struct recorded_maps *maps, const struct segment_copy *copy,
     uint32_t count = segment_copy_count(copy, SEGMENT_MODULES);
     struct segment_module module;
 
-    forget_others(maps, segment_copy_header(copy));
-    if (make_room(maps, count) != 0) {
+    clear_maps_of_other_owner(maps, segment_copy_header(copy));
+    if (grow_recorded_modules(maps, count) != 0) {
         error_memory(err, "the recorder's modules");
         return -1;
     }
@@ -210,7 +213,7 @@ recorded_maps_find(struct recorded_maps *maps, const struct segment_copy *copy,
         if (!to->looked)
             find_here(to, &module, objects);
         if (!to->found && mapped &&
-            (module.build_id_size > 0 || !is_replaced(copy, i, &module)))
+            (module.build_id_size > 0 || !is_module_replaced(copy, i, &module)))
             find_mapped(to, &module, mapped, objects);
         to->looked = true;
         *complete &= to->found || to->asked;
@@ -230,14 +233,14 @@ recorded_maps_clear(struct recorded_maps *maps)
 
 /* Whether one of those before it, which has stayed, lies there. */
 static bool
-is_taken(const struct segment_copy *copy, const uint64_t *moves, uint32_t index,
-         const struct segment_module *module)
+is_module_range_taken(const struct segment_copy *copy, const uint64_t *moves,
+                      uint32_t index, const struct segment_module *module)
 {
     struct segment_module before;
 
     for (uint32_t i = 0; i < index; i++)
         if (moves[i] == 0 && segment_copy_module(copy, i, &before) &&
-            overlap(&before, module))
+            modules_overlap(&before, module))
             return true;
     return false;
 }
@@ -251,7 +254,7 @@ recorded_moves(const struct segment_copy *copy)
 
     for (uint32_t i = 0; moves && i < count; i++)
         if (segment_copy_module(copy, i, &module) &&
-            is_taken(copy, moves, i, &module))
+            is_module_range_taken(copy, moves, i, &module))
             moves[i] = (uint64_t)(i + 1) << SEGMENT_PC_BITS;
     return moves;
 }
@@ -285,7 +288,7 @@ struct place {
 };
 
 static int
-compare_places(const void *a, const void *b)
+compare_places_by_start(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
@@ -309,7 +312,7 @@ recorded_maps_write(const struct recorded_maps *maps,
         if (segment_copy_module(copy, i, &module) &&
             module.path_size <= SEGMENT_PATH_MAX)
             places[kept++] = (struct place){module.start + moves[i], i};
-    qsort(places, kept, sizeof(*places), compare_places);
+    qsort(places, kept, sizeof(*places), compare_places_by_start);
     for (uint32_t i = 0; i < kept; i++)
         if (segment_copy_module(copy, places[i].index, &module))
             write_code(&module, &maps->list[places[i].index],

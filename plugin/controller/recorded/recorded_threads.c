@@ -81,8 +81,8 @@ recorded_threads_fini(struct recorded_threads *threads)
 }
 
 static int
-add_thread(struct recorded_threads *threads, const struct segment_thread *from,
-           uint32_t place)
+add_recorded_thread(struct recorded_threads *threads,
+                    const struct segment_thread *from, uint32_t place)
 {
     struct heap_thread *to = &threads->list[threads->count];
     size_t size = strnlen(from->name, HEAP_THREAD_NAME_MAX);
@@ -109,7 +109,7 @@ recorded_threads_find(struct recorded_threads *threads,
         return 0;
     if (threads->numbers[sample->thread] == 0 &&
         threads->count < HEAP_THREADS_MAX &&
-        add_thread(threads, &thread, sample->thread) != 0)
+        add_recorded_thread(threads, &thread, sample->thread) != 0)
         return -1;
     *number = threads->numbers[sample->thread];
     return 0;

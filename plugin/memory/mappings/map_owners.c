@@ -126,7 +126,7 @@ is_guard(const struct memory_range *before, const struct memory_range *range)
 }
 
 static int
-compare_sizes(const void *a, const void *b)
+compare_stack_sizes(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
@@ -148,7 +148,7 @@ usual_stack_size(const struct owners *o)
             count_threads_in(o, &o->from[i], &first) == 1)
             sizes[count++] = o->from[i].size;
     if (count > 0)
-        qsort(sizes, count, sizeof(*sizes), compare_sizes);
+        qsort(sizes, count, sizeof(*sizes), compare_stack_sizes);
     for (size_t i = 0; i < count; i++) {
         run = i > 0 && sizes[i] == sizes[i - 1] ? run + 1 : 1;
         if (run > most) {
@@ -322,7 +322,7 @@ judge_piece(struct owners *o, const struct memory_range *whole,
 }
 
 static int
-keep_range(struct owners *o, const struct memory_range *range)
+keep_memory_range(struct owners *o, const struct memory_range *range)
 {
     struct memory_map *map = o->map;
     struct memory_range *new = memory_map_add(map);
@@ -398,7 +398,7 @@ cut_range(struct owners *o, const struct memory_range *whole)
     if (!count_pieces(o, whole, &largest, &rest)) {
         judge_piece(o, whole, &largest, &range);
         range.evidence = "its largest part: there is too much to count";
-        return keep_range(o, &range);
+        return keep_memory_range(o, &range);
     }
     o->uncounted_pages = pages; /* it is the same once more */
     range.part = true;
@@ -417,7 +417,7 @@ cut_range(struct owners *o, const struct memory_range *whole)
         else
             (void)count_present(o, range.start, range.end, &bytes);
         give_rss(&range, bytes, &left);
-        if (keep_range(o, &range) != 0)
+        if (keep_memory_range(o, &range) != 0)
             return -1;
     }
     for (size_t i = first; i < o->map->count && left > 0; i++)
@@ -457,7 +457,7 @@ is_all_of_jemalloc(const struct owners *o)
 }
 
 static void
-find_parts(struct owners *o)
+find_owner_parts(struct owners *o)
 {
     const struct map_peek *peek = o->hints->peek;
     struct memory_map as_it_came = {.list = o->from, .count = o->from_count};
@@ -494,7 +494,7 @@ judge_bare(struct owners *o, const struct memory_range *whole)
     if (piece.end < whole->end && whole->rss > 0)
         return cut_range(o, whole);
     judge_piece(o, whole, &piece, &range);
-    return keep_range(o, &range);
+    return keep_memory_range(o, &range);
 }
 
 /* Of what has no access: a guard belongs to what it guards, and the end of an
@@ -537,12 +537,13 @@ map_owners_find(struct memory_map *map, const struct map_hints *hints,
 
     map->list = NULL;
     map->count = map->room = 0;
-    find_parts(&o);
+    find_owner_parts(&o);
     for (size_t i = 0; i < o.from_count && rc == 0; i++) {
         struct memory_range *range = &o.from[i];
 
-        rc = judge_by_name(&o, range) || !range->bare ? keep_range(&o, range)
-                                                      : judge_bare(&o, range);
+        rc = judge_by_name(&o, range) || !range->bare
+                 ? keep_memory_range(&o, range)
+                 : judge_bare(&o, range);
     }
     if (rc == 0)
         name_reserves(map);

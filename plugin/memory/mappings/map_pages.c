@@ -38,7 +38,7 @@ enum {
 #define PAGE_OF_FILE (UINT64_C(1) << 61)
 
 static bool
-is_counted(const struct memory_range *range)
+is_range_countable(const struct memory_range *range)
 {
     static const char *const huge[] = {"/anon_hugepage", "/dev/hugepages/"};
 
@@ -49,13 +49,13 @@ is_counted(const struct memory_range *range)
 }
 
 static bool
-is_large(const struct memory_range *range)
+is_range_large(const struct memory_range *range)
 {
     return range->size / MAP_PAGE > RESERVE_PAGES_MAX;
 }
 
 static bool
-is_closed(const struct memory_range *range)
+is_range_inaccessible(const struct memory_range *range)
 {
     return memcmp(range->permissions, "---", 3) == 0;
 }
@@ -64,8 +64,8 @@ is_closed(const struct memory_range *range)
 static bool
 comes_last(const struct memory_range *range)
 {
-    return is_large(range) ||
-           (is_closed(range) && range->size / MAP_PAGE > CLOSED_PAGES_MAX);
+    return is_range_large(range) || (is_range_inaccessible(range) &&
+                                     range->size / MAP_PAGE > CLOSED_PAGES_MAX);
 }
 
 /* Nobody uses it; or, as shared memory or a file in a process that has any huge
@@ -73,7 +73,7 @@ comes_last(const struct memory_range *range)
 static bool
 is_left_out(const struct memory_range *range, bool has_huge)
 {
-    return (is_large(range) && is_closed(range)) ||
+    return (is_range_large(range) && is_range_inaccessible(range)) ||
            (has_huge && *range->name == '/' && range->start % HUGE_PAGE == 0 &&
             range->size % HUGE_PAGE == 0);
 }
@@ -148,7 +148,7 @@ count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
         for (size_t i = 0; i < map->count; i++) {
             struct memory_range *range = &map->list[i];
 
-            if (!is_counted(range) || comes_last(range) != (pass == 1))
+            if (!is_range_countable(range) || comes_last(range) != (pass == 1))
                 continue;
             range->uncounted = is_left_out(range, has_huge) ||
                                !count_range(pagemap, until_ms, entries, range);

@@ -88,8 +88,8 @@ read_pieces(int fd, struct memory_map *map, struct error *err)
 }
 
 static int
-take_text(const struct map_source *source, struct memory_map *map,
-          struct error *err)
+read_source_mappings(const struct map_source *source, struct memory_map *map,
+                     struct error *err)
 {
     struct smaps smaps;
 
@@ -161,7 +161,7 @@ read_thread(pid_t pid, const char *tid, struct map_thread *out)
 }
 
 static size_t
-read_threads(pid_t pid, struct map_thread *list)
+read_map_threads(pid_t pid, struct map_thread *list)
 {
     char path[64];
     struct dirent *entry;
@@ -280,7 +280,7 @@ find_owners(const struct map_source *source, struct memory_map *map,
         return -1;
     }
     if (source->smaps >= 0) {
-        hints.thread_count = read_threads(source->pid, hints.threads);
+        hints.thread_count = read_map_threads(source->pid, hints.threads);
         hints.stack_size = read_stack_size(source->pid);
         peek.arg = &peeked;
         if (open_peek(source->pid, map, &peeked))
@@ -377,7 +377,7 @@ map_source_read(const struct map_source *source, struct error *err)
         error_memory(err, "the list of mappings");
         return NULL;
     }
-    rc = take_text(source, map, err);
+    rc = read_source_mappings(source, map, err);
     map->taken_ms = clock_wall_ms();
     if (rc == 0 && map->count == 0) {
         error_set(err, ER_UNKNOWN,

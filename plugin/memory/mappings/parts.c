@@ -16,7 +16,7 @@ parts_fini(struct parts *parts)
 }
 
 static int
-compare_parts(const void *left, const void *right)
+compare_parts_by_start(const void *left, const void *right)
 {
     const struct part *a = left, *b = right;
 
@@ -40,7 +40,8 @@ parts_sort(struct parts *parts)
     size_t kept = 0;
 
     if (parts->count > 1)
-        qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);
+        qsort(parts->list, parts->count, sizeof(*parts->list),
+              compare_parts_by_start);
     for (size_t i = 0; i < parts->count; i++) {
         struct part part = parts->list[i];
 
@@ -61,7 +62,7 @@ parts_sort(struct parts *parts)
 
 /* False: there is none. */
 static bool
-make_room(struct parts *parts)
+grow_part_list(struct parts *parts)
 {
     size_t room = parts->room ? parts->room * 2 : FIRST_ROOM;
     struct part *list;
@@ -83,7 +84,7 @@ parts_add(struct parts *parts, const struct part *part)
 {
     if (parts->full || part->start >= part->end)
         return;
-    if (parts->count == parts->room && !make_room(parts)) {
+    if (parts->count == parts->room && !grow_part_list(parts)) {
         parts->full = true;
         return;
     }

@@ -63,7 +63,7 @@ perf_rings_fini(struct perf_rings *rings)
 
 /* Records are of whole words, so none lies around the end. */
 static uint64_t
-word_at(const struct perf_ring *ring, uint64_t at)
+read_ring_word(const struct perf_ring *ring, uint64_t at)
 {
     uint64_t word;
 
@@ -74,7 +74,7 @@ word_at(const struct perf_ring *ring, uint64_t at)
 static struct perf_event_header
 next_header(const struct perf_ring *ring)
 {
-    uint64_t word = word_at(ring, ring->tail);
+    uint64_t word = read_ring_word(ring, ring->tail);
     struct perf_event_header header;
 
     memcpy(&header, &word, sizeof(header));
@@ -84,7 +84,7 @@ next_header(const struct perf_ring *ring)
 /* When its next record was written; UINT64_MAX: it has none.  A sample says it
  * behind pid and tid, all others at their end. */
 static void
-find_next(struct perf_ring *ring)
+find_next_record_time(struct perf_ring *ring)
 {
     struct perf_event_header header;
     uint64_t at;
@@ -99,7 +99,7 @@ find_next(struct perf_ring *ring)
     at = header.type == PERF_RECORD_SAMPLE
              ? ring->tail + sizeof(header) + sizeof(uint64_t)
              : ring->tail + header.size - sizeof(uint64_t);
-    ring->next_ns = word_at(ring, at);
+    ring->next_ns = read_ring_word(ring, at);
 }
 
 /* The whole of it, in one piece. */
@@ -140,7 +140,7 @@ perf_rings_drain(struct perf_rings *rings, uint64_t until_ns,
         ring = &rings->list[i];
         ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
         ring->tail = ring->page->data_tail;
-        find_next(ring);
+        find_next_record_time(ring);
     }
     while (rc == 0 && rings->count > 0) {
         struct perf_event_header header;
@@ -152,7 +152,7 @@ perf_rings_drain(struct perf_rings *rings, uint64_t until_ns,
         rc = take(arg, &header, next_record(rings, ring) + sizeof(header), err);
         ring->tail += header.size;
         __atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
-        find_next(ring);
+        find_next_record_time(ring);
     }
     return rc;
 }

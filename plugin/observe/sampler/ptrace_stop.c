@@ -53,7 +53,8 @@ now_us(void)
 typedef struct user_regs_struct native_registers;
 
 static void
-take_registers(const native_registers *from, struct thread_registers *out)
+copy_ptrace_registers(const native_registers *from,
+                      struct thread_registers *out)
 {
     const uint64_t values[REGISTER_COUNT] = {
         from->rax, from->rdx, from->rcx, from->rbx, from->rsi, from->rdi,
@@ -104,7 +105,7 @@ may_go_on(const native_registers *r)
 }
 
 static void
-go_on_with_call(int32_t tid, const native_registers *r)
+resume_system_call(int32_t tid, const native_registers *r)
 {
     if (r->rax == (uint64_t)-EINTR && may_go_on(r))
         ptrace(PTRACE_POKEUSER, tid,
@@ -115,7 +116,8 @@ go_on_with_call(int32_t tid, const native_registers *r)
 typedef struct user_regs_struct native_registers;
 
 static void
-take_registers(const native_registers *from, struct thread_registers *out)
+copy_ptrace_registers(const native_registers *from,
+                      struct thread_registers *out)
 {
     memcpy(out->values, from->regs, sizeof(from->regs));
     out->values[REGISTER_SP] = from->sp;
@@ -124,7 +126,7 @@ take_registers(const native_registers *from, struct thread_registers *out)
 
 /* AArch64 has overwritten the call's first argument by then. */
 static void
-go_on_with_call(int32_t tid, const native_registers *r)
+resume_system_call(int32_t tid, const native_registers *r)
 {
     (void)tid, (void)r;
 }
@@ -150,13 +152,13 @@ copy_stopped(struct ptrace_stop *stop)
                   stop->tid);
         return -1;
     }
-    take_registers(&r, &stop->copy->registers);
+    copy_ptrace_registers(&r, &stop->copy->registers);
     stop->copy->registers.missing = 0;
     *stack = (struct thread_stack){stop->copy->registers.values[REGISTER_SP],
                                    stop->bytes, 0};
     stack->size = sample_task_memory(stop->tid, stack->start, stop->bytes,
                                      SAMPLER_STACK_BYTES);
-    go_on_with_call(stop->tid, &r);
+    resume_system_call(stop->tid, &r);
     return 0;
 }
 
@@ -209,7 +211,7 @@ is_traced_here(int32_t pid, int32_t tid)
  * and another one may follow it, between two looks: again and again, where two
  * copy without a pause. */
 static long
-seize(int32_t pid, int32_t tid)
+seize_thread(int32_t pid, int32_t tid)
 {
     enum { STEPS = 1000, STEPS_OF_OTHERS = 10, STEP_NS = 200 * 1000 };
     const struct timespec moment = {0, STEP_NS};
@@ -255,7 +257,7 @@ copy_thread(struct ptrace_stop *stop)
     uint64_t waited_us = sample_wait_us(stop->schedstat), woken_us;
     int rc, error;
 
-    if (seize(stop->pid, stop->tid) != 0) {
+    if (seize_thread(stop->pid, stop->tid) != 0) {
         error = errno;
         stop->gone = error == ESRCH || sample_task_ended(stop->pid, stop->tid);
         if (!stop->gone)

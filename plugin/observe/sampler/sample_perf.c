@@ -87,7 +87,7 @@ enum { REGISTERS_FROM_R8 = 16 };
 #endif
 
 static void
-take_registers(const uint64_t *from, struct thread_registers *out)
+copy_perf_registers(const uint64_t *from, struct thread_registers *out)
 {
     for (size_t i = 0; i < REGISTER_COUNT; i++) {
 #if defined(__x86_64__)
@@ -138,7 +138,7 @@ set_attr(struct perf *perf)
 /* What of it the kernel has and allows.  An errno, or
  * SAMPLE_REFUSED_KERNEL. */
 static int
-probe(struct perf *perf)
+probe_perf_events(struct perf *perf)
 {
     int32_t tid = perf->tids.list[perf->first].tid;
 
@@ -207,7 +207,7 @@ open_first(struct perf *perf, int cpus)
     int error = ESRCH;
 
     for (; perf->first < perf->tids.count; perf->first++) {
-        error = probe(perf);
+        error = probe_perf_events(perf);
         if (error == 0)
             error = open_rings(perf, cpus);
         if (error != ESRCH)
@@ -239,8 +239,8 @@ take_kernel(const uint8_t *at, const uint8_t *end, struct sample *sample)
  * kernel if they were asked for, the registers' ABI, the registers, the stack's
  * size, the stack, how much of it was copied. */
 static int
-take_sample(struct perf *perf, const uint8_t *at, size_t size,
-            struct error *err)
+parse_perf_sample(struct perf *perf, const uint8_t *at, size_t size,
+                  struct error *err)
 {
     struct sample_run *run = perf->run;
     struct sample sample = {0};
@@ -267,7 +267,7 @@ take_sample(struct perf *perf, const uint8_t *at, size_t size,
         return 0;
     }
     memcpy(words, at + 8, sizeof(words));
-    take_registers(words, &sample.registers);
+    copy_perf_registers(words, &sample.registers);
     memcpy(&room, at + fixed - 8, sizeof(room));
     if (room > size - fixed - 8)
         return 0;
@@ -335,13 +335,13 @@ take_record(void *arg, const struct perf_event_header *header,
         perf->run->report->lost += perf->opening ? 0 : lost;
     } else if (header->type == PERF_RECORD_SAMPLE && size >= 32 &&
                !perf->opening) {
-        return take_sample(perf, body, size, err);
+        return parse_perf_sample(perf, body, size, err);
     }
     return 0;
 }
 
 static int
-drain(struct perf *perf, struct error *err)
+drain_perf_records(struct perf *perf, struct error *err)
 {
     return perf_rings_drain(&perf->rings, sample_now_ns(), take_record, perf,
                             err);
@@ -379,7 +379,7 @@ open_threads(struct perf *perf, struct error *err)
         sample_run_see(perf->run, perf->tids.list[i].tid);
         error = open_thread(perf, perf->tids.list[i].tid);
         if (error == 0 && i % OPENED_BEFORE_DRAIN == 0)
-            error = drain(perf, err);
+            error = drain_perf_records(perf, err);
     }
     return error;
 }
@@ -402,7 +402,7 @@ list_newborn(struct perf *perf, struct sample_tids *tids, struct error *err)
             times.slices > 0)
             tids->list[kept++] = tids->list[i];
     tids->count = kept;
-    if (drain(perf, err) != 0)
+    if (drain_perf_records(perf, err) != 0)
         return -1;
     kept = 0;
     for (size_t i = 0; i < tids->count; i++)
@@ -540,7 +540,7 @@ say_limits(struct perf *perf)
 }
 
 static int
-sample_until_over(struct perf *perf, struct error *err)
+run_perf_sampling(struct perf *perf, struct error *err)
 {
     struct sample_run *run = perf->run;
     uint64_t step_ms = DRAIN_SAMPLES * 1000 / run->hz;
@@ -549,7 +549,8 @@ sample_until_over(struct perf *perf, struct error *err)
 
     if (step_ms > DRAIN_MAX_MS)
         step_ms = DRAIN_MAX_MS;
-    rc = drain(perf, err); /* what was sampled meanwhile: of some alone */
+    rc = drain_perf_records(
+        perf, err); /* what was sampled meanwhile: of some alone */
     perf->opening = false;
     run->report->threads_first = run->report->threads;
     sample_run_begin(run);
@@ -557,7 +558,7 @@ sample_until_over(struct perf *perf, struct error *err)
         rc = sample_run_rest(run, sample_now_ns() + step_ms * 1000000, &over,
                              err);
         if (rc == 0)
-            rc = drain(perf, err);
+            rc = drain_perf_records(perf, err);
     }
     run->report->hz = run->hz;
     run->report->kernel = !perf->attr.exclude_kernel;
@@ -575,7 +576,7 @@ sample_by_perf(struct sample_run *run, char *why, struct error *err)
     if (rc == 0 && run->options->attached)
         run->options->attached(run->options->attached_arg);
     if (rc == 0)
-        rc = sample_until_over(&perf, err);
+        rc = run_perf_sampling(&perf, err);
     close_events(&perf);
     sample_tids_free(&perf.tids);
     perf_rings_fini(&perf.rings);

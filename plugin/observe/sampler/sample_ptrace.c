@@ -104,7 +104,8 @@ look_as_before(const struct sampler *s)
 }
 
 static int
-give(const struct sampler *s, const struct sample *sample, struct error *err)
+deliver_ptrace_sample(const struct sampler *s, const struct sample *sample,
+                      struct error *err)
 {
     int rc;
 
@@ -129,15 +130,15 @@ sample_of(const struct watched *w, uint64_t nanoseconds)
 /* Of the clock: gives what was kept, which is of the time until now, or tells
  * of that time that it was not seen.  A first copy is of the time before it. */
 static int
-give_time(struct sampler *s, struct watched *w, uint64_t now_ns,
-          struct error *err)
+deliver_wall_time(struct sampler *s, struct watched *w, uint64_t now_ns,
+                  struct error *err)
 {
     struct sample sample;
     int rc = 0;
 
     if (w->kept) {
         sample = sample_of(w, now_ns - w->given);
-        rc = give(s, &sample, err);
+        rc = deliver_ptrace_sample(s, &sample, err);
         s->kept_bytes -= sizeof(*w->kept) + w->kept->size;
         mem_free(w->kept);
         w->kept = NULL;
@@ -161,7 +162,7 @@ forget_thread(struct sampler *s, struct watched *w, struct error *err)
         s->run->report->unmet++;
         w->blind = true;
     }
-    return give_time(s, w, sample_now_ns(), err);
+    return deliver_wall_time(s, w, sample_now_ns(), err);
 }
 
 /* One that the first tick did not meet was born since. */
@@ -198,7 +199,7 @@ is_before(const struct watched *w, const struct sample_tid *thread)
 
 /* Those that were born join the list, those that have ended leave it. */
 static int
-list_threads(struct sampler *s, struct error *err)
+update_watched_threads(struct sampler *s, struct error *err)
 {
     const struct sample_tids *tids = &s->tids;
     struct watched *list;
@@ -259,7 +260,7 @@ count_stop(struct sampler *s, struct watched *w, uint64_t pause_us)
 
 /* That of s->copies. */
 static void
-count_failure(struct sampler *s, struct watched *w)
+count_copy_failure(struct sampler *s, struct watched *w)
 {
     const struct thread_copies *copies = &s->copies;
 
@@ -278,7 +279,7 @@ stop_thread(struct sampler *s, struct watched *w, char state)
 
     thread_tracer_copy(&s->tracer, &wanted, 1, &s->copies);
     if (s->copies.failed)
-        count_failure(s, w);
+        count_copy_failure(s, w);
     else
         count_stop(s, w, s->copies.list->pause_us);
     return !s->copies.failed;
@@ -317,14 +318,14 @@ give_copy(struct sampler *s, struct watched *w, uint64_t nanoseconds,
                             .registers = s->copies.list->registers,
                             .stack = s->copies.list->stack};
 
-    return give(s, &sample, err);
+    return deliver_ptrace_sample(s, &sample, err);
 }
 
 /* Processor time since its last sample.  The first one of a thread that was
  * born stands for those, too, which came and went between two ticks: for all
  * of the time since the last tick, but what it waited for a processor. */
 static uint64_t
-processor_ns(const struct sampler *s, const struct watched *w)
+unsampled_processor_ns(const struct sampler *s, const struct watched *w)
 {
     const struct sample_times *t = &w->times;
     uint64_t own_ns = t->run_ns - w->given, all_ns = 0;
@@ -349,7 +350,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
     }
     if (!stop_thread(s, w, 'R'))
         return 0;
-    nanoseconds = processor_ns(s, w);
+    nanoseconds = unsampled_processor_ns(s, w);
     w->given = w->times.run_ns;
     w->born = false;
     return give_copy(s, w, nanoseconds, err);
@@ -373,7 +374,7 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
     w->pending = false; /* one in state D is asked again once it has run */
     copied = stop_thread(s, w, state);
     w->stopped = copied && state != 'R';
-    rc = give_time(s, w, now_ns, err);
+    rc = deliver_wall_time(s, w, now_ns, err);
     if (copied)
         keep_copy(s, w, s->copies.list);
     else
@@ -427,7 +428,7 @@ meet_some(struct sampler *s, size_t i, const struct thread_wanted *wanted)
         keep_copy(s, w, &copies->list[k]);
     }
     if (copies->failed) {
-        count_failure(s, &s->list[i + copies->count]);
+        count_copy_failure(s, &s->list[i + copies->count]);
         s->list[i + copies->count].blind = true;
     }
     return copies->count + copies->failed;
@@ -478,10 +479,10 @@ look_at_all(struct sampler *s, struct error *err)
 }
 
 static int
-tick(struct sampler *s, struct error *err)
+run_sampler_tick(struct sampler *s, struct error *err)
 {
     uint64_t began_ns = sample_now_ns();
-    int rc = list_threads(s, err);
+    int rc = update_watched_threads(s, err);
 
     if (s->count > FIRST_THREADS)
         look_as_before(s);
@@ -523,7 +524,7 @@ interval_ns(struct sampler *s, uint64_t look_ns)
 /* 1: nothing can be stopped.  The first tick is never left out: it counts the
  * threads that there was no time to meet. */
 static int
-sample_until_over(struct sampler *s, struct error *err)
+run_ptrace_sampling(struct sampler *s, struct error *err)
 {
     const struct sampler_report *report = s->run->report;
     uint64_t next = sample_now_ns(), used_ns;
@@ -535,7 +536,7 @@ sample_until_over(struct sampler *s, struct error *err)
         if (rc != 0 || report->ended || (over && s->ticks > 0))
             return rc;
         used_ns = own_ns();
-        rc = tick(s, err);
+        rc = run_sampler_tick(s, err);
         if (rc != 0)
             return rc;
         if (report->stops == 0 && s->why[0])
@@ -546,7 +547,7 @@ sample_until_over(struct sampler *s, struct error *err)
 
 /* Whether the main thread, or another, may be stopped. */
 static bool
-probe(struct sampler *s)
+probe_thread_stops(struct sampler *s)
 {
     int32_t pid = s->run->options->pid;
     struct watched main_thread = {.tid = pid, .pid = pid};
@@ -567,12 +568,12 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
         run->hz = SAMPLER_PTRACE_HZ_MAX;
     report->kernel = true;
     s.random = (uint32_t)sample_now_ns();
-    if (!probe(&s))
+    if (!probe_thread_stops(&s))
         goto out;
     s.policy = sched_getscheduler(0);
     sched_getparam(0, &s.priority);
     sample_run_begin(run);
-    rc = sample_until_over(&s, err);
+    rc = run_ptrace_sampling(&s, err);
     for (size_t i = 0; i < s.count; i++) {
         if (rc == 0 && forgotten == 0)
             forgotten = forget_thread(&s, &s.list[i], err);

@@ -17,7 +17,7 @@ enum { NO_NUMBER = -1000, STATUS_MAX = 4096, NAME_MAX_BYTES = 32 };
 
 /* NO_NUMBER: there is none. */
 static long
-read_number(const char *path)
+read_sysctl_number(const char *path)
 {
     char text[32];
 
@@ -45,7 +45,7 @@ struct target {
 enum { SYS_PTRACE_BIT = 19 };
 
 static bool
-look(int32_t pid, int32_t tid, struct target *t)
+read_refusal_target(int32_t pid, int32_t tid, struct target *t)
 {
     struct stat st;
     char path[64];
@@ -114,9 +114,9 @@ sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
                       size_t size)
 {
     struct target t;
-    long yama = read_number("/proc/sys/kernel/yama/ptrace_scope");
+    long yama = read_sysctl_number("/proc/sys/kernel/yama/ptrace_scope");
 
-    if (!look(pid, tid, &t))
+    if (!read_refusal_target(pid, tid, &t))
         snprintf(out, size,
                  "there is no such thread, or /proc does not show "
                  "it to heapwired");
@@ -171,9 +171,9 @@ void
 sample_refused_perf(int32_t pid, int error, char *out, size_t size)
 {
     struct target t;
-    long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+    long paranoid = read_sysctl_number("/proc/sys/kernel/perf_event_paranoid");
 
-    if (!look(pid, pid, &t))
+    if (!read_refusal_target(pid, pid, &t))
         snprintf(out, size,
                  "there is no such process, or /proc does not show "
                  "it to heapwired");
@@ -194,7 +194,7 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
         snprintf(out, size,
                  "kernel.perf_event_mlock_kb is %ld: more, or a higher "
                  "RLIMIT_MEMLOCK, or CAP_IPC_LOCK",
-                 read_number("/proc/sys/kernel/perf_event_mlock_kb"));
+                 read_sysctl_number("/proc/sys/kernel/perf_event_mlock_kb"));
     else if (error == EMFILE || error == ENFILE)
         snprintf(out, size,
                  "heapwired has no descriptors left for its threads, one for "

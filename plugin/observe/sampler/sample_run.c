@@ -85,7 +85,8 @@ sample_run_list(struct sample_run *run)
 }
 
 static bool
-has_process(const struct processes *processes, const struct process_id *id)
+is_process_listed(const struct processes *processes,
+                  const struct process_id *id)
 {
     for (size_t i = 0; i < processes->count; i++)
         if (processes->list[i].pid == id->pid &&
@@ -103,7 +104,7 @@ sample_run_born(const struct sample_run *run)
     if (!processes_read(run->options->pid, &now) || run->report->beyond > 0)
         return 0;
     for (size_t i = 1; i < now.count; i++)
-        born += !has_process(&run->processes, &now.list[i]);
+        born += !is_process_listed(&run->processes, &now.list[i]);
     return born + (uint32_t)now.left_out;
 }
 

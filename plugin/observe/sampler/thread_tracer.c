@@ -134,7 +134,7 @@ make_copies(struct thread_tracer *tracer)
 }
 
 static void *
-trace(void *arg)
+run_thread_tracer(void *arg)
 {
     struct thread_tracer *tracer = arg;
 
@@ -152,8 +152,8 @@ new_tracer(struct error *err)
 {
     const struct sched_param first = {.sched_priority = PRIORITY};
     struct thread_tracer *tracer = NULL;
-    struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES, trace,
-                                 NULL};
+    struct thread_start start = {"heapwire-trace", TRACER_STACK_BYTES,
+                                 run_thread_tracer, NULL};
 
     if (atomic_load(&left_alone) >= LEFT_MAX) {
         error_set(err, ER_UNKNOWN,

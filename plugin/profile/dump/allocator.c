@@ -112,14 +112,15 @@ static const char *const jeprof_skips[] = {
 };
 
 static bool
-starts_with(const char *name, const char *start)
+name_starts_with(const char *name, const char *start)
 {
     return name[0] == start[0] && strncmp(name, start, strlen(start)) == 0;
 }
 
 /* Whether the first size bytes of name are one of the list. */
 static bool
-is_one_of(const char *name, size_t size, const char *const *list, size_t count)
+is_function_listed(const char *name, size_t size, const char *const *list,
+                   size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (list[i][0] == name[0] && strncmp(list[i], name, size) == 0 &&
@@ -131,7 +132,7 @@ is_one_of(const char *name, size_t size, const char *const *list, size_t count)
 /* The size without compilers' suffixes: "malloc.part.0", "malloc [clone
  * .cold]". */
 static size_t
-plain_size(const char *name)
+unsuffixed_name_size(const char *name)
 {
     const char *clone = strstr(name, " [clone ");
 
@@ -143,7 +144,7 @@ static bool
 starts_with_any(const char *name, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (starts_with(name, list[i]) && name[strlen(list[i])])
+        if (name_starts_with(name, list[i]) && name[strlen(list[i])])
             return true;
     return false;
 }
@@ -164,45 +165,48 @@ allocator_is_entry(const char *name)
     const size_t suffix_size = sizeof(suffix) - 1;
     size_t size;
 
-    if (starts_with(name, "_Znw") || starts_with(name, "_Zna"))
+    if (name_starts_with(name, "_Znw") || name_starts_with(name, "_Zna"))
         return true; /* operator new, mangled */
     if (starts_with_any(name, own_names, COUNT(own_names)) || is_rusts(name))
         return true;
-    if (starts_with(name, rust))
+    if (name_starts_with(name, rust))
         name += sizeof(rust) - 1;
-    size = plain_size(name);
-    if (is_one_of(name, size, other_functions, COUNT(other_functions)))
+    size = unsuffixed_name_size(name);
+    if (is_function_listed(name, size, other_functions, COUNT(other_functions)))
         return true;
     for (size_t i = 0; i < COUNT(prefixes); i++) {
-        if (starts_with(name, prefixes[i])) {
+        if (name_starts_with(name, prefixes[i])) {
             name += strlen(prefixes[i]);
-            size = plain_size(name);
+            size = unsuffixed_name_size(name);
             break;
         }
     }
     if (size > suffix_size &&
         memcmp(name + size - suffix_size, suffix, suffix_size) == 0)
         size -= suffix_size;
-    return is_one_of(name, size, c_functions, COUNT(c_functions));
+    return is_function_listed(name, size, c_functions, COUNT(c_functions));
 }
 
 bool
 allocator_is_symbol(const char *symbol)
 {
-    return starts_with(symbol, "operator new(") ||
-           starts_with(symbol, "operator new[](") ||
-           is_one_of(symbol, strlen(symbol), c_functions, COUNT(c_functions));
+    return name_starts_with(symbol, "operator new(") ||
+           name_starts_with(symbol, "operator new[](") ||
+           is_function_listed(symbol, strlen(symbol), c_functions,
+                              COUNT(c_functions));
 }
 
 bool
 allocator_is_skipped_by_jeprof(const char *name)
 {
-    if (strstr(name, "TCMalloc") || starts_with(name, "tcmalloc::"))
+    if (strstr(name, "TCMalloc") || name_starts_with(name, "tcmalloc::"))
         return true;
-    if (is_one_of(name, strlen(name), jeprof_skips, COUNT(jeprof_skips)))
+    if (is_function_listed(name, strlen(name), jeprof_skips,
+                           COUNT(jeprof_skips)))
         return true;
-    return name[0] == '_' && is_one_of(name + 1, strlen(name + 1), jeprof_skips,
-                                       COUNT(jeprof_skips));
+    return name[0] == '_' &&
+           is_function_listed(name + 1, strlen(name + 1), jeprof_skips,
+                              COUNT(jeprof_skips));
 }
 
 struct allocator_cut
@@ -275,7 +279,7 @@ known_wrappers(const char *program, const char *list)
 
 /* Takes the next name off *list, with its comma. */
 static struct span
-next(const char **list)
+take_wrapper_name(const char **list)
 {
     struct span name = {*list, strcspn(*list, ",")};
 
@@ -286,12 +290,12 @@ next(const char **list)
 }
 
 static unsigned
-count(const char *list)
+count_wrapper_names(const char *list)
 {
     unsigned n = 0;
 
     while (*list) {
-        next(&list);
+        take_wrapper_name(&list);
         n++;
     }
     return n;
@@ -318,7 +322,7 @@ wrappers_add(char *list, const char *value, struct error *err)
 
     memcpy(all, list, size);
     while (*value) {
-        struct span name = span_trim(next(&value));
+        struct span name = span_trim(take_wrapper_name(&value));
 
         if (!is_allowed(name)) {
             error_set(err, ER_WRONG_VALUE,
@@ -337,7 +341,7 @@ wrappers_add(char *list, const char *value, struct error *err)
         size += name.size;
     }
     all[size] = '\0';
-    if (count(all) > WRAPPERS_MAX) {
+    if (count_wrapper_names(all) > WRAPPERS_MAX) {
         error_set(err, ER_WRONG_VALUE, "must be at most %d names",
                   WRAPPERS_MAX);
         return -1;
@@ -361,10 +365,10 @@ without_suffix(struct span name)
 }
 
 static bool
-is_in(const char *list, struct span name)
+is_wrapper_in_list(const char *list, struct span name)
 {
     while (*list) {
-        struct span one = next(&list);
+        struct span one = take_wrapper_name(&list);
         bool begins = one.data[one.size - 1] == '*';
 
         one.size -= begins;
@@ -385,7 +389,8 @@ wrappers_have(const char *list, struct span name, struct buffer *scratch)
     if (scratch->failed || scratch->size == 0)
         return false;
     name = (struct span){scratch->data, scratch->size};
-    return is_in(list, name) || is_in(list, without_suffix(name));
+    return is_wrapper_in_list(list, name) ||
+           is_wrapper_in_list(list, without_suffix(name));
 }
 
 uint16_t

@@ -63,7 +63,7 @@ heap_stacks_add(struct heap_stacks *stacks)
 
 /* Replaces the indices by those that places has for them. */
 static void
-place(struct heap_stacks *stacks, const uint32_t *places)
+replace_address_indices(struct heap_stacks *stacks, const uint32_t *places)
 {
     const uint32_t *before = NULL;
 
@@ -138,7 +138,7 @@ heap_stacks_sort(struct heap_stacks *stacks, uint64_t *list, size_t *count,
         places[sorted[i].old] = (uint32_t)kept - 1;
     }
     *count = kept;
-    place(stacks, places);
+    replace_address_indices(stacks, places);
     rc = 0;
 out:
     mem_free(lists);
@@ -194,7 +194,7 @@ move_to_front(struct heap_lines *lines)
 
 /* 1: more bytes came; 0: the end; -1 with *err. */
 static int
-read_more(struct heap_lines *lines, struct error *err)
+read_more_dump_bytes(struct heap_lines *lines, struct error *err)
 {
     struct buffer *window = &lines->window;
     size_t taken;
@@ -239,7 +239,7 @@ heap_lines_next(struct heap_lines *lines, struct span *line, struct error *err)
             newline = memchr(lines->pos + seen, '\n', left - seen);
         seen = left;
         if (!newline)
-            more = read_more(lines, err);
+            more = read_more_dump_bytes(lines, err);
     }
     if (!newline)
         return more;
@@ -256,7 +256,7 @@ heap_lines_rest(struct heap_lines *lines, struct span *rest, struct error *err)
     int more;
 
     do
-        more = read_more(lines, err);
+        more = read_more_dump_bytes(lines, err);
     while (more > 0);
     if (lines->end > lines->pos)
         newline = memrchr(lines->pos, '\n', (size_t)(lines->end - lines->pos));
@@ -331,7 +331,7 @@ parse_stack(struct parser *p, struct reader r)
 }
 
 static int
-add_stack(struct parser *p, const struct heap_stack *counts)
+add_parsed_stack(struct parser *p, const struct heap_stack *counts)
 {
     struct heap_dump *dump = p->dump;
     struct heap_stack *stack;
@@ -401,7 +401,7 @@ parse_counts(struct parser *p, struct reader r)
         return heap_stack_text_fail(&p->stacks, "impossible counts");
     if (!all_threads)
         return add_thread_counts(p, number, &counts, &r);
-    return p->stacks.stack ? add_stack(p, &counts) : 0;
+    return p->stacks.stack ? add_parsed_stack(p, &counts) : 0;
 }
 
 static int
@@ -418,7 +418,7 @@ parse_maps(struct parser *p)
 }
 
 static int
-parse_header(struct parser *p, struct span line)
+parse_dump_header(struct parser *p, struct span line)
 {
     static const char magic[] = "heap_v2/";
     struct reader r = reader_of(line.data, line.size);
@@ -481,13 +481,13 @@ sort_addresses(struct parser *p)
 }
 
 static int
-parse_all(struct parser *p)
+parse_dump_lines(struct parser *p)
 {
     struct span line = {"", 0};
 
     p->stacks.line = 1;
     if (heap_lines_next(&p->lines, &line, p->err) < 0 ||
-        parse_header(p, line) != 0 || parse_body(p) != 0)
+        parse_dump_header(p, line) != 0 || parse_body(p) != 0)
         return -1;
     p->dump->truncated |= p->lines.pos < p->lines.end; /* within a line */
     p->dump->sorted &= p->stacks.sorted;
@@ -496,8 +496,8 @@ parse_all(struct parser *p)
 }
 
 static struct heap_dump *
-parse(struct span text, const struct heap_source *source,
-      const struct arena_meter *meter, struct error *err)
+parse_dump_input(struct span text, const struct heap_source *source,
+                 const struct arena_meter *meter, struct error *err)
 {
     struct parser p = {.err = err};
     struct heap_dump *done = NULL;
@@ -520,7 +520,7 @@ parse(struct span text, const struct heap_source *source,
     }
     p.dump->sorted = true;
     p.threads.dump = p.dump;
-    if (parse_all(&p) != 0)
+    if (parse_dump_lines(&p) != 0)
         goto out;
     done = p.dump;
 out:
@@ -535,20 +535,20 @@ out:
 struct heap_dump *
 heap_dump_parse(const char *text, size_t size, struct error *err)
 {
-    return parse((struct span){text, size}, NULL, NULL, err);
+    return parse_dump_input((struct span){text, size}, NULL, NULL, err);
 }
 
 struct heap_dump *
 heap_dump_parse_counted(const char *text, size_t size,
                         const struct arena_meter *meter, struct error *err)
 {
-    return parse((struct span){text, size}, NULL, meter, err);
+    return parse_dump_input((struct span){text, size}, NULL, meter, err);
 }
 
 struct heap_dump *
 heap_dump_read(const struct heap_source *source, struct error *err)
 {
-    return parse((struct span){NULL, 0}, source, NULL, err);
+    return parse_dump_input((struct span){NULL, 0}, source, NULL, err);
 }
 
 void

@@ -208,7 +208,7 @@ heap_addresses_find(const struct heap_addresses *addresses,
 }
 
 static int
-grow(struct heap_addresses *addresses)
+grow_address_table(struct heap_addresses *addresses)
 {
     size_t room = addresses->room ? addresses->room * 2 : ROOM_FIRST;
     const struct heap_address_slot *before = addresses->slots;
@@ -242,7 +242,7 @@ heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
 {
     *addresses =
         (struct heap_addresses){.seed = hash_seed(addresses), .holder = holder};
-    return grow(addresses);
+    return grow_address_table(addresses);
 }
 
 /* Adds an address that is not there yet.  -1: no memory, or too many. */
@@ -251,7 +251,8 @@ heap_addresses_add(struct heap_addresses *addresses,
                    const struct heap_text_word *word, uint64_t address,
                    uint32_t *index)
 {
-    if (addresses->count == addresses->room && grow(addresses) != 0)
+    if (addresses->count == addresses->room &&
+        grow_address_table(addresses) != 0)
         return -1;
     *index = (uint32_t)addresses->count;
     addresses->list[addresses->count++] = address;
@@ -265,8 +266,8 @@ heap_addresses_add(struct heap_addresses *addresses,
 /* A stack's first address is marked: no call returns to it, so it differs from
  * the same text further on. */
 static int
-add_address(struct heap_stack_text *t, struct heap_text_word word,
-            uint32_t *index)
+add_stack_address(struct heap_stack_text *t, struct heap_text_word word,
+                  uint32_t *index)
 {
     struct heap_text_word digits = word;
     uint64_t address;
@@ -360,8 +361,8 @@ leave_common(const struct heap_stack_text *t, struct reader *r)
 /* Appends the last stack's addresses from there on to the depth addresses of
  * this one. */
 static uint32_t
-add_common(struct heap_stack_text *t, uint32_t *indices, uint32_t depth,
-           uint32_t from, size_t size)
+append_common_tail(struct heap_stack_text *t, uint32_t *indices, uint32_t depth,
+                   uint32_t from, size_t size)
 {
     const uint32_t *ends = t->ends[t->turn];
     uint32_t *to = t->ends[!t->turn];
@@ -427,7 +428,7 @@ parse_addresses(struct heap_stack_text *t, const struct reader *text,
         words[0].text[1] |= heap_text_mark;
     for (int i = 0; i < n; i++, ++*depth)
         if (!heap_addresses_find(&t->addresses, &words[i], &indices[*depth]) &&
-            add_address(t, words[i], &indices[*depth]) != 0)
+            add_stack_address(t, words[i], &indices[*depth]) != 0)
             return -1;
     return n < 0 ? -1 : 0;
 }
@@ -471,7 +472,7 @@ heap_stack_text_read(struct heap_stack_text *t, struct reader r)
         return -1;
     if (t->depth - from > HEAP_DUMP_DEPTH_MAX - depth)
         return heap_stack_text_fail(t, "a stack is too deep");
-    depth = add_common(t, indices, depth, from, line.size);
+    depth = append_common_tail(t, indices, depth, from, line.size);
     /* Allocates even for depth 0: stacks are told apart by their pointer. */
     copy = depth ? arena_copy(t->holder, indices, depth * sizeof(*copy))
                  : arena_copy(t->holder, &none, sizeof(none));

@@ -29,7 +29,7 @@ struct listing {
 };
 
 static int
-choose(struct listing *l, struct error *err)
+prepare_call_rows(struct listing *l, struct error *err)
 {
     if (call_rows_make(&l->rows, l->tree, l->options, err) != 0)
         return -1;
@@ -54,20 +54,20 @@ add_shown(struct listing *l, const char *text, size_t max)
 }
 
 static void
-begin(struct listing *l, const char *key)
+begin_json_array(struct listing *l, const char *key)
 {
     buffer_format(l->out, ",\n\"%s\":[", key);
 }
 
 static void
-separate(struct listing *l, uint32_t i)
+add_json_comma(struct listing *l, uint32_t i)
 {
     if (i > 0)
         buffer_char(l->out, ',');
 }
 
 static void
-add_note(struct listing *l, const char *text)
+add_calls_note(struct listing *l, const char *text)
 {
     if (!*text)
         return;
@@ -77,7 +77,7 @@ add_note(struct listing *l, const char *text)
 }
 
 static void
-add_head(struct listing *l)
+add_calls_head(struct listing *l)
 {
     double unseen = unshown_bytes(l->profile, l->options);
     const char *unit = figure_what(l->options->measure);
@@ -88,14 +88,15 @@ add_head(struct listing *l)
     headline_add(&l->scratch, l->profile, l->options, TITLE_BYTES);
     json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
     l->out->failed |= l->scratch.failed;
-    begin(l, "notes");
+    begin_json_array(l, "notes");
     if (l->out->failed)
         return;
-    add_note(l, l->profile->memory);
-    add_note(l, l->profile->note);
+    add_calls_note(l, l->profile->memory);
+    add_calls_note(l, l->profile->note);
     if (l->profile->truncated)
-        add_note(l, "The profile was cut off.");
-    add_note(l, emptiness_text(l->profile, l->options, l->rows.count > 0, why));
+        add_calls_note(l, "The profile was cut off.");
+    add_calls_note(
+        l, emptiness_text(l->profile, l->options, l->rows.count > 0, why));
     buffer_format(l->out,
                   "],\n\"measure\":\"%s\",\"unit\":\"%s\",\"space\":%s,"
                   "\"difference\":%s",
@@ -121,7 +122,7 @@ add_row_name(struct listing *l, uint32_t i)
 static void
 add_numbers(struct listing *l)
 {
-    begin(l, "name");
+    begin_json_array(l, "name");
     for (uint32_t i = 0; i < l->rows.count; i++) {
         const struct call_row *row = &l->rows.list[i];
         uint32_t *number = &l->numbers[l->tree->nodes[row->node].text];
@@ -133,7 +134,7 @@ add_numbers(struct listing *l)
             l->named[l->name_count++] = i;
             *number = l->name_count;
         }
-        separate(l, i);
+        add_json_comma(l, i);
         buffer_format(l->out, "%u", *number - 1);
     }
     buffer_char(l->out, ']');
@@ -142,16 +143,16 @@ add_numbers(struct listing *l)
 static void
 add_names(struct listing *l)
 {
-    begin(l, "names");
+    begin_json_array(l, "names");
     for (uint32_t i = 0; i < l->name_count; i++) {
-        separate(l, i);
+        add_json_comma(l, i);
         add_row_name(l, l->named[i]);
     }
     buffer_char(l->out, ']');
 }
 
 static const char *
-module_of(const struct listing *l, uint32_t name)
+listed_name_module(const struct listing *l, uint32_t name)
 {
     const struct call_row *row = &l->rows.list[l->named[name]];
 
@@ -159,22 +160,22 @@ module_of(const struct listing *l, uint32_t name)
 }
 
 static int
-add_modules(struct listing *l, struct error *err)
+add_calls_modules(struct listing *l, struct error *err)
 {
     struct texts *modules = texts_new_borrowing(l->tree->arena, false);
     uint32_t i = 0, number;
 
-    begin(l, "module");
+    begin_json_array(l, "module");
     for (; modules && i < l->name_count; i++) {
-        if (texts_add_lasting(modules, module_of(l, i), &number) != 0)
+        if (texts_add_lasting(modules, listed_name_module(l, i), &number) != 0)
             break;
-        separate(l, i);
+        add_json_comma(l, i);
         buffer_format(l->out, "%u", number);
     }
     buffer_char(l->out, ']');
-    begin(l, "modules");
+    begin_json_array(l, "modules");
     for (uint32_t k = 0; modules && k < texts_count(modules); k++) {
-        separate(l, k);
+        add_json_comma(l, k);
         add_shown(l, texts_get(modules, k), CALL_ROWS_NAME_MAX);
     }
     buffer_char(l->out, ']');
@@ -186,19 +187,19 @@ add_modules(struct listing *l, struct error *err)
 }
 
 static double
-depth_of(const struct listing *l, uint32_t i)
+listed_call_depth(const struct listing *l, uint32_t i)
 {
     return call_row_depth(&l->rows, i);
 }
 
 static double
-total_of(const struct listing *l, uint32_t i)
+listed_call_total(const struct listing *l, uint32_t i)
 {
     return l->rows.list[i].total;
 }
 
 static double
-self_of(const struct listing *l, uint32_t i)
+listed_call_self(const struct listing *l, uint32_t i)
 {
     return call_row_self(&l->rows, i);
 }
@@ -222,9 +223,9 @@ static const struct {
     const char *key;
     double (*value)(const struct listing *l, uint32_t i);
     bool of_differences;
-} columns[] = {{"depth", depth_of, false},
-               {"total", total_of, false},
-               {"self", self_of, false},
+} columns[] = {{"depth", listed_call_depth, false},
+               {"total", listed_call_total, false},
+               {"self", listed_call_self, false},
                {"changed", changed_of, true},
                {"noise", noise_of, true}};
 
@@ -234,11 +235,11 @@ add_columns(struct listing *l, struct error *err)
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
         if (columns[c].of_differences && !l->profile->difference)
             continue;
-        begin(l, columns[c].key);
+        begin_json_array(l, columns[c].key);
         for (uint32_t i = 0; i < l->rows.count && !l->out->failed; i++) {
             if (view_cancelled(l->options, i, err))
                 return -1;
-            separate(l, i);
+            add_json_comma(l, i);
             /* + 0.0: no "-0" */
             buffer_format(l->out, "%.0f", round(columns[c].value(l, i)) + 0.0);
         }
@@ -259,11 +260,11 @@ calls_add(const struct profile *profile, const struct call_tree *tree,
     int rc = -1;
 
     buffer_init(&l.scratch, SCRATCH_MAX);
-    if (choose(&l, err) == 0) {
-        add_head(&l);
+    if (prepare_call_rows(&l, err) == 0) {
+        add_calls_head(&l);
         add_numbers(&l);
         add_names(&l);
-        if (add_modules(&l, err) == 0)
+        if (add_calls_modules(&l, err) == 0)
             rc = add_columns(&l, err);
     }
     if (rc == 0 && out->failed) {

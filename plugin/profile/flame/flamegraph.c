@@ -55,7 +55,7 @@ struct drawing {
 /* ---- colors ---- */
 
 static uint32_t
-hash_name(const char *name)
+hash_frame_name(const char *name)
 {
     uint32_t h = 2166136261U; /* FNV-1a: the same picture every time */
 
@@ -89,7 +89,7 @@ color_of(const struct profile *profile, const struct call_tree *tree,
          uint32_t i, char out[COLOR_TEXT])
 {
     const struct call_tree_node *node = &tree->nodes[i];
-    uint32_t h = hash_name(node->name);
+    uint32_t h = hash_frame_name(node->name);
     double part;
 
     if (profile->difference) {
@@ -111,7 +111,7 @@ color_of(const struct profile *profile, const struct call_tree *tree,
 /* ---- frames ---- */
 
 static void
-choose(struct drawing *d)
+choose_drawn_frames(struct drawing *d)
 {
     const struct call_tree *tree = d->tree;
     double unseen = unshown_bytes(d->profile, &d->options);
@@ -144,7 +144,7 @@ lay_out(struct drawing *d)
 
 /* Lines of at most NOTE_COLUMNS, broken at blanks. */
 static int
-add_note(struct drawing *d, const char *note, int y)
+add_flamegraph_note(struct drawing *d, const char *note, int y)
 {
     struct buffer *text = &d->name;
     size_t at = 0;
@@ -188,17 +188,17 @@ add_notes(struct drawing *d, int *y)
 {
     char text[EMPTINESS_TEXT];
 
-    *y = add_note(d, d->profile->memory, NOTE_BASE);
-    *y = add_note(d, d->profile->note, *y);
+    *y = add_flamegraph_note(d, d->profile->memory, NOTE_BASE);
+    *y = add_flamegraph_note(d, d->profile->note, *y);
     if (d->profile->truncated)
-        *y = add_note(d, "The profile was cut off.", *y);
+        *y = add_flamegraph_note(d, "The profile was cut off.", *y);
     emptiness_text(d->profile, &d->options, d->tree->nodes[0].changed > 0,
                    text);
-    *y = add_note(d, text, *y);
+    *y = add_flamegraph_note(d, text, *y);
 }
 
 static void
-add_head(struct drawing *d)
+add_flamegraph_head(struct drawing *d)
 {
     struct buffer notes, *out = d->out;
     int bar, height;
@@ -246,7 +246,7 @@ add_head(struct drawing *d)
 
 /* The text of a frame beside its name. */
 static void
-add_figures(struct drawing *d, const struct call_tree_node *node)
+add_frame_figures(struct drawing *d, const struct call_tree_node *node)
 {
     const struct call_tree_node *root = &d->tree->nodes[0];
     bool difference = d->profile->difference;
@@ -316,7 +316,7 @@ add_frame(struct drawing *d, uint32_t i)
     buffer_text(d->out, "<g><title>");
     xml_text(d->name.data, d->name.size, d->out);
     buffer_char(d->out, '\n');
-    add_figures(d, node);
+    add_frame_figures(d, node);
     color_of(d->profile, d->tree, i, color);
     buffer_format(d->out,
                   "</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" "
@@ -328,7 +328,7 @@ add_frame(struct drawing *d, uint32_t i)
 
 /* Beside all frames. */
 static void
-add_unseen(struct drawing *d)
+add_unseen_frame(struct drawing *d)
 {
     double x = MARGIN + d->width, width = WIDTH - MARGIN - x;
     int y = d->top + FRAME, height = (int)d->cut.deepest * ROW + FRAME;
@@ -355,9 +355,9 @@ add_unseen(struct drawing *d)
 }
 
 static int
-draw(struct drawing *d, struct error *err)
+draw_flamegraph(struct drawing *d, struct error *err)
 {
-    add_head(d);
+    add_flamegraph_head(d);
     buffer_text(d->out, "<g id=\"frames\">\n");
     for (uint32_t i = 0; i < d->tree->count && !d->out->failed; i++) {
         if (view_cancelled(&d->options, i, err))
@@ -366,7 +366,7 @@ draw(struct drawing *d, struct error *err)
             add_frame(d, i);
     }
     buffer_text(d->out, "</g>\n");
-    add_unseen(d);
+    add_unseen_frame(d);
     buffer_text(d->out, "<metadata id=\"calls\">");
     if (calls_add(d->profile, d->tree, &d->options, d->out, err) != 0)
         return -1;
@@ -398,9 +398,9 @@ flamegraph_write(const struct profile *profile,
     buffer_init(&d.figures, 4096);
     d.x = mem_zalloc(d.tree->count, sizeof(*d.x));
     if (d.x) {
-        choose(&d);
+        choose_drawn_frames(&d);
         lay_out(&d);
-        rc = draw(&d, err);
+        rc = draw_flamegraph(&d, err);
     } else {
         error_memory(err, "the flame graph");
     }

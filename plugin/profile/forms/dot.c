@@ -19,7 +19,7 @@ enum {
 
 /* The size of the UTF-8 character at s, or 0 if it is invalid. */
 static size_t
-character(const char *s, size_t left)
+utf8_character_size(const char *s, size_t left)
 {
     const unsigned char *c = (const unsigned char *)s;
     size_t size;
@@ -55,14 +55,14 @@ add_character(struct buffer *out, const char *s, size_t size)
 }
 
 static bool
-is_blank(char c)
+is_dot_name_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* Where to cut a name: between characters, of at most four bytes each. */
 static const char *
-end_of(const char *name)
+dot_name_end(const char *name)
 {
     const char *end = name + strnlen(name, DOT_NAME_MAX);
 
@@ -74,22 +74,22 @@ end_of(const char *name)
 
 /* Text within quotes; in a label, a blank or "::" begins a new line. */
 static void
-add_name(struct buffer *out, const char *name, bool label)
+add_dot_name(struct buffer *out, const char *name, bool label)
 {
-    const char *end = end_of(name);
+    const char *end = dot_name_end(name);
     size_t size;
 
     while (name < end) {
-        if (label && is_blank(*name)) {
+        if (label && is_dot_name_blank(*name)) {
             buffer_text(out, "\\n");
-            while (name < end && is_blank(*name))
+            while (name < end && is_dot_name_blank(*name))
                 name++;
         } else if (label && end - name > 1 && name[0] == ':' &&
                    name[1] == ':') {
             buffer_text(out, "\\n");
             name += 2;
         } else {
-            size = character(name, (size_t)(end - name));
+            size = utf8_character_size(name, (size_t)(end - name));
             add_character(out, name, size);
             name += size ? size : 1;
         }
@@ -99,11 +99,11 @@ add_name(struct buffer *out, const char *name, bool label)
 }
 
 static void
-add_legend(struct buffer *out, const char *line)
+add_dot_legend_line(struct buffer *out, const char *line)
 {
     if (*line == '\0')
         return;
-    add_name(out, line, false);
+    add_dot_name(out, line, false);
     buffer_text(out, "\\l");
 }
 
@@ -116,7 +116,7 @@ word_size(const char *text)
 
 /* A line per part of the memory's text; more for a long one. */
 static void
-add_memory(struct buffer *out, const char *memory)
+add_dot_memory(struct buffer *out, const char *memory)
 {
     size_t left = strlen(memory), column = 0, size;
 
@@ -131,7 +131,7 @@ add_memory(struct buffer *out, const char *memory)
             column = 4;
             size = 1;
         } else {
-            size = character(memory, left);
+            size = utf8_character_size(memory, left);
             add_character(out, memory, size);
             size = size ? size : 1;
             column++;
@@ -141,19 +141,19 @@ add_memory(struct buffer *out, const char *memory)
 }
 
 static void
-add_head(struct buffer *out, const struct profile *profile,
-         const struct graph *graph, const struct view_options *options)
+add_dot_head(struct buffer *out, const struct profile *profile,
+             const struct graph *graph, const struct view_options *options)
 {
     const char *unit = figure_unit(options);
     char value[FIGURE_TEXT], why[EMPTINESS_TEXT];
 
     buffer_text(out, "digraph \"");
-    add_name(out, profile->program, false);
+    add_dot_name(out, profile->program, false);
     buffer_format(out, "; %s %s\" {\n",
                   figure_value(graph->total, options, value), unit);
     buffer_text(out, "node [width=0.375,height=0.25];\n");
     buffer_text(out, "Legend [shape=box,fontsize=24,shape=plaintext,label=\"");
-    add_name(out, profile->program, false);
+    add_dot_name(out, profile->program, false);
     buffer_format(out, "\\lTotal %s: %s\\l", unit,
                   figure_value(graph->total, options, value));
     buffer_format(out, "Focusing on: %s\\l",
@@ -167,14 +167,14 @@ add_head(struct buffer *out, const struct profile *profile,
     if (profile->truncated)
         buffer_text(out, "The profile was cut off\\l");
     if (*profile->memory)
-        add_memory(out, profile->memory);
-    add_legend(out, profile->note);
+        add_dot_memory(out, profile->memory);
+    add_dot_legend_line(out, profile->note);
     buffer_text(out, "\"];\n");
 }
 
 static void
-add_node(struct buffer *out, const struct graph *graph,
-         const struct view_options *options, uint32_t i)
+add_dot_node(struct buffer *out, const struct graph *graph,
+             const struct view_options *options, uint32_t i)
 {
     const struct graph_node *node = &graph->nodes[i];
     char value[FIGURE_TEXT], part[FIGURE_TEXT];
@@ -183,7 +183,7 @@ add_node(struct buffer *out, const struct graph *graph,
     if (graph->focus > 0)
         size += 50.0 * sqrt(fabs(node->flat / graph->focus));
     buffer_format(out, "N%u [label=\"", i + 1);
-    add_name(out, node->name, true);
+    add_dot_name(out, node->name, true);
     buffer_format(out, "\\n%s (%s)", figure_value(node->flat, options, value),
                   figure_percent(node->flat, graph->focus, part));
     if (node->flat != node->cumulative)
@@ -194,8 +194,8 @@ add_node(struct buffer *out, const struct graph *graph,
 }
 
 static void
-add_edge(struct buffer *out, const struct graph *graph,
-         const struct view_options *options, const struct graph_edge *edge)
+add_dot_edge(struct buffer *out, const struct graph *graph,
+             const struct view_options *options, const struct graph_edge *edge)
 {
     double part = graph->focus != 0 ? fabs(edge->value / graph->focus) : 0;
     double width = fmin(3 * part, 1) * 2;
@@ -214,8 +214,8 @@ add_edge(struct buffer *out, const struct graph *graph,
 }
 
 static void
-add_unseen(struct buffer *out, const struct profile *profile,
-           const struct view_options *options)
+add_dot_unseen_node(struct buffer *out, const struct profile *profile,
+                    const struct view_options *options)
 {
     double unseen = unshown_bytes(profile, options);
     double size = 8 + 50 * sqrt(fmin(unseen / profile->bytes, 1));
@@ -241,12 +241,12 @@ dot_write(const struct profile *profile, const struct view_options *options,
     graph = graph_new(profile, options, err);
     if (!graph)
         return -1;
-    add_head(out, profile, graph, options);
+    add_dot_head(out, profile, graph, options);
     for (uint32_t i = 0; i < graph->node_count; i++)
-        add_node(out, graph, options, i);
-    add_unseen(out, profile, options);
+        add_dot_node(out, graph, options, i);
+    add_dot_unseen_node(out, profile, options);
     for (size_t i = 0; i < graph->edge_count; i++)
-        add_edge(out, graph, options, &graph->edges[i]);
+        add_dot_edge(out, graph, options, &graph->edges[i]);
     buffer_text(out, "}\n");
     graph_free(graph);
     if (out->failed) {

@@ -25,7 +25,7 @@ static const uint16_t widths[] = {
     278, 556, 500, 722, 500,  500, 500, 334, 260, 334, 584};
 
 static const char *
-find_text(const char *at, const char *end, const char *what)
+find_svg_text(const char *at, const char *end, const char *what)
 {
     return at < end ? memmem(at, (size_t)(end - at), what, strlen(what)) : NULL;
 }
@@ -57,11 +57,11 @@ static double
 width_of_box(const char *at, const char *end)
 {
     static const char points[] = " points=\"";
-    const char *polygon = find_text(at, end, points);
+    const char *polygon = find_svg_text(at, end, points);
     double least = INFINITY, most = -INFINITY;
     char *behind;
 
-    if (!polygon || find_text(at, end, "<path"))
+    if (!polygon || find_svg_text(at, end, "<path"))
         return INFINITY;
     polygon += sizeof(points) - 1;
     for (int i = 0; i < POINTS_MAX; i++) {
@@ -84,12 +84,12 @@ dot_fit_texts(const char *svg, size_t size, struct buffer *out)
     const char *at = svg, *end = svg + size, *text, *close, *ends, *font;
     double room = fmax(width_of_box(svg, end) - box_margin, 1);
 
-    while ((text = find_text(at, end, "<text ")) &&
-           (close = find_text(text, end, ">")) &&
-           (ends = find_text(close, end, "</text>"))) {
+    while ((text = find_svg_text(at, end, "<text ")) &&
+           (close = find_svg_text(text, end, ">")) &&
+           (ends = find_svg_text(close, end, "</text>"))) {
         double width = 0;
 
-        font = find_text(text, close, font_size);
+        font = find_svg_text(text, close, font_size);
         if (font)
             width = strtod(font + sizeof(font_size) - 1, NULL) *
                     width_of_text(close + 1, ends);

@@ -39,7 +39,7 @@ struct painter {
 
 /* Within quotes, where graphviz reads HTML's entities, too. */
 static void
-add_quoted(struct buffer *out, const char *text, size_t size)
+add_quoted_label(struct buffer *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         if (text[i] == '"' || text[i] == '\\')
@@ -67,14 +67,15 @@ line_of_name(const char *text, size_t size)
 
 /* text, line by line. */
 static void
-add_lines(struct buffer *out, const struct buffer *text, const char *end,
-          size_t (*line)(const char *text, size_t size))
+add_picture_lines(struct buffer *out, const struct buffer *text,
+                  const char *end,
+                  size_t (*line)(const char *text, size_t size))
 {
     size_t size;
 
     for (size_t at = 0; !text->failed && at < text->size; at += size) {
         size = line(text->data + at, text->size - at);
-        add_quoted(out, text->data + at, size);
+        add_quoted_label(out, text->data + at, size);
         buffer_text(out, end);
     }
 }
@@ -86,16 +87,16 @@ line_of_legend(const char *text, size_t size)
 }
 
 static void
-add_legend(struct painter *p, const char *text)
+add_picture_legend(struct painter *p, const char *text)
 {
     buffer_clear(&p->line);
     shown_name(text, LEGEND_BYTES, &p->line);
     p->out->failed |= p->line.failed;
-    add_lines(p->out, &p->line, "\\l", line_of_legend);
+    add_picture_lines(p->out, &p->line, "\\l", line_of_legend);
 }
 
 static void
-take_name(struct painter *p, const struct graph_node *node)
+format_node_name(struct painter *p, const struct graph_node *node)
 {
     buffer_clear(&p->name);
     shown_name(node->name, NAME_BYTES, &p->name);
@@ -123,39 +124,40 @@ share_of(const struct painter *p, double value)
 }
 
 static unsigned
-mix(unsigned to, double part)
+mix_with_white(unsigned to, double part)
 {
     return (unsigned)lround(255 + (to - 255.0) * part);
 }
 
 static void
-add_node(struct painter *p, uint32_t i)
+add_picture_node(struct painter *p, uint32_t i)
 {
     const struct graph_node *node = &p->graph->nodes[i];
     double part = sqrt(share_of(p, node->flat));
     bool shrank = node->flat < 0;
     struct buffer *out = p->out;
 
-    take_name(p, node);
+    format_node_name(p, node);
     buffer_clear(&p->line);
     if (p->name.size)
         shown_middle(p->name.data, p->name.size, LABEL_COLUMNS, &p->line);
     p->out->failed |= p->line.failed;
     buffer_format(out, "N%u [label=\"", i + 1);
-    add_lines(out, &p->line, "\\n", line_of_name);
+    add_picture_lines(out, &p->line, "\\n", line_of_name);
     add_share(p, out, node->flat);
     if (node->flat != node->cumulative) {
         buffer_text(out, "\\nof ");
         add_share(p, out, node->cumulative);
     }
-    buffer_format(
-        out, "\",fontsize=%.1f,fillcolor=\"#%02x%02x%02x\"];\n",
-        font_least + font_more * part, mix(shrank ? 0x86 : 0xf4, part),
-        mix(shrank ? 0xb4 : 0x9a, part), mix(shrank ? 0xf0 : 0x6e, part));
+    buffer_format(out, "\",fontsize=%.1f,fillcolor=\"#%02x%02x%02x\"];\n",
+                  font_least + font_more * part,
+                  mix_with_white(shrank ? 0x86 : 0xf4, part),
+                  mix_with_white(shrank ? 0xb4 : 0x9a, part),
+                  mix_with_white(shrank ? 0xf0 : 0x6e, part));
 }
 
 static void
-add_edge(struct painter *p, const struct graph_edge *edge)
+add_picture_edge(struct painter *p, const struct graph_edge *edge)
 {
     bool inlined = strstr(p->graph->nodes[edge->callee].name, "(inline)");
     double part = share_of(p, edge->value);
@@ -169,7 +171,7 @@ add_edge(struct painter *p, const struct graph_edge *edge)
 }
 
 static void
-add_head(struct painter *p)
+add_picture_head(struct painter *p)
 {
     bool heap = p->profile->kind == PROFILE_HEAP;
     struct buffer *out = p->out;
@@ -183,30 +185,31 @@ add_head(struct painter *p)
     headline_add(&p->name, p->profile, p->options, NAME_BYTES);
     out->failed |= p->name.failed;
     if (p->name.size)
-        add_quoted(out, p->name.data, p->name.size);
+        add_quoted_label(out, p->name.data, p->name.size);
     buffer_text(out, "\\l");
-    add_legend(p, p->profile->difference
-                      ? "Boxes: larger and darker, the more it changed itself; "
-                        "red grew, blue shrank; \"of\": with what it called"
-                  : heap
-                      ? "Boxes: larger and darker, the more it holds itself; "
-                        "\"of\": with what it called"
-                      : "Boxes: larger and darker, the more time was in it "
-                        "itself; \"of\": with what it called");
-    add_legend(p, heap ? "Arrows: what was asked for through that call; "
-                         "dashed: the function was inlined"
-                       : "Arrows: the time of that call; dashed: the function "
-                         "was inlined");
+    add_picture_legend(
+        p, p->profile->difference
+               ? "Boxes: larger and darker, the more it changed itself; "
+                 "red grew, blue shrank; \"of\": with what it called"
+           : heap ? "Boxes: larger and darker, the more it holds itself; "
+                    "\"of\": with what it called"
+                  : "Boxes: larger and darker, the more time was in it "
+                    "itself; \"of\": with what it called");
+    add_picture_legend(
+        p, heap ? "Arrows: what was asked for through that call; "
+                  "dashed: the function was inlined"
+                : "Arrows: the time of that call; dashed: the function "
+                  "was inlined");
     figure_text(p->graph->node_limit, p->options, false, text);
     buffer_format(out, "Left out: functions of at most %s", text);
     figure_text(p->graph->edge_limit, p->options, false, text);
     buffer_format(out, ", calls of at most %s\\l", text);
-    add_legend(p, emptiness_text(p->profile, p->options,
-                                 p->graph->node_count > 0, why));
+    add_picture_legend(p, emptiness_text(p->profile, p->options,
+                                         p->graph->node_count > 0, why));
     if (p->profile->truncated)
-        add_legend(p, "The profile was cut off");
-    add_legend(p, p->profile->memory);
-    add_legend(p, p->profile->note);
+        add_picture_legend(p, "The profile was cut off");
+    add_picture_legend(p, p->profile->memory);
+    add_picture_legend(p, p->profile->note);
     buffer_text(out, "\"];\n"
                      "node [shape=box,style=filled,color=\"#777777\","
                      "fontname=\"Helvetica,DejaVu Sans,sans-serif\","
@@ -235,7 +238,7 @@ painter_fini(struct painter *p)
 
 /* Its id is the title that graphviz gives it. */
 static void
-add_unseen(struct painter *p)
+add_picture_unseen_node(struct painter *p)
 {
     double unseen = unshown_bytes(p->profile, p->options);
     double part = sqrt(fmin(unseen / p->profile->bytes, 1));
@@ -258,12 +261,12 @@ dot_picture(const struct profile *profile, const struct graph *graph,
 {
     struct painter p = painter_of(profile, graph, options, out);
 
-    add_head(&p);
+    add_picture_head(&p);
     for (uint32_t i = 0; i < graph->node_count; i++)
-        add_node(&p, i);
-    add_unseen(&p);
+        add_picture_node(&p, i);
+    add_picture_unseen_node(&p);
     for (size_t i = 0; i < graph->edge_count; i++)
-        add_edge(&p, &graph->edges[i]);
+        add_picture_edge(&p, &graph->edges[i]);
     buffer_text(out, "}\n");
     painter_fini(&p);
 }
@@ -288,7 +291,7 @@ take_node(const struct graph *graph, const char **at, uint32_t *number)
 }
 
 static double
-weight_of(const struct graph *graph, uint32_t caller, uint32_t callee)
+edge_value_between(const struct graph *graph, uint32_t caller, uint32_t callee)
 {
     for (size_t i = 0; i < graph->edge_count; i++)
         if (graph->edges[i].caller == caller &&
@@ -298,9 +301,9 @@ weight_of(const struct graph *graph, uint32_t caller, uint32_t callee)
 }
 
 static void
-add_name(struct painter *p, uint32_t i)
+add_title_name(struct painter *p, uint32_t i)
 {
-    take_name(p, &p->graph->nodes[i]);
+    format_node_name(p, &p->graph->nodes[i]);
     if (p->name.size)
         xml_text(p->name.data, p->name.size, p->out);
 }
@@ -317,7 +320,7 @@ add_title(struct painter *p, const char *id)
         return false;
     node = &p->graph->nodes[first];
     if (*id == '<') {
-        add_name(p, first);
+        add_title_name(p, first);
         buffer_text(p->out, "\nitself ");
         add_share(p, p->out, node->flat);
         buffer_text(p->out, "\nwith what it called ");
@@ -329,11 +332,11 @@ add_title(struct painter *p, const char *id)
     id += sizeof(arrow) - 1;
     if (!take_node(p->graph, &id, &second) || *id != '<')
         return false;
-    add_name(p, first);
+    add_title_name(p, first);
     buffer_text(p->out, "\ncalls ");
-    add_name(p, second);
+    add_title_name(p, second);
     buffer_char(p->out, '\n');
-    add_share(p, p->out, weight_of(p->graph, first, second));
+    add_share(p, p->out, edge_value_between(p->graph, first, second));
     return true;
 }
 

@@ -184,7 +184,7 @@ has_type(const struct writer *w, size_t i)
 }
 
 static int
-add_head(struct writer *w)
+add_pprof_head(struct writer *w)
 {
     const struct profile *profile = w->profile;
     int64_t nanoseconds;
@@ -218,7 +218,7 @@ add_head(struct writer *w)
 }
 
 static int
-add_comment(struct writer *w, const char *comment)
+add_pprof_comment(struct writer *w, const char *comment)
 {
     uint32_t text;
 
@@ -232,7 +232,7 @@ add_comment(struct writer *w, const char *comment)
 
 /* Clamped to int64. */
 static int64_t
-rounded(double value)
+round_to_int64(double value)
 {
     return value >= 9e18    ? INT64_MAX
            : value <= -9e18 ? INT64_MIN
@@ -240,7 +240,7 @@ rounded(double value)
 }
 
 static int
-add_sample(struct writer *w, const struct profile_stack *stack)
+add_pprof_sample(struct writer *w, const struct profile_stack *stack)
 {
     uint32_t last = UINT32_MAX;
     bool any = false;
@@ -257,7 +257,7 @@ add_sample(struct writer *w, const struct profile_stack *stack)
 
         if (!has_type(w, i))
             continue;
-        value = rounded(profile_value(stack, sample_types[i].measure));
+        value = round_to_int64(profile_value(stack, sample_types[i].measure));
         any |= value != 0;
         buffer_leb(&w->inner, (uint64_t)value);
     }
@@ -294,7 +294,7 @@ add_samples(struct writer *w)
     for (size_t i = 0; i < profile->stack_count; i++) {
         if (view_cancelled(&w->options, i, w->err))
             return -1;
-        if (add_sample(w, &profile->stacks[i]) != 0)
+        if (add_pprof_sample(w, &profile->stacks[i]) != 0)
             return -1;
     }
     return 0;
@@ -302,7 +302,8 @@ add_samples(struct writer *w)
 
 /* Says that symbols are resolved, so that readers do not look for the files. */
 static int
-add_mapping(struct writer *w, size_t id, const struct profile_module *module)
+add_pprof_mapping(struct writer *w, size_t id,
+                  const struct profile_module *module)
 {
     uint32_t path, build_id;
 
@@ -333,9 +334,9 @@ add_mappings(struct writer *w)
         .end = UINT64_MAX, .path = profile->program, .build_id = ""};
 
     if (profile->module_count == 0)
-        return add_mapping(w, 1, &all);
+        return add_pprof_mapping(w, 1, &all);
     for (size_t i = 0; i < profile->module_count; i++)
-        if (add_mapping(w, i + 1, &profile->modules[i]) != 0)
+        if (add_pprof_mapping(w, i + 1, &profile->modules[i]) != 0)
             return -1;
     return 0;
 }
@@ -352,7 +353,8 @@ mapping_of(const struct profile *profile, uint64_t address)
 }
 
 static int
-function_of(struct writer *w, const struct function_key *key, uint32_t *id)
+find_or_add_function(struct writer *w, const struct function_key *key,
+                     uint32_t *id)
 {
     uint64_t i = hash_mix(hash_mix(hash_seed(w), key->name),
                           (uint64_t)key->system_name << 32 | key->file);
@@ -393,8 +395,8 @@ add_function_name(struct writer *w, uint32_t frame, bool inlined,
 }
 
 static int
-add_line(struct writer *w, const struct location *location, uint32_t frame,
-         uint32_t number)
+add_pprof_line(struct writer *w, const struct location *location,
+               uint32_t frame, uint32_t number)
 {
     const struct frame *from = &location->frames[frame];
     struct function_key key;
@@ -404,7 +406,7 @@ add_line(struct writer *w, const struct location *location, uint32_t frame,
                           from->function, &key.name) != 0 ||
         add_string(w, from->function, &key.system_name) != 0 ||
         add_string(w, from->file, &key.file) != 0 ||
-        function_of(w, &key, &id) != 0)
+        find_or_add_function(w, &key, &id) != 0)
         return -1;
     buffer_clear(&w->inner);
     protobuf_number(&w->inner, LINE_FUNCTION, id);
@@ -414,7 +416,7 @@ add_line(struct writer *w, const struct location *location, uint32_t frame,
 }
 
 static int
-add_location(struct writer *w, uint32_t i)
+add_pprof_location(struct writer *w, uint32_t i)
 {
     const struct stack_frame *from = &w->locations[i];
     const struct location *location = &w->profile->locations[from->location];
@@ -426,17 +428,17 @@ add_location(struct writer *w, uint32_t i)
                     mapping_of(w->profile, location->address));
     protobuf_number(&w->message, LOCATION_ADDRESS, location->address);
     for (uint32_t k = from->frame; k < location->frame_count; k++)
-        if (add_line(w, location, k, first + k) != 0)
+        if (add_pprof_line(w, location, k, first + k) != 0)
             return -1;
     protobuf_bytes(&w->out, PROFILE_LOCATION, w->message.data, w->message.size);
     return 0;
 }
 
 static int
-add_locations(struct writer *w)
+add_pprof_locations(struct writer *w)
 {
     for (uint32_t i = 0; i < w->location_count; i++)
-        if (add_location(w, i) != 0)
+        if (add_pprof_location(w, i) != 0)
             return -1;
     return 0;
 }
@@ -468,7 +470,7 @@ add_strings(struct writer *w)
 }
 
 static int
-write_all(struct writer *w)
+write_pprof_message(struct writer *w)
 {
     const struct profile *profile = w->profile;
     size_t capacity = 16, frames;
@@ -491,11 +493,12 @@ write_all(struct writer *w)
     if (!w->frames || !w->locations || !w->location_ids || !w->functions ||
         !w->function_slots)
         return -1;
-    if (add_head(w) != 0 || add_comment(w, profile->memory) != 0 ||
-        add_comment(w, profile->note) != 0 ||
-        add_comment(w, profile->truncated ? "The profile was cut off" : "") !=
-            0 ||
-        add_samples(w) != 0 || add_mappings(w) != 0 || add_locations(w) != 0)
+    if (add_pprof_head(w) != 0 || add_pprof_comment(w, profile->memory) != 0 ||
+        add_pprof_comment(w, profile->note) != 0 ||
+        add_pprof_comment(w, profile->truncated ? "The profile was cut off"
+                                                : "") != 0 ||
+        add_samples(w) != 0 || add_mappings(w) != 0 ||
+        add_pprof_locations(w) != 0)
         return -1;
     add_functions(w);
     add_strings(w);
@@ -554,7 +557,7 @@ pprof_write(const struct profile *profile, const struct view_options *options,
     buffer_init(&w.scratch, (size_t)2 * PPROF_NAME_MAX);
     w.arena = arena_new(PPROF_MEMORY_MAX);
     if (w.arena) {
-        rc = write_all(&w);
+        rc = write_pprof_message(&w);
         stack_names_fini(&w.names);
     }
     if (rc == 0) {

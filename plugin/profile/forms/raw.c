@@ -18,8 +18,8 @@
 enum { PATH_BYTES = 4096 };
 
 static void
-add_counts(struct buffer *out, const struct profile_sampled *in_use,
-           const struct profile_sampled *ever)
+add_raw_counts(struct buffer *out, const struct profile_sampled *in_use,
+               const struct profile_sampled *ever)
 {
     buffer_format(out,
                   "  t*: %" PRIu64 ": %" PRIu64 " [%" PRIu64 ": %" PRIu64 "]\n",
@@ -27,7 +27,8 @@ add_counts(struct buffer *out, const struct profile_sampled *in_use,
 }
 
 static void
-add_sampled(struct profile_sampled *to, const struct profile_sampled *more)
+sum_sampled_counts(struct profile_sampled *to,
+                   const struct profile_sampled *more)
 {
     to->objects += more->objects;
     to->bytes += more->bytes;
@@ -55,8 +56,8 @@ ever_of(const struct profile *profile, const struct profile_stack *stack)
 
 /* Callers have return addresses: see heap_dump.h. */
 static void
-add_stack(struct buffer *out, const struct profile *profile,
-          const struct profile_stack *stack)
+add_raw_stack(struct buffer *out, const struct profile *profile,
+              const struct profile_stack *stack)
 {
     struct profile_sampled in_use = in_use_of(profile, stack);
     struct profile_sampled ever = ever_of(profile, stack);
@@ -67,7 +68,7 @@ add_stack(struct buffer *out, const struct profile *profile,
                       profile->locations[stack->locations[i]].address +
                           (i > 0));
     buffer_char(out, '\n');
-    add_counts(out, &in_use, &ever);
+    add_raw_counts(out, &in_use, &ever);
 }
 
 /* The kernel's inodes are not known: equal files get equal numbers, not 0. */
@@ -84,7 +85,7 @@ inode_of(const struct profile *profile, size_t i)
 }
 
 static void
-add_modules(struct buffer *out, const struct profile *profile)
+add_mapped_libraries(struct buffer *out, const struct profile *profile)
 {
     buffer_text(out, "\nMAPPED_LIBRARIES:\n");
     for (size_t i = 0; i < profile->module_count; i++) {
@@ -137,19 +138,19 @@ raw_write(const struct profile *profile, const struct view_options *options,
     for (size_t i = 0; i < profile->stack_count; i++) {
         struct profile_sampled one = in_use_of(profile, &profile->stacks[i]);
 
-        add_sampled(&in_use, &one);
+        sum_sampled_counts(&in_use, &one);
         one = ever_of(profile, &profile->stacks[i]);
-        add_sampled(&ever, &one);
+        sum_sampled_counts(&ever, &one);
     }
     buffer_format(out, "heap_v2/%" PRIu64 "\n",
                   profile->weighted ? 1 : profile->rate);
-    add_counts(out, &in_use, &ever);
+    add_raw_counts(out, &in_use, &ever);
     for (size_t i = 0; i < profile->stack_count && !out->failed; i++) {
         if (view_cancelled(options, i, err))
             return -1;
-        add_stack(out, profile, &profile->stacks[i]);
+        add_raw_stack(out, profile, &profile->stacks[i]);
     }
-    add_modules(out, profile);
+    add_mapped_libraries(out, profile);
     if (!out->failed)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,
@@ -160,7 +161,7 @@ raw_write(const struct profile *profile, const struct view_options *options,
 
 /* "--" parts two names (operator--, and operator- before another). */
 static void
-add_symbol(struct buffer *out, const char *name, const char *end)
+add_raw_symbol(struct buffer *out, const char *name, const char *end)
 {
     size_t from = out->size, to;
 
@@ -175,7 +176,7 @@ add_symbol(struct buffer *out, const char *name, const char *end)
 /* Which locations are jemalloc's own code, with nothing but that up to the leaf
  * of a stack.  NULL: no memory. */
 static bool *
-find_inner(const struct profile *profile)
+find_inner_locations(const struct profile *profile)
 {
     bool *inner = mem_zalloc(profile->location_count + 1, sizeof(*inner));
 
@@ -194,7 +195,8 @@ find_inner(const struct profile *profile)
 /* jeprof drops the allocator by the outermost name alone, and knows none of its
  * inner functions. */
 static void
-add_location(struct buffer *out, const struct location *location, bool inner)
+add_location_symbols(struct buffer *out, const struct location *location,
+                     bool inner)
 {
     uint32_t k = location->frame_count;
 
@@ -205,7 +207,7 @@ add_location(struct buffer *out, const struct location *location, bool inner)
         return;
     }
     while (k-- > 0)
-        add_symbol(out, location->frames[k].function, k > 0 ? "--" : "\n");
+        add_raw_symbol(out, location->frames[k].function, k > 0 ? "--" : "\n");
 }
 
 int
@@ -224,7 +226,7 @@ raw_write_symbols(const struct profile *profile,
                   "to name; ask each node for its own");
         return -1;
     }
-    inner = find_inner(profile);
+    inner = find_inner_locations(profile);
     if (!inner) {
         error_memory(err, "the functions' names");
         return -1;
@@ -234,7 +236,7 @@ raw_write_symbols(const struct profile *profile,
             mem_free(inner);
             return -1;
         }
-        add_location(out, &profile->locations[i], inner[i]);
+        add_location_symbols(out, &profile->locations[i], inner[i]);
     }
     mem_free(inner);
     if (!out->failed)
@@ -248,7 +250,7 @@ raw_write_symbols(const struct profile *profile,
 enum { NAME_MAX_BYTES = 64 << 10 };
 
 static void
-add_name(struct buffer *out, const char *name)
+add_collapsed_name(struct buffer *out, const char *name)
 {
     size_t from = out->size;
 
@@ -260,8 +262,8 @@ add_name(struct buffer *out, const char *name)
 
 /* path has room for every node of the longest stack. */
 static void
-add_line(struct buffer *out, const struct call_tree *tree, uint32_t leaf,
-         uint32_t *path)
+add_collapsed_line(struct buffer *out, const struct call_tree *tree,
+                   uint32_t leaf, uint32_t *path)
 {
     uint32_t depth = tree->nodes[leaf].depth;
 
@@ -270,7 +272,7 @@ add_line(struct buffer *out, const struct call_tree *tree, uint32_t leaf,
     for (uint32_t i = 0; i < depth; i++) {
         if (i > 0)
             buffer_char(out, ';');
-        add_name(out, tree->nodes[path[i]].name);
+        add_collapsed_name(out, tree->nodes[path[i]].name);
     }
     buffer_format(out, " %.0f\n", trunc(tree->nodes[leaf].self));
 }
@@ -288,8 +290,9 @@ compare_self(const void *a, const void *b, void *arg)
 }
 
 static int
-add_lines(struct buffer *out, const struct call_tree *tree, uint32_t *leaves,
-          uint32_t *path, const struct view_options *options, struct error *err)
+add_collapsed_lines(struct buffer *out, const struct call_tree *tree,
+                    uint32_t *leaves, uint32_t *path,
+                    const struct view_options *options, struct error *err)
 {
     uint32_t count = 0;
 
@@ -300,7 +303,7 @@ add_lines(struct buffer *out, const struct call_tree *tree, uint32_t *leaves,
     for (uint32_t i = 0; i < count && !out->failed; i++) {
         if (view_cancelled(options, i, err))
             return -1;
-        add_line(out, tree, leaves[i], path);
+        add_collapsed_line(out, tree, leaves[i], path);
     }
     if (!out->failed)
         return 0;
@@ -331,7 +334,7 @@ collapsed_write(const struct profile *profile,
     leaves = mem_zalloc(tree->count, sizeof(*leaves));
     path = mem_zalloc(deepest + 1, sizeof(*path));
     if (leaves && path)
-        rc = add_lines(out, tree, leaves, path, &view, err);
+        rc = add_collapsed_lines(out, tree, leaves, path, &view, err);
     else
         error_memory(err, "the collapsed stacks");
     mem_free(leaves);

@@ -73,7 +73,7 @@ compare_flat_and_cumulative(const void *a, const void *b)
 
 /* As in functions.h: without memory nothing is significant. */
 static double
-errors_of(const struct weights *weights)
+significance_of_weights(const struct weights *weights)
 {
     struct significance_change *changes =
         mem_zalloc(weights->count, sizeof(*changes));
@@ -88,7 +88,7 @@ errors_of(const struct weights *weights)
 }
 
 static int
-order(struct report *r)
+order_text_lines(struct report *r)
 {
     const struct weights *weights = &r->weights;
 
@@ -111,7 +111,7 @@ order(struct report *r)
 }
 
 static void
-add_name(struct buffer *out, const char *name)
+add_text_name(struct buffer *out, const char *name)
 {
     char text[TEXT_NAME_MAX + 1];
     size_t size = strnlen(name, TEXT_NAME_MAX);
@@ -161,7 +161,7 @@ has_noise(const struct report *r)
 }
 
 static void
-add_head(struct report *r)
+add_text_head(struct report *r)
 {
     const struct profile *profile = r->profile;
     double total = profile_total(profile, r->options->measure);
@@ -203,7 +203,7 @@ shown_figure(const struct report *r, const char *figure)
 }
 
 static void
-add_line(struct report *r, const struct weight *w, double sum)
+add_text_line(struct report *r, const struct weight *w, double sum)
 {
     double total = r->weights.focus;
     char flat[FIGURE_TEXT], flat_part[FIGURE_TEXT], sum_part[FIGURE_TEXT];
@@ -221,7 +221,7 @@ add_line(struct report *r, const struct weight *w, double sum)
     if (r->cut)
         add_short_name(r, w->name, TEXT_COLUMNS - FIGURE_COLUMNS);
     else
-        add_name(r->out, w->name);
+        add_text_name(r->out, w->name);
     buffer_char(r->out, '\n');
 }
 
@@ -230,12 +230,12 @@ write_lines(struct report *r, uint32_t limit)
 {
     double sum = 0;
 
-    add_head(r);
+    add_text_head(r);
     for (uint32_t i = 0; i < r->line_count && i < limit; i++) {
         if (view_cancelled(r->options, i, r->err))
             return -1;
         sum += r->lines[i]->flat;
-        add_line(r, r->lines[i], sum);
+        add_text_line(r, r->lines[i], sum);
     }
     if (!r->out->failed)
         return 0;
@@ -246,8 +246,9 @@ write_lines(struct report *r, uint32_t limit)
 }
 
 static int
-render(const struct profile *profile, const struct view_options *options,
-       uint32_t limit, bool cut, struct buffer *out, struct error *err)
+render_text_report(const struct profile *profile,
+                   const struct view_options *options, uint32_t limit, bool cut,
+                   struct buffer *out, struct error *err)
 {
     struct report r = {.profile = profile, .cut = cut, .out = out, .err = err};
     struct view_options view = profile_view(profile, options);
@@ -259,9 +260,9 @@ render(const struct profile *profile, const struct view_options *options,
     if (!arena)
         error_memory(err, "the report");
     else if (weights_init(&r.weights, profile, r.options, arena, err) == 0 &&
-             order(&r) == 0) {
+             order_text_lines(&r) == 0) {
         if (has_noise(&r))
-            r.errors = errors_of(&r.weights);
+            r.errors = significance_of_weights(&r.weights);
         rc = write_lines(&r, limit);
     }
     weights_fini(&r.weights);
@@ -278,7 +279,7 @@ text_write(const struct profile *profile, const struct view_options *options,
     struct view_options jeprofs = options ? *options : view_defaults;
 
     jeprofs.jeprof_names = true;
-    return render(profile, &jeprofs, UINT32_MAX, false, out, err);
+    return render_text_report(profile, &jeprofs, UINT32_MAX, false, out, err);
 }
 
 int
@@ -286,7 +287,7 @@ text_write_top(const struct profile *profile,
                const struct view_options *options, struct buffer *out,
                struct error *err)
 {
-    return render(profile, options,
-                  options ? options->nodecount : view_defaults.nodecount, true,
-                  out, err);
+    return render_text_report(
+        profile, options,
+        options ? options->nodecount : view_defaults.nodecount, true, out, err);
 }

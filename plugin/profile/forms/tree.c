@@ -56,7 +56,7 @@ compare_weight(const void *a, const void *b, void *arg)
 /* Keeps the heaviest nodes; their callers weigh no less, so they are kept too.
  */
 static int
-choose(struct printer *p)
+choose_tree_nodes(struct printer *p)
 {
     const struct call_tree *tree = p->tree;
     uint32_t *ranked = mem_zalloc(tree->count, sizeof(*ranked)), count = 0;
@@ -78,7 +78,7 @@ choose(struct printer *p)
 }
 
 static void
-add_figures(struct printer *p, double value, bool noise)
+add_tree_figures(struct printer *p, double value, bool noise)
 {
     double all = p->profile->difference ? p->tree->nodes[0].changed
                                         : p->tree->nodes[0].total;
@@ -94,7 +94,7 @@ add_figures(struct printer *p, double value, bool noise)
 }
 
 static void
-add_name(struct printer *p, const char *name, size_t branches)
+add_tree_name(struct printer *p, const char *name, size_t branches)
 {
     size_t columns = TREE_COLUMNS - FIGURES - branches * STEP, size;
 
@@ -115,13 +115,13 @@ add_name(struct printer *p, const char *name, size_t branches)
 }
 
 static void
-add_line(struct printer *p, const struct call_tree_node *node, size_t branches,
-         const char *mark)
+add_tree_line(struct printer *p, const struct call_tree_node *node,
+              size_t branches, const char *mark)
 {
-    add_figures(p, node->total, call_tree_is_noise(p->tree, node));
+    add_tree_figures(p, node->total, call_tree_is_noise(p->tree, node));
     buffer_text(p->out, p->indent);
     buffer_text(p->out, mark);
-    add_name(p, node->name, branches + (*mark != '\0'));
+    add_tree_name(p, node->name, branches + (*mark != '\0'));
     buffer_char(p->out, '\n');
 }
 
@@ -170,7 +170,7 @@ add_below(struct printer *p, uint32_t at, size_t branches)
             rest.count = 0; /* the headline mentions them */
         if (kept != 1 || rest.count || fabs(nodes[at].self) > p->limit)
             break;
-        add_line(p, &nodes[only], branches, "");
+        add_tree_line(p, &nodes[only], branches, "");
         at = only;
     }
     if (kept > 0)
@@ -181,7 +181,7 @@ static void
 add_special(struct printer *p, double value, const char *mark,
             const char *format, uint32_t count)
 {
-    add_figures(p, value, false);
+    add_tree_figures(p, value, false);
     buffer_text(p->out, p->indent);
     buffer_text(p->out, mark);
     buffer_format(p->out, "%s", count ? "\xe2\x80\xa6 " : "");
@@ -213,7 +213,7 @@ add_branches(struct printer *p, uint32_t at, uint32_t kept,
         if (!p->kept[i])
             continue;
         final = --kept == 0 && rest->count == 0;
-        add_line(p, &nodes[i], branches, top ? "" : final ? last : here);
+        add_tree_line(p, &nodes[i], branches, top ? "" : final ? last : here);
         if (!top)
             snprintf(p->indent + end, sizeof(p->indent) - end, "%s",
                      final ? blank : below);
@@ -225,7 +225,7 @@ add_branches(struct printer *p, uint32_t at, uint32_t kept,
 }
 
 static void
-add_note(struct printer *p, const char *note)
+add_tree_note(struct printer *p, const char *note)
 {
     size_t size;
 
@@ -240,36 +240,37 @@ add_note(struct printer *p, const char *note)
 }
 
 static void
-add_head(struct printer *p, bool shown)
+add_tree_head(struct printer *p, bool shown)
 {
     char text[EMPTINESS_TEXT];
 
     headline_add(p->out, p->profile, &p->options, TREE_COLUMNS / 2);
     buffer_char(p->out, '\n');
     unshown_add(p->out, p->profile, &p->options, "\n");
-    add_note(p, p->profile->memory);
-    add_note(p, p->profile->note);
+    add_tree_note(p, p->profile->memory);
+    add_tree_note(p, p->profile->note);
     if (p->profile->truncated)
-        add_note(p, "The profile was cut off.");
+        add_tree_note(p, "The profile was cut off.");
     emptiness_text(p->profile, &p->options, shown, text);
-    add_note(p, text);
+    add_tree_note(p, text);
     if (p->profile->difference && p->tree->nodes[0].changed > 0)
-        add_note(p, "Percents are of all that changed; ~ is within sampling "
-                    "noise.");
+        add_tree_note(p,
+                      "Percents are of all that changed; ~ is within sampling "
+                      "noise.");
 }
 
 static int
-print(struct printer *p, struct error *err)
+print_call_tree(struct printer *p, struct error *err)
 {
     struct rest rest;
     uint32_t only, kept;
 
-    if (choose(p) != 0) {
+    if (choose_tree_nodes(p) != 0) {
         error_memory(err, "the tree");
         return -1;
     }
     kept = look_below(p, 0, &rest, &only);
-    add_head(p, kept > 0);
+    add_tree_head(p, kept > 0);
     add_branches(p, 0, kept, &rest, 0);
     if (!p->out->failed)
         return 0;
@@ -292,7 +293,7 @@ tree_write(const struct profile *profile, const struct view_options *options,
     if (!p.tree)
         return -1;
     buffer_init(&p.name, (size_t)2 * NAME_BYTES);
-    rc = print(&p, err);
+    rc = print_call_tree(&p, err);
     mem_free(p.kept);
     buffer_fini(&p.name);
     call_tree_free(p.tree);

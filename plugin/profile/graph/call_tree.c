@@ -42,7 +42,7 @@ struct builder {
 };
 
 static uint32_t *
-slot_of(const struct builder *b, uint32_t parent, uint32_t text)
+find_child_slot(const struct builder *b, uint32_t parent, uint32_t text)
 {
     uint32_t mask = b->node_room * 2 - 1;
     uint64_t key = (uint64_t)parent << 32 | text;
@@ -56,7 +56,7 @@ slot_of(const struct builder *b, uint32_t parent, uint32_t text)
 }
 
 static int
-grow(struct builder *b)
+grow_tree_nodes(struct builder *b)
 {
     uint32_t room = b->node_room ? b->node_room * 2 : NODES_FIRST;
     struct call_tree_node *nodes;
@@ -75,19 +75,20 @@ grow(struct builder *b)
     b->slots = slots;
     b->node_room = room;
     for (uint32_t i = 1; i < b->tree->count; i++)
-        *slot_of(b, nodes[i].parent, nodes[i].text) = i;
+        *find_child_slot(b, nodes[i].parent, nodes[i].text) = i;
     return 0;
 }
 
 static int
-descend(struct builder *b, uint32_t text, const char *module, uint32_t *at)
+descend_to_child(struct builder *b, uint32_t text, const char *module,
+                 uint32_t *at)
 {
     struct call_tree *tree = b->tree;
     uint32_t *slot;
 
-    if (tree->count == b->node_room && grow(b) != 0)
+    if (tree->count == b->node_room && grow_tree_nodes(b) != 0)
         return -1;
-    slot = slot_of(b, *at, text);
+    slot = find_child_slot(b, *at, text);
     if (*slot == 0) {
         tree->nodes[tree->count] =
             (struct call_tree_node){.name = texts_get(b->names.texts, text),
@@ -126,7 +127,7 @@ full_name(struct builder *b, const struct stack_frame *frame, uint32_t *text)
 }
 
 static int
-add_stack(struct builder *b, const struct profile_stack *stack)
+add_stack_to_tree(struct builder *b, const struct profile_stack *stack)
 {
     double weight = profile_value(stack, b->options->measure);
     const struct location *locations = b->profile->locations;
@@ -143,12 +144,13 @@ add_stack(struct builder *b, const struct profile_stack *stack)
         if (b->full_names && full_name(b, &b->frames[i], &text) != 0)
             return -1;
         if (*texts_get(b->names.texts, text) &&
-            descend(b, text, locations[b->frames[i].location].module, &at) != 0)
+            descend_to_child(b, text, locations[b->frames[i].location].module,
+                             &at) != 0)
             return -1;
     }
     if (at == 0 &&
         (texts_add(b->names.texts, nameless, strlen(nameless), &text) != 0 ||
-         descend(b, text, NULL, &at) != 0))
+         descend_to_child(b, text, NULL, &at) != 0))
         return -1;
     node = &b->tree->nodes[at];
     node->self += weight;
@@ -179,7 +181,7 @@ add_up(struct call_tree *tree)
 
 /* Without memory nothing is significant. */
 static double
-errors_of(const struct call_tree *tree)
+significance_of_tree(const struct call_tree *tree)
 {
     struct significance_change *changes =
         mem_zalloc(tree->count, sizeof(*changes));
@@ -256,13 +258,13 @@ link_children(struct call_tree *tree, enum call_tree_order order,
 }
 
 static int
-build(struct builder *b, enum call_tree_order order)
+build_call_tree(struct builder *b, enum call_tree_order order)
 {
     const struct profile *profile = b->profile;
 
     if (stack_names_init(&b->names, profile, b->options, b->tree->arena,
                          b->err) != 0 ||
-        grow(b) != 0)
+        grow_tree_nodes(b) != 0)
         return -1;
     b->tree->nodes[0] = (struct call_tree_node){.name = "", .module = ""};
     b->tree->count = 1;
@@ -274,12 +276,12 @@ build(struct builder *b, enum call_tree_order order)
     for (size_t i = 0; i < profile->stack_count; i++) {
         if (view_cancelled(b->options, i, b->err))
             return -1;
-        if (add_stack(b, &profile->stacks[i]) != 0)
+        if (add_stack_to_tree(b, &profile->stacks[i]) != 0)
             return -1;
     }
     add_up(b->tree);
     if (b->profile->difference)
-        b->tree->errors = errors_of(b->tree);
+        b->tree->errors = significance_of_tree(b->tree);
     return link_children(b->tree, order, b->options);
 }
 
@@ -300,7 +302,7 @@ call_tree_new(const struct profile *profile, const struct view_options *options,
     if (b.tree)
         b.tree->arena = arena_new(TREE_MEMORY_MAX);
     if (b.tree && b.tree->arena) {
-        rc = build(&b, order);
+        rc = build_call_tree(&b, order);
         stack_names_fini(&b.names);
     }
     mem_free(b.frames);
@@ -351,7 +353,7 @@ call_tree_cut_keeps(const struct call_tree_cut *cut,
 }
 
 static void
-count(const struct call_tree *tree, struct call_tree_cut *cut)
+count_kept_nodes(const struct call_tree *tree, struct call_tree_cut *cut)
 {
     cut->kept = cut->deepest = 0;
     for (uint32_t i = 0; i < tree->count; i++) {
@@ -365,8 +367,8 @@ count(const struct call_tree *tree, struct call_tree_cut *cut)
 
 /* Of many equal ones some have room. */
 static void
-fill(const struct call_tree *tree, struct call_tree_cut *cut,
-     uint32_t frames_max)
+extend_cut_to_limit(const struct call_tree *tree, struct call_tree_cut *cut,
+                    uint32_t frames_max)
 {
     uint32_t room = frames_max - cut->kept;
 
@@ -376,7 +378,7 @@ fill(const struct call_tree *tree, struct call_tree_cut *cut,
         cut->end = i + 1;
         room -= !kept && call_tree_cut_keeps(cut, tree, i);
     }
-    count(tree, cut);
+    count_kept_nodes(tree, cut);
 }
 
 struct call_tree_cut
@@ -386,7 +388,8 @@ call_tree_cut_at(const struct call_tree *tree, double least,
     struct call_tree_cut cut = {.least = least};
     double too_small = least, small_enough;
 
-    for (count(tree, &cut); cut.kept > frames_max; count(tree, &cut)) {
+    for (count_kept_nodes(tree, &cut); cut.kept > frames_max;
+         count_kept_nodes(tree, &cut)) {
         too_small = cut.least;
         cut.least =
             too_small > 0 ? too_small * 2 : tree->nodes[0].changed * first_step;
@@ -394,13 +397,13 @@ call_tree_cut_at(const struct call_tree *tree, double least,
     small_enough = cut.least;
     for (int i = 0; i < HALVINGS && small_enough > too_small; i++) {
         cut.least = (too_small + small_enough) / 2;
-        count(tree, &cut);
+        count_kept_nodes(tree, &cut);
         *(cut.kept > frames_max ? &too_small : &small_enough) = cut.least;
     }
     cut.least = small_enough;
     cut.lighter = too_small;
-    count(tree, &cut);
-    fill(tree, &cut, frames_max);
+    count_kept_nodes(tree, &cut);
+    extend_cut_to_limit(tree, &cut, frames_max);
     return cut;
 }
 
@@ -415,8 +418,8 @@ kept_from(const struct call_tree *tree, const struct call_tree_cut *cut,
 
 /* The frame after that one; 0: there is none. */
 static uint32_t
-after(const struct call_tree *tree, const struct call_tree_cut *cut,
-      uint32_t at)
+next_kept_frame(const struct call_tree *tree, const struct call_tree_cut *cut,
+                uint32_t at)
 {
     const struct call_tree_node *nodes = tree->nodes;
     uint32_t next = kept_from(tree, cut, nodes[at].child);
@@ -467,7 +470,7 @@ call_rows_make(struct call_rows *out, const struct call_tree *tree,
             return -1;
         }
         add_rows_of(out, &cut, at);
-        at = after(tree, &cut, at);
+        at = next_kept_frame(tree, &cut, at);
     } while (at);
     return 0;
 }

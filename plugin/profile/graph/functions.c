@@ -40,7 +40,7 @@ functions_stack(struct functions *functions, size_t i, struct stack_frame *out)
 }
 
 static void
-weigh(struct builder *b, size_t i, size_t count)
+weigh_stack_functions(struct builder *b, size_t i, size_t count)
 {
     const struct profile_stack *stack = &b->profile->stacks[i];
 
@@ -78,7 +78,8 @@ weigh_all(struct builder *b)
         if (stack_names_get(names, &b->profile->stacks[i], b->frames, &count) !=
             0)
             return -1;
-        weigh(b, i, functions_stack(b->functions, i, b->frames));
+        weigh_stack_functions(b, i,
+                              functions_stack(b->functions, i, b->frames));
     }
     return 0;
 }
@@ -94,7 +95,7 @@ compare_weights(const void *a, const void *b)
 }
 
 static int
-compare_names(const void *a, const void *b, void *arg)
+compare_functions_by_name(const void *a, const void *b, void *arg)
 {
     const struct function *list = arg;
 
@@ -104,7 +105,7 @@ compare_names(const void *a, const void *b, void *arg)
 
 /* Without memory nothing is significant. */
 static double
-errors_of(const struct function *list, uint32_t count)
+significance_of_functions(const struct function *list, uint32_t count)
 {
     struct significance_change *changes = mem_zalloc(count, sizeof(*changes));
     double errors;
@@ -118,7 +119,7 @@ errors_of(const struct function *list, uint32_t count)
 }
 
 static int
-order(struct builder *b)
+order_function_list(struct builder *b)
 {
     struct functions *functions = b->functions;
     uint32_t texts = texts_count(functions->names.texts), count = 0;
@@ -138,10 +139,11 @@ order(struct builder *b)
         by_name[i] = i;
     if (count > 0) {
         qsort(list, count, sizeof(*list), compare_weights);
-        qsort_r(by_name, count, sizeof(*by_name), compare_names, list);
+        qsort_r(by_name, count, sizeof(*by_name), compare_functions_by_name,
+                list);
     }
     if (b->profile->difference)
-        functions->errors = errors_of(list, count);
+        functions->errors = significance_of_functions(list, count);
     functions->list = list;
     functions->by_name = by_name;
     functions->count = count;
@@ -149,7 +151,7 @@ order(struct builder *b)
 }
 
 static int
-build(struct builder *b, struct error *err)
+build_function_list(struct builder *b, struct error *err)
 {
     struct stack_names *names = &b->functions->names;
     int rc = -1;
@@ -162,7 +164,7 @@ build(struct builder *b, struct error *err)
     b->seen = mem_zalloc(names->texts_max, sizeof(*b->seen));
     b->frames = mem_zalloc(names->longest, sizeof(*b->frames));
     if (b->weights && b->seen && b->frames && weigh_all(b) == 0)
-        rc = order(b);
+        rc = order_function_list(b);
     mem_free(b->weights);
     mem_free(b->seen);
     mem_free(b->frames);
@@ -176,7 +178,7 @@ functions_new(const struct profile *profile, const struct view_options *options,
     struct builder b = {.profile = profile, .options = options};
 
     b.functions = mem_zalloc(1, sizeof(*b.functions));
-    if (b.functions && build(&b, err) == 0)
+    if (b.functions && build_function_list(&b, err) == 0)
         return b.functions;
     error_memory(err, "the functions of a snapshot");
     functions_free(b.functions);
@@ -206,8 +208,8 @@ compare_to(const struct functions *functions, uint32_t i, const char *name,
 
 /* The first that compares with name as at least `least`. */
 static uint32_t
-bound(const struct functions *functions, const char *name, size_t size,
-      int least)
+find_name_bound(const struct functions *functions, const char *name,
+                size_t size, int least)
 {
     uint32_t low = 0, high = functions->count;
 
@@ -226,6 +228,6 @@ void
 functions_find(const struct functions *functions, const char *name, size_t size,
                uint32_t *first, uint32_t *end)
 {
-    *first = bound(functions, name, size, 0);
-    *end = bound(functions, name, size, 1);
+    *first = find_name_bound(functions, name, size, 0);
+    *end = find_name_bound(functions, name, size, 1);
 }

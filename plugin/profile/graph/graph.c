@@ -60,7 +60,7 @@ weigh_stack(const struct weighing *w, const struct profile_stack *stack,
 }
 
 static int
-weigh(const struct weighing *w, struct error *err)
+weigh_profile_stacks(const struct weighing *w, struct error *err)
 {
     struct weights *weights = w->weights;
 
@@ -100,7 +100,7 @@ weights_init(struct weights *weights, const struct profile *profile,
     while (w.nameless < weights->count &&
            *texts_get(names->texts, w.nameless) != '\0')
         w.nameless++;
-    return weigh(&w, err);
+    return weigh_profile_stacks(&w, err);
 }
 
 void
@@ -188,7 +188,7 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 
 /* Unlike nodes, an edge counts each time it is met in a recursion. */
 static int
-add_stack(struct sums *s, const struct profile_stack *stack)
+add_stack_edges(struct sums *s, const struct profile_stack *stack)
 {
     struct weights *weights = s->weights;
     double value = profile_value(stack, s->options->measure);
@@ -208,12 +208,12 @@ add_stack(struct sums *s, const struct profile_stack *stack)
 }
 
 static int
-add_stacks(struct sums *s, struct error *err)
+add_all_stack_edges(struct sums *s, struct error *err)
 {
     for (size_t i = 0; i < s->profile->stack_count; i++) {
         if (view_cancelled(s->options, i, err))
             return -1;
-        if (add_stack(s, &s->profile->stacks[i]) != 0) {
+        if (add_stack_edges(s, &s->profile->stacks[i]) != 0) {
             error_memory(err, "the call graph");
             return -1;
         }
@@ -361,7 +361,7 @@ weigh_calls(struct builder *b)
     if (b->profile->location_count == 0)
         return 0;
     assert(b->weights.names.shown && b->weights.names.symbols.names);
-    rc = add_stacks(&sums, b->err);
+    rc = add_all_stack_edges(&sums, b->err);
     b->calls = sums.edges; /* freed on failure, too */
     b->call_count = sums.edge_count;
     mem_free(sums.slots);
@@ -369,7 +369,7 @@ weigh_calls(struct builder *b)
 }
 
 static int
-build(struct builder *b)
+build_call_graph(struct builder *b)
 {
     if (weights_init(&b->weights, b->profile, &b->options, b->graph->arena,
                      b->err) != 0)
@@ -395,7 +395,7 @@ graph_new(const struct profile *profile, const struct view_options *options,
         b.graph->arena = arena_new(GRAPH_MEMORY_MAX);
     if (b.graph && b.graph->arena) {
         b.graph->total = profile_total(profile, b.options.measure);
-        rc = build(&b);
+        rc = build_call_graph(&b);
     }
     weights_fini(&b.weights);
     mem_free(b.nodes);

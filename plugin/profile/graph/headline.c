@@ -39,7 +39,8 @@ unshown_add(struct buffer *out, const struct profile *profile,
 }
 
 static bool
-changed(const struct profile *profile, const struct view_options *options)
+has_profile_changed(const struct profile *profile,
+                    const struct view_options *options)
 {
     for (size_t i = 0; i < profile->stack_count; i++)
         if (profile_value(&profile->stacks[i], options->measure) != 0)
@@ -61,7 +62,8 @@ emptiness_text(const struct profile *profile,
         snprintf(out, EMPTINESS_TEXT, "%s", "");
     else if (sampled && (options->focus || options->ignore))
         snprintf(out, EMPTINESS_TEXT, "no stack matches");
-    else if (sampled && profile->difference && !changed(profile, options))
+    else if (sampled && profile->difference &&
+             !has_profile_changed(profile, options))
         snprintf(out, EMPTINESS_TEXT, "nothing changed");
     else if (sampled)
         snprintf(out, EMPTINESS_TEXT, "nothing is large enough to be shown");
@@ -124,7 +126,7 @@ headline_add(struct buffer *out, const struct profile *profile,
 #define LEAST 0.5 /* of a byte or an object: less is shown as 0 */
 
 static int
-compare(const void *a, const void *b)
+compare_changes_by_value(const void *a, const void *b)
 {
     const struct significance_change *x = a, *y = b;
 
@@ -134,15 +136,16 @@ compare(const void *a, const void *b)
 }
 
 static size_t
-distinct(struct significance_change *list, size_t count)
+count_distinct_changes(struct significance_change *list, size_t count)
 {
     size_t found = 0;
 
     if (count > 0)
-        qsort(list, count, sizeof(*list), compare);
+        qsort(list, count, sizeof(*list), compare_changes_by_value);
     for (size_t i = 0; i < count; i++)
-        found += list[i].variance > 0 &&
-                 (i == 0 || compare(&list[i - 1], &list[i]) != 0);
+        found +=
+            list[i].variance > 0 &&
+            (i == 0 || compare_changes_by_value(&list[i - 1], &list[i]) != 0);
     return found;
 }
 
@@ -150,7 +153,7 @@ distinct(struct significance_change *list, size_t count)
 double
 significance_errors(struct significance_change *list, size_t count)
 {
-    size_t tests = distinct(list, count);
+    size_t tests = count_distinct_changes(list, count);
     double risk = -expm1(log1p(-RISK) / (double)(tests ? tests : 1));
     double low = 0, high = 40;
 

@@ -23,7 +23,7 @@ enum { NAMELESS = UINT32_MAX };
 /* ---- threads ---- */
 
 static int
-compare_shares(const void *a, const void *b)
+compare_amounts_by_thread(const void *a, const void *b)
 {
     const struct share *x = a, *y = b;
 
@@ -51,7 +51,7 @@ list_shares(struct functions *functions, const struct live_parts *parts,
         out[i] = (struct share){part->thread, name, part->bytes};
     }
     if (parts->count > 0)
-        qsort(out, parts->count, sizeof(*out), compare_shares);
+        qsort(out, parts->count, sizeof(*out), compare_amounts_by_thread);
 }
 
 /* Of two functions with as much, the one whose name is first. */
@@ -73,8 +73,8 @@ find_tops(const struct functions *functions, const struct share *shares,
         const char *name;
 
         bytes = 0;
-        for (next = i;
-             next < count && compare_shares(&shares[i], &shares[next]) == 0;
+        for (next = i; next < count && compare_amounts_by_thread(
+                                           &shares[i], &shares[next]) == 0;
              next++)
             bytes += shares[next].bytes;
         if (shares[i].name == NAMELESS)
@@ -88,7 +88,7 @@ find_tops(const struct functions *functions, const struct share *shares,
 }
 
 static int
-compare_threads(const void *a, const void *b)
+compare_thread_rows_by_bytes(const void *a, const void *b)
 {
     const struct thread_row *x = a, *y = b;
 
@@ -108,7 +108,8 @@ order_threads(struct part_rows *rows)
             rows->threads[kept++] = rows->threads[i];
     rows->thread_count = kept;
     if (kept > 0)
-        qsort(rows->threads, kept, sizeof(*rows->threads), compare_threads);
+        qsort(rows->threads, kept, sizeof(*rows->threads),
+              compare_thread_rows_by_bytes);
 }
 
 static int

@@ -42,7 +42,8 @@ symbols_kept_free(struct names_made *made)
 }
 
 static struct symbols_kept *
-make(const struct profile *profile, const struct view_options *options)
+make_kept_symbols(const struct profile *profile,
+                  const struct view_options *options)
 {
     struct symbols_kept *kept = mem_zalloc(1, sizeof(*kept));
     const char *wrappers = options->wrappers ? options->wrappers : "";
@@ -72,7 +73,8 @@ make(const struct profile *profile, const struct view_options *options)
 }
 
 static bool
-is_of(const struct symbols_kept *kept, const struct profile *profile)
+has_profile_addresses(const struct symbols_kept *kept,
+                      const struct profile *profile)
 {
     if (kept->count != profile->location_count)
         return false;
@@ -99,10 +101,10 @@ symbols_kept_get(const struct profile *profile,
         options->allocator_frames)
         return 0;
     found = (struct symbols_kept *)names_made(profile->names, kind);
-    if (found && !is_of(found, profile))
+    if (found && !has_profile_addresses(found, profile))
         return 0;
     if (!found) {
-        found = make(profile, options);
+        found = make_kept_symbols(profile, options);
         if (!found)
             return -1;
         *own = found->made.bytes > SYMBOLS_KEPT_BYTES_MAX ||
@@ -330,9 +332,9 @@ take_symbols(struct stack_names *names, const struct view_options *options,
 }
 
 static int
-init(struct stack_names *names, const struct profile *profile,
-     const struct view_options *options, struct arena *arena, bool share,
-     struct error *err)
+prepare_stack_names(struct stack_names *names, const struct profile *profile,
+                    const struct view_options *options, struct arena *arena,
+                    bool share, struct error *err)
 {
     if (!options)
         options = &view_defaults;
@@ -364,7 +366,7 @@ stack_names_init(struct stack_names *names, const struct profile *profile,
                  const struct view_options *options, struct arena *arena,
                  struct error *err)
 {
-    return init(names, profile, options, arena, false, err);
+    return prepare_stack_names(names, profile, options, arena, false, err);
 }
 
 int
@@ -372,7 +374,7 @@ stack_names_share(struct stack_names *names, const struct profile *profile,
                   const struct view_options *options, struct arena *arena,
                   struct error *err)
 {
-    return init(names, profile, options, arena, true, err);
+    return prepare_stack_names(names, profile, options, arena, true, err);
 }
 
 void

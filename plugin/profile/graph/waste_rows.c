@@ -193,7 +193,7 @@ add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
 }
 
 static int
-compare_rows(const void *a, const void *b)
+compare_rows_by_waste(const void *a, const void *b)
 {
     const struct waste_row *x = a, *y = b;
 
@@ -230,7 +230,7 @@ waste_rows_make(struct waste_rows *out, const struct profile *profile,
     for (uint32_t i = 0; i < waste->heap.class_count; i++)
         add_unseen_row(out, waste, i);
     add_other_rows(out, &waste->heap);
-    qsort(out->list, out->count, sizeof(*out->list), compare_rows);
+    qsort(out->list, out->count, sizeof(*out->list), compare_rows_by_waste);
     mem_free(parts);
     return 0;
 }

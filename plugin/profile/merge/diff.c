@@ -55,7 +55,7 @@ struct differ {
 };
 
 static void
-key_text(struct differ *d, const char *text)
+add_diff_key_text(struct differ *d, const char *text)
 {
     buffer_add(&d->key, text, strlen(text) + 1);
 }
@@ -77,9 +77,9 @@ number_module(struct differ *d, struct texts *texts,
               uint32_t *number)
 {
     buffer_clear(&d->key);
-    key_text(d, mapping_basename(module->path));
+    add_diff_key_text(d, mapping_basename(module->path));
     if (with_build)
-        key_text(d, module->build_id);
+        add_diff_key_text(d, module->build_id);
     return number_key(d, texts, number);
 }
 
@@ -132,7 +132,7 @@ is_moved(const struct side *side, uint64_t address)
 
 /* Checked now and then, as i counts up. */
 static bool
-must_stop(struct differ *d, size_t i)
+is_diff_cancelled(struct differ *d, size_t i)
 {
     if (i % CANCEL_EVERY == 0 && d->cancelled && atomic_load(d->cancelled))
         d->stopped = true;
@@ -145,21 +145,21 @@ number_location(struct differ *d, const struct side *side,
 {
     buffer_clear(&d->key);
     if (*location->module && !is_moved(side, location->address)) {
-        key_text(d, "place");
-        key_text(d, location->module);
+        add_diff_key_text(d, "place");
+        add_diff_key_text(d, location->module);
         buffer_u64(&d->key, location->module_offset);
     } else {
-        key_text(d, "names");
+        add_diff_key_text(d, "names");
         for (uint32_t i = 0; i < location->frame_count; i++) {
-            key_text(d, location->frames[i].function);
-            key_text(d, location->frames[i].file);
+            add_diff_key_text(d, location->frames[i].function);
+            add_diff_key_text(d, location->frames[i].file);
         }
     }
     return number_key(d, d->keys, number);
 }
 
 static int
-classify(struct differ *d, struct side *side, struct class *classes)
+classify_locations(struct differ *d, struct side *side, struct class *classes)
 {
     size_t count = side->profile->location_count;
 
@@ -170,7 +170,8 @@ classify(struct differ *d, struct side *side, struct class *classes)
         const struct location *location = &side->profile->locations[i];
         uint32_t number;
 
-        if (must_stop(d, i) || number_location(d, side, location, &number) != 0)
+        if (is_diff_cancelled(d, i) ||
+            number_location(d, side, location, &number) != 0)
             return -1;
         side->classes[i] = number;
         if (!classes[number].location)
@@ -190,7 +191,7 @@ compare_classes(const void *a, const void *b)
 }
 
 static void
-renumber(struct side *side, const uint32_t *index)
+renumber_classes(struct side *side, const uint32_t *index)
 {
     for (size_t i = 0; i < side->profile->location_count; i++)
         side->classes[i] = index[side->classes[i]];
@@ -208,8 +209,9 @@ merge_locations(struct differ *d)
     struct location *list;
     int rc = -1;
 
-    if (!texts || !classes || !index || classify(d, &d->now, classes) != 0 ||
-        classify(d, &d->base, classes) != 0)
+    if (!texts || !classes || !index ||
+        classify_locations(d, &d->now, classes) != 0 ||
+        classify_locations(d, &d->base, classes) != 0)
         goto out;
     count = texts_count(d->keys);
     list = arena_alloc(d->out->arena, count * sizeof(*list));
@@ -219,13 +221,13 @@ merge_locations(struct differ *d)
         qsort(classes, count, sizeof(*classes), compare_classes);
     for (uint32_t i = 0; i < count; i++) {
         index[classes[i].number] = i;
-        if (must_stop(d, i) ||
+        if (is_diff_cancelled(d, i) ||
             location_copy(d->out->arena, texts, classes[i].location,
                           &list[i]) != 0)
             goto out;
     }
-    renumber(&d->now, index);
-    renumber(&d->base, index);
+    renumber_classes(&d->now, index);
+    renumber_classes(&d->base, index);
     d->out->locations = list;
     d->out->location_count = count;
     rc = 0;
@@ -239,8 +241,8 @@ out:
 /* ---- stacks ---- */
 
 static void
-add_counts(struct profile_stack *to, const struct profile_stack *from,
-           double sign)
+add_signed_counts(struct profile_stack *to, const struct profile_stack *from,
+                  double sign)
 {
     to->objects += sign * from->objects;
     to->bytes += sign * from->bytes;
@@ -258,7 +260,7 @@ add_counts(struct profile_stack *to, const struct profile_stack *from,
  * a coin is that of a normal law with this much more (Kearns and Saul).
  */
 static double
-variance_of(const struct profile_stack *stack, uint64_t rate)
+in_use_variance(const struct profile_stack *stack, uint64_t rate)
 {
     uint64_t objects = stack->in_use.objects, bytes = stack->in_use.bytes;
     double scale = profile_scale(objects, bytes, rate), each, miss;
@@ -281,11 +283,11 @@ add_seen(struct seen *to, const struct profile_stack *from,
     to->bytes += (double)from->in_use.bytes;
     to->ever += (double)from->ever.objects;
     to->variance +=
-        kind == PROFILE_HEAP ? variance_of(from, rate) : from->variance;
+        kind == PROFILE_HEAP ? in_use_variance(from, rate) : from->variance;
 }
 
 static int
-add_stacks(struct differ *d, const struct side *side)
+add_side_stacks(struct differ *d, const struct side *side)
 {
     for (size_t i = 0; i < side->profile->stack_count; i++) {
         const struct profile_stack *from = &side->profile->stacks[i];
@@ -293,7 +295,7 @@ add_stacks(struct differ *d, const struct side *side)
         struct profile_stack *to;
         uint32_t number, *copy;
 
-        if (must_stop(d, i))
+        if (is_diff_cancelled(d, i))
             return -1;
         buffer_clear(&d->key);
         for (uint32_t k = 0; k < from->depth; k++)
@@ -311,7 +313,7 @@ add_stacks(struct differ *d, const struct side *side)
             to->depth = from->depth;
             d->out->stack_count++;
         }
-        add_counts(to, from, side->sign);
+        add_signed_counts(to, from, side->sign);
         add_seen(&d->seen[side->sign < 0][number], from, side->profile->kind,
                  side->profile->rate);
     }
@@ -333,7 +335,7 @@ add_stacks(struct differ *d, const struct side *side)
  * No sample of time is in both: there the variances are added.
  */
 static double
-exchanged(double samples)
+exchange_factor(double samples)
 {
     return 1 + 0.45 / sqrt(samples);
 }
@@ -362,8 +364,8 @@ changed_share(const struct seen *now, const struct seen *base, bool counted)
     double most = fmax(2 * (now->ever - base->ever) - grown, fabs(grown));
 
     if (counted)
-        return most > 0 ? fmin((most + 1) / sum, exchanged(sum)) : 0;
-    return grown == 0 && now->bytes == base->bytes ? 0 : exchanged(sum);
+        return most > 0 ? fmin((most + 1) / sum, exchange_factor(sum)) : 0;
+    return grown == 0 && now->bytes == base->bytes ? 0 : exchange_factor(sum);
 }
 
 static void
@@ -390,7 +392,7 @@ merge_stacks(struct differ *d)
     d->seen[0] = arena_alloc(d->scratch, room * sizeof(*d->seen[0]));
     d->seen[1] = arena_alloc(d->scratch, room * sizeof(*d->seen[1]));
     if (!d->stacks || !d->seen[0] || !d->seen[1] ||
-        add_stacks(d, &d->now) != 0 || add_stacks(d, &d->base) != 0)
+        add_side_stacks(d, &d->now) != 0 || add_side_stacks(d, &d->base) != 0)
         return -1;
     set_variances(d);
     d->out->stacks = d->stacks;
@@ -500,7 +502,7 @@ copy_head(struct profile *out, const struct profile *now,
 }
 
 static int
-make(struct differ *d)
+make_difference(struct differ *d)
 {
     const struct profile *now = d->now.profile, *base = d->base.profile;
 
@@ -541,7 +543,7 @@ diff_make_until(const struct profile *now, const struct profile *base,
         return NULL;
     }
     buffer_init(&d.key, KEY_MAX);
-    rc = make(&d);
+    rc = make_difference(&d);
     buffer_fini(&d.key);
     texts_free(d.keys);
     texts_free(d.stack_keys);

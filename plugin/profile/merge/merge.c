@@ -28,7 +28,7 @@ enum {
 
 /* The largest first. */
 static int
-compare_shares(const void *a, const void *b)
+compare_nodes_by_bytes(const void *a, const void *b)
 {
     const struct merge_share *x = a, *y = b;
     double i = fabs(x->bytes), k = fabs(y->bytes);
@@ -64,7 +64,8 @@ merge_write_shares(struct merge *m, struct buffer *out)
     if (shown > MERGE_SHARES_SHOWN)
         shown = MERGE_SHARES_SHOWN;
     if (m->share_count > 0)
-        qsort(m->shares, m->share_count, sizeof(*m->shares), compare_shares);
+        qsort(m->shares, m->share_count, sizeof(*m->shares),
+              compare_nodes_by_bytes);
     buffer_text(out, m->difference                  ? "Grew by node:"
                      : m->out->kind == PROFILE_HEAP ? "In use by node:"
                                                     : "Time by node:");
@@ -115,7 +116,7 @@ merge_write_note(const struct merge *m, const char *missing, struct buffer *out)
 
 /* What befell a profile of time is that node's own. */
 static int
-add_note(struct merge *m, uint64_t node, const struct profile *profile)
+add_merged_note(struct merge *m, uint64_t node, const struct profile *profile)
 {
     uint32_t number;
 
@@ -147,7 +148,7 @@ enum {
 
 /* How much is known of a location: another node may know more of it. */
 static int
-knowledge(const struct location *location)
+location_detail_level(const struct location *location)
 {
     const struct frame *frame = &location->frames[location->frame_count - 1];
 
@@ -168,8 +169,8 @@ copy_names(struct merge *m, const struct location *from,
 
 /* merge->key holds the location's key, and place the rest. */
 static int
-add_location(struct merge *m, const struct location *from,
-             const struct merge_location *place, uint32_t *number)
+add_merged_location(struct merge *m, const struct location *from,
+                    const struct merge_location *place, uint32_t *number)
 {
     struct merge_location *to;
 
@@ -177,7 +178,8 @@ add_location(struct merge *m, const struct location *from,
         return -1;
     if (*number < m->location_count) {
         to = &m->locations[*number];
-        return knowledge(from) > knowledge(&to->location)
+        return location_detail_level(from) >
+                       location_detail_level(&to->location)
                    ? copy_names(m, from, to)
                    : 0;
     }
@@ -193,7 +195,7 @@ add_location(struct merge *m, const struct location *from,
 }
 
 static int
-add_node(struct merge *m, uint64_t node, uint32_t *number)
+add_node_root(struct merge *m, uint64_t node, uint32_t *number)
 {
     const struct merge_location place = {.build = UINT32_MAX};
     char name[NODE_NAME_MAX];
@@ -203,14 +205,14 @@ add_node(struct merge *m, uint64_t node, uint32_t *number)
     snprintf(name, sizeof(name), "node %" PRIu64, node);
     buffer_clear(&m->key);
     buffer_add(&m->key, name, strlen(name)); /* other keys have NULs */
-    if (add_location(m, &root, &place, number) != 0)
+    if (add_merged_location(m, &root, &place, number) != 0)
         return -1;
     texts_forget_places(m->texts); /* name is on the stack */
     return 0;
 }
 
 static bool
-must_stop(const atomic_bool *cancelled, size_t i)
+is_merge_cancelled(const atomic_bool *cancelled, size_t i)
 {
     return i % CANCEL_EVERY == 0 && cancelled && atomic_load(cancelled);
 }
@@ -230,19 +232,21 @@ keep_apart(struct merge *m, const struct location *from,
 /* *stopped: it was cancelled.  numbers gets each location's number in the sum.
  */
 static int
-add_locations(struct merge *m, const struct profile *profile, uint32_t *numbers,
-              const atomic_bool *cancelled, bool *stopped)
+add_merged_locations(struct merge *m, const struct profile *profile,
+                     uint32_t *numbers, const atomic_bool *cancelled,
+                     bool *stopped)
 {
     for (size_t i = 0; i < profile->location_count; i++) {
         struct merge_location place = {.placed = false};
 
         place.location.address = profile->locations[i].address;
-        *stopped = must_stop(cancelled, i);
+        *stopped = is_merge_cancelled(cancelled, i);
         if (*stopped || merge_place(m, profile, m->share_count,
                                     &profile->locations[i], &place) != 0)
             return -1;
         keep_apart(m, &profile->locations[i], &place);
-        if (add_location(m, &profile->locations[i], &place, &numbers[i]) != 0)
+        if (add_merged_location(m, &profile->locations[i], &place,
+                                &numbers[i]) != 0)
             return -1;
     }
     return 0;
@@ -251,14 +255,14 @@ add_locations(struct merge *m, const struct profile *profile, uint32_t *numbers,
 /* ---- stacks ---- */
 
 static void
-add_saturated(uint64_t *to, uint64_t n)
+add_sum_saturated(uint64_t *to, uint64_t n)
 {
     if (__builtin_add_overflow(*to, n, to))
         *to = UINT64_MAX;
 }
 
 static void
-add_counts(struct profile_stack *to, const struct profile_stack *from)
+add_merged_counts(struct profile_stack *to, const struct profile_stack *from)
 {
     to->objects += from->objects;
     to->bytes += from->bytes;
@@ -266,15 +270,15 @@ add_counts(struct profile_stack *to, const struct profile_stack *from)
     to->bytes_ever += from->bytes_ever;
     to->waste += from->waste;
     to->variance += from->variance;
-    add_saturated(&to->in_use.objects, from->in_use.objects);
-    add_saturated(&to->in_use.bytes, from->in_use.bytes);
-    add_saturated(&to->ever.objects, from->ever.objects);
-    add_saturated(&to->ever.bytes, from->ever.bytes);
+    add_sum_saturated(&to->in_use.objects, from->in_use.objects);
+    add_sum_saturated(&to->in_use.bytes, from->in_use.bytes);
+    add_sum_saturated(&to->ever.objects, from->ever.objects);
+    add_sum_saturated(&to->ever.bytes, from->ever.bytes);
 }
 
 /* The stack of the locations in merge->key. */
 static struct profile_stack *
-find_stack(struct merge *m)
+find_or_add_stack(struct merge *m)
 {
     size_t depth = m->key.size / sizeof(uint32_t);
     struct profile_stack *to;
@@ -297,9 +301,9 @@ find_stack(struct merge *m)
 }
 
 static int
-add_stacks(struct merge *m, const struct profile *profile,
-           const uint32_t *numbers, const uint32_t *root,
-           const atomic_bool *cancelled, bool *stopped)
+add_merged_stacks(struct merge *m, const struct profile *profile,
+                  const uint32_t *numbers, const uint32_t *root,
+                  const atomic_bool *cancelled, bool *stopped)
 {
     for (size_t i = 0; i < profile->stack_count; i++) {
         const struct profile_stack *from = &profile->stacks[i];
@@ -310,11 +314,11 @@ add_stacks(struct merge *m, const struct profile *profile,
             buffer_add(&m->key, &numbers[from->locations[k]], sizeof(*numbers));
         if (root)
             buffer_add(&m->key, root, sizeof(*root));
-        *stopped = must_stop(cancelled, i);
-        to = *stopped ? NULL : find_stack(m);
+        *stopped = is_merge_cancelled(cancelled, i);
+        to = *stopped ? NULL : find_or_add_stack(m);
         if (!to)
             return -1;
-        add_counts(to, from);
+        add_merged_counts(to, from);
     }
     return 0;
 }
@@ -335,7 +339,7 @@ add_times(struct profile_origin *to, const struct profile_origin *from,
 }
 
 static int
-add_head(struct merge *m, uint64_t node, const struct profile *profile)
+add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
 {
     const char *program = mapping_basename(profile->program);
     struct profile *out = m->out;
@@ -344,7 +348,7 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
                                            m->share_count, sizeof(*share));
     uint32_t number;
 
-    if (!share || add_note(m, node, profile) != 0 ||
+    if (!share || add_merged_note(m, node, profile) != 0 ||
         texts_add(m->programs, program, strlen(program), &number) != 0)
         return -1;
     *share = (struct merge_share){node, profile->bytes};
@@ -371,7 +375,7 @@ add_head(struct merge *m, uint64_t node, const struct profile *profile)
                 : profile->unseen.why;
     out->accumulated |= profile->accumulated;
     out->wasted |= profile->wasted;
-    add_saturated(&out->samples, profile->samples);
+    add_sum_saturated(&out->samples, profile->samples);
     return 0;
 }
 
@@ -398,11 +402,11 @@ merge_add(struct merge *m, uint64_t node, const struct profile *profile,
     int rc = -1;
 
     numbers = mem_zalloc(profile->location_count, sizeof(*numbers));
-    if (!numbers || add_head(m, node, profile) != 0 ||
-        (m->by_node && add_node(m, node, &root) != 0) ||
-        add_locations(m, profile, numbers, cancelled, &stopped) != 0 ||
-        add_stacks(m, profile, numbers, m->by_node ? &root : NULL, cancelled,
-                   &stopped) != 0)
+    if (!numbers || add_merged_head(m, node, profile) != 0 ||
+        (m->by_node && add_node_root(m, node, &root) != 0) ||
+        add_merged_locations(m, profile, numbers, cancelled, &stopped) != 0 ||
+        add_merged_stacks(m, profile, numbers, m->by_node ? &root : NULL,
+                          cancelled, &stopped) != 0)
         goto out;
     texts_forget_places(m->texts);
     m->share_count++;
@@ -419,7 +423,7 @@ out:
 /* ---- the end ---- */
 
 static int
-compare_addresses(const void *a, const void *b, void *arg)
+compare_locations_by_address(const void *a, const void *b, void *arg)
 {
     const struct merge_location *list = arg;
     uint64_t x = list[*(const uint32_t *)a].location.address;
@@ -450,7 +454,8 @@ finish_locations(struct merge *m)
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
     if (count > 0)
-        qsort_r(order, count, sizeof(*order), compare_addresses, m->locations);
+        qsort_r(order, count, sizeof(*order), compare_locations_by_address,
+                m->locations);
     for (size_t i = 0; i < count; i++) {
         list[i] = m->locations[order[i]].location;
         m->locations[order[i]].final = (uint32_t)i;

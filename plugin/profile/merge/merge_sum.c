@@ -43,7 +43,7 @@ merge_number(struct merge *m, struct texts *texts, uint32_t *number)
 }
 
 static int
-make(struct merge *m)
+prepare_merge(struct merge *m)
 {
     m->out = mem_zalloc(1, sizeof(*m->out));
     if (!m->out)
@@ -76,7 +76,7 @@ merge_new(bool by_node, struct error *err)
         m->tells_waste = true;
         m->top = LOWEST_TOP;
         buffer_init(&m->key, KEY_MAX);
-        if (make(m) == 0)
+        if (prepare_merge(m) == 0)
             return m;
     }
     error_memory(err, "the sum of profiles");
@@ -122,7 +122,7 @@ enum { PAGE = 4096 };
 #define HIGHEST_ADDRESS    (UINT64_C(1) << 56)
 
 static void
-key_text(struct merge *m, const char *text)
+add_merge_key_text(struct merge *m, const char *text)
 {
     buffer_add(&m->key, text, strlen(text) + 1);
 }
@@ -171,8 +171,8 @@ static void
 key_build(struct merge *m, size_t part, const struct profile_module *module)
 {
     buffer_clear(&m->key);
-    key_text(m, mapping_basename(module->path));
-    key_text(m, module->build_id);
+    add_merge_key_text(m, mapping_basename(module->path));
+    add_merge_key_text(m, module->build_id);
     if (!*module->build_id)
         buffer_u64(&m->key, part);
 }
@@ -209,8 +209,8 @@ static void
 key_names(struct merge *m, const struct location *location)
 {
     for (uint32_t i = 0; i < location->frame_count; i++) {
-        key_text(m, location->frames[i].function);
-        key_text(m, location->frames[i].file);
+        add_merge_key_text(m, location->frames[i].function);
+        add_merge_key_text(m, location->frames[i].file);
         buffer_u32(&m->key, location->frames[i].line);
     }
 }
@@ -244,7 +244,7 @@ merge_place(struct merge *m, const struct profile *profile, size_t part,
     if (module && location->address <= INT64_MAX)
         return place_mapped(m, part, module, location, out);
     buffer_clear(&m->key);
-    key_text(m, ""); /* of no file */
+    add_merge_key_text(m, ""); /* of no file */
     out->build = UINT32_MAX;
     buffer_u64(&m->key, location->address);
     out->placed = location->address > INT64_MAX; /* the kernel's half */
@@ -279,7 +279,7 @@ compare_functions(const struct sorted *a, const struct sorted *b)
 }
 
 static int
-compare(const void *x, const void *y)
+compare_symbols_by_function(const void *x, const void *y)
 {
     const struct sorted *a = x, *b = y;
     int difference = compare_functions(a, b);
@@ -294,7 +294,8 @@ compare(const void *x, const void *y)
 
 /* The functions of one name, from first to end; starts has room for all. */
 static void
-match(struct sorted *first, const struct sorted *end, uint64_t *starts)
+match_symbol_starts(struct sorted *first, const struct sorted *end,
+                    uint64_t *starts)
 {
     size_t known = 0, nth = 0;
     uint64_t last = 0;
@@ -314,13 +315,13 @@ match(struct sorted *first, const struct sorted *end, uint64_t *starts)
 }
 
 static void
-match_all(struct sorted *list, size_t count, uint64_t *starts)
+match_all_symbols(struct sorted *list, size_t count, uint64_t *starts)
 {
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1;
              to < count && compare_functions(&list[from], &list[to]) == 0;)
             to++;
-        match(&list[from], &list[to], starts);
+        match_symbol_starts(&list[from], &list[to], starts);
     }
 }
 
@@ -345,8 +346,8 @@ merge_symbols(struct merge *m)
             m->locations[i].build};
     }
     if (count > 0)
-        qsort(list, count, sizeof(*list), compare);
-    match_all(list, count, starts);
+        qsort(list, count, sizeof(*list), compare_symbols_by_function);
+    match_all_symbols(list, count, starts);
     rc = 0;
 out:
     mem_free(list);

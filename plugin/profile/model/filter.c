@@ -34,7 +34,7 @@ struct pattern {
 };
 
 static void *
-take_memory(size_t size, void *unused)
+allocate_pattern_memory(size_t size, void *unused)
 {
     (void)unused;
     return mem_alloc(size);
@@ -63,7 +63,7 @@ fail_compile(const struct pattern *pattern, int code, size_t offset,
 }
 
 static bool
-is_late(struct pattern *pattern)
+is_pattern_late(struct pattern *pattern)
 {
     uint64_t now = clock_ms();
 
@@ -73,7 +73,7 @@ is_late(struct pattern *pattern)
 }
 
 static bool
-is_cancelled(const struct pattern *pattern)
+is_pattern_cancelled(const struct pattern *pattern)
 {
     return pattern->cancelled && atomic_load(pattern->cancelled);
 }
@@ -81,19 +81,19 @@ is_cancelled(const struct pattern *pattern)
 /* Called at each item of the pattern.  PCRE2 counts steps anew from each place
  * where a match may start, and each may read the whole text. */
 static int
-look(pcre2_callout_block *at, void *arg)
+on_pattern_callout(pcre2_callout_block *at, void *arg)
 {
     struct pattern *pattern = arg;
 
     (void)at;
-    if (is_cancelled(pattern) ||
-        (++pattern->looks % LOOKS == 0 && is_late(pattern)))
+    if (is_pattern_cancelled(pattern) ||
+        (++pattern->looks % LOOKS == 0 && is_pattern_late(pattern)))
         return PCRE2_ERROR_CALLOUT;
     return 0;
 }
 
 static int
-compile(struct pattern *pattern, const char *text, struct error *err)
+compile_pattern(struct pattern *pattern, const char *text, struct error *err)
 {
     pcre2_compile_context *context =
         pcre2_compile_context_create(pattern->memory);
@@ -119,7 +119,7 @@ compile(struct pattern *pattern, const char *text, struct error *err)
         error_memory(err, "a regular expression");
         return -1;
     }
-    pcre2_set_callout(pattern->limits, look, pattern);
+    pcre2_set_callout(pattern->limits, on_pattern_callout, pattern);
     pcre2_set_match_limit(pattern->limits, PATTERN_STEPS_MAX);
     pcre2_set_depth_limit(pattern->limits, DEPTH_MAX);
     pcre2_set_heap_limit(pattern->limits, HEAP_KB);
@@ -142,15 +142,15 @@ pattern_new(const char *what, const char *text, const atomic_bool *cancelled,
     if (pattern) {
         pattern->what = what;
         pattern->cancelled = cancelled;
-        pattern->memory =
-            pcre2_general_context_create(take_memory, give_memory, NULL);
+        pattern->memory = pcre2_general_context_create(allocate_pattern_memory,
+                                                       give_memory, NULL);
     }
     if (!pattern || !pattern->memory) {
         error_memory(err, "a regular expression");
         pattern_free(pattern);
         return NULL;
     }
-    if (compile(pattern, text, err) != 0) {
+    if (compile_pattern(pattern, text, err) != 0) {
         pattern_free(pattern);
         return NULL;
     }
@@ -184,7 +184,7 @@ pattern_match(struct pattern *pattern, const char *text, struct error *err)
     size_t size = strnlen(text, PATTERN_TEXT_MAX);
     int rc = PCRE2_ERROR_CALLOUT;
 
-    if (!is_late(pattern))
+    if (!is_pattern_late(pattern))
         rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, size, 0, 0,
                          pattern->match, pattern->limits);
     if (rc >= 0)
@@ -193,7 +193,7 @@ pattern_match(struct pattern *pattern, const char *text, struct error *err)
         return 0;
     if (rc == PCRE2_ERROR_NOMEMORY)
         error_memory(err, "a regular expression");
-    else if (is_cancelled(pattern))
+    else if (is_pattern_cancelled(pattern))
         error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
     else
         too_long(pattern, err);
@@ -276,8 +276,8 @@ match_location(struct matcher *m, size_t i, uint8_t mark, uint8_t *marks)
 }
 
 static int
-match_all(struct matcher *m, const char *what, const char *text, uint8_t mark,
-          uint8_t *marks)
+match_all_locations(struct matcher *m, const char *what, const char *text,
+                    uint8_t mark, uint8_t *marks)
 {
     int rc = -1;
 
@@ -327,11 +327,11 @@ filter_init(struct filter *filter, const struct profile *profile,
         error_memory(err, "the focus");
         return -1;
     }
-    if (match_all(&m, "focus", options->focus, FILTER_FOCUS, filter->marks) !=
-        0)
+    if (match_all_locations(&m, "focus", options->focus, FILTER_FOCUS,
+                            filter->marks) != 0)
         return -1;
-    return match_all(&m, "ignore", options->ignore, FILTER_IGNORE,
-                     filter->marks);
+    return match_all_locations(&m, "ignore", options->ignore, FILTER_IGNORE,
+                               filter->marks);
 }
 
 void

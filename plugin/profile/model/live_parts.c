@@ -58,7 +58,7 @@ live_parts_add(struct live_parts *parts, const struct live_part *part)
 }
 
 static int
-compare_parts(const void *a, const void *b)
+compare_parts_by_stack(const void *a, const void *b)
 {
     const struct live_part *x = a, *y = b;
 
@@ -76,9 +76,10 @@ live_parts_end(struct live_parts *parts)
     size_t kept = 0;
 
     if (parts->count > 0)
-        qsort(list, parts->count, sizeof(*list), compare_parts);
+        qsort(list, parts->count, sizeof(*list), compare_parts_by_stack);
     for (size_t i = 0; i < parts->count; i++) {
-        if (kept == 0 || compare_parts(&list[kept - 1], &list[i]) != 0) {
+        if (kept == 0 ||
+            compare_parts_by_stack(&list[kept - 1], &list[i]) != 0) {
             list[kept++] = list[i];
             continue;
         }

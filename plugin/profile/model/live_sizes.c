@@ -44,7 +44,7 @@ live_sizes_add(struct live_sizes *sizes, uint32_t stack,
 }
 
 static int
-compare_sizes(const void *a, const void *b)
+compare_sizes_by_stack(const void *a, const void *b)
 {
     const struct live_size *x = a, *y = b;
 
@@ -60,9 +60,10 @@ live_sizes_end(struct live_sizes *sizes)
     size_t kept = 0;
 
     if (sizes->count > 0)
-        qsort(list, sizes->count, sizeof(*list), compare_sizes);
+        qsort(list, sizes->count, sizeof(*list), compare_sizes_by_stack);
     for (size_t i = 0; i < sizes->count; i++) {
-        if (kept == 0 || compare_sizes(&list[kept - 1], &list[i]) != 0) {
+        if (kept == 0 ||
+            compare_sizes_by_stack(&list[kept - 1], &list[i]) != 0) {
             list[kept++] = list[i];
             continue;
         }

@@ -135,7 +135,7 @@ profile_add_up(struct profile *profile)
 }
 
 static const char *
-keep_text(struct texts *texts, const char *text)
+intern_profile_text(struct texts *texts, const char *text)
 {
     uint32_t number;
 
@@ -154,17 +154,18 @@ location_copy(struct arena *arena, struct texts *texts,
     if (!frames)
         return -1;
     for (uint32_t i = 0; i < from->frame_count; i++) {
-        frames[i].function = keep_text(texts, from->frames[i].function);
-        frames[i].file = keep_text(texts, from->frames[i].file);
+        frames[i].function =
+            intern_profile_text(texts, from->frames[i].function);
+        frames[i].file = intern_profile_text(texts, from->frames[i].file);
         frames[i].line = from->frames[i].line;
         if (!frames[i].function || !frames[i].file)
             return -1;
     }
     *to = *from;
     to->frames = frames;
-    to->module = keep_text(texts, from->module);
+    to->module = intern_profile_text(texts, from->module);
     if (from->symbol)
-        to->symbol = keep_text(texts, from->symbol);
+        to->symbol = intern_profile_text(texts, from->symbol);
     return !to->module || (from->symbol && !to->symbol) ? -1 : 0;
 }
 
@@ -182,7 +183,7 @@ struct taking {
 };
 
 static struct profile_stack *
-add_stack(struct taking *t, const struct heap_stack *from)
+append_profile_stack(struct taking *t, const struct heap_stack *from)
 {
     struct profile_stack *place = &t->list[t->profile->stack_count++];
 
@@ -207,23 +208,23 @@ place_stack(struct taking *t, const struct heap_stack *from)
             memcmp(place->locations, from->addresses, size) == 0)
             return place;
     }
-    place = add_stack(t, from);
+    place = append_profile_stack(t, from);
     t->slots[i] = (uint32_t)t->profile->stack_count;
     return place;
 }
 
 static void
-add_saturated(uint64_t *to, uint64_t n)
+add_count_saturated(uint64_t *to, uint64_t n)
 {
     if (__builtin_add_overflow(*to, n, to))
         *to = UINT64_MAX;
 }
 
 static void
-add_sampled(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
+add_sampled_counts(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
 {
-    add_saturated(&to->objects, objects);
-    add_saturated(&to->bytes, bytes);
+    add_count_saturated(&to->objects, objects);
+    add_count_saturated(&to->bytes, bytes);
 }
 
 /*
@@ -232,7 +233,7 @@ add_sampled(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
  * estimated from the sample itself.
  */
 static double
-variance_of(uint64_t objects, uint64_t bytes, double scale)
+estimate_variance(uint64_t objects, uint64_t bytes, double scale)
 {
     double each;
 
@@ -247,7 +248,7 @@ variance_of(uint64_t objects, uint64_t bytes, double scale)
  * equal values compare equal, and an unchanged one differs by 0.
  */
 static double
-estimate(uint64_t sampled, double scale)
+estimate_amount(uint64_t sampled, double scale)
 {
     return rint((double)sampled * scale * ESTIMATE_PARTS) / ESTIMATE_PARTS;
 }
@@ -256,9 +257,9 @@ void
 profile_add_estimate(struct heap_estimate *to, uint64_t objects, uint64_t bytes,
                      double scale)
 {
-    to->objects += estimate(objects, scale);
-    to->bytes += estimate(bytes, scale);
-    to->variance += variance_of(objects, bytes, scale);
+    to->objects += estimate_amount(objects, scale);
+    to->bytes += estimate_amount(bytes, scale);
+    to->variance += estimate_variance(objects, bytes, scale);
 }
 
 /* A sample of time stands for itself.  So many came by chance: the square of
@@ -291,8 +292,9 @@ estimate_of(const struct heap_stack *from, const struct heap_dump *dump)
 }
 
 static void
-add_counts(struct profile_stack *to, const struct heap_stack *from,
-           const struct heap_estimate *in_use, const struct heap_dump *dump)
+add_stack_counts(struct profile_stack *to, const struct heap_stack *from,
+                 const struct heap_estimate *in_use,
+                 const struct heap_dump *dump)
 {
     double ever = dump->weighted ? 1
                                  : profile_scale(from->objects_ever,
@@ -301,15 +303,16 @@ add_counts(struct profile_stack *to, const struct heap_stack *from,
     to->objects += in_use->objects;
     to->bytes += in_use->bytes;
     to->variance += in_use->variance;
-    to->objects_ever += estimate(from->objects_ever, ever);
-    to->bytes_ever += estimate(from->bytes_ever, ever);
-    add_sampled(&to->in_use, from->objects, from->bytes);
-    add_sampled(&to->ever, from->objects_ever, from->bytes_ever);
+    to->objects_ever += estimate_amount(from->objects_ever, ever);
+    to->bytes_ever += estimate_amount(from->bytes_ever, ever);
+    add_sampled_counts(&to->in_use, from->objects, from->bytes);
+    add_sampled_counts(&to->ever, from->objects_ever, from->bytes_ever);
 }
 
 static void
-add_part(struct taking *t, const struct profile_stack *to,
-         const struct heap_stack *from, const struct heap_estimate *in_use)
+add_stack_part(struct taking *t, const struct profile_stack *to,
+               const struct heap_stack *from,
+               const struct heap_estimate *in_use)
 {
     struct live_part part = {.stack = (uint32_t)(to - t->list),
                              .thread = from->thread,
@@ -341,8 +344,8 @@ add_thread_share(struct taking *t, struct live_part *rest,
     part.thread = share->thread;
     if (share->objects < part.samples)
         part.samples = share->objects;
-    part.objects = fmin(estimate(1, objects), rest->objects);
-    part.bytes = fmin(estimate(1, bytes), rest->bytes);
+    part.objects = fmin(estimate_amount(1, objects), rest->objects);
+    part.bytes = fmin(estimate_amount(1, bytes), rest->bytes);
     rest->samples -= part.samples;
     rest->objects -= part.objects;
     rest->bytes -= part.bytes;
@@ -379,7 +382,7 @@ add_thread_shares(struct taking *t, const struct heap_dump *dump,
         one = estimate_share(&dump->shares[t->share], dump->rate);
         sum.objects += one.objects;
         sum.bytes += one.bytes;
-        add_saturated(&samples, dump->shares[t->share].objects);
+        add_count_saturated(&samples, dump->shares[t->share].objects);
     }
     count = t->share - first;
     if (from->objects == 0)
@@ -403,7 +406,7 @@ add_thread_shares(struct taking *t, const struct heap_dump *dump,
 }
 
 static void
-add_stacks(struct taking *t, const struct heap_dump *dump)
+add_dump_stacks(struct taking *t, const struct heap_dump *dump)
 {
     struct profile *profile = t->profile;
     struct profile_stack *to = NULL;
@@ -418,21 +421,22 @@ add_stacks(struct taking *t, const struct heap_dump *dump)
             /* Entries of one stack are in a row, and share its addresses. */
             if (!to || from->addresses != to->locations ||
                 from->depth != to->depth)
-                to = t->slots ? place_stack(t, from) : add_stack(t, from);
-            add_counts(to, from, &in_use, dump);
+                to = t->slots ? place_stack(t, from)
+                              : append_profile_stack(t, from);
+            add_stack_counts(to, from, &in_use, dump);
             if (t->parts && dump->threads.numbered)
                 add_thread_shares(t, dump, stack++, to, from, &in_use);
             else if (t->parts && from->objects > 0)
-                add_part(t, to, from, &in_use);
+                add_stack_part(t, to, from, &in_use);
             if (t->sizes)
                 live_sizes_add(t->sizes, (uint32_t)(to - t->list), from);
-            add_saturated(&profile->samples, from->objects);
+            add_count_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
         }
 }
 
 static int
-take_stacks(struct profile *profile, struct heap_dump *dump)
+take_dump_stacks(struct profile *profile, struct heap_dump *dump)
 {
     struct taking t = {.profile = profile};
     size_t capacity = 16;
@@ -460,7 +464,7 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
         if (!t.slots)
             return -1;
     }
-    add_stacks(&t, dump);
+    add_dump_stacks(&t, dump);
     mem_free(t.slots);
     if (t.parts)
         live_parts_end(t.parts);
@@ -480,7 +484,8 @@ take_stacks(struct profile *profile, struct heap_dump *dump)
 
 /* For an address without a name. */
 static int
-name_location(struct arena *arena, uint64_t address, struct location *to)
+make_unnamed_location(struct arena *arena, uint64_t address,
+                      struct location *to)
 {
     char digits[2 + 16 + 1];
     int size = snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
@@ -511,7 +516,7 @@ list_locations(struct profile *profile, const struct heap_dump *dump,
 
         if (named)
             list[i] = *named;
-        else if (name_location(profile->arena, address, &list[i]) != 0)
+        else if (make_unnamed_location(profile->arena, address, &list[i]) != 0)
             return -1;
     }
     profile->locations = list;
@@ -533,7 +538,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     if (!profile->arena)
         goto out;
     arena_count(profile->arena, arena_meter(dump->arena));
-    if (take_stacks(profile, dump) != 0)
+    if (take_dump_stacks(profile, dump) != 0)
         goto out;
     profile->names = names_ref(names);
     profile->kind = dump->kind;

@@ -66,7 +66,8 @@ grow_shortened(struct maker *m)
 /* Adds the name and its short name, and gives both numbers; thousands of frames
  * share hundreds of names. */
 static int
-shorten(struct maker *m, const char *name, bool label, struct draft *draft)
+add_shortened_name(struct maker *m, const char *name, bool label,
+                   struct draft *draft)
 {
     struct span whole = {name, 0};
     uint32_t *known;
@@ -108,7 +109,8 @@ tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
 
 /* Usually the first byte shows that a symbol is not an inlined frame's. */
 static bool
-begins(const char *symbol, const struct maker *m, uint32_t short_name)
+symbol_begins_with_name(const char *symbol, const struct maker *m,
+                        uint32_t short_name)
 {
     const char *name = texts_get(m->texts, short_name);
     size_t size = texts_size(m->texts, short_name);
@@ -128,14 +130,15 @@ draft_frame(struct maker *m, const struct location *location, uint32_t i,
 {
     struct draft symbol;
 
-    if (shorten(m, location->frames[i].function,
-                frame_is_label(&location->frames[i]), draft) != 0)
+    if (add_shortened_name(m, location->frames[i].function,
+                           frame_is_label(&location->frames[i]), draft) != 0)
         return -1;
     if (!location->symbol ||
-        (m->jeprof_names ? !begins(location->symbol, m, draft->short_name)
-                         : i + 1 < location->frame_count))
+        (m->jeprof_names
+             ? !symbol_begins_with_name(location->symbol, m, draft->short_name)
+             : i + 1 < location->frame_count))
         return 0;
-    if (shorten(m, location->symbol, false, &symbol) != 0)
+    if (add_shortened_name(m, location->symbol, false, &symbol) != 0)
         return -1;
     if (!m->jeprof_names && symbol.short_name != draft->short_name)
         return 0;
@@ -181,7 +184,7 @@ draft_of(const struct maker *m, uint32_t frame)
 
 /* Only the outermost frame of an address decides, as in jeprof. */
 static struct draft
-outermost(const struct maker *m, const uint32_t *first, size_t location)
+outermost_draft(const struct maker *m, const uint32_t *first, size_t location)
 {
     return draft_of(m, first[location + 1] - 1);
 }
@@ -195,7 +198,7 @@ tell_apart(struct maker *m, const uint32_t *first)
     size_t size;
 
     for (size_t i = 0; i < m->profile->location_count; i++) {
-        draft = outermost(m, first, i);
+        draft = outermost_draft(m, first, i);
         if (!is_tagged(texts_get(m->full, draft.full_name)))
             continue;
         if (m->seen[draft.short_name] == 0)
@@ -204,7 +207,7 @@ tell_apart(struct maker *m, const uint32_t *first)
             m->ambiguous[draft.short_name] = true;
     }
     for (size_t i = 0; i < m->profile->location_count; i++) {
-        draft = outermost(m, first, i);
+        draft = outermost_draft(m, first, i);
         if (!m->ambiguous[draft.short_name] || m->unique[draft.full_name])
             continue;
         tag = tag_of(texts_get(m->full, draft.full_name), &size);
@@ -315,7 +318,7 @@ count_frames(const struct profile *profile, uint32_t *first)
  * Answers whether that one has the same frame, counted from the outermost.
  */
 static bool
-is_as_before(const struct location *location, uint32_t frame)
+is_frame_repeated(const struct location *location, uint32_t frame)
 {
     const struct location *before = location - 1;
     uint32_t outer = location->frame_count - frame;
@@ -335,7 +338,7 @@ draft_all(struct maker *m, const uint32_t *first)
         const struct location *location = &m->profile->locations[i];
 
         for (uint32_t k = 0; k < location->frame_count; k++) {
-            if (i > 0 && is_as_before(location, k))
+            if (i > 0 && is_frame_repeated(location, k))
                 draft = draft_of(m, first[i] + k - location->frame_count);
             else if (draft_frame(m, location, k, &draft) != 0)
                 return -1;
@@ -347,7 +350,7 @@ draft_all(struct maker *m, const uint32_t *first)
 }
 
 static int
-name_all(struct maker *m, const uint32_t *first, bool *runs)
+name_all_frames(struct maker *m, const uint32_t *first, bool *runs)
 {
     for (size_t i = 0; i < m->profile->location_count; i++)
         for (uint32_t k = first[i]; k < first[i + 1]; k++) {
@@ -392,7 +395,7 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     if (!m.seen || !m.ambiguous || !m.unique || tell_apart(&m, first) != 0)
         goto out;
     m.inlined = mem_zalloc(texts_count(texts), sizeof(*m.inlined));
-    if (!m.inlined || name_all(&m, first, runs) != 0)
+    if (!m.inlined || name_all_frames(&m, first, runs) != 0)
         goto out;
     *out = (struct symbols){first,
                             m.names,

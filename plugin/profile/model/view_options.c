@@ -25,7 +25,8 @@ const char *const granularity_words[] = {"functions", "lines", "files",
                                          "addresses"};
 
 static bool
-find(const char *const *words, size_t count, const char *word, unsigned *out)
+find_option_word(const char *const *words, size_t count, const char *word,
+                 unsigned *out)
 {
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(words[i], word) == 0) {
@@ -41,7 +42,7 @@ measure_parse(const char *word, enum measure *out)
 {
     unsigned i;
 
-    if (!find(measure_words, MEASURE_COUNT, word, &i))
+    if (!find_option_word(measure_words, MEASURE_COUNT, word, &i))
         return false;
     *out = (enum measure)i;
     return true;
@@ -52,7 +53,7 @@ granularity_parse(const char *word, enum granularity *out)
 {
     unsigned i;
 
-    if (!find(granularity_words, GRANULARITY_COUNT, word, &i))
+    if (!find_option_word(granularity_words, GRANULARITY_COUNT, word, &i))
         return false;
     *out = (enum granularity)i;
     return true;
@@ -246,7 +247,7 @@ figure_text(double value, const struct view_options *options, bool is_signed,
 static const char ellipsis[] = "\xe2\x80\xa6";
 
 static bool
-continues(char c)
+is_utf8_continuation(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
 }
@@ -272,7 +273,8 @@ shown_name(const char *name, size_t max, struct buffer *out)
 
     if (size > max) {
         kept = max > sizeof(ellipsis) ? max - (sizeof(ellipsis) - 1) : 0;
-        for (int i = 0; i < 3 && kept > 0 && continues(name[kept]); i++)
+        for (int i = 0; i < 3 && kept > 0 && is_utf8_continuation(name[kept]);
+             i++)
             kept--;
     }
     to = buffer_reserve(out, kept + 1);
@@ -289,7 +291,7 @@ shown_name(const char *name, size_t max, struct buffer *out)
 
 /* The character at s, in well-formed UTF-8. */
 static uint32_t
-character(const char *s, size_t left, size_t *size)
+decode_utf8_character(const char *s, size_t left, size_t *size)
 {
     const unsigned char *c = (const unsigned char *)s;
     uint32_t code;
@@ -324,7 +326,9 @@ shown_fit(const char *text, size_t size, size_t columns)
     size_t at = 0, bytes, used = 0;
 
     while (at < size) {
-        used += is_wide(character(text + at, size - at, &bytes)) ? 2 : 1;
+        used += is_wide(decode_utf8_character(text + at, size - at, &bytes))
+                    ? 2
+                    : 1;
         if (used > columns)
             break;
         at += bytes;
@@ -338,7 +342,9 @@ shown_columns(const char *text, size_t size)
     size_t columns = 0, bytes;
 
     for (size_t at = 0; at < size; at += bytes)
-        columns += is_wide(character(text + at, size - at, &bytes)) ? 2 : 1;
+        columns += is_wide(decode_utf8_character(text + at, size - at, &bytes))
+                       ? 2
+                       : 1;
     return columns;
 }
 

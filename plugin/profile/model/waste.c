@@ -17,7 +17,7 @@ enum { NONE = UINT32_MAX };
 
 /* Large extents that the agent did not list have no class. */
 static int
-take_samples(struct waste_work *work)
+take_sampled_sizes(struct waste_work *work)
 {
     const struct live_sizes *sizes = work->profile->sizes;
     const struct waste_heap *heap = &work->waste->heap;
@@ -107,7 +107,7 @@ waste_fill(struct profile *profile, const struct waste_heap *heap,
     for (uint32_t i = 0; i < heap->class_count; i++)
         work.sizes[i] = (double)heap->classes[i].size;
     count_each(&work); /* of the classes alone: what is worth a part */
-    if ((profile->sizes ? take_samples(&work) : waste_means(&work)) != 0)
+    if ((profile->sizes ? take_sampled_sizes(&work) : waste_means(&work)) != 0)
         goto fail;
     count_each(&work);
     give_stacks(&work);

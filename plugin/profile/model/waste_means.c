@@ -94,7 +94,7 @@ is_all_of(const struct means *m, const struct profile_stack *stack,
 }
 
 static double
-mean_of(const struct profile_stack *stack)
+mean_object_bytes(const struct profile_stack *stack)
 {
     return stack->objects > 0 ? stack->bytes / stack->objects : 0;
 }
@@ -103,7 +103,8 @@ mean_of(const struct profile_stack *stack)
 static uint32_t
 find_only_class(const struct means *m, const struct profile_stack *stack)
 {
-    uint32_t number = waste_class_find(m->heap, (uint64_t)mean_of(stack));
+    uint32_t number =
+        waste_class_find(m->heap, (uint64_t)mean_object_bytes(stack));
 
     if (number > 0)
         number--;
@@ -123,7 +124,7 @@ one_class_objects(const struct means *m, const struct profile_stack *stack,
 static uint32_t
 index_group(const struct profile_stack *stack)
 {
-    double index = log2(mean_of(stack)) * GROUPS_TO_DOUBLING;
+    double index = log2(mean_object_bytes(stack)) * GROUPS_TO_DOUBLING;
 
     return index < 0            ? 0
            : index < GROUPS_MAX ? (uint32_t)index
@@ -132,11 +133,11 @@ index_group(const struct profile_stack *stack)
 
 /* Whether the stack has objects of classes that are listed. */
 static bool
-is_counted(const struct means *m, const struct profile_stack *stack)
+has_listed_classes(const struct means *m, const struct profile_stack *stack)
 {
     const struct waste_class *last =
         &m->heap->classes[m->heap->class_count - 1];
-    double mean = mean_of(stack);
+    double mean = mean_object_bytes(stack);
 
     return stack->in_use.objects > 0 && mean >= 1 && mean <= (double)last->size;
 }
@@ -152,7 +153,7 @@ sort_stacks(struct means *m)
         const struct profile_stack *stack = &m->work->stacks[i];
         uint32_t number, group;
 
-        if (!is_counted(m, stack))
+        if (!has_listed_classes(m, stack))
             continue;
         number = find_only_class(m, stack);
         all += stack->objects;
@@ -185,9 +186,9 @@ static double
 most_of(const struct means *m, const struct profile_stack *stack,
         uint32_t number)
 {
-    double most =
-        stack->objects * spread_most(mean_of(stack), m->work->sizes[number],
-                                     m->smallest, m->largest);
+    double most = stack->objects * spread_most(mean_object_bytes(stack),
+                                               m->work->sizes[number],
+                                               m->smallest, m->largest);
 
     return fmin(most, (double)m->heap->classes[number].in_use);
 }
@@ -207,7 +208,7 @@ bound_of(const struct means *m, const struct profile_stack *stack,
 
 /* Counts it; or adds it, once there is room. */
 static void
-add_part(struct means *m, const struct waste_part *part)
+add_waste_part(struct means *m, const struct waste_part *part)
 {
     m->needed++;
     waste_work_add(m->work, part);
@@ -217,7 +218,7 @@ static void
 add_spread(struct means *m, uint32_t i, const struct spread_group *group)
 {
     const struct profile_stack *stack = &m->work->stacks[i];
-    double of_bytes = mean_of(stack);
+    double of_bytes = mean_object_bytes(stack);
 
     for (uint32_t number = 0; number < m->heap->class_count; number++) {
         double objects = stack->objects * group->shares[number];
@@ -227,27 +228,27 @@ add_spread(struct means *m, uint32_t i, const struct spread_group *group)
              objects * m->work->waste->each[number] < LEAST_BYTES))
             continue;
         m->work->have[number] += objects;
-        add_part(m,
-                 &(struct waste_part){
-                     .stack = i,
-                     .number = number,
-                     .method = WASTE_SPREAD,
-                     .objects = objects,
-                     .variance = stack->variance / of_bytes / of_bytes *
-                                 group->shares[number] * group->shares[number],
-                     .bound = bound_of(m, stack, number, objects)});
+        add_waste_part(m, &(struct waste_part){
+                              .stack = i,
+                              .number = number,
+                              .method = WASTE_SPREAD,
+                              .objects = objects,
+                              .variance = stack->variance / of_bytes /
+                                          of_bytes * group->shares[number] *
+                                          group->shares[number],
+                              .bound = bound_of(m, stack, number, objects)});
     }
 }
 
 static void
-walk_stacks(struct means *m)
+add_stack_waste_parts(struct means *m)
 {
     for (uint32_t i = 0; i < m->work->profile->stack_count; i++) {
         const struct profile_stack *stack = &m->work->stacks[i];
         uint32_t number;
         double size;
 
-        if (!is_counted(m, stack))
+        if (!has_listed_classes(m, stack))
             continue;
         number = find_only_class(m, stack);
         if (number == NONE) {
@@ -256,12 +257,12 @@ walk_stacks(struct means *m)
         }
         size = m->work->sizes[number];
         m->work->have[number] += one_class_objects(m, stack, number);
-        add_part(m, &(struct waste_part){
-                        .stack = i,
-                        .number = number,
-                        .method = WASTE_ONE_CLASS,
-                        .objects = one_class_objects(m, stack, number),
-                        .variance = stack->variance / size / size});
+        add_waste_part(m, &(struct waste_part){
+                              .stack = i,
+                              .number = number,
+                              .method = WASTE_ONE_CLASS,
+                              .objects = one_class_objects(m, stack, number),
+                              .variance = stack->variance / size / size});
     }
 }
 
@@ -271,7 +272,7 @@ count_most(struct means *m)
     for (size_t i = 0; i < m->work->profile->stack_count; i++) {
         const struct profile_stack *stack = &m->work->stacks[i];
 
-        if (!is_counted(m, stack) || find_only_class(m, stack) != NONE)
+        if (!has_listed_classes(m, stack) || find_only_class(m, stack) != NONE)
             continue;
         for (uint32_t k = 0; k < m->heap->class_count; k++)
             m->most[k] += most_of(m, stack, k);
@@ -279,7 +280,7 @@ count_most(struct means *m)
 }
 
 static void
-list_classes(struct means *m)
+read_size_classes(struct means *m)
 {
     m->smallest = INFINITY;
     for (uint32_t i = 0; i < m->heap->class_count; i++) {
@@ -304,18 +305,18 @@ waste_means(struct waste_work *work)
     m.groups = mem_zalloc(GROUPS_MAX, sizeof(*m.groups));
     if (!m.groups || !shares)
         goto out;
-    list_classes(&m);
+    read_size_classes(&m);
     sort_stacks(&m);
     for (uint32_t i = 0; i < m.group_count; i++)
         m.groups[i].shares = &shares[(size_t)i * m.heap->class_count];
     waste_spread(work->sizes, m.left, m.heap->class_count, m.groups,
                  m.group_count, weights);
     count_most(&m);
-    walk_stacks(&m); /* counts the parts */
+    add_stack_waste_parts(&m); /* counts the parts */
     if (waste_work_room(work, m.needed) != 0)
         goto out;
     memset(work->have, 0, sizeof(work->have));
-    walk_stacks(&m);
+    add_stack_waste_parts(&m);
     rc = 0;
 out:
     mem_free(m.groups);

@@ -36,7 +36,7 @@ table_at(const struct link_map *map, ElfW(Addr) address)
 }
 
 static bool
-find_tables(const struct link_map *map, struct symbols *s)
+find_symbol_tables(const struct link_map *map, struct symbols *s)
 {
     memset(s, 0, sizeof(*s));
     for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
@@ -120,7 +120,7 @@ elf_lookup(const struct link_map *map, const char *name,
         struct symbols s;
         uint32_t i;
 
-        if (!find_tables(map, &s))
+        if (!find_symbol_tables(map, &s))
             continue;
         i = s.gnu_hash ? find_by_gnu_hash(&s, name) : find_by_hash(&s, name);
         if (i == 0)

@@ -60,7 +60,7 @@ has_one_thread(void)
 }
 
 static void
-include(struct patching *p, uint64_t address, uint64_t size)
+widen_patched_range(struct patching *p, uint64_t address, uint64_t size)
 {
     p->low = address < p->low ? address : p->low;
     p->high = address + size > p->high ? address + size : p->high;
@@ -71,17 +71,18 @@ find_pages(struct patching *p)
 {
     p->low = UINT64_MAX;
     for (size_t i = 0; i < p->plan.count; i++)
-        include(p, p->plan.functions[i].address,
-                p->plan.functions[i].original_size);
+        widen_patched_range(p, p->plan.functions[i].address,
+                            p->plan.functions[i].original_size);
     for (size_t i = 0; i < p->plan.call_count; i++)
-        include(p, p->plan.calls[i].address, sizeof(p->plan.calls[i].original));
+        widen_patched_range(p, p->plan.calls[i].address,
+                            sizeof(p->plan.calls[i].original));
     p->low &= ~(uint64_t)(PAGE_BYTES - 1);
     p->high = (p->high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
 /* One segment of the program, which is executable and not writable, has all. */
 static bool
-find_text(struct patching *p)
+find_program_text(struct patching *p)
 {
     const ElfW(Phdr) *phdr = (const void *)getauxval(AT_PHDR);
     uint64_t count = phdr ? getauxval(AT_PHNUM) : 0;
@@ -107,7 +108,7 @@ find_text(struct patching *p)
 
 /* False: it cannot be had, or is not what runs. */
 static bool
-copy_text(struct patching *p)
+copy_program_text(struct patching *p)
 {
     const uint8_t *live = (const uint8_t *)(p->low + p->bias);
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -194,13 +195,13 @@ write_call(struct patching *p, const struct patch_call *call)
 }
 
 static enum segment_patch
-patch(struct patching *p)
+patch_program_text(struct patching *p)
 {
     void *live;
 
     if (!has_one_thread())
         return SEGMENT_PATCH_THREADS;
-    if (!find_text(p) || !copy_text(p))
+    if (!find_program_text(p) || !copy_program_text(p))
         return SEGMENT_PATCH_OTHER;
     if (!make_island(p))
         return SEGMENT_PATCH_NO_ROOM;
@@ -235,7 +236,7 @@ patch_program(char *const *envp)
     if (!text)
         result = SEGMENT_PATCH_NONE;
     else if (patch_plan_read(text, &p.plan))
-        result = patch(&p);
+        result = patch_program_text(&p);
     if (result != SEGMENT_PATCH_DONE) {
         if (p.copy)
             munmap(p.copy, p.high - p.low);

@@ -22,7 +22,7 @@
 /* Whether real_find() has been called. */
 static bool searched;
 
-static void find_loaded(void);
+static void find_loaded_functions(void);
 static void *find_operator(const char *name);
 
 static void
@@ -35,7 +35,7 @@ find_once(void)
 #define FIRST(result, name, parameters, arguments, missing)                    \
     static result first_##name parameters                                      \
     {                                                                          \
-        find_loaded();                                                         \
+        find_loaded_functions();                                               \
         if (real.name == first_##name)                                         \
             return missing;                                                    \
         return real.name arguments;                                            \
@@ -144,7 +144,7 @@ on_list_held(struct dl_phdr_info *info, size_t size, void *data)
 /* Other threads load and unload now: the loader's list stands still while
  * dl_iterate_phdr is in its callback. */
 static void
-find_loaded(void)
+find_loaded_functions(void)
 {
     void *all = NULL;
 

@@ -34,7 +34,7 @@ struct planning {
 };
 
 static int
-refuse(const struct planning *p, size_t i, const char *why)
+refuse_malloc_symbol(const struct planning *p, size_t i, const char *why)
 {
     error_set(p->err, ER_FEATURE_DISABLED, "its %s%s %s", p->prefix,
               p->symbols.list[i].name, why);
@@ -42,7 +42,7 @@ refuse(const struct planning *p, size_t i, const char *why)
 }
 
 static int
-read_code(struct planning *p, size_t i)
+read_symbol_code(struct planning *p, size_t i)
 {
     const struct malloc_symbol *symbol = &p->symbols.list[i];
     uint8_t *bytes = mem_alloc(symbol->size);
@@ -57,7 +57,7 @@ read_code(struct planning *p, size_t i)
         !elf_offset_of(p->elf, symbol->address, &offset, &left) ||
         left < symbol->size ||
         elf_read_at(p->elf, offset, symbol->size, bytes) != 0)
-        return refuse(p, i, "is not in its code");
+        return refuse_malloc_symbol(p, i, "is not in its code");
     return 0;
 }
 
@@ -80,12 +80,13 @@ check_again(struct planning *p, size_t i)
             continue;
         if (list[k].address != list[i].address) {
             if (strcmp(list[k].name, list[i].name) == 0)
-                return refuse(p, i, "is there twice");
+                return refuse_malloc_symbol(p, i, "is there twice");
             continue;
         }
         if (strcmp(list[k].name, list[i].name) != 0 &&
             !are_alike(list[k].name, list[i].name))
-            return refuse(p, i, "is the code of another function, too");
+            return refuse_malloc_symbol(p, i,
+                                        "is the code of another function, too");
         p->again[i] = true;
     }
     return 0;
@@ -101,7 +102,7 @@ move_entry(struct planning *p, size_t i)
            strlen(p->symbols.list[i].name));
     return code_move_entry(&p->code[i], moved, &why) == 0
                ? 0
-               : refuse(p, i, why.text);
+               : refuse_malloc_symbol(p, i, why.text);
 }
 
 /* Leaves what is nothing but a jump to another function of the family. */
@@ -119,7 +120,7 @@ leave_jump(struct planning *p, size_t i)
 
 /* Is the distance among the bytes of a function that are replaced? */
 static bool
-is_replaced(const struct planning *p, uint64_t address)
+is_in_replaced_entry(const struct planning *p, uint64_t address)
 {
     for (size_t i = 0; i < p->symbols.count; i++) {
         const struct patch_function *moved = &p->moved[i];
@@ -144,7 +145,7 @@ take_calls(struct planning *p, size_t from, size_t to)
     for (size_t i = 0; i < count; i++) {
         uint64_t address = p->code[from].address + places[i];
 
-        if (is_replaced(p, address))
+        if (is_in_replaced_entry(p, address))
             return -1;
         p->calls[p->call_count].address = address;
         memcpy(p->calls[p->call_count].original,
@@ -156,7 +157,7 @@ take_calls(struct planning *p, size_t from, size_t to)
 
 /* Of one symbol's code, into the entries of all functions. */
 static int
-check_reach(struct planning *p, size_t from)
+check_code_reach(struct planning *p, size_t from)
 {
     const struct malloc_symbol *list = p->symbols.list;
 
@@ -170,17 +171,20 @@ check_reach(struct planning *p, size_t from)
             code_reaches(&p->code[from], list[to].address + (itself ? 0 : 1),
                          p->moved[to].address + p->moved[to].original_size);
         if (reached == CODE_REACH_UNKNOWN)
-            return refuse(p, from,
-                          "has a jump to where is not seen, or bytes "
-                          "that are no instruction");
+            return refuse_malloc_symbol(
+                p, from,
+                "has a jump to where is not seen, or bytes "
+                "that are no instruction");
         if (reached == CODE_REACHES)
-            return refuse(p, from,
-                          itself ? "jumps back to its first instructions"
-                                 : "jumps into another one of its functions");
+            return refuse_malloc_symbol(
+                p, from,
+                itself ? "jumps back to its first instructions"
+                       : "jumps into another one of its functions");
         if (!itself && take_calls(p, from, to) != 0)
-            return refuse(p, from,
-                          "calls another one of its functions, which would "
-                          "count twice");
+            return refuse_malloc_symbol(
+                p, from,
+                "calls another one of its functions, which would "
+                "count twice");
     }
     return 0;
 }
@@ -200,7 +204,7 @@ take_functions(struct planning *p, struct patch_plan *plan)
             if (p->calls_to[k] == i)
                 p->calls[k].function = (uint8_t)plan->count;
         if (plan->count == PATCH_FUNCTIONS_MAX)
-            return refuse(p, i, "is one of too many functions");
+            return refuse_malloc_symbol(p, i, "is one of too many functions");
         plan->functions[plan->count++] = p->moved[i];
         has_malloc = has_malloc || strcmp(name, "malloc") == 0;
         has_free = has_free || strcmp(name, "free") == 0;
@@ -215,12 +219,12 @@ take_functions(struct planning *p, struct patch_plan *plan)
 }
 
 static int
-make(struct planning *p, struct patch_plan *plan)
+make_patch_plan(struct planning *p, struct patch_plan *plan)
 {
     size_t count = p->symbols.count;
 
     for (size_t i = 0; i < count; i++) {
-        if (read_code(p, i) != 0 ||
+        if (read_symbol_code(p, i) != 0 ||
             (!p->symbols.list[i].part &&
              (check_again(p, i) != 0 || move_entry(p, i) != 0)))
             return -1;
@@ -230,7 +234,7 @@ make(struct planning *p, struct patch_plan *plan)
             leave_jump(p, i);
     }
     for (size_t i = 0; i < count; i++) {
-        if (check_reach(p, i) != 0)
+        if (check_code_reach(p, i) != 0)
             return -1;
     }
     return take_functions(p, plan);
@@ -256,7 +260,7 @@ patch_plan_make(int fd, const char *prefix, struct patch_plan *plan,
             error_set(err, ER_FEATURE_DISABLED,
                       "only on x86-64 is its malloc patched");
         else if (malloc_symbols_read(&elf, prefix, &p->symbols, err) == 0)
-            rc = make(p, plan);
+            rc = make_patch_plan(p, plan);
     }
     for (size_t i = 0; i < MALLOC_SYMBOLS_MAX; i++)
         mem_free((void *)p->code[i].bytes);

@@ -57,8 +57,8 @@ find_name(const char *const *names, const char *text, size_t size)
 }
 
 static int
-add_symbol(struct looking *l, const struct symbol *symbol, const char *name,
-           bool part)
+add_malloc_symbol(struct looking *l, const struct symbol *symbol,
+                  const char *name, bool part)
 {
     if (symbol->type == STT_GNU_IFUNC || symbol->size == 0 ||
         symbol->size > MALLOC_CODE_MAX) {
@@ -96,7 +96,7 @@ see_function(struct looking *l, const struct symbol *symbol)
     size = strcspn(rest, ".");
     name = find_name(family, rest, size);
     if (name)
-        return add_symbol(l, symbol, name, rest[size] != '\0');
+        return add_malloc_symbol(l, symbol, name, rest[size] != '\0');
     if (prefix == 0 || !symbol->given ||
         (!strstr(rest, "alloc") && !strstr(rest, "free")) ||
         find_name(harmless, rest, strlen(rest)))
@@ -108,7 +108,7 @@ see_function(struct looking *l, const struct symbol *symbol)
 }
 
 static int
-see_symbol(struct looking *l, const struct symbol *symbol)
+see_elf_symbol(struct looking *l, const struct symbol *symbol)
 {
     if (symbol->type == STT_FILE) {
         l->nameless += !*symbol->name || strcmp(symbol->name, "ld-temp.o") == 0;
@@ -164,7 +164,7 @@ see_table(const struct elf_file *elf, const struct elf_section *table,
         while (rc == 0 && reader_left(&r) >= SYMBOL_SIZE) {
             struct symbol symbol = read_symbol(&r, names);
 
-            rc = see_symbol(l, &symbol);
+            rc = see_elf_symbol(l, &symbol);
         }
     }
     buffer_fini(&bytes);

@@ -15,7 +15,7 @@ struct instruction {
 
 /* The instruction at a place of the code. */
 static bool
-decode(const struct code *code, size_t at, struct instruction *out)
+decode_instruction(const struct code *code, size_t at, struct instruction *out)
 {
     ZydisDecoder decoder;
 
@@ -55,7 +55,7 @@ code_reaches(const struct code *code, uint64_t low, uint64_t high)
     enum code_reach reach = CODE_REACHES_NOT;
 
     for (size_t at = 0; at < code->size; at += in.zydis.length) {
-        if (!decode(code, at, &in) || is_open_jump(&in))
+        if (!decode_instruction(code, at, &in) || is_open_jump(&in))
             return CODE_REACH_UNKNOWN;
         if (is_relative_branch(&in) && branch_target(&in) >= low &&
             branch_target(&in) < high)
@@ -72,7 +72,7 @@ code_find_calls(const struct code *code, uint64_t target, size_t *places,
     size_t count = 0;
 
     for (size_t at = 0; at < code->size; at += in.zydis.length) {
-        if (!decode(code, at, &in))
+        if (!decode_instruction(code, at, &in))
             return max + 1;
         if (!is_relative_branch(&in) || branch_target(&in) != target)
             continue;
@@ -89,7 +89,7 @@ code_find_calls(const struct code *code, uint64_t target, size_t *places,
 
 /* False: there is no room. */
 static bool
-emit(struct patch_function *out, const void *bytes, size_t size)
+emit_moved_code(struct patch_function *out, const void *bytes, size_t size)
 {
     if (size > (size_t)(PATCH_CODE_MAX - out->code_size))
         return false;
@@ -114,7 +114,8 @@ emit_fix(struct patch_function *out, size_t before_end, uint64_t target)
 static bool
 emit_jump(struct patch_function *out, uint64_t target)
 {
-    return emit(out, "\xe9\0\0\0", PATCH_JUMP) && emit_fix(out, 4, target);
+    return emit_moved_code(out, "\xe9\0\0\0", PATCH_JUMP) &&
+           emit_fix(out, 4, target);
 }
 
 /* A jump, conditional or not, in its long form.  NULL, or why it is none. */
@@ -135,7 +136,7 @@ move_branch(const struct instruction *in, struct patch_function *out)
     else if (is_short
                  ? z->opcode >> 4 == 7
                  : z->opcode_map == ZYDIS_OPCODE_MAP_0F && z->opcode >> 4 == 8)
-        moved = emit(out, conditional, sizeof(conditional)) &&
+        moved = emit_moved_code(out, conditional, sizeof(conditional)) &&
                 emit_fix(out, 4, branch_target(in));
     else
         return "begins with a jump that has no long form";
@@ -157,7 +158,7 @@ move_instruction(const struct instruction *in, struct patch_function *out)
     if (relative && (z->raw.modrm.mod != 0 || z->raw.modrm.rm != 5 ||
                      z->raw.disp.size != 32 || z->address_width != 64))
         return "begins with an instruction that only its own place gives sense";
-    if (!emit(out, in->bytes, z->length) ||
+    if (!emit_moved_code(out, in->bytes, z->length) ||
         (relative &&
          !emit_fix(out, (size_t)(z->length - z->raw.disp.offset),
                    in->address + z->length + (uint64_t)z->raw.disp.value)))
@@ -173,14 +174,15 @@ code_move_entry(const struct code *code, struct patch_function *out,
     struct instruction in;
     size_t from = 0, to;
 
-    if (decode(code, 0, &in) && in.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64)
+    if (decode_instruction(code, 0, &in) &&
+        in.zydis.mnemonic == ZYDIS_MNEMONIC_ENDBR64)
         from = in.zydis.length;
     out->address = code->address + from;
     out->code_size = out->fix_count = 0;
     for (to = from; !why && to < from + PATCH_JUMP; to += in.zydis.length) {
         if (to >= code->size)
             why = "is too short for a jump";
-        else if (!decode(code, to, &in))
+        else if (!decode_instruction(code, to, &in))
             why = "begins with what is no instruction";
         else
             why = move_instruction(&in, out);

@@ -37,7 +37,7 @@ enum { PAGE = 4096 };
  * after a jump through a wild pointer that is no code, and the unwinder would
  * read there. */
 static bool
-is_signal_return(uint64_t pc)
+is_signal_return_code(uint64_t pc)
 {
     static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
@@ -47,7 +47,7 @@ is_signal_return(uint64_t pc)
 }
 #else
 static bool
-is_signal_return(uint64_t pc)
+is_signal_return_code(uint64_t pc)
 {
     (void)pc;
     return false;
@@ -65,7 +65,7 @@ on_frame(struct _Unwind_Context *context, void *data)
     if (pc >= own_start && pc < own_end)
         return _URC_NO_REASON;
     stack->frames[stack->count++] = pc;
-    return stack->count < SEGMENT_DEPTH_MAX && !is_signal_return(pc)
+    return stack->count < SEGMENT_DEPTH_MAX && !is_signal_return_code(pc)
                ? _URC_NO_REASON
                : _URC_END_OF_STACK;
 }
@@ -86,7 +86,7 @@ take_by_library(const struct unwind_call *call, uint64_t *frames)
 #ifdef __x86_64__
 /* Where the program has called us: by frame pointers, up to there. */
 static struct unwind_call
-find_call(void)
+find_program_call(void)
 {
     const uint64_t *frame = __builtin_frame_address(0);
     struct unwind_call call;
@@ -103,7 +103,7 @@ find_call(void)
  * was, and the address beside it may be signed: from our own caller on, by this
  * library's table, too. */
 static __attribute__((always_inline)) inline struct unwind_call
-find_call(void)
+find_program_call(void)
 {
     const uint64_t *frame = __builtin_frame_address(0);
 
@@ -128,7 +128,7 @@ call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX])
     struct unwind_call call = {0};
 
     if (given)
-        call = find_call();
+        call = find_program_call();
     return own_calls_take(&calls, given, &call, frames);
 }
 

@@ -70,7 +70,7 @@ is_for_us(char *const *envp)
 
 /* The descriptor may be anything by now. */
 static bool
-verify(int fd, struct segment_header *header)
+verify_segment_fd(int fd, struct segment_header *header)
 {
     struct stat status;
     int seals;
@@ -106,7 +106,7 @@ own_start(void)
 }
 
 static bool
-has_ended(uint64_t pid)
+has_segment_owner_ended(uint64_t pid)
 {
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
@@ -114,14 +114,14 @@ has_ended(uint64_t pid)
 /* Whether it is ours; *again: it was, before an exec, or was that of a process
  * that has ended: a script's first run, or a database that it starts anew. */
 static bool
-claim(struct segment_header *header, bool *again)
+claim_segment_owner(struct segment_header *header, bool *again)
 {
     uint64_t owner = 0, own = (uint64_t)getpid(), started = own_start();
     bool ours = __atomic_compare_exchange_n(&header->owner, &owner, own, false,
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 
     *again = !ours;
-    if (!ours && (owner == own || has_ended(owner)))
+    if (!ours && (owner == own || has_segment_owner_ended(owner)))
         ours = __atomic_compare_exchange_n(&header->owner, &owner, own, false,
                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
     if (ours)
@@ -157,7 +157,8 @@ places_for(uint32_t keys)
 }
 
 static void
-set_state(struct segment_header *header, const struct segment_header *found)
+set_recorder_state(struct segment_header *header,
+                   const struct segment_header *found)
 {
     const struct segment_part *parts = found->parts; /* as they were checked */
     char *base = (char *)header;
@@ -198,7 +199,7 @@ start_over(struct segment_header *header, uint64_t segment_bytes)
 }
 
 static bool
-begin(int fd, const struct segment_header *found)
+begin_segment_recording(int fd, const struct segment_header *found)
 {
     uint64_t places = places_for(found->parts[SEGMENT_KEYS].count);
     struct segment_header *header = mmap(
@@ -210,7 +211,7 @@ begin(int fd, const struct segment_header *found)
     if (header == MAP_FAILED)
         return false;
     memory = map_private(bytes);
-    if (!memory || !claim(header, &again)) {
+    if (!memory || !claim_segment_owner(header, &again)) {
         munmap(header, found->segment_bytes);
         if (memory)
             munmap(memory, bytes);
@@ -222,7 +223,7 @@ begin(int fd, const struct segment_header *found)
         start_over(header, found->segment_bytes);
     else
         __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
-    set_state(header, found);
+    set_recorder_state(header, found);
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
@@ -285,8 +286,8 @@ claim_segment(char *const *envp)
     struct segment_header header;
     int fd = find_descriptor(envp), error = errno;
 
-    if (fd >= 0 && is_for_us(envp) && verify(fd, &header) &&
-        (!begin(fd, &header) || find_variable(envp, EXE_ENV)))
+    if (fd >= 0 && is_for_us(envp) && verify_segment_fd(fd, &header) &&
+        (!begin_segment_recording(fd, &header) || find_variable(envp, EXE_ENV)))
         close(fd); /* what it starts keeps none of ours */
     errno = error;
 }

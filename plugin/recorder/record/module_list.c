@@ -46,8 +46,8 @@ may_be_unloaded(const struct link_map *object)
 
 /* Its first page, which the loader has read its program headers from. */
 static uint32_t
-read_build_id(const struct dl_find_object *found,
-              uint8_t id[SEGMENT_BUILD_ID_MAX])
+read_object_build_id(const struct dl_find_object *found,
+                     uint8_t id[SEGMENT_BUILD_ID_MAX])
 {
     const ElfW(Ehdr) *head = found->dlfo_map_start;
     struct loaded_object object = {.base = found->dlfo_link_map->l_addr};
@@ -71,14 +71,14 @@ fill_module(struct segment_module *m, const struct dl_find_object *found,
     m->base = found->dlfo_link_map->l_addr;
     m->path_size = (uint32_t)size;
     memcpy(m->path, path, size < SEGMENT_PATH_MAX ? size : SEGMENT_PATH_MAX);
-    m->build_id_size = read_build_id(found, m->build_id);
+    m->build_id_size = read_object_build_id(found, m->build_id);
     __atomic_store_n(&m->start, (uint64_t)found->dlfo_map_start,
                      __ATOMIC_RELEASE);
 }
 
 static bool
-is_module(const struct segment_module *m, const struct dl_find_object *found,
-          const char *path)
+is_module_of_object(const struct segment_module *m,
+                    const struct dl_find_object *found, const char *path)
 {
     size_t size = strlen(path);
     uint8_t id[SEGMENT_BUILD_ID_MAX];
@@ -88,13 +88,13 @@ is_module(const struct segment_module *m, const struct dl_find_object *found,
            m->end == (uint64_t)found->dlfo_map_end && m->path_size == size &&
            memcmp(m->path, path,
                   size < SEGMENT_PATH_MAX ? size : SEGMENT_PATH_MAX) == 0 &&
-           m->build_id_size == read_build_id(found, id) &&
+           m->build_id_size == read_object_build_id(found, id) &&
            memcmp(m->build_id, id, m->build_id_size) == 0;
 }
 
 /* What is loaded at pc; its path, or NULL. */
 static const char *
-find_loaded(uint64_t pc, struct dl_find_object *found)
+find_loaded_path(uint64_t pc, struct dl_find_object *found)
 {
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (_dl_find_object((void *)pc, found) != 0 || !found->dlfo_link_map)
@@ -117,9 +117,9 @@ modules_are_loaded(const uint64_t *frames, uint32_t depth)
         if (module == last || module == 0 ||
             module > recorder_state.module_room || !passing[module - 1])
             continue;
-        path = find_loaded(frames[i] & SEGMENT_PC_MASK, &found);
-        if (!path ||
-            !is_module(&recorder_state.modules[module - 1], &found, path))
+        path = find_loaded_path(frames[i] & SEGMENT_PC_MASK, &found);
+        if (!path || !is_module_of_object(&recorder_state.modules[module - 1],
+                                          &found, path))
             return false;
         last = module;
     }
@@ -132,12 +132,12 @@ module_frame(uint64_t pc)
     struct segment_header *header = recorder_state.header;
     uint32_t count = __atomic_load_n(&header->module_count, __ATOMIC_RELAXED);
     struct dl_find_object found;
-    const char *path = find_loaded(pc, &found);
+    const char *path = find_loaded_path(pc, &found);
 
     if (!path)
         return pc;
     for (uint32_t i = 0; i < count && i < recorder_state.module_room; i++) {
-        if (is_module(&recorder_state.modules[i], &found, path))
+        if (is_module_of_object(&recorder_state.modules[i], &found, path))
             return pc | (uint64_t)(i + 1) << SEGMENT_PC_BITS;
     }
     if (count >= recorder_state.module_room)

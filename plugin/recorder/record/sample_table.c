@@ -23,7 +23,7 @@ buckets_of(uint64_t key)
 
 /* A place whose key is this; 0: one that is free. */
 static bool
-find_place(const struct buckets *buckets, uint64_t key, uint32_t *place)
+find_sample_place(const struct buckets *buckets, uint64_t key, uint32_t *place)
 {
     for (int b = 0; b < 2; b++) {
         for (uint32_t i = 0; i < SEGMENT_BUCKET; i++) {
@@ -70,7 +70,7 @@ claim_place(struct buckets buckets, uint32_t *place)
 {
     if (count_free(buckets.first[1]) > count_free(buckets.first[0]))
         buckets = (struct buckets){{buckets.first[1], buckets.first[0]}};
-    while (find_place(&buckets, 0, place)) {
+    while (find_sample_place(&buckets, 0, place)) {
         if (replace_key(*place, 0, own_claim()))
             return true;
     }
@@ -106,7 +106,7 @@ sample_insert(const struct segment_sample *sample)
     uint32_t place;
 
     /* Freed behind our back: its memory has been given out again. */
-    if (find_place(&buckets, sample->key, &place))
+    if (find_sample_place(&buckets, sample->key, &place))
         sample_clear(place, sample->key, recorder_state.samples[place].size);
     if (!claim_place(buckets, &place))
         return false;
@@ -125,7 +125,7 @@ find_sample(const void *block, uint32_t *place, struct segment_sample *sample)
 {
     struct buckets buckets = buckets_of((uint64_t)block);
 
-    if (!block || !find_place(&buckets, (uint64_t)block, place))
+    if (!block || !find_sample_place(&buckets, (uint64_t)block, place))
         return false;
     *sample = recorder_state.samples[*place];
     return true;

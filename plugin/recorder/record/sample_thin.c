@@ -20,14 +20,14 @@ enum {
 };
 
 static uint64_t
-ceiling(uint64_t eighths)
+sample_count_limit(uint64_t eighths)
 {
     return recorder_state.sample_room * eighths / 8;
 }
 
 /* A longjmp out of a sample leaves a count behind: it may fall below 0. */
 static uint64_t
-live(bool large)
+live_sample_count(bool large)
 {
     const struct segment_header *header = recorder_state.header;
     uint64_t count = __atomic_load_n(
@@ -39,12 +39,12 @@ live(bool large)
 bool
 sample_table_is_full(void)
 {
-    return live(false) > ceiling(FULL_EIGHTHS) ||
-           live(true) > ceiling(LARGE_EIGHTHS);
+    return live_sample_count(false) > sample_count_limit(FULL_EIGHTHS) ||
+           live_sample_count(true) > sample_count_limit(LARGE_EIGHTHS);
 }
 
 static bool
-stays(uint64_t size, uint64_t old, uint64_t mean)
+is_sample_retained(uint64_t size, uint64_t old, uint64_t mean)
 {
     return old >= mean || sampler_chooses(&recorder_local.sampler,
                                           estimator_stays(size, old, mean));
@@ -84,7 +84,7 @@ thin_place(uint32_t i, uint64_t mean, bool large)
     size = __atomic_load_n(&sample->size, __ATOMIC_RELAXED);
     if (block == 0 || old >= mean || (size >= SEGMENT_LARGE) != large)
         return;
-    if (stays(size, old, mean))
+    if (is_sample_retained(size, old, mean))
         __atomic_compare_exchange_n(&sample->mean, &old, mean, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     else
@@ -92,7 +92,7 @@ thin_place(uint32_t i, uint64_t mean, bool large)
 }
 
 static uint64_t *
-mean_of(bool large)
+sample_mean_pointer(bool large)
 {
     struct segment_header *header = recorder_state.header;
 
@@ -103,11 +103,12 @@ mean_of(bool large)
 static bool
 double_mean(bool large)
 {
-    uint64_t mean = __atomic_load_n(mean_of(large), __ATOMIC_RELAXED) * 2;
+    uint64_t mean =
+        __atomic_load_n(sample_mean_pointer(large), __ATOMIC_RELAXED) * 2;
 
     if (mean > SEGMENT_MEAN_MAX)
         return false;
-    __atomic_store_n(mean_of(large), mean, __ATOMIC_RELAXED);
+    __atomic_store_n(sample_mean_pointer(large), mean, __ATOMIC_RELAXED);
     __atomic_fetch_add(&recorder_state.header->doublings, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < recorder_state.sample_room; i++)
         thin_place(i, mean, large);
@@ -118,8 +119,9 @@ bool
 sample_thin(void)
 {
     struct segment_header *header = recorder_state.header;
-    const uint64_t many_large = ceiling(LARGE_EIGHTHS) * THINNED_16TH / 16;
-    const uint64_t many = ceiling(FULL_EIGHTHS) * THINNED_16TH / 16;
+    const uint64_t many_large =
+        sample_count_limit(LARGE_EIGHTHS) * THINNED_16TH / 16;
+    const uint64_t many = sample_count_limit(FULL_EIGHTHS) * THINNED_16TH / 16;
     const uint32_t own = (uint32_t)syscall(SYS_gettid);
     uint32_t nobody = 0;
 
@@ -129,10 +131,11 @@ sample_thin(void)
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
         nobody != own)
         return false;
-    for (int i = 0; i < DOUBLINGS_MAX &&
-                    (i == 0 || live(false) > many || live(true) > many_large);
+    for (int i = 0;
+         i < DOUBLINGS_MAX && (i == 0 || live_sample_count(false) > many ||
+                               live_sample_count(true) > many_large);
          i++) {
-        if (!double_mean(live(true) > many_large))
+        if (!double_mean(live_sample_count(true) > many_large))
             break;
     }
     __atomic_store_n(&header->thinning, 0, __ATOMIC_RELEASE);
@@ -143,9 +146,10 @@ bool
 sample_thin_one(struct segment_sample *sample)
 {
     bool large = sample->size >= SEGMENT_LARGE;
-    uint64_t mean = __atomic_load_n(mean_of(large), __ATOMIC_RELAXED);
+    uint64_t mean =
+        __atomic_load_n(sample_mean_pointer(large), __ATOMIC_RELAXED);
 
-    if (!stays(sample->size, sample->mean, mean))
+    if (!is_sample_retained(sample->size, sample->mean, mean))
         return false;
     if (sample->mean < mean)
         sample->mean = mean;

@@ -17,7 +17,7 @@
 enum { PAGE = 4096, ROOM = 2 * PAGE, NO_SUCH_CHANGE = -1, SET_BYTES = 8 };
 
 static bool
-is_readable(uint64_t address)
+is_stack_address_readable(uint64_t address)
 {
     return syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
                    SET_BYTES) == 0 ||
@@ -34,7 +34,7 @@ stack_has_room(uint64_t here)
     if (l->stack_low != 0 && low >= l->stack_low && high <= known_high)
         return true;
     for (uint64_t page = high - PAGE; page >= low; page -= PAGE) {
-        if (!is_readable(page))
+        if (!is_stack_address_readable(page))
             return false;
     }
     if (l->stack_low == 0 || low > known_high || high < l->stack_low ||

@@ -51,7 +51,7 @@ keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
 }
 
 static bool
-is_loaded(const struct segment_stack *stack, uint32_t depth)
+is_stack_loaded(const struct segment_stack *stack, uint32_t depth)
 {
     return stack->depth == depth &&
            stack->first_frame <= recorder_state.frame_room - depth &&
@@ -77,7 +77,8 @@ stack_find(const uint64_t *frames, uint32_t depth, bool *fresh)
         struct segment_stack *stack = &recorder_state.stacks[i];
         uint64_t there = __atomic_load_n(&stack->hash, __ATOMIC_ACQUIRE);
 
-        if (there == hash && i != SEGMENT_STACK_LOST && is_loaded(stack, depth))
+        if (there == hash && i != SEGMENT_STACK_LOST &&
+            is_stack_loaded(stack, depth))
             return i;
         if (there != 0 || i == SEGMENT_STACK_LOST ||
             !__atomic_compare_exchange_n(

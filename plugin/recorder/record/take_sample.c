@@ -22,7 +22,7 @@ enum { NS_PER_S = 1000000000, BUSY_SKIPS_MAX = 64 };
 
 /* COARSE is read from memory whatever the machine's clock is. */
 static uint64_t
-now_ns(void)
+coarse_clock_ns(void)
 {
     struct timespec now = {0, 0};
 
@@ -52,7 +52,7 @@ current_mean(uint64_t now)
 }
 
 static void
-insert(struct segment_sample *sample)
+insert_taken_sample(struct segment_sample *sample)
 {
     struct segment_header *header = recorder_state.header;
 
@@ -81,7 +81,7 @@ take_stack(void)
 }
 
 static void
-record(void *block, size_t size, uint64_t mean, uint64_t now)
+record_allocation(void *block, size_t size, uint64_t mean, uint64_t now)
 {
     struct segment_sample sample = {.key = (uint64_t)block,
                                     .size = size,
@@ -101,7 +101,7 @@ record(void *block, size_t size, uint64_t mean, uint64_t now)
         stack_count_lost();
     sample.thread = recorder_local.thread - 1; /* UINT32_MAX: none */
     sample.thread_generation = recorder_local.thread_generation;
-    insert(&sample);
+    insert_taken_sample(&sample);
 }
 
 static void
@@ -145,13 +145,13 @@ sample_block(void *block, size_t size)
     }
     if (!open_guard(here))
         return block;
-    now = now_ns();
+    now = coarse_clock_ns();
     if (s->random == 0)
         begin_sampler(s, now);
     mean = s->mean;
     if (sampler_hits(s, size) &&
         __atomic_load_n(&recorder_state.header->wish.active, __ATOMIC_RELAXED))
-        record(block, size, mean, now);
+        record_allocation(block, size, mean, now);
     sampler_draw(s, current_mean(now));
     recorder_local.busy_at = 0;
     errno = error;

@@ -37,7 +37,7 @@ take_over(uint32_t place, uint32_t tid)
 
 /* A place for this thread, its tid TID_TAKING; false: none. */
 static bool
-find_place(uint32_t tid, uint32_t *place)
+find_thread_place(uint32_t tid, uint32_t *place)
 {
     uint32_t *count = &recorder_state.header->thread_count;
     uint32_t n = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -78,7 +78,7 @@ thread_list_join(uint64_t now_ns)
     uint32_t tid, place;
 
     tid = recorder_local.no_place ? 0 : (uint32_t)syscall(SYS_gettid);
-    if (tid == 0 || !find_place(tid, &place)) {
+    if (tid == 0 || !find_thread_place(tid, &place)) {
         recorder_local.no_place = true;
         __atomic_fetch_add(&recorder_state.header->missed_threads, 1,
                            __ATOMIC_RELAXED);

@@ -90,7 +90,7 @@ helper_cancel_by(struct helper *h, const atomic_bool *cancelled)
 
 /* Reaps our own child only; true once it has ended (or was never ours). */
 static bool
-reap(pid_t pid)
+reap_helper_process(pid_t pid)
 {
     pid_t got;
 
@@ -115,11 +115,11 @@ await_exit(pid_t pid, int milliseconds)
 /* SIGKILL takes a moment, or for ever if a disk hangs: then the process is
  * reaped later. */
 static void
-await_death(struct helper *h, pid_t pid, uint64_t patience_ms)
+await_helper_death(struct helper *h, pid_t pid, uint64_t patience_ms)
 {
     uint64_t until = clock_ms() + patience_ms;
 
-    while (!reap(pid)) {
+    while (!reap_helper_process(pid)) {
         if (clock_ms() < until) {
             await_exit(pid, HELPER_KILL_MS);
             continue;
@@ -143,7 +143,7 @@ helper_lost_reap(struct helper_lost *lost, int milliseconds)
     for (size_t i = 0; i < HELPER_LOST_MAX; i++) {
         pid = &lost->pids[i];
         while (*pid) {
-            if (reap(*pid))
+            if (reap_helper_process(*pid))
                 *pid = 0;
             else if (clock_ms() < until)
                 await_exit(*pid, milliseconds);
@@ -163,7 +163,7 @@ end_process(struct helper *h, bool wait)
     h->socket = -1;
     if (h->pid > 0) {
         (void)kill(h->pid, SIGKILL);
-        await_death(h, h->pid, wait ? HELPER_KILL_MS : 0);
+        await_helper_death(h, h->pid, wait ? HELPER_KILL_MS : 0);
     }
     h->pid = -1;
     helper_lost_reap(h->lost, 0);
@@ -198,7 +198,7 @@ helper_free(struct helper *h)
 }
 
 static bool
-exhausted(const struct helper *h)
+is_restart_limit_reached(const struct helper *h)
 {
     uint64_t oldest = h->failures[h->next_failure];
 
@@ -206,7 +206,7 @@ exhausted(const struct helper *h)
 }
 
 static enum helper_result
-fail(struct helper *h, const struct error *err)
+record_helper_failure(struct helper *h, const struct error *err)
 {
     helper_end(h);
     h->failures[h->next_failure] = clock_ms();
@@ -236,7 +236,7 @@ spawn_helper(struct helper *h, int socket)
 }
 
 static int
-start(struct helper *h, struct error *err)
+start_helper_process(struct helper *h, struct error *err)
 {
     const struct sched_param none = {0};
     int pair[2];
@@ -265,7 +265,8 @@ start(struct helper *h, struct error *err)
 
 /* Waits for events on the socket: 1, or 0 when cancelled, or -1 with err. */
 static int
-await(struct helper *h, short events, uint64_t until, struct error *err)
+await_helper_socket(struct helper *h, short events, uint64_t until,
+                    struct error *err)
 {
     struct pollfd fds[] = {{h->socket, events, 0}, {h->cancel_fd, POLLIN, 0}};
     uint64_t now;
@@ -295,7 +296,8 @@ await(struct helper *h, short events, uint64_t until, struct error *err)
 }
 
 static ssize_t
-send_some(struct helper *h, const struct helper_exchange *x, size_t done)
+send_question_part(struct helper *h, const struct helper_exchange *x,
+                   size_t done)
 {
     union {
         struct cmsghdr align;
@@ -371,10 +373,10 @@ send_question(struct helper *h, const struct helper_exchange *x, uint64_t until,
     int ready;
 
     while (done < h->out.size) {
-        ready = await(h, POLLOUT, until, err);
+        ready = await_helper_socket(h, POLLOUT, until, err);
         if (ready <= 0)
             return ready;
-        n = send_some(h, x, done);
+        n = send_question_part(h, x, done);
         if (n < 0 && errno != EINTR && errno != EAGAIN) {
             explain_death(h, err);
             return -1;
@@ -392,7 +394,7 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
     ssize_t n;
     int ready;
 
-    ready = await(h, POLLIN, until, err);
+    ready = await_helper_socket(h, POLLIN, until, err);
     if (ready <= 0)
         return ready;
     place = buffer_reserve(&h->in, READ_BYTES);
@@ -451,7 +453,7 @@ ready_to_start(struct helper *h, struct error *err)
                   HELPER_LOST_MAX);
         return -1;
     }
-    if (!exhausted(h))
+    if (!is_restart_limit_reached(h))
         return 0;
     error_set(err, ER_UNKNOWN,
               "the symboliser failed %d times in 10 minutes, most recently: %s",
@@ -461,15 +463,15 @@ ready_to_start(struct helper *h, struct error *err)
 
 /* Sends h->out unless the question was sent ahead, and takes the replies. */
 static enum helper_result
-converse(struct helper *h, struct helper_exchange *x, uint64_t until,
-         struct error *err)
+exchange_with_helper(struct helper *h, struct helper_exchange *x,
+                     uint64_t until, struct error *err)
 {
     enum helper_take taken = HELPER_TAKE_MORE;
     int ready;
 
     if (h->out.failed) {
         error_memory(err, "a question to the symboliser");
-        return fail(h, err);
+        return record_helper_failure(h, err);
     }
     ready = x->sent ? 1 : send_question(h, x, until, err);
     if (x->sent) /* some came with the last question's */
@@ -489,7 +491,7 @@ converse(struct helper *h, struct helper_exchange *x, uint64_t until,
         helper_end(h);
         return HELPER_FAILED;
     }
-    return fail(h, err);
+    return record_helper_failure(h, err);
 }
 
 void
@@ -498,7 +500,7 @@ helper_prepare(struct helper *h)
     struct error later;
 
     if (ready_to_start(h, &later) == 0)
-        (void)start(h, &later);
+        (void)start_helper_process(h, &later);
 }
 
 static void
@@ -521,10 +523,10 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
         if (helper_sent_is(&h->ahead[i], &sent))
             return true;
     if (h->ahead_count == AHEAD_MAX || question->count > AHEAD_ADDRESSES ||
-        ready_to_start(h, &later) != 0 || start(h, &later) != 0)
+        ready_to_start(h, &later) != 0 || start_helper_process(h, &later) != 0)
         return false;
     put_question(h, question);
-    n = h->out.failed ? -1 : send_some(h, &x, 0);
+    n = h->out.failed ? -1 : send_question_part(h, &x, 0);
     if (n <= 0)
         return false;
     if ((size_t)n < h->out.size) { /* the rest is sent later */
@@ -563,11 +565,11 @@ helper_ask(struct helper *h, const struct helper_question *question,
     x.sent = take_sent(h, question);
     if (ready_to_start(h, err) != 0)
         return HELPER_EXHAUSTED;
-    if (start(h, err) != 0)
-        return fail(h, err);
+    if (start_helper_process(h, err) != 0)
+        return record_helper_failure(h, err);
     if (!x.sent)
         put_question(h, question);
-    return converse(h, &x, until, err);
+    return exchange_with_helper(h, &x, until, err);
 }
 
 enum helper_result
@@ -580,8 +582,8 @@ helper_make_index(struct helper *h, const struct helper_index *index,
 
     if (ready_to_start(h, err) != 0)
         return HELPER_EXHAUSTED;
-    if (start(h, err) != 0)
-        return fail(h, err);
+    if (start_helper_process(h, err) != 0)
+        return record_helper_failure(h, err);
     buffer_clear(&h->out);
     wire_put_request(&h->out, index->path,
                      index->unwind
@@ -589,5 +591,5 @@ helper_make_index(struct helper *h, const struct helper_index *index,
                          : WIRE_MAKE_INDEX |
                                (index->symbols_only ? WIRE_SYMBOLS_DO : 0),
                      NULL, 0);
-    return converse(h, &x, until, err);
+    return exchange_with_helper(h, &x, until, err);
 }

@@ -34,7 +34,7 @@ helper_exchange_of(const struct helper_question *question)
 
 /* Of an index: comes once, before its bytes. */
 static enum helper_take
-take_remark(struct helper_exchange *x, struct span why)
+take_index_remark(struct helper_exchange *x, struct span why)
 {
     if (!x->index->symbols_only || x->texts > 0 || x->parts ||
         why.size > WIRE_COMPLAINT_MAX)
@@ -45,12 +45,12 @@ take_remark(struct helper_exchange *x, struct span why)
 }
 
 static enum helper_take
-take_text(struct helper_exchange *x, struct span text)
+take_reply_text(struct helper_exchange *x, struct span text)
 {
     const struct helper_question *question = x->question;
 
     if (x->index)
-        return take_remark(x, text);
+        return take_index_remark(x, text);
     if (!question || x->texts == WIRE_TEXTS_MAX ||
         !question->text(question->arg, text))
         return HELPER_TAKE_GARBAGE;
@@ -82,7 +82,7 @@ take_part(struct helper_exchange *x, struct span part, struct error *err)
 }
 
 static enum helper_take
-take_refusal(struct helper_exchange *x, struct span why)
+take_index_refusal(struct helper_exchange *x, struct span why)
 {
     if (x->fds[1] < 0 || x->refused)
         return HELPER_TAKE_GARBAGE;
@@ -101,13 +101,13 @@ helper_exchange_take(struct helper_exchange *x, struct span payload,
     if (!wire_parse_reply(payload, &reply))
         return HELPER_TAKE_GARBAGE;
     if (reply.type == WIRE_TEXT)
-        return take_text(x, reply.text);
+        return take_reply_text(x, reply.text);
     if (reply.type == WIRE_ANSWER)
         return take_answer(x, &reply);
     if (reply.type == WIRE_PART)
         return take_part(x, reply.part, err);
     if (reply.type == WIRE_REFUSED)
-        return take_refusal(x, reply.complaint);
+        return take_index_refusal(x, reply.complaint);
     if (x->question && x->answered < x->question->count &&
         reply.complaint.size == 0)
         return HELPER_TAKE_GARBAGE;

@@ -22,7 +22,7 @@ static const uint64_t index_bytes_max = (uint64_t)2 << 30;
 
 /* Keeps the first reason. */
 static void
-pass_over(const char *path, const char *reason, struct error *why)
+report_skipped_index(const char *path, const char *reason, struct error *why)
 {
     if (!why || why->text[0])
         return;
@@ -32,7 +32,7 @@ pass_over(const char *path, const char *reason, struct error *why)
 
 /* Refuses devices and symbolic links; does not wait for a pipe's writer. */
 static int
-open_regular(const char *path, struct error *why)
+open_regular_index(const char *path, struct error *why)
 {
     int fd =
         open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -50,7 +50,7 @@ open_regular(const char *path, struct error *why)
         reason = "it is not a regular file";
     if (!reason)
         return fd;
-    pass_over(path, reason, why);
+    report_skipped_index(path, reason, why);
     fd_close(fd);
     return -1;
 }
@@ -58,7 +58,7 @@ open_regular(const char *path, struct error *why)
 /* Programs under test lie in directories that anybody may write to (/tmp): such
  * an index could give functions any names.  NULL: it may be trusted. */
 static const char *
-distrust(const struct elf_file *elf, int fd)
+index_distrust_reason(const struct elf_file *elf, int fd)
 {
     struct stat object, index;
 
@@ -106,15 +106,15 @@ index_file_open(const struct elf_file *elf, const char *directory,
     if (elf->build_id_size == 0) /* it could be any object's */
         return -1;
     if (directory && index_file_path(elf, directory, place, sizeof(place)) == 0)
-        fd = open_regular(place, why);
+        fd = open_regular_index(place, why);
     if (fd >= 0 || !path)
         return fd;
     if (path_beside(path, place))
-        fd = open_regular(place, why);
-    reason = fd >= 0 ? distrust(elf, fd) : NULL;
+        fd = open_regular_index(place, why);
+    reason = fd >= 0 ? index_distrust_reason(elf, fd) : NULL;
     if (!reason)
         return fd;
-    pass_over(place, reason, why);
+    report_skipped_index(place, reason, why);
     fd_close(fd);
     return -1;
 }
@@ -136,7 +136,7 @@ struct output {
 
 /* helper_index.write */
 static int
-write_part(void *arg, const void *data, size_t size, struct error *err)
+write_index_output(void *arg, const void *data, size_t size, struct error *err)
 {
     struct output *out = arg;
 
@@ -155,7 +155,7 @@ write_part(void *arg, const void *data, size_t size, struct error *err)
 
 /* helper_index.symbols_only */
 static void
-take_remark(void *arg, struct span why)
+on_index_remark(void *arg, struct span why)
 {
     struct output *out = arg;
 
@@ -164,15 +164,16 @@ take_remark(void *arg, struct span why)
 }
 
 static int
-fill(struct helper *helper, const struct elf_file *elf, const char *path,
-     struct output *out, uint32_t deadline_ms, struct error *err)
+fill_index_output(struct helper *helper, const struct elf_file *elf,
+                  const char *path, struct output *out, uint32_t deadline_ms,
+                  struct error *err)
 {
     struct helper_index index = {.object_fd = elf->fd,
                                  .path = path,
                                  .deadline_ms = deadline_ms,
-                                 .write = write_part,
+                                 .write = write_index_output,
                                  .symbols_only =
-                                     out->remark ? take_remark : NULL,
+                                     out->remark ? on_index_remark : NULL,
                                  .arg = out};
     struct error why = {0};
 
@@ -231,7 +232,7 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);
         return -1;
     }
-    if (fill(helper, elf, path, &out, deadline_ms, err) != 0)
+    if (fill_index_output(helper, elf, path, &out, deadline_ms, err) != 0)
         goto out;
     if (fsync(out.fd) != 0 || rename(name, target) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);

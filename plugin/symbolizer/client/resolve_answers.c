@@ -26,8 +26,9 @@ count_named(const struct resolve_job *job)
 }
 
 static void
-add(struct resolve_job *job, uint64_t address, const struct frame *frames,
-    uint32_t count, bool in_allocator)
+add_resolved_address(struct resolve_job *job, uint64_t address,
+                     const struct frame *frames, uint32_t count,
+                     bool in_allocator)
 {
     if (names_add(job->names, address, frames, count, in_allocator) != 0)
         job->no_memory = true;
@@ -43,7 +44,7 @@ resolve_answers_plain(struct resolve_job *job, uint64_t address,
 
     snprintf(text, sizeof(text), "%s%s0x%llx", module, module[0] ? "+" : "",
              (unsigned long long)offset);
-    add(job, address, &frame, 1, in_allocator);
+    add_resolved_address(job, address, &frame, 1, in_allocator);
 }
 
 /* Whether an offset without a name is the allocator's. */
@@ -68,8 +69,8 @@ is_inner(struct resolve_object *object, uint64_t offset)
 /* A cached name that starts with '+' is an offset: in the next process the
  * module may have another name. */
 static void
-add_known(struct resolve_object *object, const struct resolve_item *item,
-          const struct location *known)
+add_cached_answer(struct resolve_object *object,
+                  const struct resolve_item *item, const struct location *known)
 {
     struct resolve_job *job = object->job;
     char text[MODULE_MAX + 24];
@@ -83,7 +84,8 @@ add_known(struct resolve_object *object, const struct resolve_item *item,
         frames = &frame;
         in_allocator = is_inner(object, item->offset);
     }
-    add(job, item->address, frames, known->frame_count, in_allocator);
+    add_resolved_address(job, item->address, frames, known->frame_count,
+                         in_allocator);
     if (known->symbol &&
         names_set_symbol(job->names, item->address, known->symbol,
                          known->symbol_start) != 0)
@@ -119,7 +121,7 @@ resolve_answers_take_text(void *arg, struct span text)
 
 /* NULL: the number is invalid. */
 static const char *
-text_of(const struct resolve_job *job, uint32_t number)
+helper_text_by_number(const struct resolve_job *job, uint32_t number)
 {
     if (number == 0)
         return "";
@@ -172,7 +174,7 @@ resolve_answers_cached(struct resolve_object *object,
     struct resolve_job *job = object->job;
 
     if (known->frames[0].function[0] == '+') { /* needs its module */
-        add_known(object, item, known);
+        add_cached_answer(object, item, known);
         return;
     }
     if (names_add_known(job->names, item->address, known,
@@ -225,13 +227,15 @@ resolve_answers_take(void *arg, const struct wire_reply *reply)
 
     frames[0] = (struct frame){"", "", 0};
     for (uint32_t i = 0; i < reply->frame_count; i++) {
-        frames[i].function = text_of(job, reply->frames[i].function);
-        frames[i].file = text_of(job, reply->frames[i].file);
+        frames[i].function =
+            helper_text_by_number(job, reply->frames[i].function);
+        frames[i].file = helper_text_by_number(job, reply->frames[i].file);
         frames[i].line = reply->frames[i].line;
         if (!frames[i].function || !frames[i].file)
             return false;
     }
-    if (reply->symbol && !(answer.symbol = text_of(job, reply->symbol)))
+    if (reply->symbol &&
+        !(answer.symbol = helper_text_by_number(job, reply->symbol)))
         return false;
     return resolve_answers_add(object, &answer);
 }
@@ -297,7 +301,8 @@ question_of(struct resolve_object *object, bool symbols_only)
 }
 
 static enum helper_result
-ask(struct resolve_object *object, bool symbols_only, struct error *err)
+ask_helper_for_object(struct resolve_object *object, bool symbols_only,
+                      struct error *err)
 {
     const struct helper_question question = question_of(object, symbols_only);
 
@@ -353,7 +358,8 @@ drop_index(struct resolve_object *object)
 }
 
 static bool
-has_failed(const struct resolve_object *object, enum helper_result result)
+has_object_answer_failed(const struct resolve_object *object,
+                         enum helper_result result)
 {
     return (result == HELPER_FAILED || result == HELPER_LATE) &&
            object->asked_count > 0;
@@ -364,25 +370,25 @@ static enum helper_result
 ask_in_turn(struct resolve_object *object, bool degraded,
             char why[CACHE_WHY_MAX], struct error *err)
 {
-    enum helper_result result = ask(object, degraded, err);
+    enum helper_result result = ask_helper_for_object(object, degraded, err);
 
     /* An index in use may be why the helper failed, but not why it took long.
      */
-    if (has_failed(object, result) && object->index_fd >= 0 &&
+    if (has_object_answer_failed(object, result) && object->index_fd >= 0 &&
         !object->refused[0]) {
         if (result == HELPER_FAILED)
             snprintf(object->refused, sizeof(object->refused),
                      "its symbol index is unusable: %.*s", CACHE_WHY_MAX - 64,
                      err->text);
         drop_index(object);
-        result = ask(object, degraded, err);
+        result = ask_helper_for_object(object, degraded, err);
     }
-    if (!has_failed(object, result) || degraded)
+    if (!has_object_answer_failed(object, result) || degraded)
         return result;
     snprintf(why, CACHE_WHY_MAX, "%.*s; symbol names only", CACHE_WHY_MAX - 32,
              err->text);
     drop_index(object);
-    result = ask(object, true, err);
+    result = ask_helper_for_object(object, true, err);
     if (result == HELPER_DONE)
         symbol_cache_degrade(object->job->s->cache, &object->key, why);
     else
@@ -392,7 +398,7 @@ ask_in_turn(struct resolve_object *object, bool degraded,
 
 /* One complaint per object: about its names, and about its index. */
 static void
-complain(const struct resolve_object *object, const char *names)
+complain_about_object(const struct resolve_object *object, const char *names)
 {
     const char *index =
         object->refused[0] ? object->refused : object->passed_over;
@@ -454,11 +460,11 @@ resolve_question_ask(struct resolve_object *object)
     if (result == HELPER_CANCELLED)
         object->job->cancelled = true;
     else if (result != HELPER_DONE || err.text[0])
-        complain(object, err.text);
+        complain_about_object(object, err.text);
     else if (why[0] && !indexed)
-        complain(object, why);
+        complain_about_object(object, why);
     else
-        complain(object, remark);
+        complain_about_object(object, remark);
 }
 
 void

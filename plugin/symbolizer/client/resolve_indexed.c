@@ -66,7 +66,7 @@ struct indexed {
 /* The short name, in scratch.  Names that end in "<...>" stay, because that may
  * tell them apart; so do those whose short name begins with '+', an offset. */
 static struct span
-shorten(struct part *part, struct span name)
+shorten_indexed_name(struct part *part, struct span name)
 {
     buffer_clear(&part->scratch);
     if (name.data[name.size - 1] != '>')
@@ -78,8 +78,8 @@ shorten(struct part *part, struct span name)
 
 /* symbol_index_question.text */
 static int
-take_text(void *arg, struct span text, enum symbol_index_use use,
-          uint32_t *number)
+take_indexed_text(void *arg, struct span text, enum symbol_index_use use,
+                  uint32_t *number)
 {
     struct part *part = arg;
     const struct symbolizer *s = part->all->object->job->s;
@@ -97,7 +97,7 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
     if (text.size == 0) /* not a name: frames are never "" */
         return 0;
     if (use == INDEX_USE_FUNCTION && s->short_names)
-        text = shorten(part, text);
+        text = shorten_indexed_name(part, text);
     if (part->scratch.failed)
         return -1;
     if (texts_add(names_texts(part->names), text.data, text.size, number) != 0)
@@ -109,7 +109,7 @@ take_text(void *arg, struct span text, enum symbol_index_use use,
 
 /* Belongs to the job's names. */
 static const char *
-text_of(const struct indexed *all, uint32_t number)
+indexed_text_by_number(const struct indexed *all, uint32_t number)
 {
     const struct part *part = &all->parts[(number - 1) & (PARTS_MAX - 1)];
 
@@ -120,10 +120,10 @@ text_of(const struct indexed *all, uint32_t number)
 
 /* Few texts have no number. */
 static const char *
-keep(const struct indexed *all, const char *text, uint32_t number)
+keep_indexed_text(const struct indexed *all, const char *text, uint32_t number)
 {
     if (number)
-        return text_of(all, number);
+        return indexed_text_by_number(all, number);
     return *text ? names_text(all->object->job->names,
                               (struct span){text, strlen(text)})
                  : "";
@@ -133,7 +133,7 @@ keep(const struct indexed *all, const char *text, uint32_t number)
 
 /* NULL: it is unusable, which the helper will report. */
 static struct symbol_index *
-open_index(const struct resolve_object *object)
+open_object_index(const struct resolve_object *object)
 {
     struct error unsaid;
 
@@ -143,7 +143,7 @@ open_index(const struct resolve_object *object)
 
 /* symbol_index_question.stop: a hostile file may take for ever. */
 static bool
-is_late(void *arg)
+is_index_lookup_late(void *arg)
 {
     const struct part *part = arg;
 
@@ -151,7 +151,7 @@ is_late(void *arg)
 }
 
 static void *
-look_up(void *arg)
+look_up_part_addresses(void *arg)
 {
     struct part *part = arg;
     const struct symbolizer *s = part->all->object->job->s;
@@ -160,12 +160,12 @@ look_up(void *arg)
                                                    .no_lines = s->no_lines,
                                                    .symbols_apart =
                                                        s->short_names,
-                                                   .text = take_text,
-                                                   .stop = is_late,
+                                                   .text = take_indexed_text,
+                                                   .stop = is_index_lookup_late,
                                                    .arg = part};
 
     if (!part->index)
-        part->index = open_index(part->all->object);
+        part->index = open_object_index(part->all->object);
     if (!part->names)
         part->names = names_new(NAMES_BYTES_MAX);
     part->failed = !part->index || !part->names ||
@@ -174,7 +174,7 @@ look_up(void *arg)
 }
 
 static void
-split(struct indexed *all)
+split_asked_addresses(struct indexed *all)
 {
     uint32_t count = (uint32_t)all->object->asked_count;
     unsigned cores = thread_cores();
@@ -201,8 +201,9 @@ split(struct indexed *all)
 static void
 start_all(struct indexed *all)
 {
-    struct thread_start start = {
-        .name = "hw-index", .stack_bytes = STACK, .body = look_up};
+    struct thread_start start = {.name = "hw-index",
+                                 .stack_bytes = STACK,
+                                 .body = look_up_part_addresses};
 
     for (uint32_t i = 1; i < all->part_count; i++) {
         start.arg = &all->parts[i];
@@ -213,7 +214,7 @@ start_all(struct indexed *all)
 
 /* Copies the part's texts to the job's; false: no memory. */
 static bool
-hand_over(struct part *part)
+copy_part_texts(struct part *part)
 {
     struct names *names = part->all->object->job->names;
     const struct texts *texts = names_texts(part->names);
@@ -233,14 +234,14 @@ hand_over(struct part *part)
 
 /* Looks up a part that got no thread. */
 static void
-finish(struct part *part)
+finish_index_part(struct part *part)
 {
     if (part->running)
         pthread_join(part->thread, NULL);
     else
-        look_up(part);
+        look_up_part_addresses(part);
     if (!part->failed && part->names != part->all->object->job->names)
-        part->failed = !hand_over(part);
+        part->failed = !copy_part_texts(part);
 }
 
 /* ---- answers ---- */
@@ -248,8 +249,8 @@ finish(struct part *part)
 /* 1: the part's i-th address is known; 0: not, or not completely; -1: no
  * memory. */
 static int
-take(struct indexed *all, struct part *part, uint32_t i,
-     struct addr2line_names *names)
+take_indexed_answer(struct indexed *all, struct part *part, uint32_t i,
+                    struct addr2line_names *names)
 {
     struct addr2line_numbers numbers[NAMES_INLINE_MAX];
     struct frame frames[NAMES_INLINE_MAX];
@@ -268,14 +269,16 @@ take(struct indexed *all, struct part *part, uint32_t i,
     if (frames[0].function[0] == '\0' && symbol.start == 0)
         return 0; /* only the start is known */
     for (uint32_t k = 0; k < answer.frame_count; k++) {
-        frames[k].function = keep(all, frames[k].function, numbers[k].function);
-        frames[k].file = keep(all, frames[k].file, numbers[k].file);
+        frames[k].function =
+            keep_indexed_text(all, frames[k].function, numbers[k].function);
+        frames[k].file =
+            keep_indexed_text(all, frames[k].file, numbers[k].file);
         if (!frames[k].function || !frames[k].file)
             return -1;
     }
     answer.symbol_start = symbol.start;
     if (symbol.name.size > 0) {
-        answer.symbol = keep(all, symbol.name.data, symbol.number);
+        answer.symbol = keep_indexed_text(all, symbol.name.data, symbol.number);
         if (!answer.symbol)
             return -1;
     }
@@ -293,7 +296,7 @@ answer_all(struct indexed *all, struct addr2line_names *names)
     int taken = 0;
 
     for (uint32_t k = 0; k < all->part_count; k++) {
-        finish(&all->parts[k]);
+        finish_index_part(&all->parts[k]);
         for (uint32_t i = 0; i < all->parts[k].count; i++, at++) {
             if (at + AHEAD < count)
                 names_prefetch(object->job->names,
@@ -301,7 +304,7 @@ answer_all(struct indexed *all, struct addr2line_names *names)
             object->asked = asked + at;
             object->asked_first = first + at;
             if (taken >= 0 && elf_address_of(&object->elf, asked[at], &address))
-                taken = take(all, &all->parts[k], i, names);
+                taken = take_indexed_answer(all, &all->parts[k], i, names);
             else
                 taken = taken < 0 ? taken : 0;
             if (taken > 0)
@@ -316,7 +319,7 @@ answer_all(struct indexed *all, struct addr2line_names *names)
 }
 
 static void
-fini(struct indexed *all)
+indexed_fini(struct indexed *all)
 {
     for (uint32_t i = 0; i < all->part_count; i++) {
         struct part *part = &all->parts[i];
@@ -341,7 +344,7 @@ resolve_indexed(struct resolve_object *object)
     if (!object->job->s->here || object->index_fd < 0 ||
         object->asked_count == 0)
         return;
-    index = open_index(object);
+    index = open_object_index(object);
     if (!index || (symbol_index_symbols_only(index) &&
                    debug_beside(&object->elf, object->path))) {
         symbol_index_close(index);
@@ -356,10 +359,10 @@ resolve_indexed(struct resolve_object *object)
         for (size_t i = 0; i < object->asked_count; i++)
             (void)elf_address_of(&object->elf, object->asked[i],
                                  &all.addresses[i]);
-        split(&all);
+        split_asked_addresses(&all);
         start_all(&all);
         answer_all(&all, names);
     }
     addr2line_names_free(names);
-    fini(&all);
+    indexed_fini(&all);
 }

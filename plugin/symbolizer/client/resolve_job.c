@@ -80,7 +80,7 @@ cache_key_of(const struct elf_file *elf)
 }
 
 static struct object *
-find_object(struct symbol_cache *cache, const struct cache_key *key)
+find_cached_object(struct symbol_cache *cache, const struct cache_key *key)
 {
     for (size_t i = 0; key->size && i < cache->object_count; i++) {
         struct object *object = &cache->objects[i];
@@ -104,7 +104,7 @@ empty_cache(struct symbol_cache *cache)
 static struct object *
 find_or_add_object(struct symbol_cache *cache, const struct cache_key *key)
 {
-    struct object *object = find_object(cache, key);
+    struct object *object = find_cached_object(cache, key);
 
     if (object || key->size == 0)
         return object;
@@ -117,8 +117,8 @@ find_or_add_object(struct symbol_cache *cache, const struct cache_key *key)
 }
 
 static uint64_t
-compose(const struct symbol_cache *cache, const struct object *object,
-        uint64_t offset)
+compose_cache_address(const struct symbol_cache *cache,
+                      const struct object *object, uint64_t offset)
 {
     return (uint64_t)(object - cache->objects) << OFFSET_BITS | offset;
 }
@@ -126,7 +126,7 @@ compose(const struct symbol_cache *cache, const struct object *object,
 const char *
 symbol_cache_degraded(struct symbol_cache *cache, const struct cache_key *key)
 {
-    struct object *object = find_object(cache, key);
+    struct object *object = find_cached_object(cache, key);
 
     if (!object || object->degraded_ms == 0)
         return NULL;
@@ -153,7 +153,7 @@ symbol_cache_degrade(struct symbol_cache *cache, const struct cache_key *key,
 const char *
 symbol_cache_remark(struct symbol_cache *cache, const struct cache_key *key)
 {
-    const struct object *object = find_object(cache, key);
+    const struct object *object = find_cached_object(cache, key);
 
     return object ? object->remark : "";
 }
@@ -174,7 +174,7 @@ symbol_cache_set_remark(struct symbol_cache *cache, const struct cache_key *key,
 bool
 symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
 {
-    const struct object *object = find_object(cache, key);
+    const struct object *object = find_cached_object(cache, key);
 
     return object && !object->indexed &&
            (object->degraded_ms || object->remark[0] || !object->placed);
@@ -183,7 +183,7 @@ symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
 void
 symbol_cache_renew(struct symbol_cache *cache, const struct cache_key *key)
 {
-    struct object *object = find_object(cache, key), before;
+    struct object *object = find_cached_object(cache, key), before;
 
     if (!object)
         return;
@@ -200,11 +200,12 @@ const struct location *
 symbol_cache_find(struct symbol_cache *cache, const struct cache_key *key,
                   uint64_t offset)
 {
-    const struct object *object = find_object(cache, key);
+    const struct object *object = find_cached_object(cache, key);
 
     if (!cache->names || !object || offset >> OFFSET_BITS)
         return NULL;
-    return names_find(cache->names, compose(cache, object, offset));
+    return names_find(cache->names,
+                      compose_cache_address(cache, object, offset));
 }
 
 static int
@@ -235,7 +236,8 @@ symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
             return;
         object->placed |= location->frames[0].file[0] != '\0';
         if (cache->names &&
-            add_names_at(cache->names, compose(cache, object, offset),
+            add_names_at(cache->names,
+                         compose_cache_address(cache, object, offset),
                          location) == 0)
             return;
         empty_cache(cache);
@@ -314,7 +316,7 @@ enum {
  * that it did not run before. */
 
 static void
-add_bytes(struct resolve_print *print, const void *bytes, size_t size)
+add_print_bytes(struct resolve_print *print, const void *bytes, size_t size)
 {
     for (int i = 0; i < 2; i++)
         print->hash[i] = hash_bytes(print->hash[i], bytes, size);
@@ -322,7 +324,7 @@ add_bytes(struct resolve_print *print, const void *bytes, size_t size)
 
 /* The facts of a mapping that names depend on; NULL: none. */
 static void
-add_mapping(struct resolve_print *print, const struct mapping *m)
+add_print_mapping(struct resolve_print *print, const struct mapping *m)
 {
     uint64_t facts[6] = {0};
 
@@ -336,9 +338,9 @@ add_mapping(struct resolve_print *print, const struct mapping *m)
         if (m->path[0] == '[')
             facts[2] = 0; /* a heap grows */
     }
-    add_bytes(print, facts, sizeof(facts));
+    add_print_bytes(print, facts, sizeof(facts));
     if (m)
-        add_bytes(print, m->path, strlen(m->path));
+        add_print_bytes(print, m->path, strlen(m->path));
 }
 
 /* Addresses ascend, so each mapping comes once. */
@@ -350,18 +352,18 @@ print_of(const struct resolve_job *job)
         .hash = {hash_seed(job->s), ~hash_seed(job->s->cache)}};
     const struct mapping *last = NULL, *m;
 
-    add_bytes(&print, request->addresses,
-              request->count * sizeof(*request->addresses));
-    add_bytes(&print, &request->allocator_address,
-              sizeof(request->allocator_address));
-    add_mapping(&print,
-                mappings_find(request->maps, request->allocator_address));
+    add_print_bytes(&print, request->addresses,
+                    request->count * sizeof(*request->addresses));
+    add_print_bytes(&print, &request->allocator_address,
+                    sizeof(request->allocator_address));
+    add_print_mapping(&print,
+                      mappings_find(request->maps, request->allocator_address));
     for (size_t i = 0; i < request->count; i++) {
         if (last && request->addresses[i] >= last->start &&
             request->addresses[i] < last->end)
             continue;
         m = mappings_find(request->maps, request->addresses[i]);
-        add_mapping(&print, m);
+        add_print_mapping(&print, m);
         last = m;
     }
     return print;
@@ -369,7 +371,7 @@ print_of(const struct resolve_job *job)
 
 /* Whether asking again could not better the object's names. */
 static bool
-is_as_before(struct resolve_job *job, const struct mapping *mapping)
+is_cached_object_current(struct resolve_job *job, const struct mapping *mapping)
 {
     struct resolve_object object = {
         .job = job, .index_fd = -1, .mapping = mapping};
@@ -412,7 +414,7 @@ files_are_as_before(struct resolve_job *job)
             continue;
         if (k < count)
             continue;
-        if (count == FILES_MAX || !is_as_before(job, m))
+        if (count == FILES_MAX || !is_cached_object_current(job, m))
             return false;
         files[count++] = m;
     }

@@ -68,7 +68,7 @@ compare_items(const void *a, const void *b)
 
 /* The i-th of a run. */
 static struct resolve_item
-item_of(const struct run *run, size_t i)
+address_run_item(const struct run *run, size_t i)
 {
     const struct mapping *m = run->mapping;
     uint64_t address = run->addresses[i];
@@ -81,7 +81,8 @@ item_of(const struct run *run, size_t i)
 static int
 compare_runs(const void *a, const void *b)
 {
-    const struct resolve_item x = item_of(a, 0), y = item_of(b, 0);
+    const struct resolve_item x = address_run_item(a, 0),
+                              y = address_run_item(b, 0);
 
     return compare_items(&x, &y);
 }
@@ -157,7 +158,7 @@ resolve_items_sort(struct resolve_job *job)
         qsort(runs.list, runs.count, sizeof(*runs.list), compare_runs);
     for (size_t k = 0; k < runs.count; k++)
         for (size_t i = 0; i < runs.list[k].count; i++, count++) {
-            items[count] = item_of(&runs.list[k], i);
+            items[count] = address_run_item(&runs.list[k], i);
             sorted = sorted && (count == 0 || compare_items(&items[count - 1],
                                                             &items[count]) < 0);
         }
@@ -168,7 +169,8 @@ resolve_items_sort(struct resolve_job *job)
 }
 
 static bool
-fits(const struct mapping *m, const struct elf_file *elf, uint64_t page)
+is_program_code_mapping(const struct mapping *m, const struct elf_file *elf,
+                        uint64_t page)
 {
     for (size_t i = 0; i < elf->segment_count; i++) {
         const struct elf_segment *s = &elf->segments[i];
@@ -183,7 +185,7 @@ fits(const struct mapping *m, const struct elf_file *elf, uint64_t page)
 }
 
 static int
-likeness(const struct mapping *m, const char *path)
+mapping_path_likeness(const struct mapping *m, const char *path)
 {
     if (strcmp(m->path, path) == 0)
         return 2;
@@ -200,8 +202,10 @@ program_mapping(const struct mappings *maps, const struct elf_file *elf,
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *m = &maps->list[i];
 
-        if (m->executable && m->inode && fits(m, elf, page) &&
-            (!best || likeness(m, path) > likeness(best, path)))
+        if (m->executable && m->inode &&
+            is_program_code_mapping(m, elf, page) &&
+            (!best || mapping_path_likeness(m, path) >
+                          mapping_path_likeness(best, path)))
             best = m;
     }
     return best;
@@ -367,7 +371,7 @@ finish_object(struct resolve_object *object)
 
 /* Offline: finds the mapping of the BINARY argument. */
 static void
-find_program(struct resolve_job *job)
+find_program_mapping(struct resolve_job *job)
 {
     const char *path = job->request->program;
     struct elf_file elf = {0};
@@ -455,7 +459,7 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         goto out;
     }
     names_expect(job.names, request->count);
-    find_program(&job);
+    find_program_mapping(&job);
     helper_cancel_by(s->helper, request->cancelled);
     resolve_all(&job);
     helper_cancel_by(s->helper, NULL);

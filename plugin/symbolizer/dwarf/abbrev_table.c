@@ -15,8 +15,8 @@ enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4 };
 
 /* Room for one more in a growing array; false without memory. */
 static bool
-more(const struct abbrev_table *t, void *array, size_t count, size_t *capacity,
-     size_t size)
+grow_abbrev_array(const struct abbrev_table *t, void *array, size_t count,
+                  size_t *capacity, size_t size)
 {
     return dwarf_room_grow(dwarf_sections_room(t->sections), array, capacity,
                            count + 1, size);
@@ -64,8 +64,8 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
         addresses =
             addresses || attr.name == DW_AT_low_pc || attr.name == DW_AT_ranges;
         t->alternative = t->alternative || form_is_alternative(attr.form);
-        if (!more(t, &t->attrs, t->attr_count, &t->attr_capacity,
-                  sizeof(*t->attrs)))
+        if (!grow_abbrev_array(t, &t->attrs, t->attr_count, &t->attr_capacity,
+                               sizeof(*t->attrs)))
             return -1;
         t->attrs[t->attr_count++] = attr;
         a.count++;
@@ -75,7 +75,8 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     a.inlined = a.tag == DW_TAG_inlined_subroutine;
     a.function = addresses &&
                  (a.tag == DW_TAG_subprogram || a.tag == DW_TAG_entry_point);
-    if (!more(t, &t->list, t->count, &t->capacity, sizeof(*t->list)))
+    if (!grow_abbrev_array(t, &t->list, t->count, &t->capacity,
+                           sizeof(*t->list)))
         return -1;
     t->dense = t->dense && a.code == t->count + 1;
     t->list[t->count++] = a;
@@ -123,7 +124,8 @@ static int
 make_passes(struct abbrev_table *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        if (!more(t, &t->passes, i, &t->pass_capacity, sizeof(*t->passes)))
+        if (!grow_abbrev_array(t, &t->passes, i, &t->pass_capacity,
+                               sizeof(*t->passes)))
             return -1;
         t->passes[i] = pass_of(&t->list[i], abbrev_attrs(t, &t->list[i]));
     }
@@ -143,8 +145,8 @@ by_code(const void *a, const void *b)
 
 /* Only reading finds the table's end: in larger and larger windows. */
 static int
-make_table(struct abbrev_table *t, struct dwarf_sections *sections,
-           const struct dwarf_unit *unit, struct error *err)
+read_abbrev_table(struct abbrev_table *t, struct dwarf_sections *sections,
+                  const struct dwarf_unit *unit, struct error *err)
 {
     uint64_t size = dwarf_section_size(sections, DWARF_ABBREV);
     uint64_t left = unit->abbrev_offset < size ? size - unit->abbrev_offset : 0;
@@ -188,7 +190,7 @@ is_for(const struct abbrev_table *t, const struct dwarf_unit *unit)
 }
 
 static struct abbrev_table *
-find_table(struct abbrev_cache *cache, const struct dwarf_unit *unit)
+find_abbrev_table(struct abbrev_cache *cache, const struct dwarf_unit *unit)
 {
     if (cache->last && is_for(cache->last, unit))
         return cache->last;
@@ -222,7 +224,7 @@ const struct abbrev_table *
 abbrev_cache_get(struct abbrev_cache *cache, struct dwarf_sections *sections,
                  const struct dwarf_unit *unit, struct error *err)
 {
-    struct abbrev_table *t = find_table(cache, unit);
+    struct abbrev_table *t = find_abbrev_table(cache, unit);
 
     if (t && t != cache->pinned)
         t->shared = true;
@@ -230,7 +232,7 @@ abbrev_cache_get(struct abbrev_cache *cache, struct dwarf_sections *sections,
         t = table_to_make(cache);
         t->made = false;
         t->sections = sections;
-        if (make_table(t, sections, unit, err) != 0)
+        if (read_abbrev_table(t, sections, unit, err) != 0)
             return NULL;
         t->offset = unit->abbrev_offset;
         t->version = unit->version;

@@ -76,7 +76,7 @@ sort_ranges(struct address_range *ranges, size_t count,
 }
 
 static bool
-wins(const struct address_range *a, const struct address_range *b)
+is_range_preferred(const struct address_range *a, const struct address_range *b)
 {
     return a->rank != b->rank ? a->rank < b->rank : a->value < b->value;
 }
@@ -91,7 +91,7 @@ heap_push(struct heap *h, const struct address_range *range)
 {
     size_t at = h->count++;
 
-    while (at > 0 && wins(range, h->list[(at - 1) / 2])) {
+    while (at > 0 && is_range_preferred(range, h->list[(at - 1) / 2])) {
         h->list[at] = h->list[(at - 1) / 2];
         at = (at - 1) / 2;
     }
@@ -105,9 +105,10 @@ heap_pop(struct heap *h)
     size_t at = 0, child;
 
     while ((child = 2 * at + 1) < h->count) {
-        if (child + 1 < h->count && wins(h->list[child + 1], h->list[child]))
+        if (child + 1 < h->count &&
+            is_range_preferred(h->list[child + 1], h->list[child]))
             child++;
-        if (!wins(h->list[child], last))
+        if (!is_range_preferred(h->list[child], last))
             break;
         h->list[at] = h->list[child];
         at = child;
@@ -117,8 +118,9 @@ heap_pop(struct heap *h)
 
 /* [start, end) is the winner's. */
 static size_t
-put(struct address_range *map, size_t count, const struct address_range *winner,
-    uint64_t start, uint64_t end)
+put_winner_range(struct address_range *map, size_t count,
+                 const struct address_range *winner, uint64_t start,
+                 uint64_t end)
 {
     struct address_range *last = count > 0 ? &map[count - 1] : NULL;
 
@@ -161,7 +163,7 @@ address_map_make(struct address_range *ranges, size_t count, size_t *made)
         end = h.list[0]->end;
         if (next < count && ranges[next].start < end)
             end = ranges[next].start;
-        used = put(map, used, h.list[0], at, end);
+        used = put_winner_range(map, used, h.list[0], at, end);
         at = end;
     }
     mem_free(h.list);

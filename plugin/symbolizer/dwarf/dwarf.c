@@ -81,7 +81,7 @@ struct worker {
 /* ---- frames ---- */
 
 static struct span
-path_of(struct worker *w, uint32_t file)
+line_file_path(struct worker *w, uint32_t file)
 {
     struct span none = {"", 0};
     char path[LINE_PATH_MAX];
@@ -102,7 +102,7 @@ path_of(struct worker *w, uint32_t file)
 }
 
 static uint32_t
-depth_of(const struct unit_code *code, uint32_t node)
+node_inline_depth(const struct unit_code *code, uint32_t node)
 {
     uint32_t depth = 0;
 
@@ -135,13 +135,13 @@ answer_address(struct worker *w, uint64_t address, uint32_t node,
 {
     const struct line_row *row =
         w->lines ? line_table_find(w->lines, address) : NULL;
-    uint32_t count = depth_of(&w->code, node);
+    uint32_t count = node_inline_depth(&w->code, node);
     struct code_frame *frames;
     struct span file = {"", 0};
     uint32_t line = 0;
 
     if (row && row->file != LINE_END) {
-        file = path_of(w, row->file);
+        file = line_file_path(w, row->file);
         line = row->line;
     }
     answer->why = DWARF_KNOWN;
@@ -164,7 +164,7 @@ answer_address(struct worker *w, uint64_t address, uint32_t node,
         frames[i].linkage = n->linkage;
         frames[i].inlined = n->inlined;
         if (i + 1 < count) {
-            frames[i + 1].file = path_of(w, n->call_file);
+            frames[i + 1].file = line_file_path(w, n->call_file);
             frames[i + 1].line = n->call_line;
         }
         node = n->parent;
@@ -256,7 +256,7 @@ do_job(struct worker *w, const struct job *job)
 /* ---- all of them ---- */
 
 static void *
-work(void *arg)
+run_naming_worker(void *arg)
 {
     struct worker *w = arg;
     size_t i;
@@ -330,7 +330,7 @@ out:
 }
 
 static unsigned
-threads_for(const struct work *work)
+naming_thread_count(const struct work *work)
 {
     unsigned wanted = work->dwarf->options.threads;
     uint64_t bytes = 0;
@@ -349,7 +349,7 @@ threads_for(const struct work *work)
 }
 
 static struct kept *
-keep(struct dwarf *dwarf)
+add_kept_arena(struct dwarf *dwarf)
 {
     struct kept *kept = mem_zalloc(1, sizeof(*kept));
 
@@ -366,12 +366,12 @@ keep(struct dwarf *dwarf)
 
 /* This thread is the first worker; others join if they can be started. */
 static int
-run(struct work *jobs, struct error *err)
+run_naming_jobs(struct work *jobs, struct error *err)
 {
     struct thread_start start = {
-        .name = "hw-dwarf", .stack_bytes = STACK, .body = work};
+        .name = "hw-dwarf", .stack_bytes = STACK, .body = run_naming_worker};
     struct worker *workers;
-    unsigned wanted = threads_for(jobs), count = 0;
+    unsigned wanted = naming_thread_count(jobs), count = 0;
     int rc = -1;
 
     if (jobs->job_count == 0)
@@ -379,7 +379,7 @@ run(struct work *jobs, struct error *err)
     workers = mem_zalloc(wanted, sizeof(*workers));
     for (; workers && count < wanted; count++) {
         workers[count].work = jobs;
-        workers[count].kept = keep(jobs->dwarf);
+        workers[count].kept = add_kept_arena(jobs->dwarf);
         start.arg = &workers[count];
         if (!workers[count].kept ||
             (count > 0 &&
@@ -387,7 +387,7 @@ run(struct work *jobs, struct error *err)
             break;
     }
     if (count > 0) {
-        work(&workers[0]);
+        run_naming_worker(&workers[0]);
         rc = 0;
     } else {
         error_memory(err, "naming addresses");
@@ -441,7 +441,7 @@ resolve_once(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
     int rc = -1;
 
     if (make_jobs(&jobs, addresses, count, err) == 0)
-        rc = run(&jobs, err);
+        rc = run_naming_jobs(&jobs, err);
     mem_free(jobs.jobs);
     mem_free(jobs.addresses);
     mem_free(jobs.places);

@@ -167,7 +167,7 @@ form_indexed_address(struct dwarf_sections *sections,
 
 /* DW_AT_high_pc is a length otherwise. */
 static bool
-is_address(const struct form_value *value)
+is_address_form(const struct form_value *value)
 {
     switch (value->form) {
     case DW_FORM_addr:
@@ -187,7 +187,7 @@ bool
 form_address(struct dwarf_sections *sections, const struct dwarf_unit *unit,
              const struct form_value *value, uint64_t *address)
 {
-    if (!is_address(value))
+    if (!is_address_form(value))
         return false;
     if (value->form != DW_FORM_addr)
         return form_indexed_address(sections, unit, value->number, address);

@@ -155,14 +155,14 @@ struct dwarf_units {
 };
 
 static int
-no_room(struct error *err)
+set_units_memory_error(struct error *err)
 {
     error_memory(err, "the units of debug information");
     return -1;
 }
 
 static bool
-charge(struct dwarf_units *units, size_t size)
+charge_units_memory(struct dwarf_units *units, size_t size)
 {
     if (!dwarf_room_take(dwarf_sections_room(units->sections), size))
         return false;
@@ -171,7 +171,7 @@ charge(struct dwarf_units *units, size_t size)
 }
 
 static void
-discharge(struct dwarf_units *units, size_t size)
+discharge_units_memory(struct dwarf_units *units, size_t size)
 {
     dwarf_room_give(dwarf_sections_room(units->sections), size);
     units->charged -= size;
@@ -181,7 +181,7 @@ discharge(struct dwarf_units *units, size_t size)
 
 /* u->offset is set; false if even its size is unknown. */
 static bool
-read_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
+read_unit_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
 {
     uint64_t length = dwarf_number(r, 4);
     const uint8_t *start;
@@ -246,20 +246,20 @@ read_headers(struct dwarf_units *units, struct info_window *w,
         if (!bytes)
             return -1;
         r = reader_of(bytes, size);
-        if (!read_header(&r, all - offset, &unit))
+        if (!read_unit_header(&r, all - offset, &unit))
             break;
         if (!dwarf_room_grow(dwarf_sections_room(units->sections), &units->list,
                              &units->capacity, units->count + 1,
                              sizeof(*units->list)))
-            return no_room(err);
+            return set_units_memory_error(err);
         units->list[units->count++] = unit;
         offset += unit.size;
     }
     units->ends = mem_zalloc(units->count, sizeof(*units->ends));
     units->filled = mem_zalloc(units->count, sizeof(*units->filled));
     if (!units->ends || !units->filled ||
-        !charge(units, units->count * (sizeof(*units->ends) + 1)))
-        return no_room(err);
+        !charge_units_memory(units, units->count * (sizeof(*units->ends) + 1)))
+        return set_units_memory_error(err);
     for (size_t i = 0; i < units->count; i++)
         units->ends[i] = units->list[i].offset + units->list[i].size;
     if (units->count == 0) {
@@ -279,7 +279,7 @@ struct collecting {
 };
 
 static int
-put_range(struct collecting *c, size_t unit, uint64_t start, uint64_t end)
+put_unit_range(struct collecting *c, size_t unit, uint64_t start, uint64_t end)
 {
     struct dwarf_units *units = c->units;
 
@@ -305,7 +305,7 @@ put_arange(void *arg, uint64_t offset, uint64_t start, uint64_t end)
     if (c->unit == SIZE_MAX || c->units->list[c->unit].offset != offset)
         return 0;
     c->mentioned[c->unit] = 1;
-    return put_range(c, c->unit, start, end);
+    return put_unit_range(c, c->unit, start, end);
 }
 
 static int
@@ -313,7 +313,7 @@ put_root_range(void *arg, uint64_t start, uint64_t end)
 {
     struct collecting *c = arg;
 
-    return put_range(c, c->unit, start, end);
+    return put_unit_range(c, c->unit, start, end);
 }
 
 static bool
@@ -360,15 +360,15 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     struct address_range *map;
 
     if (collect_ranges(units, w) != 0)
-        return no_room(err);
+        return set_units_memory_error(err);
     if (units->range_count == 0)
         return 0;
     size = units->range_count * 2 * sizeof(*units->map);
-    if (!charge(units, size))
-        return no_room(err);
+    if (!charge_units_memory(units, size))
+        return set_units_memory_error(err);
     units->map = address_map_make(units->ranges, units->range_count, &kept);
     if (!units->map)
-        return no_room(err);
+        return set_units_memory_error(err);
     units->map_count = kept;
     dwarf_room_drop(dwarf_sections_room(units->sections), &units->ranges,
                     &units->range_capacity, sizeof(*units->ranges));
@@ -376,7 +376,7 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     map = mem_realloc(units->map, kept * sizeof(*map));
     if (map) {
         units->map = map;
-        discharge(units, size - kept * sizeof(*map));
+        discharge_units_memory(units, size - kept * sizeof(*map));
     }
     return 0;
 }

@@ -53,7 +53,7 @@ struct walk {
 };
 
 static int
-give_up(struct walk *w, enum dwarf_why why, const char *what)
+fail_unit_walk(struct walk *w, enum dwarf_why why, const char *what)
 {
     w->out->why = (uint8_t)why;
     if (why == DWARF_NO_ROOM)
@@ -93,7 +93,7 @@ hold_window(struct walk *w, size_t size, bool must)
 
 /* Reads the next size bytes behind the held ones. */
 static int
-fill_window(struct walk *w, uint64_t held, uint64_t size)
+fill_entry_window(struct walk *w, uint64_t held, uint64_t size)
 {
     struct unit_scratch *s = w->scratch;
 
@@ -113,7 +113,7 @@ fill_window(struct walk *w, uint64_t held, uint64_t size)
 
 /* Moves on to offset, with at least size bytes of it, or all there are. */
 static int
-move_window(struct walk *w, uint64_t offset, uint64_t size)
+move_entry_window(struct walk *w, uint64_t offset, uint64_t size)
 {
     uint64_t left = w->end - offset, held, end;
 
@@ -128,7 +128,7 @@ move_window(struct walk *w, uint64_t offset, uint64_t size)
             end = w->end - w->offset;
         if (offset <= w->offset + held + WINDOW &&
             end <= w->scratch->window_capacity) {
-            if (fill_window(w, held, end - held) != 0)
+            if (fill_entry_window(w, held, end - held) != 0)
                 return -1;
             w->r = reader_of(w->bytes + (offset - w->offset),
                              end - (offset - w->offset));
@@ -137,9 +137,9 @@ move_window(struct walk *w, uint64_t offset, uint64_t size)
     }
     w->bytes = NULL;
     if (hold_window(w, size, true) != 0)
-        return give_up(w, DWARF_NO_ROOM, "the entries");
+        return fail_unit_walk(w, DWARF_NO_ROOM, "the entries");
     w->offset = offset;
-    if (fill_window(w, 0, size) != 0)
+    if (fill_entry_window(w, 0, size) != 0)
         return -1;
     w->bytes = w->scratch->window;
     w->r = reader_of(w->bytes, size);
@@ -147,7 +147,7 @@ move_window(struct walk *w, uint64_t offset, uint64_t size)
 }
 
 static uint64_t
-here(const struct walk *w, const uint8_t *pos)
+debug_info_offset(const struct walk *w, const uint8_t *pos)
 {
     return w->offset + (uint64_t)(pos - w->bytes);
 }
@@ -157,26 +157,27 @@ here(const struct walk *w, const uint8_t *pos)
 static int
 read_again(struct walk *w, const uint8_t *pos)
 {
-    if (here(w, w->r.end) == w->end)
-        return give_up(w, DWARF_DAMAGED, "an entry runs past its end");
-    return move_window(w, here(w, pos), (uint64_t)(w->r.end - pos) * 2);
+    if (debug_info_offset(w, w->r.end) == w->end)
+        return fail_unit_walk(w, DWARF_DAMAGED, "an entry runs past its end");
+    return move_entry_window(w, debug_info_offset(w, pos),
+                             (uint64_t)(w->r.end - pos) * 2);
 }
 
 /* ---- what is kept ---- */
 
 static int
-more(struct walk *w, void *array, size_t count, size_t *capacity, size_t size,
-     size_t max)
+grow_unit_code_array(struct walk *w, void *array, size_t count,
+                     size_t *capacity, size_t size, size_t max)
 {
     if (count < max && dwarf_room_grow(dwarf_sections_room(w->sections), array,
                                        capacity, count + 1, size))
         return 0;
-    return give_up(w, DWARF_NO_ROOM, "the functions");
+    return fail_unit_walk(w, DWARF_NO_ROOM, "the functions");
 }
 
 /* Keeps a range of the node to come if it has any of the addresses. */
 static int
-keep_range(struct walk *w, uint64_t start, uint64_t end)
+keep_node_range(struct walk *w, uint64_t start, uint64_t end)
 {
     struct unit_code *out = w->out;
     size_t low = 0, high = w->address_count;
@@ -191,8 +192,9 @@ keep_range(struct walk *w, uint64_t start, uint64_t end)
     }
     if (w->addresses && (low == w->address_count || w->addresses[low] >= end))
         return 0;
-    if (more(w, &out->ranges, out->range_count, &w->scratch->range_capacity,
-             sizeof(*out->ranges), CODE_RANGES_MAX) != 0)
+    if (grow_unit_code_array(w, &out->ranges, out->range_count,
+                             &w->scratch->range_capacity, sizeof(*out->ranges),
+                             CODE_RANGES_MAX) != 0)
         return -1;
     out->ranges[out->range_count++] =
         (struct code_range){start, end, (uint32_t)out->node_count};
@@ -212,12 +214,12 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
                              w->unit, &e->ranges))
             return 0;
         while (range_list_next(&list, &start, &end))
-            if (keep_range(w, start, end) != 0)
+            if (keep_node_range(w, start, end) != 0)
                 return -1;
         /* Many entries may refer to the same long list. */
         w->ranges_read += list.items;
         if (w->ranges_read > CODE_RANGES_MAX)
-            return give_up(w, DWARF_DAMAGED, "its ranges do not end");
+            return fail_unit_walk(w, DWARF_DAMAGED, "its ranges do not end");
         return 0;
     }
     if (!form_address(w->sections, w->unit, &e->low_pc, &start) ||
@@ -227,11 +229,11 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
     }
     if (!form_address(w->sections, w->unit, &e->high_pc, &end))
         end = start + e->high_pc.number;
-    return range_is_code(start, end) ? keep_range(w, start, end) : 0;
+    return range_is_code(start, end) ? keep_node_range(w, start, end) : 0;
 }
 
 static uint32_t
-number_of(const struct form_value *value)
+form_value_u32(const struct form_value *value)
 {
     return value->number <= UINT32_MAX ? (uint32_t)value->number : 0;
 }
@@ -243,14 +245,15 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
     struct unit_code *out = w->out;
     struct code_node *node;
 
-    if (more(w, &out->nodes, out->node_count, &w->scratch->node_capacity,
-             sizeof(*out->nodes), CODE_NODES_MAX) != 0)
+    if (grow_unit_code_array(w, &out->nodes, out->node_count,
+                             &w->scratch->node_capacity, sizeof(*out->nodes),
+                             CODE_NODES_MAX) != 0)
         return -1;
     node = &out->nodes[out->node_count++];
     node->entry = entry;
     node->parent = inlined ? parent : CODE_NONE;
-    node->call_file = number_of(&e->call_file);
-    node->call_line = number_of(&e->call_line);
+    node->call_file = form_value_u32(&e->call_file);
+    node->call_line = form_value_u32(&e->call_line);
     node->inlined = inlined;
     node->name = (struct span){"", 0};
     node->linkage = false;
@@ -266,7 +269,7 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
 static int
 skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
 {
-    uint64_t at = here(w, w->r.pos);
+    uint64_t at = debug_info_offset(w, w->r.pos);
 
     /* Only forward, or looping entries would never end. */
     sibling += w->unit->offset;
@@ -277,7 +280,7 @@ skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
         w->r.pos = w->bytes + (sibling - w->offset);
         return 0;
     }
-    return move_window(w, sibling, 0);
+    return move_entry_window(w, sibling, 0);
 }
 
 /*
@@ -285,8 +288,8 @@ skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
  * r if the entry does not fit into the window.
  */
 static int
-read_code(struct walk *w, const struct abbrev *a, uint64_t entry,
-          uint32_t *scope, uint64_t *sibling)
+read_scope_entry(struct walk *w, const struct abbrev *a, uint64_t entry,
+                 uint32_t *scope, uint64_t *sibling)
 {
     size_t ranges = w->out->range_count;
     struct code_entry e;
@@ -327,13 +330,14 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
 
 /* Skips the many entries that need no look. */
 static uint64_t
-pass_over(struct walk *w, uint64_t depth)
+skip_plain_entries(struct walk *w, uint64_t depth)
 {
     const struct entry_pass pass = {.table = w->table,
                                     .unit = w->unit,
                                     .bytes = w->bytes,
                                     .offset = w->offset,
-                                    .last = here(w, w->r.end) == w->end,
+                                    .last = debug_info_offset(w, w->r.end) ==
+                                            w->end,
                                     .scopes = w->scratch->scopes};
 
     return entry_pass(&pass, &w->r, depth);
@@ -344,7 +348,8 @@ static int
 walk_entry(struct walk *w, uint64_t *depth)
 {
     const uint8_t *pos = w->r.pos;
-    uint64_t code = reader_uleb(&w->r), entry = here(w, pos), sibling = 0;
+    uint64_t code = reader_uleb(&w->r), entry = debug_info_offset(w, pos),
+             sibling = 0;
     uint32_t scope = w->scratch->scopes[*depth];
     const struct abbrev *a;
     int rc = 0;
@@ -355,9 +360,10 @@ walk_entry(struct walk *w, uint64_t *depth)
     }
     a = abbrev_find(w->table, code);
     if (!a && !w->r.failed)
-        return give_up(w, DWARF_DAMAGED, "an entry without abbreviation");
+        return fail_unit_walk(w, DWARF_DAMAGED,
+                              "an entry without abbreviation");
     if (!w->r.failed && (a->function || (a->inlined && scope != SCOPE_IDLE)))
-        rc = read_code(w, a, entry, &scope, &sibling);
+        rc = read_scope_entry(w, a, entry, &scope, &sibling);
     else if (!w->r.failed)
         skip_entry(w, a, &sibling);
     if (w->r.failed)
@@ -365,7 +371,7 @@ walk_entry(struct walk *w, uint64_t *depth)
     if (rc != 0 || !a->children)
         return rc == 0 ? *depth > 0 : -1;
     if (*depth + 1 == CODE_DEPTH_MAX)
-        return give_up(w, DWARF_DAMAGED, "its entries nest too deep");
+        return fail_unit_walk(w, DWARF_DAMAGED, "its entries nest too deep");
     w->scratch->scopes[++*depth] = scope;
     if (scope == SCOPE_IDLE && a->inlined && sibling != 0 &&
         skip_inside(w, sibling, depth) != 0)
@@ -381,11 +387,12 @@ walk_entries(struct walk *w)
 
     w->scratch->scopes[0] = CODE_NONE;
     while (rc > 0) {
-        if (w->r.end - w->r.pos < PASS_MARGIN && here(w, w->r.end) < w->end &&
-            move_window(w, here(w, w->r.pos), 0) != 0)
+        if (w->r.end - w->r.pos < PASS_MARGIN &&
+            debug_info_offset(w, w->r.end) < w->end &&
+            move_entry_window(w, debug_info_offset(w, w->r.pos), 0) != 0)
             return -1;
         if (depth > 0)
-            depth = pass_over(w, depth);
+            depth = skip_plain_entries(w, depth);
         /* Units may end without closing their entries. */
         rc = w->r.pos < w->r.end ? walk_entry(w, &depth) : 0;
     }
@@ -444,9 +451,10 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     out->why = unit->why;
     w.scratch = scratch_of(units, out);
     if (!w.scratch)
-        return give_up(&w, DWARF_NO_ROOM, "the functions");
+        return fail_unit_walk(&w, DWARF_NO_ROOM, "the functions");
     if (unit->why != DWARF_KNOWN)
-        return give_up(&w, (enum dwarf_why)unit->why, "its kind is not known");
+        return fail_unit_walk(&w, (enum dwarf_why)unit->why,
+                              "its kind is not known");
     if (unit->type == DW_UT_type || unit->entries >= w.end)
         return 0;
     w.table = abbrev_cache_get(&w.scratch->abbrevs, w.sections, unit, err);
@@ -456,12 +464,13 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
         return -1;
     }
     if (w.table->alternative)
-        return give_up(&w, DWARF_ALTERNATIVE, "it refers to another file");
+        return fail_unit_walk(&w, DWARF_ALTERNATIVE,
+                              "it refers to another file");
     w.scratch->abbrevs.pinned = w.table;
     rest = w.end - unit->entries;
     (void)hold_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
     w.names_last = rest <= w.scratch->window_capacity;
-    rc = move_window(&w, unit->entries, 0);
+    rc = move_entry_window(&w, unit->entries, 0);
     if (rc == 0)
         rc = walk_entries(&w);
     if (w.names_last)
@@ -484,7 +493,7 @@ unit_code_flatten(struct unit_code *code, struct error *err)
         return 0;
     sections = w.sections = dwarf_units_sections(code->scratch->units);
     if (!dwarf_room_take(dwarf_sections_room(sections), size))
-        return give_up(&w, DWARF_NO_ROOM, "the functions");
+        return fail_unit_walk(&w, DWARF_NO_ROOM, "the functions");
     ranges = mem_zalloc(code->range_count, sizeof(*ranges));
     for (size_t i = 0; ranges && i < code->range_count; i++) {
         const struct code_range *from = &code->ranges[i];
@@ -496,14 +505,14 @@ unit_code_flatten(struct unit_code *code, struct error *err)
     if (ranges)
         map = address_map_make(ranges, code->range_count, &count);
     if (!map) {
-        give_up(&w, DWARF_NO_ROOM, "the functions");
+        fail_unit_walk(&w, DWARF_NO_ROOM, "the functions");
         goto out;
     }
     code->range_count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (more(&w, &code->ranges, code->range_count,
-                 &code->scratch->range_capacity, sizeof(*code->ranges),
-                 CODE_RANGES_MAX) != 0)
+        if (grow_unit_code_array(&w, &code->ranges, code->range_count,
+                                 &code->scratch->range_capacity,
+                                 sizeof(*code->ranges), CODE_RANGES_MAX) != 0)
             goto out;
         code->ranges[code->range_count++] = (struct code_range){
             map[i].start, map[i].end, UINT32_MAX - map[i].value};

@@ -81,9 +81,9 @@ plain_names(const struct dwarf_unit *unit)
 }
 
 static bool
-read_entry(struct name_reader *n, const struct dwarf_unit *unit,
-           const uint8_t *bytes, uint64_t offset, uint64_t size,
-           struct entry_names *out)
+read_entry_names(struct name_reader *n, const struct dwarf_unit *unit,
+                 const uint8_t *bytes, uint64_t offset, uint64_t size,
+                 struct entry_names *out)
 {
     const struct abbrev_table *table = abbrev_cache_get(
         n->abbrevs, dwarf_units_sections(n->units), unit, NULL);
@@ -118,8 +118,8 @@ find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
     if (entry >= n->near_offset && entry - n->near_offset < n->near_size) {
         uint64_t skip = entry - n->near_offset, left = n->near_size - skip;
 
-        if (read_entry(n, unit, n->near + skip, entry,
-                       left < end - entry ? left : end - entry, out))
+        if (read_entry_names(n, unit, n->near + skip, entry,
+                             left < end - entry ? left : end - entry, out))
             return true;
     }
     for (;; size *= 4) {
@@ -128,8 +128,8 @@ find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
         if (dwarf_section_copy(dwarf_units_sections(n->units), DWARF_INFO,
                                entry, size, &n->bytes, NULL) != 0)
             return false;
-        if (read_entry(n, unit, (const uint8_t *)n->bytes.data, entry, size,
-                       out))
+        if (read_entry_names(n, unit, (const uint8_t *)n->bytes.data, entry,
+                             size, out))
             return true;
         if (size == end - entry || size >= ENTRY_MAX / 4)
             return false;
@@ -139,8 +139,8 @@ find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
 /* Sets *entry to the next entry of the chain, and returns its unit; NULL: none.
  */
 static const struct dwarf_unit *
-next_entry(struct name_reader *n, const struct dwarf_unit *unit,
-           const struct entry_names *here, uint64_t *entry)
+follow_name_reference(struct name_reader *n, const struct dwarf_unit *unit,
+                      const struct entry_names *here, uint64_t *entry)
 {
     size_t i;
 
@@ -164,8 +164,9 @@ memo_of(struct name_reader *n, uint64_t entry)
 
 /* Takes what one entry adds; true: the name is found. */
 static bool
-take_name(struct name_reader *n, const struct dwarf_unit *unit,
-          const struct entry_names *here, struct span *text, bool *linkage)
+take_entry_name(struct name_reader *n, const struct dwarf_unit *unit,
+                const struct entry_names *here, struct span *text,
+                bool *linkage)
 {
     struct dwarf_sections *sections = dwarf_units_sections(n->units);
 
@@ -192,9 +193,9 @@ unit_name(struct name_reader *n, const struct dwarf_unit *unit,
     text->size = 0;
     *linkage = false;
     for (int hop = 0; hop < NAME_CHAIN_MAX; hop++) {
-        if (take_name(n, unit, &here, text, linkage))
+        if (take_entry_name(n, unit, &here, text, linkage))
             break;
-        unit = next_entry(n, unit, &here, &entry);
+        unit = follow_name_reference(n, unit, &here, &entry);
         if (!unit)
             break;
         if (hop == 0 && text->size == 0) {

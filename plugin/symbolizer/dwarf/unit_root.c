@@ -20,7 +20,7 @@ section_of(const struct dwarf_unit *unit)
 
 /* Fills the window from offset on. */
 static bool
-fill_window(struct range_list *list, uint64_t offset, uint64_t left)
+fill_range_window(struct range_list *list, uint64_t offset, uint64_t left)
 {
     enum dwarf_section which = section_of(list->unit);
     struct range_window *w = list->near;
@@ -38,7 +38,7 @@ fill_window(struct range_list *list, uint64_t offset, uint64_t left)
 
 /* Makes the bytes from offset on readable. */
 static bool
-move_window(struct range_list *list, uint64_t offset)
+move_range_window(struct range_list *list, uint64_t offset)
 {
     enum dwarf_section which = section_of(list->unit);
     uint64_t size = dwarf_section_size(list->sections, which), left;
@@ -49,7 +49,7 @@ move_window(struct range_list *list, uint64_t offset)
     left = size - offset < WINDOW ? size - offset : WINDOW;
     if ((w->section != which || offset < w->at || offset - w->at > w->size ||
          left > w->size - (offset - w->at)) &&
-        !fill_window(list, offset, size - offset))
+        !fill_range_window(list, offset, size - offset))
         return false;
     list->start = w->bytes + (offset - w->at);
     list->at = offset;
@@ -104,12 +104,12 @@ range_list_open(struct range_list *list, struct dwarf_sections *sections,
     default:
         return false;
     }
-    list->failed = !move_window(list, offset);
+    list->failed = !move_range_window(list, offset);
     return !list->failed;
 }
 
 static bool
-indexed(struct range_list *list, uint64_t *address)
+read_indexed_address(struct range_list *list, uint64_t *address)
 {
     return form_indexed_address(list->sections, list->unit,
                                 reader_uleb(&list->window), address);
@@ -137,7 +137,7 @@ next_pair(struct range_list *list, uint64_t *start, uint64_t *end)
 }
 
 static enum item
-next_entry(struct range_list *list, uint64_t *start, uint64_t *end)
+next_rnglists_entry(struct range_list *list, uint64_t *start, uint64_t *end)
 {
     struct reader *r = &list->window;
     unsigned size = list->unit->address_size;
@@ -145,17 +145,17 @@ next_entry(struct range_list *list, uint64_t *start, uint64_t *end)
 
     switch (dwarf_number(r, 1)) {
     case DW_RLE_base_addressx:
-        list->failed = !indexed(list, &list->base);
+        list->failed = !read_indexed_address(list, &list->base);
         return ITEM_BASE;
     case DW_RLE_base_address:
         list->base = dwarf_number(r, size);
         return ITEM_BASE;
     case DW_RLE_startx_endx:
-        known = indexed(list, start);
-        known = indexed(list, end) && known;
+        known = read_indexed_address(list, start);
+        known = read_indexed_address(list, end) && known;
         break;
     case DW_RLE_startx_length:
-        known = indexed(list, start);
+        known = read_indexed_address(list, start);
         *end = *start + reader_uleb(r);
         break;
     case DW_RLE_offset_pair:
@@ -193,11 +193,11 @@ range_list_next(struct range_list *list, uint64_t *start, uint64_t *end)
         *start = *end = 0;
         if (reader_left(&list->window) < ENTRY_MAX &&
             here + reader_left(&list->window) < size &&
-            !move_window(list, here)) {
+            !move_range_window(list, here)) {
             list->failed = true;
             return false;
         }
-        item = list->unit->version >= 5 ? next_entry(list, start, end)
+        item = list->unit->version >= 5 ? next_rnglists_entry(list, start, end)
                                         : next_pair(list, start, end);
         list->items++;
         if (list->window.failed)
@@ -305,8 +305,8 @@ find_abbrev(struct reader *abbrevs, uint64_t code)
 
 /* 0: done; 1: needs more bytes of .debug_info; 2: needs more abbreviations. */
 static int
-read_values(const struct dwarf_unit *unit, struct reader *r,
-            struct reader *abbrevs, struct values *out)
+read_root_values(const struct dwarf_unit *unit, struct reader *r,
+                 struct reader *abbrevs, struct values *out)
 {
     uint64_t code = reader_uleb(r);
     struct abbrev_attr attr;
@@ -351,7 +351,7 @@ root_values(const struct dwarf_unit *unit, struct dwarf_sections *sections,
             return NULL;
         r = reader_of(bytes, size);
         abbrevs = reader_of(abbrev_bytes, abbrev_size);
-        rc = read_values(unit, &r, &abbrevs, out);
+        rc = read_root_values(unit, &r, &abbrevs, out);
         if (rc == 0)
             return bytes;
         if (rc == 1 && size < all && size < ROOT_MAX / 4)

@@ -437,7 +437,7 @@ find_by_id(const struct elf_file *elf, char out[PATH_MAX])
 
 /* Tries the places where libbfd looks for a file of that name. */
 static bool
-find_beside(const char *path, const char *name, char out[PATH_MAX])
+find_debug_link_file(const char *path, const char *name, char out[PATH_MAX])
 {
     char directory[PATH_MAX], *real = realpath(path, NULL);
     size_t size = strlen(path);
@@ -469,7 +469,7 @@ find_by_link(const struct elf_file *elf, const char *path, char out[PATH_MAX])
         return false;
     return link->size >= sizeof(name) ||
            elf_read_at(elf, link->offset, link->size, name) != 0 ||
-           find_beside(path, name, out);
+           find_debug_link_file(path, name, out);
 }
 
 static const char *fetched_dir;

@@ -49,7 +49,7 @@ struct debuginfod {
 };
 
 static int
-fail(const char *what, const char *why)
+report_fetch_failure(const char *what, const char *why)
 {
     fprintf(stderr, "%s%s%s", what, *why ? ": " : "", why);
     return EXIT_FAILURE;
@@ -74,7 +74,7 @@ empty_directory(const char *path)
 }
 
 static void
-limit(int what, rlim_t value)
+set_fetch_limit(int what, rlim_t value)
 {
     struct rlimit both = {value, value}, old;
 
@@ -87,10 +87,10 @@ static void
 apply_limits(rlim_t bytes, unsigned seconds)
 {
     (void)setpriority(PRIO_PROCESS, 0, NICE);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_FSIZE, bytes > LEAST_BYTES ? bytes : LEAST_BYTES);
-    limit(RLIMIT_CPU, seconds);
-    limit(RLIMIT_AS, memory_bytes);
+    set_fetch_limit(RLIMIT_CORE, 0);
+    set_fetch_limit(RLIMIT_FSIZE, bytes > LEAST_BYTES ? bytes : LEAST_BYTES);
+    set_fetch_limit(RLIMIT_CPU, seconds);
+    set_fetch_limit(RLIMIT_AS, memory_bytes);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)alarm(seconds); /* heapwired kills us before, if it lives */
@@ -102,15 +102,16 @@ load_library(struct debuginfod *out)
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
     if (!library)
-        return fail("it needs the library libdebuginfod (Debian's "
-                    "libdebuginfod1)",
-                    dlerror()); /* NOLINT(concurrency-mt-unsafe) */
+        return report_fetch_failure(
+            "it needs the library libdebuginfod (Debian's "
+            "libdebuginfod1)",
+            dlerror()); /* NOLINT(concurrency-mt-unsafe) */
     *(void **)&out->begin = dlsym(library, "debuginfod_begin");
     *(void **)&out->find = dlsym(library, "debuginfod_find_debuginfo");
     *(void **)&out->end = dlsym(library, "debuginfod_end");
     return out->begin && out->find && out->end
                ? EXIT_SUCCESS
-               : fail(LIBRARY " is none that we know", "");
+               : report_fetch_failure(LIBRARY " is none that we know", "");
 }
 
 static int
@@ -121,10 +122,11 @@ copy_out(int fd)
 
     while (n >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
         if (fd_write_all(STDOUT_FILENO, bytes, (size_t)n) != 0)
-            return fail("it was not taken", strerror(errno)); /* NOLINT */
-    return n == 0
-               ? EXIT_SUCCESS
-               : fail("what came cannot be read", strerror(errno)); /* NOLINT */
+            return report_fetch_failure("it was not taken",
+                                        strerror(errno)); /* NOLINT */
+    return n == 0 ? EXIT_SUCCESS
+                  : report_fetch_failure("what came cannot be read",
+                                         strerror(errno)); /* NOLINT */
 }
 
 static int
@@ -134,13 +136,14 @@ fetch_debug(const struct debuginfod *library, const char *build_id)
     int fd, status;
 
     if (!client)
-        return fail("libdebuginfod cannot begin", "");
+        return report_fetch_failure("libdebuginfod cannot begin", "");
     fd = library->find(client, (const unsigned char *)build_id, 0, NULL);
     if (fd == -ENOENT)
-        status = fail("no server has it", "");
+        status = report_fetch_failure("no server has it", "");
     else if (fd < 0)
-        status = fail("the servers did not give it",
-                      strerror(-fd)); /* NOLINT(concurrency-mt-unsafe) */
+        status = report_fetch_failure(
+            "the servers did not give it",
+            strerror(-fd)); /* NOLINT(concurrency-mt-unsafe) */
     else
         status = copy_out(fd);
     fd_close(fd);
@@ -157,9 +160,10 @@ main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("heapwire-debuginfod " HW_VERSION) < 0;
     if (argc != 6)
-        return fail("heapwire-debuginfod is started by heapwired, never by "
-                    "hand\n",
-                    "");
+        return report_fetch_failure(
+            "heapwire-debuginfod is started by heapwired, never by "
+            "hand\n",
+            "");
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != (pid_t)strtol(argv[1], NULL, 10))
         return EXIT_FAILURE;

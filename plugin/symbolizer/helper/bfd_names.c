@@ -40,7 +40,7 @@ struct section_search {
 /* A file description of our own, so that reading moves no other file offset; if
  * the file cannot be opened again, the one passed. */
 static int
-reopen(int fd)
+reopen_object_file(int fd)
 {
     char name[sizeof("/proc/self/fd/") + 11];
     int own;
@@ -52,7 +52,7 @@ reopen(int fd)
 
 /* As addr2line: .symtab, or .dynsym if that is empty. */
 static asymbol **
-read_symbols(bfd *object)
+read_bfd_symbols(bfd *object)
 {
     asymbol **symbols = NULL;
     long size, count = 0;
@@ -78,13 +78,13 @@ read_symbols(bfd *object)
 }
 
 static bfd *
-open_object(int fd, const char *path)
+open_bfd_object(int fd, const char *path)
 {
     bfd *object;
     int own;
 
     bfd_init();
-    own = reopen(fd);
+    own = reopen_object_file(fd);
     if (own < 0)
         return NULL;
     object = bfd_fdopenr(path, NULL, own); /* takes own, even on failure */
@@ -100,7 +100,7 @@ open_object(int fd, const char *path)
 char *
 bfd_debug_file(int fd, const char *path)
 {
-    bfd *object = open_object(fd, path);
+    bfd *object = open_bfd_object(fd, path);
     char *found;
 
     if (!object)
@@ -121,14 +121,14 @@ bfd_names_new(int fd, const char *path, struct error *err)
         error_memory(err, "libbfd");
         return NULL;
     }
-    names->object = open_object(fd, path);
+    names->object = open_bfd_object(fd, path);
     if (!names->object) {
         error_set(err, ER_UNKNOWN, "libbfd cannot read %s: %s", path,
                   bfd_errmsg(bfd_get_error()));
         bfd_names_free(names);
         return NULL;
     }
-    names->symbols = read_symbols(names->object);
+    names->symbols = read_bfd_symbols(names->object);
     return names;
 }
 
@@ -248,7 +248,8 @@ readable_names_free(struct readable_names *names)
 
 /* The number of a name, with a place in readables. */
 static int
-number_of(struct readable_names *names, struct span name, uint32_t *number)
+intern_bfd_name(struct readable_names *names, struct span name,
+                uint32_t *number)
 {
     size_t room = names->room;
     const char **grown;
@@ -269,7 +270,8 @@ number_of(struct readable_names *names, struct span name, uint32_t *number)
 }
 
 static const char *
-make(const struct readable_names *names, uint32_t number, struct arena *arena)
+make_readable_name(const struct readable_names *names, uint32_t number,
+                   struct arena *arena)
 {
     char *readable = bfd_names_readable(texts_get(names->texts, number));
     const char *kept = NULL;
@@ -286,10 +288,11 @@ readable_names_get(void *arg, struct span name)
     struct readable_names *names = arg;
     uint32_t number;
 
-    if (number_of(names, name, &number) != 0)
+    if (intern_bfd_name(names, name, &number) != 0)
         return NULL;
     if (!names->readables[number])
-        names->readables[number] = make(names, number, names->arenas[0]);
+        names->readables[number] =
+            make_readable_name(names, number, names->arenas[0]);
     return names->readables[number];
 }
 
@@ -303,7 +306,7 @@ readable_names_expect(struct readable_names *names,
         const struct code_frame *frame = &chain->frames[i];
 
         if (frame->linkage && !frame->readable && frame->name.size > 0 &&
-            number_of(names, frame->name, &number) != 0)
+            intern_bfd_name(names, frame->name, &number) != 0)
             return -1;
     }
     return 0;
@@ -337,7 +340,8 @@ make_some(void *arg)
         end = making->end - first < STEP ? making->end : first + STEP;
         for (uint32_t i = first; i < end; i++)
             if (!readables[i])
-                readables[i] = make(making->names, i, maker->arena);
+                readables[i] =
+                    make_readable_name(making->names, i, maker->arena);
     }
     return NULL;
 }

@@ -106,7 +106,7 @@ compare_ranges(const void *a, const void *b)
 }
 
 static int
-scan(struct function_ranges *table)
+scan_function_ranges(struct function_ranges *table)
 {
     struct cfi_last last = {.valid = false};
     struct cfi_function function;
@@ -152,7 +152,7 @@ function_ranges_new(const struct elf_file *elf, struct error *err)
         frame = section->address;
     if (frame && load_image(&table->frame, elf, frame, frame_bytes_max) != 0)
         goto fail;
-    if (table->count == 0 && scan(table) != 0)
+    if (table->count == 0 && scan_function_ranges(table) != 0)
         goto fail;
     return table;
 fail:
@@ -208,8 +208,8 @@ upper_by_list(const struct function_ranges *table, uint64_t address)
 }
 
 static bool
-find_by_header(const struct function_ranges *table, uint64_t address,
-               struct range *out)
+find_range_by_header(const struct function_ranges *table, uint64_t address,
+                     struct range *out)
 {
     const struct cfi_section *frame = &table->frame.section;
     uint64_t i = upper_by_header(table, address), at;
@@ -245,7 +245,7 @@ function_ranges_find(const struct function_ranges *table, uint64_t address,
 {
     struct range found;
 
-    if (table->count ? !find_by_header(table, address, &found)
+    if (table->count ? !find_range_by_header(table, address, &found)
                      : !find_by_list(table, address, &found))
         return false;
     if (address < found.start || address >= found.end)

@@ -133,7 +133,8 @@ struct program {
 };
 
 static void
-put(struct program *program, uint16_t code, uint32_t k, uint8_t if_not)
+put_filter_instruction(struct program *program, uint16_t code, uint32_t k,
+                       uint8_t if_not)
 {
     program->code[program->length++] = (struct sock_filter){code, 0, if_not, k};
 }
@@ -153,15 +154,19 @@ put_rule(struct program *program, const struct rule *rule, uint32_t verdict)
 {
     const bool any = rule->argument == ANY;
 
-    put(program, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr),
-        0);
-    put(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)rule->call, any ? 1 : 4);
+    put_filter_instruction(program, BPF_LD | BPF_W | BPF_ABS,
+                           offsetof(struct seccomp_data, nr), 0);
+    put_filter_instruction(program, BPF_JMP | BPF_JEQ | BPF_K,
+                           (uint32_t)rule->call, any ? 1 : 4);
     if (!any) {
-        put(program, BPF_LD | BPF_W | BPF_ABS, argument_at(rule->argument), 0);
-        put(program, BPF_ALU | BPF_AND | BPF_K, rule->mask, 0);
-        put(program, BPF_JMP | BPF_JEQ | BPF_K, rule->value, 1);
+        put_filter_instruction(program, BPF_LD | BPF_W | BPF_ABS,
+                               argument_at(rule->argument), 0);
+        put_filter_instruction(program, BPF_ALU | BPF_AND | BPF_K, rule->mask,
+                               0);
+        put_filter_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, rule->value,
+                               1);
     }
-    put(program, BPF_RET | BPF_K, verdict, 0);
+    put_filter_instruction(program, BPF_RET | BPF_K, verdict, 0);
 }
 
 /* Where the kernel has no Landlock, nothing changes. */
@@ -184,24 +189,26 @@ leave_others_memory(void)
  * PR_SET_NO_NEW_PRIVS; -1 where the kernel has no filters or refuses another.
  */
 static int
-allow_calls(void)
+allow_system_calls(void)
 {
     const struct rule own = {SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid()};
     const struct rule clone3 = {SYS_clone3, ANY, 0, 0};
     struct program program = {.length = 0};
     struct sock_fprog filter = {.filter = program.code};
 
-    put(&program, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch),
-        0);
+    put_filter_instruction(&program, BPF_LD | BPF_W | BPF_ABS,
+                           offsetof(struct seccomp_data, arch), 0);
     program.code[program.length++] =
         (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE};
-    put(&program, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0);
+    put_filter_instruction(&program, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM,
+                           0);
     for (size_t i = 0; i < RULES; i++)
         put_rule(&program, &rules[i], SECCOMP_RET_ALLOW);
     put_rule(&program, &own, SECCOMP_RET_ALLOW); /* abort() */
     /* Its flags lie in memory: without it glibc makes threads by clone(). */
     put_rule(&program, &clone3, SECCOMP_RET_ERRNO | ENOSYS);
-    put(&program, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0);
+    put_filter_instruction(&program, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM,
+                           0);
     filter.len = program.length;
     leave_others_memory();
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
@@ -210,7 +217,7 @@ allow_calls(void)
 #else
 
 static int
-allow_calls(void)
+allow_system_calls(void)
 {
     errno = ENOSYS;
     return -1;
@@ -228,7 +235,7 @@ enum { LIMIT_MEMORY = 1 };
 #endif
 
 static void
-limit(int what, uint64_t value)
+set_helper_limit(int what, uint64_t value)
 {
     struct rlimit old, new;
 
@@ -261,20 +268,20 @@ limits_apply(uint64_t memory_bytes, pid_t parent)
     volunteer_for_the_oom_killer();
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     if (LIMIT_MEMORY)
-        limit(RLIMIT_AS, memory_bytes);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_NOFILE, DESCRIPTORS);
-    limit(RLIMIT_RTPRIO, 0); /* heapwired's tracers may have one */
+        set_helper_limit(RLIMIT_AS, memory_bytes);
+    set_helper_limit(RLIMIT_CORE, 0);
+    set_helper_limit(RLIMIT_FSIZE, 0);
+    set_helper_limit(RLIMIT_NOFILE, DESCRIPTORS);
+    set_helper_limit(RLIMIT_RTPRIO, 0); /* heapwired's tracers may have one */
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    (void)allow_calls();
+    (void)allow_system_calls();
     return 0;
 }
 
 /* The limit counts all threads' time. */
 static rlim_t
-processors(void)
+usable_processor_count(void)
 {
     cpu_set_t set;
 
@@ -292,7 +299,7 @@ limits_cpu(uint32_t seconds)
     if (getrlimit(RLIMIT_CPU, &cpu) != 0 ||
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
         return;
-    cpu.rlim_cur = (rlim_t)used.tv_sec + seconds * processors() + 1;
+    cpu.rlim_cur = (rlim_t)used.tv_sec + seconds * usable_processor_count() + 1;
     if (cpu.rlim_cur > cpu.rlim_max)
         cpu.rlim_cur = cpu.rlim_max;
     (void)setrlimit(RLIMIT_CPU, &cpu);

@@ -56,7 +56,8 @@ sent_texts_fini(struct sent_texts *texts)
 }
 
 static struct sent_text *
-place_of(struct sent_text *places, uint32_t room, const char *text, size_t max)
+find_sent_text_slot(struct sent_text *places, uint32_t room, const char *text,
+                    size_t max)
 {
     uint32_t i = (uint32_t)hash_mix(max, (uintptr_t)text) & (room - 1);
 
@@ -66,7 +67,7 @@ place_of(struct sent_text *places, uint32_t room, const char *text, size_t max)
 }
 
 static int
-grow(struct sent_texts *texts)
+grow_sent_texts(struct sent_texts *texts)
 {
     uint32_t room = texts->room ? texts->room * 2 : ROOM_FIRST;
     struct sent_text *places = mem_zalloc(room, sizeof(*places));
@@ -77,7 +78,7 @@ grow(struct sent_texts *texts)
         const struct sent_text *old = &texts->places[i];
 
         if (old->text)
-            *place_of(places, room, old->text, old->max) = *old;
+            *find_sent_text_slot(places, room, old->text, old->max) = *old;
     }
     mem_free(texts->places);
     texts->places = places;
@@ -109,9 +110,9 @@ sent_texts_put(struct sent_texts *texts, struct buffer *out, const char *text,
     *number = 0;
     if (text[0] == '\0')
         return 0;
-    if (texts->used * 2 >= texts->room && grow(texts) != 0)
+    if (texts->used * 2 >= texts->room && grow_sent_texts(texts) != 0)
         return -1;
-    place = place_of(texts->places, texts->room, text, max);
+    place = find_sent_text_slot(texts->places, texts->room, text, max);
     if (!place->text) {
         if (sent_texts_number(texts, out, text, max, number) != 0)
             return -1;
@@ -145,7 +146,7 @@ struct helper {
 };
 
 static bool
-take_number(const char *text, uint64_t *out)
+parse_limit_argument(const char *text, uint64_t *out)
 {
     char *end;
 
@@ -166,7 +167,7 @@ drop_descriptors(struct helper *h, size_t count)
 
 /* Keeps the first descriptors of a request. */
 static void
-take_descriptors(struct helper *h, struct msghdr *message)
+take_request_descriptors(struct helper *h, struct msghdr *message)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(message);
     int fds[DESCRIPTORS_MAX];
@@ -188,7 +189,7 @@ take_descriptors(struct helper *h, struct msghdr *message)
 
 /* 1: received more bytes; 0: the end; -1: failure. */
 static int
-receive(struct helper *h)
+receive_request_bytes(struct helper *h)
 {
     union {
         struct cmsghdr align;
@@ -209,13 +210,13 @@ receive(struct helper *h)
     while (n < 0 && errno == EINTR);
     if (n <= 0)
         return (int)n;
-    take_descriptors(h, &message);
+    take_request_descriptors(h, &message);
     buffer_claim(&h->in, (size_t)n);
     return 1;
 }
 
 static int
-flush(struct helper *h)
+flush_helper_replies(struct helper *h)
 {
     size_t done = 0;
     ssize_t n;
@@ -237,8 +238,8 @@ flush(struct helper *h)
 /* ---- what is asked for ---- */
 
 static struct object_names *
-open_object(const struct helper *h, const struct wire_request *request,
-            struct error *err)
+open_requested_object(const struct helper *h,
+                      const struct wire_request *request, struct error *err)
 {
     struct object_request object = {.fd = h->fds[0],
                                     .index_fd =
@@ -260,8 +261,8 @@ open_object(const struct helper *h, const struct wire_request *request,
 
 /* object_taker.text: sends it while other texts are still looked up. */
 static int
-put_text(void *arg, struct span text, enum symbol_index_use use,
-         uint32_t *number)
+put_object_text(void *arg, struct span text, enum symbol_index_use use,
+                uint32_t *number)
 {
     struct helper *h = arg;
 
@@ -272,13 +273,13 @@ put_text(void *arg, struct span text, enum symbol_index_use use,
                           use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX,
                           number) != 0)
         return -1;
-    return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
+    return h->out.size >= FLUSH_BYTES ? flush_helper_replies(h) : 0;
 }
 
 /* The number of a text; -1 without memory. */
 static int
-number_of(struct helper *h, const char *text, size_t max, uint32_t known,
-          uint32_t *number)
+number_answer_text(struct helper *h, const char *text, size_t max,
+                   uint32_t known, uint32_t *number)
 {
     *number = known;
     return known ? 0 : sent_texts_put(&h->texts, &h->out, text, max, number);
@@ -292,23 +293,23 @@ put_answer(void *arg, const struct object_answer *answer)
     struct wire_frame frames[NAMES_INLINE_MAX];
     uint32_t symbol;
 
-    if (number_of(h, answer->symbol, WIRE_NAME_MAX, answer->symbol_number,
-                  &symbol) != 0)
+    if (number_answer_text(h, answer->symbol, WIRE_NAME_MAX,
+                           answer->symbol_number, &symbol) != 0)
         return -1;
     for (uint32_t i = 0; i < answer->frame_count; i++) {
         const struct frame *frame = &answer->frames[i];
         const struct addr2line_numbers *known = &answer->numbers[i];
 
-        if (number_of(h, frame->function, WIRE_NAME_MAX, known->function,
-                      &frames[i].function) != 0 ||
-            number_of(h, frame->file, WIRE_FILE_MAX, known->file,
-                      &frames[i].file) != 0)
+        if (number_answer_text(h, frame->function, WIRE_NAME_MAX,
+                               known->function, &frames[i].function) != 0 ||
+            number_answer_text(h, frame->file, WIRE_FILE_MAX, known->file,
+                               &frames[i].file) != 0)
             return -1;
         frames[i].line = frame->line;
     }
     wire_put_answer(&h->out, answer->start, symbol, frames,
                     answer->frame_count);
-    return h->out.size >= FLUSH_BYTES ? flush(h) : 0;
+    return h->out.size >= FLUSH_BYTES ? flush_helper_replies(h) : 0;
 }
 
 /* 0, or the exit status. */
@@ -317,9 +318,9 @@ name_object(struct helper *h, struct wire_request *request)
 {
     char complaint[WIRE_COMPLAINT_MAX + 1] = "";
     struct error err = {0};
-    struct object_names *object = open_object(h, request, &err);
+    struct object_names *object = open_requested_object(h, request, &err);
     uint64_t *offsets = mem_zalloc(request->count, sizeof(*offsets));
-    const struct object_taker taker = {put_text, put_answer, h};
+    const struct object_taker taker = {put_object_text, put_answer, h};
     const char *refused = NULL;
     int status = WIRE_EXIT_MEMORY;
 
@@ -329,7 +330,7 @@ name_object(struct helper *h, struct wire_request *request)
         offsets[i] = reader_u64(&request->offsets);
     if (object) {
         if (object_names_ask(object, offsets, request->count, &taker) != 0) {
-            (void)flush(h);
+            (void)flush_helper_replies(h);
             goto out;
         }
         object_names_complaint(object, complaint, sizeof(complaint));
@@ -338,7 +339,7 @@ name_object(struct helper *h, struct wire_request *request)
     if (refused)
         wire_put_refused(&h->out, refused);
     wire_put_done(&h->out, object ? complaint : err.text);
-    if (flush(h) == 0)
+    if (flush_helper_replies(h) == 0)
         status = EXIT_SUCCESS;
 out:
     sent_texts_fini(&h->texts);
@@ -358,7 +359,7 @@ put_parts(void *arg, const void *data, size_t size, struct error *err)
         size_t part = size < WIRE_PART_MAX ? size : WIRE_PART_MAX;
 
         wire_put_part(&h->out, next, part);
-        if (h->out.size >= FLUSH_BYTES && flush(h) != 0) {
+        if (h->out.size >= FLUSH_BYTES && flush_helper_replies(h) != 0) {
             error_set(err, ER_UNKNOWN, "the client did not take the index");
             return -1;
         }
@@ -384,12 +385,12 @@ make_index(struct helper *h, const struct wire_request *request)
     struct index_sink sink = {put_parts,
                               request->symbols_do ? put_remark : NULL, h};
     struct error err = {0};
-    struct object_names *object = open_object(h, request, &err);
+    struct object_names *object = open_requested_object(h, request, &err);
     int made = object ? object_names_index(object, &sink, &err) : -1;
 
     object_names_free(object);
     wire_put_done(&h->out, made == 0 ? "" : err.text);
-    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
+    return flush_helper_replies(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
 }
 
 /* 0, or the exit status. */
@@ -413,11 +414,11 @@ make_unwind(struct helper *h, const struct wire_request *request)
     buffer_fini(&table);
     mem_free(path);
     wire_put_done(&h->out, made == 0 ? "" : err.text);
-    return flush(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
+    return flush_helper_replies(h) == 0 ? EXIT_SUCCESS : WIRE_EXIT_MEMORY;
 }
 
 static int
-serve_one(struct helper *h, struct span payload)
+serve_request(struct helper *h, struct span payload)
 {
     struct wire_request request;
     int status;
@@ -441,7 +442,7 @@ serve_one(struct helper *h, struct span payload)
 }
 
 static int
-serve(struct helper *h)
+serve_requests(struct helper *h)
 {
     struct span payload;
     int status = EXIT_SUCCESS, more;
@@ -449,12 +450,12 @@ serve(struct helper *h)
     while (status == EXIT_SUCCESS) {
         switch (wire_next(h->in.data, h->in.size, WIRE_REQUEST_MAX, &payload)) {
         case WIRE_READY:
-            status = serve_one(h, payload);
+            status = serve_request(h, payload);
             break;
         case WIRE_BAD:
             return WIRE_EXIT_PROTOCOL;
         case WIRE_MORE:
-            more = receive(h);
+            more = receive_request_bytes(h);
             if (more <= 0)
                 return more == 0 ? EXIT_SUCCESS : WIRE_EXIT_PROTOCOL;
         }
@@ -474,10 +475,11 @@ main(int argc, char **argv)
 
         return write(STDOUT_FILENO, version, sizeof(version) - 1) < 0;
     }
-    if (argc < 5 || argc > 6 || !take_number(argv[1], &memory_bytes) ||
-        !take_number(argv[2], &cpu_seconds) || cpu_seconds > UINT32_MAX / 2 ||
-        !take_number(argv[3], &parent) || !take_number(argv[4], &reader_mb) ||
-        reader_mb > UINT32_MAX) {
+    if (argc < 5 || argc > 6 || !parse_limit_argument(argv[1], &memory_bytes) ||
+        !parse_limit_argument(argv[2], &cpu_seconds) ||
+        cpu_seconds > UINT32_MAX / 2 ||
+        !parse_limit_argument(argv[3], &parent) ||
+        !parse_limit_argument(argv[4], &reader_mb) || reader_mb > UINT32_MAX) {
         static const char usage[] =
             "heapwire-symbolizer is started by heapwired, never by hand\n";
 
@@ -495,7 +497,7 @@ main(int argc, char **argv)
     h.reader_bytes = reader_mb << 20;
     buffer_init(&h.in, WIRE_REQUEST_MAX + WIRE_HEAD + READ_BYTES);
     buffer_init(&h.out, FLUSH_BYTES + WIRE_REPLY_MAX + ANSWER_BYTES);
-    status = serve(&h);
+    status = serve_requests(&h);
     drop_descriptors(&h, h.fd_count);
     buffer_fini(&h.in);
     buffer_fini(&h.out);

@@ -40,8 +40,8 @@ is_mangled(struct span name)
 
 /* symbol_index_source.symbol */
 static void
-find_symbol(void *arg, uint64_t address, struct span outermost,
-            struct index_symbol *out)
+find_address_symbol(void *arg, uint64_t address, struct span outermost,
+                    struct index_symbol *out)
 {
     struct making *making = arg;
     const struct symbol *symbol;
@@ -65,7 +65,7 @@ find_symbol(void *arg, uint64_t address, struct span outermost,
 }
 
 static int
-take_bytes(void *arg, const void *data, size_t size, struct error *err)
+forward_index_bytes(void *arg, const void *data, size_t size, struct error *err)
 {
     const struct making *making = arg;
 
@@ -80,9 +80,9 @@ object_index_write(const struct elf_file *elf, struct dwarf *dwarf,
     struct making making = {.symbols = symbols, .sink = sink};
     const struct symbol_index_source source = {.elf = elf,
                                                .dwarf = dwarf,
-                                               .symbol = find_symbol,
+                                               .symbol = find_address_symbol,
                                                .readable = make_readable,
-                                               .write = take_bytes,
+                                               .write = forward_index_bytes,
                                                .arg = &making};
     int rc = symbol_index_write(&source, err);
 

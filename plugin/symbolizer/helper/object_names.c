@@ -38,7 +38,7 @@ struct object_names {
 static const struct span no_text = {"", 0};
 
 static struct span
-span_of(const char *text)
+span_of_optional_text(const char *text)
 {
     return text ? (struct span){text, strlen(text)} : no_text;
 }
@@ -46,7 +46,7 @@ span_of(const char *text)
 /* Debug information, or more symbols, may have been added after an index with
  * symbols only was made: then the index must not hide them. */
 static void
-open_index(struct object_names *object, int fd)
+open_usable_index(struct object_names *object, int fd)
 {
     struct object_sources *from = &object->from;
     const char *path, *there = NULL;
@@ -100,7 +100,7 @@ object_names_new(const struct object_request *request, struct error *err)
     if (make_names(object, err) != 0)
         goto fail;
     if (request->index_fd >= 0)
-        open_index(object, request->index_fd);
+        open_usable_index(object, request->index_fd);
     return object;
 fail:
     object_names_free(object);
@@ -124,8 +124,8 @@ object_names_free(struct object_names *object)
 
 /* symbol is the file's, or the index's. */
 static int
-finish(struct object_names *object, const struct addr2line_name *symbol,
-       uint64_t start)
+finish_object_answer(struct object_names *object,
+                     const struct addr2line_name *symbol, uint64_t start)
 {
     struct object_answer *answer = &object->answer;
 
@@ -144,11 +144,12 @@ finish_at(struct object_names *object, uint64_t address, struct span outermost)
     const struct symbol *symbol =
         object_symbols_at(object->from.symbols, address, outermost);
     const struct addr2line_name name = {
-        .text = span_of(symbol ? symbol->name : NULL)};
+        .text = span_of_optional_text(symbol ? symbol->name : NULL)};
 
-    return finish(object, &name,
-                  symbol ? symbol->start
-                         : object_symbols_start(object->from.symbols, address));
+    return finish_object_answer(
+        object, &name,
+        symbol ? symbol->start
+               : object_symbols_start(object->from.symbols, address));
 }
 
 static int
@@ -166,7 +167,7 @@ answer_by_chain(struct object_names *object, uint64_t address,
         return -1;
     symbol = object_symbols_at(symbols, address, no_text);
     if (symbol)
-        holder.text = span_of(symbol->name);
+        holder.text = span_of_optional_text(symbol->name);
     if (addr2line_names_frames(object->names, chain, &holder, object->frames,
                                object->numbers,
                                &object->answer.frame_count) != 0)
@@ -200,8 +201,9 @@ answer_by_bfd(struct object_names *object, uint64_t address)
         if (bfd_names_ask(object->from.bfd, address, found) != 0)
             return -1;
         guessed = found->count == 1 &&
-                  object_symbols_guessed(symbols, address,
-                                         span_of(found->frames[0].function));
+                  object_symbols_guessed(
+                      symbols, address,
+                      span_of_optional_text(found->frames[0].function));
         if (!guessed && found->count <= 1)
             break;
         if (attempt == 0)
@@ -213,10 +215,10 @@ answer_by_bfd(struct object_names *object, uint64_t address)
         const struct frame *frame = &found->frames[i];
 
         frames[i] = (struct code_frame){
-            .name = guessed ? no_text : span_of(frame->function),
+            .name = guessed ? no_text : span_of_optional_text(frame->function),
             .linkage = true, /* needs no further demangling */
             .inlined = i + 1 < found->count,
-            .file = span_of(frame->file),
+            .file = span_of_optional_text(frame->file),
             .line = frame->line};
     }
     chain.count = found->count;
@@ -227,8 +229,8 @@ answer_by_bfd(struct object_names *object, uint64_t address)
 
 /* Asks the index about all addresses.  -1 without memory, or text's result. */
 static int
-look_up(struct object_names *object, const uint64_t *offsets, uint32_t count,
-        const struct object_taker *taker)
+look_up_index_names(struct object_names *object, const uint64_t *offsets,
+                    uint32_t count, const struct object_taker *taker)
 {
     uint64_t *addresses = mem_zalloc(count, sizeof(*addresses));
     struct symbol_index_question question = {.addresses = addresses,
@@ -272,7 +274,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
     if (symbol.name.size == 0 && symbol.start == 0 &&
         object_sources_start(&object->from, address, &symbol.start) != 0)
         return -1;
-    return finish(object, &holder, symbol.start) == 0 ? 1 : -1;
+    return finish_object_answer(object, &holder, symbol.start) == 0 ? 1 : -1;
 }
 
 static bool
@@ -288,7 +290,7 @@ index_leaves_out(struct object_names *object, uint32_t i)
 /* ---- DWARF ---- */
 
 static int
-compare(const void *a, const void *b)
+compare_addresses_by_value(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
 
@@ -302,7 +304,7 @@ sort_distinct(uint64_t *list, uint32_t count)
     uint32_t kept = 0;
 
     if (count > 0)
-        qsort(list, count, sizeof(*list), compare);
+        qsort(list, count, sizeof(*list), compare_addresses_by_value);
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || list[kept - 1] != list[i])
             list[kept++] = list[i];
@@ -325,8 +327,8 @@ prepare_names(struct object_names *object)
 /* Asks DWARF about all addresses from first on that the index leaves out.  -1
  * without memory. */
 static int
-resolve(struct object_names *object, const uint64_t *offsets, uint32_t first,
-        uint32_t count)
+resolve_dwarf_names(struct object_names *object, const uint64_t *offsets,
+                    uint32_t first, uint32_t count)
 {
     struct error err = {0};
     uint64_t address;
@@ -358,7 +360,7 @@ read_chain(struct object_names *object, uint64_t address,
 
     if (object->address_count > 0)
         found = bsearch(&address, object->addresses, object->address_count,
-                        sizeof(address), compare);
+                        sizeof(address), compare_addresses_by_value);
     if (!found)
         return object->from.no_room ? DWARF_NO_ROOM : DWARF_DAMAGED;
     return dwarf_chain_at(object->from.dwarf,
@@ -394,7 +396,8 @@ object_names_ask(struct object_names *object, const uint64_t *offsets,
     uint64_t address;
     int rc;
 
-    if (object->index && look_up(object, offsets, count, taker) != 0)
+    if (object->index &&
+        look_up_index_names(object, offsets, count, taker) != 0)
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         if (!elf_address_of(&object->from.elf, offsets[i], &address)) {
@@ -402,7 +405,7 @@ object_names_ask(struct object_names *object, const uint64_t *offsets,
         } else {
             rc = answer_by_index(object, i, address);
             if (rc == 0 && !resolved)
-                rc = resolve(object, offsets, i, count);
+                rc = resolve_dwarf_names(object, offsets, i, count);
             if (rc == 0) {
                 resolved = true;
                 rc = answer_by_dwarf(object, address);

@@ -53,7 +53,7 @@ is_same_build(const struct elf_file *a, const struct elf_file *b)
 
 /* NULL: none. */
 static const struct elf_file *
-find(struct debug_file *file)
+find_debug_file(struct debug_file *file)
 {
     struct error err;
     bool fetched;
@@ -85,7 +85,7 @@ debug_file_dwarf(struct debug_file *file, const char **path)
     *path = file->object_path;
     if (elf_has_dwarf(elf))
         return elf;
-    elf = find(file);
+    elf = find_debug_file(file);
     *path = file->path;
     return elf && elf_has_dwarf(elf) ? elf : NULL;
 }
@@ -93,7 +93,7 @@ debug_file_dwarf(struct debug_file *file, const char **path)
 const struct elf_file *
 debug_file_symbols(struct debug_file *file)
 {
-    return object_has_symbols(file->object) ? NULL : find(file);
+    return object_has_symbols(file->object) ? NULL : find_debug_file(file);
 }
 
 /* ---- all sources ---- */
@@ -138,7 +138,7 @@ object_sources_fini(struct object_sources *from)
 }
 
 static void *
-read_symbols(void *arg)
+read_object_symbols(void *arg)
 {
     struct object_sources *from = arg;
     struct error err;
@@ -155,7 +155,7 @@ start_symbols(struct object_sources *from)
 {
     struct thread_start start = {.name = "hw-symbols",
                                  .stack_bytes = SYMBOLS_STACK,
-                                 .body = read_symbols,
+                                 .body = read_object_symbols,
                                  .arg = from};
 
     if (from->symbols || from->symbols_coming)
@@ -169,7 +169,7 @@ object_sources_symbols(struct object_sources *from)
 {
     await_symbols(from);
     if (!from->symbols)
-        read_symbols(from);
+        read_object_symbols(from);
     return from->symbols;
 }
 

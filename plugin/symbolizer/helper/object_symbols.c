@@ -29,7 +29,7 @@ struct symbol_table {
 };
 
 static struct span
-span_of(const char *text)
+span_of_symbol_name(const char *text)
 {
     return (struct span){text, strlen(text)};
 }
@@ -64,8 +64,8 @@ is_allocators(const char *name)
         return name[1] == 'Z' && name[2] == 'n' &&
                (name[3] == 'w' || name[3] == 'a');
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (name[0] == all[i][0] &&
-            is_same_name(span_of(name), span_of(all[i])))
+        if (name[0] == all[i][0] && is_same_name(span_of_symbol_name(name),
+                                                 span_of_symbol_name(all[i])))
             return true;
     return false;
 }
@@ -90,7 +90,7 @@ put_allocators_first(struct symbol *aliases, size_t count)
 /* Binutils takes the widest while none reaches the address; so of aliases that
  * do: functions, then typed ones, then the narrowest, then the first. */
 static int
-compare(const void *a, const void *b)
+compare_symbols_by_rank(const void *a, const void *b)
 {
     const struct symbol *x = a, *y = b;
 
@@ -129,7 +129,7 @@ sort_by_digit(struct symbol *from, struct symbol *to, size_t count,
 /* Radix sort by start, then sorts the few with equal starts: a fifth of qsort's
  * time.  -1 without memory. */
 static int
-sort(struct symbol_table *table)
+sort_symbol_table(struct symbol_table *table)
 {
     size_t count = table->count;
     struct symbol *list = table->list, *other;
@@ -151,7 +151,7 @@ sort(struct symbol_table *table)
              next++)
             continue;
         if (next - i > 1) {
-            qsort(list + i, next - i, sizeof(*list), compare);
+            qsort(list + i, next - i, sizeof(*list), compare_symbols_by_rank);
             put_allocators_first(list + i, next - i);
         }
     }
@@ -194,8 +194,8 @@ take_symbol(struct reader *r, const struct elf_file *elf,
 }
 
 static int
-load(struct symbol_table *table, const struct elf_file *elf,
-     const struct elf_section *symbols)
+load_symbol_table(struct symbol_table *table, const struct elf_file *elf,
+                  const struct elf_section *symbols)
 {
     const struct elf_section *names;
     struct buffer bytes;
@@ -223,7 +223,7 @@ load(struct symbol_table *table, const struct elf_file *elf,
         reader_bytes(&r, SYMBOL_SIZE);
         table->count += take_symbol(&one, elf, table, (uint32_t)i);
     }
-    rc = sort(table);
+    rc = sort_symbol_table(table);
 out:
     buffer_fini(&bytes);
     return rc;
@@ -243,7 +243,7 @@ symbol_table_new(const struct elf_file *elf, bool dynamic, struct error *err)
     for (size_t i = 0; i < elf->section_count; i++) {
         if (elf->sections[i].type != wanted)
             continue;
-        if (load(table, elf, &elf->sections[i]) != 0) {
+        if (load_symbol_table(table, elf, &elf->sections[i]) != 0) {
             error_memory(err, "the symbol table");
             symbol_table_free(table);
             return NULL;
@@ -271,7 +271,7 @@ symbol_table_count(const struct symbol_table *table)
 
 /* One past the last symbol that starts at or before address. */
 static size_t
-upper(const struct symbol_table *table, uint64_t address)
+symbol_upper_bound(const struct symbol_table *table, uint64_t address)
 {
     return SEARCH_ABOVE(table->list, table->count, start, address);
 }
@@ -287,7 +287,7 @@ first_alias(const struct symbol_table *table, size_t i)
 const struct symbol *
 symbol_table_before(const struct symbol_table *table, uint64_t address)
 {
-    size_t i = upper(table, address);
+    size_t i = symbol_upper_bound(table, address);
 
     return i ? &table->list[first_alias(table, i - 1)] : NULL;
 }
@@ -295,7 +295,7 @@ symbol_table_before(const struct symbol_table *table, uint64_t address)
 const struct symbol *
 symbol_table_holding(const struct symbol_table *table, uint64_t address)
 {
-    size_t i = upper(table, address), first;
+    size_t i = symbol_upper_bound(table, address), first;
 
     for (int back = 0; back < NESTING_MAX && i > 0; back++, i = first) {
         first = first_alias(table, i - 1);
@@ -314,7 +314,7 @@ symbol_table_alias(const struct symbol_table *table,
 
     for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
          s++)
-        if (is_same_name(span_of(s->name), name) &&
+        if (is_same_name(span_of_symbol_name(s->name), name) &&
             (!widest || s->size > widest->size))
             widest = s;
     return widest;
@@ -323,7 +323,7 @@ symbol_table_alias(const struct symbol_table *table,
 uint64_t
 symbol_table_next(const struct symbol_table *table, uint64_t address)
 {
-    size_t i = upper(table, address);
+    size_t i = symbol_upper_bound(table, address);
 
     return i < table->count ? table->list[i].start : UINT64_MAX;
 }
@@ -338,8 +338,8 @@ struct object_symbols {
 
 /* Takes symbols unless there are some already. */
 static int
-add_symbols(struct object_symbols *symbols, const struct elf_file *elf,
-            bool dynamic, struct error *err)
+read_symbols_if_none(struct object_symbols *symbols, const struct elf_file *elf,
+                     bool dynamic, struct error *err)
 {
     if (symbols->table && symbol_table_count(symbols->table) > 0)
         return 0;
@@ -359,9 +359,9 @@ object_symbols_new(const struct elf_file *object, const struct elf_file *debug,
         return NULL;
     }
     symbols->elf = object;
-    if (add_symbols(symbols, object, false, err) != 0 ||
-        (debug && add_symbols(symbols, debug, false, err) != 0) ||
-        add_symbols(symbols, object, true, err) != 0)
+    if (read_symbols_if_none(symbols, object, false, err) != 0 ||
+        (debug && read_symbols_if_none(symbols, debug, false, err) != 0) ||
+        read_symbols_if_none(symbols, object, true, err) != 0)
         goto fail;
     symbols->ranges = function_ranges_new(object, err);
     if (symbols->ranges)
@@ -399,8 +399,8 @@ object_symbols_any(const struct object_symbols *symbols)
 /* Whether a symbol's name may stand for address.  One without a size extends to
  * the next symbol in its section, unless a function starts in between. */
 static bool
-reaches(const struct object_symbols *symbols, const struct symbol *symbol,
-        uint64_t address)
+is_address_in_symbol(const struct object_symbols *symbols,
+                     const struct symbol *symbol, uint64_t address)
 {
     const struct elf_section *section;
     uint64_t start, end;
@@ -423,7 +423,7 @@ object_symbols_at(const struct object_symbols *symbols, uint64_t address,
 
     if (!symbol) {
         symbol = symbol_table_before(symbols->table, address);
-        if (!symbol || !reaches(symbols, symbol, address))
+        if (!symbol || !is_address_in_symbol(symbols, symbol, address))
             return NULL;
     }
     if (name.size && !symbol->allocates)
@@ -440,7 +440,7 @@ object_symbols_guessed(const struct object_symbols *symbols, uint64_t address,
     if (!near)
         return false;
     near = symbol_table_alias(symbols->table, near, name);
-    return near && !reaches(symbols, near, address);
+    return near && !is_address_in_symbol(symbols, near, address);
 }
 
 bool
@@ -461,7 +461,7 @@ object_symbols_start(const struct object_symbols *symbols, uint64_t address)
 }
 
 static uint64_t
-least(uint64_t a, uint64_t b)
+smaller_address(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -475,10 +475,10 @@ object_symbols_end(const struct object_symbols *symbols, uint64_t address)
     uint64_t start, stop;
 
     if (holder)
-        return least(end, holder->start + holder->size);
+        return smaller_address(end, holder->start + holder->size);
     if (section)
-        end = least(end, section->address + section->size);
+        end = smaller_address(end, section->address + section->size);
     if (function_ranges_find(symbols->ranges, address, &start, &stop))
-        end = least(end, stop);
-    return least(end, function_ranges_next(symbols->ranges, address));
+        end = smaller_address(end, stop);
+    return smaller_address(end, function_ranges_next(symbols->ranges, address));
 }

@@ -22,8 +22,8 @@ struct header {
 };
 
 static bool
-read_at(const struct index_blocks *blocks, void *data, size_t size,
-        uint64_t offset)
+read_index_bytes(const struct index_blocks *blocks, void *data, size_t size,
+                 uint64_t offset)
 {
     char *to = data;
 
@@ -44,7 +44,7 @@ read_at(const struct index_blocks *blocks, void *data, size_t size,
 /* ---- opening ---- */
 
 static int
-damaged(struct error *err, const char *what)
+set_damaged_index_error(struct error *err, const char *what)
 {
     error_set(err, ER_UNKNOWN, "its symbol index is unusable: %s", what);
     return -1;
@@ -58,7 +58,7 @@ check_format(struct reader r, struct error *err)
     uint32_t version = reader_u32(&r);
 
     if (r.failed || !span_is(magic, INDEX_MAGIC))
-        return damaged(err, "it is no such file");
+        return set_damaged_index_error(err, "it is no such file");
     if (version == INDEX_VERSION)
         return 0;
     error_set(err, ER_UNKNOWN,
@@ -70,9 +70,10 @@ check_format(struct reader r, struct error *err)
 }
 
 static int
-parse_header(struct index_blocks *blocks,
-             const uint8_t bytes[INDEX_HEADER_SIZE], const uint8_t *build_id,
-             size_t build_id_size, struct header *out, struct error *err)
+parse_index_header(struct index_blocks *blocks,
+                   const uint8_t bytes[INDEX_HEADER_SIZE],
+                   const uint8_t *build_id, size_t build_id_size,
+                   struct header *out, struct error *err)
 {
     static const size_t sum_at = INDEX_HEADER_SIZE - 4;
     struct reader r = reader_of(bytes, INDEX_HEADER_SIZE);
@@ -99,18 +100,19 @@ parse_header(struct index_blocks *blocks,
         blocks->tables[i].items = items;
     }
     if (reader_u32(&r) != index_sum(bytes, sum_at))
-        return damaged(err, "its header is damaged");
+        return set_damaged_index_error(err, "its header is damaged");
     if (!reader_done(&r) || wrong || id_size > INDEX_BUILD_ID_MAX)
-        return damaged(err, "its header makes no sense");
+        return set_damaged_index_error(err, "its header makes no sense");
     if (id_size != build_id_size || build_id_size == 0 ||
         memcmp(id.data, build_id, build_id_size) != 0)
-        return damaged(err, "it was made for another build");
+        return set_damaged_index_error(err, "it was made for another build");
     return 0;
 }
 
 /* Blocks must follow each other without gaps from *offset on. */
 static bool
-parse_table(const uint8_t *bytes, struct index_table *table, uint64_t *offset)
+parse_block_table(const uint8_t *bytes, struct index_table *table,
+                  uint64_t *offset)
 {
     const uint64_t from = *offset;
 
@@ -144,14 +146,14 @@ read_tables(struct index_blocks *blocks, const struct header *header,
         size += (size_t)header->counts[i] * INDEX_ENTRY_SIZE;
     offset = INDEX_HEADER_SIZE + size;
     if (offset > header->file_size)
-        return damaged(err, "its tables are cut off");
+        return set_damaged_index_error(err, "its tables are cut off");
     bytes = mem_alloc(size);
     if (!bytes) {
         error_memory(err, "a symbol index's tables");
         goto out;
     }
-    if (!read_at(blocks, bytes, size, INDEX_HEADER_SIZE)) {
-        damaged(err, "its tables cannot be read");
+    if (!read_index_bytes(blocks, bytes, size, INDEX_HEADER_SIZE)) {
+        set_damaged_index_error(err, "its tables cannot be read");
         goto out;
     }
     for (int i = 0; i < INDEX_SECTIONS; i++) {
@@ -166,14 +168,14 @@ read_tables(struct index_blocks *blocks, const struct header *header,
         }
         table->count = table->group_block = header->counts[i];
         if (index_sum(bytes + place, part) != header->sums[i] ||
-            !parse_table(bytes + place, table, &offset)) {
-            damaged(err, "its tables are damaged");
+            !parse_block_table(bytes + place, table, &offset)) {
+            set_damaged_index_error(err, "its tables are damaged");
             goto out;
         }
         place += part;
     }
     if (offset != header->file_size) {
-        damaged(err, "its tables make no sense");
+        set_damaged_index_error(err, "its tables make no sense");
         goto out;
     }
     rc = 0;
@@ -198,16 +200,17 @@ index_blocks_open(struct index_blocks *blocks, int fd, const uint8_t *build_id,
     }
     if ((uint64_t)st.st_size < size)
         size = (size_t)st.st_size;
-    if (!read_at(blocks, bytes, size, 0))
-        return damaged(err, "it cannot be read");
+    if (!read_index_bytes(blocks, bytes, size, 0))
+        return set_damaged_index_error(err, "it cannot be read");
     if (check_format(reader_of(bytes, size), err) != 0)
         return -1;
     if (size < sizeof(bytes))
-        return damaged(err, "it is too short");
-    if (parse_header(blocks, bytes, build_id, build_id_size, &header, err) != 0)
+        return set_damaged_index_error(err, "it is too short");
+    if (parse_index_header(blocks, bytes, build_id, build_id_size, &header,
+                           err) != 0)
         return -1;
     if (header.file_size != (uint64_t)st.st_size)
-        return damaged(err, "its length has changed");
+        return set_damaged_index_error(err, "its length has changed");
     return read_tables(blocks, &header, err);
 }
 
@@ -255,8 +258,8 @@ run_length(const struct index_table *table, uint32_t number, size_t *size)
 
 /* Replaces another run; NULL: it cannot be read. */
 static struct index_run *
-read_run(const struct index_blocks *blocks, struct index_table *table,
-         uint32_t number)
+read_block_run(const struct index_blocks *blocks, struct index_table *table,
+               uint32_t number)
 {
     const struct index_block *block = &table->blocks[number];
     struct index_run *run = &table->runs[table->next_run];
@@ -276,10 +279,10 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
     run->first = number;
     run->whole = 0;
     run->count = count;
-    if (!read_at(blocks, run->data, size, block->offset)) {
+    if (!read_index_bytes(blocks, run->data, size, block->offset)) {
         run->count = 1; /* the blocks behind it may be cut off */
         size = block->size;
-        if (!read_at(blocks, run->data, size, block->offset)) {
+        if (!read_index_bytes(blocks, run->data, size, block->offset)) {
             run->count = 0;
             return NULL;
         }
@@ -291,8 +294,8 @@ read_run(const struct index_blocks *blocks, struct index_table *table,
 
 /* All bytes of the block; NULL: they cannot be read, or are damaged. */
 static const uint8_t *
-load(const struct index_blocks *blocks, struct index_table *table,
-     uint32_t number)
+load_index_block(const struct index_blocks *blocks, struct index_table *table,
+                 uint32_t number)
 {
     const struct index_block *block = &table->blocks[number];
     struct index_run *run = NULL;
@@ -303,7 +306,7 @@ load(const struct index_blocks *blocks, struct index_table *table,
         if (number - table->runs[i].first < table->runs[i].count)
             run = &table->runs[i];
     if (!run)
-        run = read_run(blocks, table, number);
+        run = read_block_run(blocks, table, number);
     if (!run)
         return NULL;
     bit = (uint32_t)1 << (number - run->first);
@@ -324,7 +327,7 @@ block_has(const struct index_table *table, uint32_t number, uint64_t key)
 
 /* key is not before the first block's. */
 static uint32_t
-block_of(struct index_table *table, uint64_t key)
+index_block_number(struct index_table *table, uint64_t key)
 {
     if (block_has(table, table->near, key))
         return table->near;
@@ -439,9 +442,9 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
     if (table->count == 0 || key < table->blocks[0].first ||
         (section >= INDEX_NODES && key >= table->items))
         return NULL;
-    number = block_of(table, key);
+    number = index_block_number(table, key);
     table->group_block = table->count;
-    data = load(blocks, table, number);
+    data = load_index_block(blocks, table, number);
     if (!data || !parse_group(blocks, section, number, data,
                               table->blocks[number].size, key, &table->group)) {
         blocks->failed = true;

@@ -74,7 +74,7 @@ enum {
 /* May copy up to INDEX_PACK_SPARE - 1 bytes more; from is that far before to,
  * or elsewhere. */
 static inline void
-copy(char *to, const char *from, size_t size)
+copy_unpacked_bytes(char *to, const char *from, size_t size)
 {
     for (size_t i = 0; i < size; i += INDEX_PACK_SPARE)
         memcpy(to + i, from + i, INDEX_PACK_SPARE);
@@ -102,7 +102,8 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
         if (r.failed || literals > size - at || literals > left)
             return false;
         if (left >= literals + INDEX_PACK_SPARE)
-            copy(out + at, (const char *)r.pos, (size_t)literals);
+            copy_unpacked_bytes(out + at, (const char *)r.pos,
+                                (size_t)literals);
         else
             memcpy(out + at, r.pos, (size_t)literals);
         r.pos += literals;
@@ -115,7 +116,7 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
             return false;
         repeat += REPEAT_MIN;
         if (back >= INDEX_PACK_SPARE)
-            copy(out + at, out + at - back, (size_t)repeat);
+            copy_unpacked_bytes(out + at, out + at - back, (size_t)repeat);
         else /* the repetition overlaps itself */
             for (size_t i = 0; i < repeat; i++)
                 out[at + i] = out[at + i - back];
@@ -141,7 +142,8 @@ last_of(struct seen *seen, const char *data)
 }
 
 static void
-see(struct seen *seen, const char *data, size_t size, size_t at)
+record_pack_position(struct seen *seen, const char *data, size_t size,
+                     size_t at)
 {
     uint16_t *last;
 
@@ -178,8 +180,8 @@ find_repeat(struct seen *seen, const char *data, size_t size, size_t at,
 }
 
 static void
-put(struct buffer *out, const char *literals, size_t count, size_t repeat,
-    size_t back)
+put_packed_sequence(struct buffer *out, const char *literals, size_t count,
+                    size_t repeat, size_t back)
 {
     size_t coded = repeat ? repeat - REPEAT_MIN : 0;
     uint8_t low = (uint8_t)(count < LITERALS_FULL ? count : LITERALS_FULL);
@@ -207,15 +209,15 @@ index_pack(const char *data, size_t size, struct buffer *out)
     while (at < size) {
         repeat = find_repeat(&seen, data, size, at, &back);
         if (repeat) {
-            put(out, data + told, at - told, repeat, back);
+            put_packed_sequence(out, data + told, at - told, repeat, back);
             told = at + repeat;
         } else {
             repeat = 1;
         }
         for (; repeat > 0; repeat--)
-            see(&seen, data, size, at++);
+            record_pack_position(&seen, data, size, at++);
     }
     if (told < size)
-        put(out, data + told, size - told, 0, 0);
+        put_packed_sequence(out, data + told, size - told, 0, 0);
     return true;
 }

@@ -15,7 +15,7 @@ struct unpacked {
 };
 
 static size_t
-words(const struct index_texts *texts)
+wanted_word_count(const struct index_texts *texts)
 {
     return (size_t)(texts->items / 64 + 1);
 }
@@ -27,7 +27,8 @@ index_texts_begin(struct index_texts *texts, unsigned uses, uint64_t items)
     texts->items = items;
     texts->uses = uses;
     for (unsigned i = 0; i < uses; i++) {
-        texts->wanted[i] = mem_zalloc(words(texts), sizeof(**texts->wanted));
+        texts->wanted[i] =
+            mem_zalloc(wanted_word_count(texts), sizeof(**texts->wanted));
         if (!texts->wanted[i])
             return false;
     }
@@ -45,7 +46,7 @@ index_texts_end(struct index_texts *texts)
 
 /* Sets how many wanted texts precede each entry. */
 static bool
-seal(struct index_texts *texts)
+seal_wanted_texts(struct index_texts *texts)
 {
     uint32_t count = 0;
 
@@ -53,7 +54,7 @@ seal(struct index_texts *texts)
         struct index_wanted *wanted = texts->wanted[i];
 
         wanted[0].bits &= ~(uint64_t)1; /* "" needs no look-up */
-        for (size_t k = 0; k < words(texts); k++) {
+        for (size_t k = 0; k < wanted_word_count(texts); k++) {
             wanted[k].before = count;
             count += (uint32_t)__builtin_popcountll(wanted[k].bits);
         }
@@ -64,7 +65,7 @@ seal(struct index_texts *texts)
 }
 
 static bool
-is_wanted(const struct index_texts *texts, unsigned use, uint64_t number)
+is_wanted_text(const struct index_texts *texts, unsigned use, uint64_t number)
 {
     return texts->wanted[use][number / 64].bits >> number % 64 & 1;
 }
@@ -109,7 +110,8 @@ next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
 
 /* Unpacks up to the last wanted text: the sizes come first. */
 static bool
-unpack(const struct index_group *group, uint32_t last, struct unpacked *out)
+unpack_text_group(const struct index_group *group, uint32_t last,
+                  struct unpacked *out)
 {
     struct reader r = group->texts;
     uint32_t sum = 0;
@@ -138,9 +140,10 @@ last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
 
 /* The item-th text, for one use of it.  Returns as index_texts_take. */
 static int
-take(struct unpacked *group, uint32_t item, enum symbol_index_use use,
-     struct index_text *out, struct arena *arena,
-     const struct symbol_index_question *question)
+take_group_text(struct unpacked *group, uint32_t item,
+                enum symbol_index_use use, struct index_text *out,
+                struct arena *arena,
+                const struct symbol_index_question *question)
 {
     char *start = group->bytes + group->starts[item];
     char *end = group->bytes + group->starts[item + 1], next = *end;
@@ -170,12 +173,13 @@ take_uses(struct index_texts *texts, uint64_t number, struct unpacked *group,
     int rc = 0;
 
     for (unsigned i = 0; i < texts->uses && rc == 0; i++)
-        if (is_wanted(texts, i, number))
-            rc = take(group, item,
-                      files    ? INDEX_USE_FILE
-                      : i == 0 ? INDEX_USE_FUNCTION
-                               : INDEX_USE_SYMBOL,
-                      &texts->list[rank_of(texts, i, number)], arena, question);
+        if (is_wanted_text(texts, i, number))
+            rc = take_group_text(group, item,
+                                 files    ? INDEX_USE_FILE
+                                 : i == 0 ? INDEX_USE_FUNCTION
+                                          : INDEX_USE_SYMBOL,
+                                 &texts->list[rank_of(texts, i, number)], arena,
+                                 question);
     return rc;
 }
 
@@ -187,7 +191,7 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
     uint64_t number = 0;
     struct unpacked group;
 
-    if (!seal(texts))
+    if (!seal_wanted_texts(texts))
         return -1;
     index_blocks_expect(blocks, section, texts->count);
     while ((number = next_wanted(texts, number, texts->items)) < texts->items) {
@@ -203,7 +207,8 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
         last = last_wanted(texts, number,
                            found->next < texts->items ? found->next
                                                       : texts->items);
-        if (!unpack(found, (uint32_t)(last - found->first), &group)) {
+        if (!unpack_text_group(found, (uint32_t)(last - found->first),
+                               &group)) {
             number = last + 1;
             continue;
         }

@@ -68,7 +68,7 @@ fail:
 
 /* Frees what is kept of the last question. */
 static void
-forget(struct symbol_index *index)
+free_last_question(struct symbol_index *index)
 {
     index_texts_end(&index->names);
     index_texts_end(&index->files);
@@ -84,7 +84,7 @@ symbol_index_close(struct symbol_index *index)
 {
     if (!index)
         return;
-    forget(index);
+    free_last_question(index);
     index_blocks_close(&index->blocks);
     arena_free(index->arena);
     mem_free(index);
@@ -100,8 +100,9 @@ symbol_index_symbols_only(const struct symbol_index *index)
 
 /* The place in the columns from column on; false: invalid. */
 static bool
-place_of(struct symbol_index *index, const struct index_group *group,
-         unsigned column, uint32_t item, uint32_t *file, uint32_t *line)
+read_source_place(struct symbol_index *index, const struct index_group *group,
+                  unsigned column, uint32_t item, uint32_t *file,
+                  uint32_t *line)
 {
     const struct index_column *c = &group->column[column];
     uint64_t which = index_column_get(&c[PLACE_WHICH], item), number, in;
@@ -141,7 +142,8 @@ find_range(struct symbol_index *index, uint64_t address, struct found *found)
 }
 
 static bool
-find_symbol(struct symbol_index *index, uint64_t address, struct found *found)
+find_indexed_symbol(struct symbol_index *index, uint64_t address,
+                    struct found *found)
 {
     const struct index_group *group =
         index_blocks_find(&index->blocks, INDEX_SYMBOLS, address);
@@ -182,9 +184,9 @@ find_row(struct symbol_index *index, uint64_t address, struct found *found)
     const struct index_group *group =
         index_blocks_find(&index->blocks, INDEX_ROWS, address);
 
-    return group ? place_of(index, group, ROW_PLACE,
-                            index_group_item(group, address), &found->file,
-                            &found->line)
+    return group ? read_source_place(index, group, ROW_PLACE,
+                                     index_group_item(group, address),
+                                     &found->file, &found->line)
                  : !index->blocks.failed;
 }
 
@@ -207,7 +209,7 @@ new_frame(struct symbol_index *index)
 
 /* Adds frames from the range's node up.  -1 without memory. */
 static int
-climb(struct symbol_index *index, struct found *found, bool lines)
+add_inline_frames(struct symbol_index *index, struct found *found, bool lines)
 {
     uint32_t node = found->range - INDEX_FIRST_NODE;
     uint32_t file = found->file, line = found->line;
@@ -232,7 +234,8 @@ climb(struct symbol_index *index, struct found *found, bool lines)
                                       .linkage = function & 2,
                                       .inlined = function & 1};
         if (up > node || !index_texts_want(&index->names, 0, function / 8) ||
-            (lines && !place_of(index, group, NODE_PLACE, item, &file, &line)))
+            (lines &&
+             !read_source_place(index, group, NODE_PLACE, item, &file, &line)))
             return 0;
         found->frame_count++;
         if (up == 0)
@@ -252,11 +255,11 @@ is_stopped(const struct symbol_index_question *question, uint32_t i)
 }
 
 static int
-find_all(struct symbol_index *index,
-         const struct symbol_index_question *question,
-         enum index_section section,
-         bool (*find)(struct symbol_index *index, uint64_t address,
-                      struct found *found))
+find_addresses_in_section(struct symbol_index *index,
+                          const struct symbol_index_question *question,
+                          enum index_section section,
+                          bool (*find)(struct symbol_index *index,
+                                       uint64_t address, struct found *found))
 {
     index_blocks_expect(&index->blocks, section, question->count);
     for (uint32_t i = 0; i < question->count; i++) {
@@ -273,14 +276,17 @@ find_all(struct symbol_index *index,
 }
 
 static int
-find_code(struct symbol_index *index,
-          const struct symbol_index_question *question)
+find_asked_code(struct symbol_index *index,
+                const struct symbol_index_question *question)
 {
-    if (find_all(index, question, INDEX_RANGES, find_range) != 0 ||
-        find_all(index, question, INDEX_SYMBOLS, find_symbol) != 0)
+    if (find_addresses_in_section(index, question, INDEX_RANGES, find_range) !=
+            0 ||
+        find_addresses_in_section(index, question, INDEX_SYMBOLS,
+                                  find_indexed_symbol) != 0)
         return -1;
     return question->no_lines ? 0
-                              : find_all(index, question, INDEX_ROWS, find_row);
+                              : find_addresses_in_section(index, question,
+                                                          INDEX_ROWS, find_row);
 }
 
 static int
@@ -294,7 +300,7 @@ climb_all(struct symbol_index *index,
         if (is_stopped(question, i))
             return -1;
         if (found->how == INDEX_KNOWN && found->range >= INDEX_FIRST_NODE &&
-            climb(index, found, !question->no_lines) != 0)
+            add_inline_frames(index, found, !question->no_lines) != 0)
             return -1;
     }
     return 0;
@@ -321,7 +327,7 @@ symbol_index_look_up(struct symbol_index *index,
     const struct index_table *tables = index->blocks.tables;
     int rc;
 
-    forget(index);
+    free_last_question(index);
     arena_clear(index->arena);
     index->frame_room = (size_t)question->count * 2 + 1;
     index->frames = mem_alloc(index->frame_room * sizeof(*index->frames));
@@ -334,7 +340,8 @@ symbol_index_look_up(struct symbol_index *index,
         return -1;
     for (uint32_t i = 0; i < question->count; i++)
         index->found[i].symbol_end = UINT64_MAX;
-    if (find_code(index, question) != 0 || climb_all(index, question) != 0)
+    if (find_asked_code(index, question) != 0 ||
+        climb_all(index, question) != 0)
         return -1;
     rc = index_texts_take(&index->files, &index->blocks, INDEX_FILES,
                           index->arena, question);
@@ -374,8 +381,8 @@ fill_file(const struct symbol_index *index, uint32_t file,
 }
 
 static bool
-fill(const struct symbol_index *index, const struct frame_found *from,
-     struct code_frame *to)
+fill_code_frame(const struct symbol_index *index,
+                const struct frame_found *from, struct code_frame *to)
 {
     *to = (struct code_frame){
         .inlined = from->inlined,
@@ -392,7 +399,8 @@ fill_chain(struct symbol_index *index, const struct found *found,
            struct code_chain *chain)
 {
     for (uint32_t i = 0; i < found->frame_count; i++)
-        if (!fill(index, &index->frames[found->frame + i], &index->chain[i]))
+        if (!fill_code_frame(index, &index->frames[found->frame + i],
+                             &index->chain[i]))
             return false;
     chain->count = found->frame_count;
     if (found->range == INDEX_NO_FUNCTION && (found->file || found->line)) {

@@ -41,8 +41,8 @@ run_end(const struct index_interval *items, size_t i, size_t count)
 }
 
 static void
-merge(const struct index_interval *from, size_t left, size_t right, size_t end,
-      struct index_interval *to)
+merge_interval_halves(const struct index_interval *from, size_t left,
+                      size_t right, size_t end, struct index_interval *to)
 {
     size_t i = left, k = right;
 
@@ -74,7 +74,7 @@ merge_sort(struct index_intervals *intervals, struct dwarf_room *room)
             end = middle < intervals->count
                       ? run_end(swap, middle, intervals->count)
                       : middle;
-            merge(swap, i, middle, end, spare + i);
+            merge_interval_halves(swap, i, middle, end, spare + i);
         }
         intervals->items = spare;
         intervals->capacity = spare_capacity;
@@ -155,8 +155,8 @@ index_builder_failed(const struct index_builder *builder)
 }
 
 static uint32_t
-add_text(struct index_builder *builder, struct index_dictionary *dictionary,
-         struct span text)
+add_builder_text(struct index_builder *builder,
+                 struct index_dictionary *dictionary, struct span text)
 {
     uint32_t number = index_dictionary_add(dictionary, text);
 
@@ -169,13 +169,13 @@ add_text(struct index_builder *builder, struct index_dictionary *dictionary,
 uint32_t
 index_builder_name(struct index_builder *builder, struct span name)
 {
-    return add_text(builder, &builder->all.names, name);
+    return add_builder_text(builder, &builder->all.names, name);
 }
 
 uint32_t
 index_builder_file(struct index_builder *builder, struct span path)
 {
-    return add_text(builder, &builder->all.files, path);
+    return add_builder_text(builder, &builder->all.files, path);
 }
 
 uint32_t
@@ -195,8 +195,9 @@ index_builder_node(struct index_builder *builder, const struct index_node *node)
 }
 
 static void
-add(struct index_builder *builder, struct index_intervals *intervals,
-    const struct index_interval *item)
+add_builder_interval(struct index_builder *builder,
+                     struct index_intervals *intervals,
+                     const struct index_interval *item)
 {
     if (!index_intervals_add(intervals, builder->all.room, item))
         builder->failed = true;
@@ -209,7 +210,7 @@ index_builder_range(struct index_builder *builder, uint64_t start, uint64_t end,
     struct index_interval item = {start, end, node, 0};
 
     if (node < builder->all.node_count)
-        add(builder, &builder->all.ranges, &item);
+        add_builder_interval(builder, &builder->all.ranges, &item);
 }
 
 void
@@ -218,7 +219,7 @@ index_builder_left_out(struct index_builder *builder, uint64_t start,
 {
     struct index_interval item = {start, end, INDEX_NONE, 0};
 
-    add(builder, &builder->all.ranges, &item);
+    add_builder_interval(builder, &builder->all.ranges, &item);
 }
 
 void
@@ -227,7 +228,7 @@ index_builder_row(struct index_builder *builder, uint64_t start, uint64_t end,
 {
     struct index_interval item = {start, end, file, line};
 
-    add(builder, &builder->all.rows, &item);
+    add_builder_interval(builder, &builder->all.rows, &item);
 }
 
 /* A symbol cannot begin 4 GiB before its code. */
@@ -239,7 +240,7 @@ index_builder_symbol(struct index_builder *builder, uint64_t start,
                                   (uint32_t)(start - symbol_start)};
 
     if (symbol_start <= start && start - symbol_start <= UINT32_MAX)
-        add(builder, &builder->all.symbols, &item);
+        add_builder_interval(builder, &builder->all.symbols, &item);
 }
 
 void
@@ -259,7 +260,7 @@ index_builder_symbols_only(struct index_builder *builder)
 }
 
 static int
-sort(struct index_builder *builder, struct error *err)
+sort_builder_ranges(struct index_builder *builder, struct error *err)
 {
     struct index_collected *all = &builder->all;
 
@@ -297,7 +298,7 @@ struct run {
 
 /* Extends the run, or reports it and begins another. */
 static void
-run_on(struct run *run, uint64_t end, uint32_t root)
+extend_root_run(struct run *run, uint64_t end, uint32_t root)
 {
     if (root != run->root && run->end > run->start) {
         run->function(run->arg, run->start, run->end, run->root);
@@ -316,7 +317,7 @@ index_builder_roots(struct index_builder *builder, uint64_t start, uint64_t end,
     const struct index_collected *all = &builder->all;
     struct run run = {start, start, INDEX_NONE, function, arg};
 
-    if (sort(builder, err) != 0)
+    if (sort_builder_ranges(builder, err) != 0)
         return -1;
     if (start >= end)
         return 0;
@@ -325,11 +326,12 @@ index_builder_roots(struct index_builder *builder, uint64_t start, uint64_t end,
         const struct index_interval *item = &all->ranges.items[i];
 
         if (item->start > run.end)
-            run_on(&run, item->start, INDEX_NONE);
-        run_on(&run, item->end < end ? item->end : end, root_of(all, item->a));
+            extend_root_run(&run, item->start, INDEX_NONE);
+        extend_root_run(&run, item->end < end ? item->end : end,
+                        root_of(all, item->a));
     }
     if (run.end < end)
-        run_on(&run, end, INDEX_NONE);
+        extend_root_run(&run, end, INDEX_NONE);
     function(arg, run.start, run.end, run.root);
     return 0;
 }
@@ -347,7 +349,7 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
 
     for (int i = 0; i < INDEX_SECTIONS; i++)
         index_encoder_init(&encoders[i]);
-    if (sort(builder, err) != 0)
+    if (sort_builder_ranges(builder, err) != 0)
         goto out;
     if (build_id_size == 0 || build_id_size > INDEX_BUILD_ID_MAX) {
         error_set(err, ER_UNKNOWN,
@@ -358,7 +360,7 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
         !index_intervals_sort(&all->symbols, all->room) ||
         !index_emit(all, encoders)) {
         builder->failed = true;
-        sort(builder, err);
+        sort_builder_ranges(builder, err);
         goto out;
     }
     rc =

@@ -35,7 +35,7 @@ struct turn {
 };
 
 static int
-compare(const void *a, const void *b)
+compare_nodes_by_address(const void *a, const void *b)
 {
     const struct turn *x = a, *y = b;
 
@@ -48,7 +48,7 @@ compare(const void *a, const void *b)
 
 /* Marks the nodes that ranges need, and their parents. */
 static void
-mark(const struct index_collected *all, uint32_t *used)
+mark_used_nodes(const struct index_collected *all, uint32_t *used)
 {
     memset(used, 0, all->node_count * sizeof(*used));
     for (size_t i = 0; i < all->ranges.count; i++)
@@ -88,12 +88,12 @@ take_turns(const struct index_collected *all, const uint32_t *used,
     for (size_t i = 0; i < all->node_count; i++)
         if (used[i])
             turns[count++] = turns[i];
-    qsort(turns, count, sizeof(*turns), compare);
+    qsort(turns, count, sizeof(*turns), compare_nodes_by_address);
     return count;
 }
 
 static uint64_t
-hash_of(const void *seed, const struct index_node *node)
+hash_index_node(const void *seed, const struct index_node *node)
 {
     uint64_t h = hash_mix(hash_seed(seed), node->parent);
 
@@ -102,7 +102,7 @@ hash_of(const void *seed, const struct index_node *node)
 }
 
 static bool
-same(const struct index_node *a, const struct index_node *b)
+index_node_equals(const struct index_node *a, const struct index_node *b)
 {
     return a->parent == b->parent && a->name == b->name &&
            a->call_file == b->call_file && a->call_line == b->call_line &&
@@ -111,13 +111,13 @@ same(const struct index_node *a, const struct index_node *b)
 
 /* Appends node unless there is an equal one; returns its number. */
 static uint32_t
-number_of(struct numbering *numbering, const struct index_node *node,
-          uint32_t *places, size_t place_count)
+number_index_node(struct numbering *numbering, const struct index_node *node,
+                  uint32_t *places, size_t place_count)
 {
-    size_t i = (size_t)(hash_of(places, node) % place_count);
+    size_t i = (size_t)(hash_index_node(places, node) % place_count);
 
     for (; places[i]; i = (i + 1) % place_count)
-        if (same(&numbering->nodes[places[i] - 1], node))
+        if (index_node_equals(&numbering->nodes[places[i] - 1], node))
             return places[i] - 1;
     places[i] = (uint32_t)numbering->count + 1;
     numbering->nodes[numbering->count] = *node;
@@ -140,7 +140,7 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
                          sizeof(*turns)))
         goto out;
     if (all->node_count > 0)
-        mark(all, numbering->number);
+        mark_used_nodes(all, numbering->number);
     count = all->node_count ? take_turns(all, numbering->number, turns) : 0;
     if (!dwarf_room_grow(all->room, &numbering->nodes, &numbering->capacity,
                          count, sizeof(*numbering->nodes)) ||
@@ -154,7 +154,7 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
         if (node.parent != INDEX_NONE)
             node.parent = numbering->number[node.parent];
         numbering->number[turns[i].node] =
-            number_of(numbering, &node, places, places_capacity);
+            number_index_node(numbering, &node, places, places_capacity);
     }
     rc = true;
 out:
@@ -202,7 +202,7 @@ stream_next(struct stream *stream, uint64_t key)
 }
 
 static void
-put_range(struct stream *stream, uint64_t address, uint64_t value)
+put_stream_range(struct stream *stream, uint64_t address, uint64_t value)
 {
     uint32_t i = stream_next(stream, address);
 
@@ -224,16 +224,16 @@ emit_ranges(const struct index_collected *all,
                 : (uint64_t)numbering->number[item->a] + INDEX_FIRST_NODE;
 
         if (end < item->start && value != INDEX_NO_FUNCTION) {
-            put_range(stream, end, INDEX_NO_FUNCTION);
+            put_stream_range(stream, end, INDEX_NO_FUNCTION);
             value = INDEX_NO_FUNCTION;
         }
         if (next != value)
-            put_range(stream, item->start, next);
+            put_stream_range(stream, item->start, next);
         value = next;
         end = item->end;
     }
     if (value != INDEX_NO_FUNCTION)
-        put_range(stream, end, INDEX_NO_FUNCTION);
+        put_stream_range(stream, end, INDEX_NO_FUNCTION);
     stream_flush(stream);
 }
 
@@ -336,8 +336,8 @@ emit_nodes(const struct index_collected *all, const struct numbering *numbering,
 
 /* One group: the texts from first up to end. */
 static void
-put_texts(const struct index_dictionary *dictionary, size_t first, size_t end,
-          struct index_encoder *encoder)
+put_text_group(const struct index_dictionary *dictionary, size_t first,
+               size_t end, struct index_encoder *encoder)
 {
     struct buffer group, texts;
 
@@ -366,13 +366,13 @@ emit_texts(const struct index_dictionary *dictionary,
     for (size_t i = 0; i < dictionary->sorted_count; i++) {
         bytes += index_dictionary_word(dictionary, i).size;
         if (i + 1 - first == INDEX_GROUP_ITEMS || bytes > TEXTS_BYTES) {
-            put_texts(dictionary, first, i + 1, encoder);
+            put_text_group(dictionary, first, i + 1, encoder);
             first = i + 1;
             bytes = 0;
         }
     }
     if (first < dictionary->sorted_count)
-        put_texts(dictionary, first, dictionary->sorted_count, encoder);
+        put_text_group(dictionary, first, dictionary->sorted_count, encoder);
 }
 
 /* Ranks the texts that the kept numbers refer to. */

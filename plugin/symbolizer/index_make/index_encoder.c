@@ -89,7 +89,7 @@ index_encoder_texts(struct index_encoder *encoder, uint64_t first,
 }
 
 static uint64_t
-least(const uint64_t *values, uint32_t count, uint64_t from)
+least_group_value(const uint64_t *values, uint32_t count, uint64_t from)
 {
     uint64_t found = UINT64_MAX;
 
@@ -103,7 +103,7 @@ least(const uint64_t *values, uint32_t count, uint64_t from)
 static uint64_t
 short_base(const uint64_t *values, uint32_t count)
 {
-    uint64_t base = least(values, count, 0), most = base, mask;
+    uint64_t base = least_group_value(values, count, 0), most = base, mask;
 
     for (uint32_t i = 0; i < count; i++)
         most = values[i] > most ? values[i] : most;
@@ -118,8 +118,8 @@ short_base(const uint64_t *values, uint32_t count)
 }
 
 static void
-put_column(struct index_encoder *encoder, const uint64_t *values,
-           uint32_t count, struct buffer *head, struct buffer *bits)
+put_encoded_column(struct index_encoder *encoder, const uint64_t *values,
+                   uint32_t count, struct buffer *head, struct buffer *bits)
 {
     uint64_t base = short_base(values, count), less[INDEX_GROUP_ITEMS];
 
@@ -135,7 +135,7 @@ put_range_nodes(struct index_encoder *encoder, const struct index_items *items,
                 struct buffer *head, struct buffer *bits)
 {
     const uint64_t *nodes = items->column[RANGE_NODE];
-    uint64_t base = least(nodes, items->count, INDEX_FIRST_NODE);
+    uint64_t base = least_group_value(nodes, items->count, INDEX_FIRST_NODE);
     uint64_t less[INDEX_GROUP_ITEMS];
 
     base -= INDEX_FIRST_NODE;
@@ -192,12 +192,13 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
         if (section == INDEX_RANGES && i == RANGE_NODE)
             put_range_nodes(encoder, items, &head, &bits);
         else
-            put_column(encoder, items->column[i], items->count, &head, &bits);
+            put_encoded_column(encoder, items->column[i], items->count, &head,
+                               &bits);
     if (shape->places) {
-        put_column(encoder, places.files, places.count, &head, &bits);
-        put_column(encoder, places.lines, places.count, &head, &bits);
-        put_column(encoder, places.which, items->count, &head, &bits);
-        put_column(encoder, places.line, items->count, &head, &bits);
+        put_encoded_column(encoder, places.files, places.count, &head, &bits);
+        put_encoded_column(encoder, places.lines, places.count, &head, &bits);
+        put_encoded_column(encoder, places.which, items->count, &head, &bits);
+        put_encoded_column(encoder, places.line, items->count, &head, &bits);
     }
     if (bits.size)
         buffer_add(&head, bits.data, bits.size);
@@ -210,8 +211,8 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
 }
 
 static void
-put_header(struct buffer *out, struct index_encoder *encoders,
-           const uint8_t *build_id, size_t build_id_size, uint64_t size)
+put_index_header(struct buffer *out, struct index_encoder *encoders,
+                 const uint8_t *build_id, size_t build_id_size, uint64_t size)
 {
     static const uint8_t zero[INDEX_BUILD_ID_MAX + 7];
 
@@ -270,8 +271,8 @@ index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
             error_memory(err, "a symbol index");
             goto out;
         }
-    put_header(&header, encoders, build_id, build_id_size,
-               place_blocks(encoders));
+    put_index_header(&header, encoders, build_id, build_id_size,
+                     place_blocks(encoders));
     if (header.failed) {
         error_memory(err, "a symbol index");
         goto out;
@@ -322,7 +323,8 @@ index_dictionary_fini(struct index_dictionary *dictionary)
 }
 
 static uint64_t
-hash_of(const struct index_dictionary *dictionary, struct span text)
+hash_dictionary_text(const struct index_dictionary *dictionary,
+                     struct span text)
 {
     uint64_t h = hash_mix(hash_seed(dictionary), text.size), last = 0;
 
@@ -334,7 +336,7 @@ hash_of(const struct index_dictionary *dictionary, struct span text)
 }
 
 static bool
-is_word(const struct index_word *word, struct span text)
+index_word_equals(const struct index_word *word, struct span text)
 {
     return word->size == text.size &&
            (text.size == 0 || memcmp(word->data, text.data, text.size) == 0);
@@ -342,7 +344,7 @@ is_word(const struct index_word *word, struct span text)
 
 /* Doubles the places when half of them are taken. */
 static bool
-more_places(struct index_dictionary *dictionary)
+grow_dictionary_places(struct index_dictionary *dictionary)
 {
     size_t wanted = dictionary->places_capacity
                         ? dictionary->places_capacity * 2
@@ -359,7 +361,7 @@ more_places(struct index_dictionary *dictionary)
     for (size_t i = 0; i < dictionary->count; i++) {
         const struct index_word *word = &dictionary->words[i];
         struct span text = {word->data, word->size};
-        size_t k = (size_t)(hash_of(dictionary, text) % capacity);
+        size_t k = (size_t)(hash_dictionary_text(dictionary, text) % capacity);
 
         while (places[k])
             k = (k + 1) % capacity;
@@ -381,11 +383,13 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     text.size = text.size ? strnlen(text.data, text.size) : 0;
     if (text.size > INDEX_TEXT_MAX)
         text.size = INDEX_TEXT_MAX;
-    if (!more_places(dictionary))
+    if (!grow_dictionary_places(dictionary))
         return UINT32_MAX;
-    i = (size_t)(hash_of(dictionary, text) % dictionary->places_capacity);
+    i = (size_t)(hash_dictionary_text(dictionary, text) %
+                 dictionary->places_capacity);
     for (; dictionary->places[i]; i = (i + 1) % dictionary->places_capacity)
-        if (is_word(&dictionary->words[dictionary->places[i] - 1], text))
+        if (index_word_equals(&dictionary->words[dictionary->places[i] - 1],
+                              text))
             return dictionary->places[i] - 1;
     if (dictionary->count >= INDEX_ITEMS_MAX ||
         !dwarf_room_grow(dictionary->room, &dictionary->words,
@@ -411,7 +415,7 @@ index_dictionary_use(struct index_dictionary *dictionary, uint32_t number)
 }
 
 static int
-compare(const void *a, const void *b, void *arg)
+compare_words_by_text(const void *a, const void *b, void *arg)
 {
     const struct index_word *words = arg;
     const struct index_word *x = &words[*(const uint32_t *)a];
@@ -434,8 +438,8 @@ index_dictionary_rank(struct index_dictionary *dictionary)
     for (size_t i = 0; i < dictionary->count; i++)
         if (dictionary->words[i].rank)
             dictionary->sorted[n++] = (uint32_t)i;
-    qsort_r(dictionary->sorted, n, sizeof(*dictionary->sorted), compare,
-            dictionary->words);
+    qsort_r(dictionary->sorted, n, sizeof(*dictionary->sorted),
+            compare_words_by_text, dictionary->words);
     for (size_t i = 0; i < n; i++)
         dictionary->words[dictionary->sorted[i]].rank = (uint32_t)i;
     dictionary->sorted_count = n;

@@ -58,8 +58,8 @@ raw_names_fini(struct raw_names *names)
 }
 
 static size_t
-place_of(const struct raw_names *names, const char *text, bool linkage,
-         size_t capacity)
+raw_name_place(const struct raw_names *names, const char *text, bool linkage,
+               size_t capacity)
 {
     uint64_t h = hash_mix(hash_seed(names), (uint64_t)(uintptr_t)text);
 
@@ -67,7 +67,7 @@ place_of(const struct raw_names *names, const char *text, bool linkage,
 }
 
 static bool
-more_places(struct raw_names *names)
+grow_raw_name_places(struct raw_names *names)
 {
     size_t wanted =
         names->places_capacity ? names->places_capacity * 2 : FIRST_PLACES;
@@ -81,8 +81,8 @@ more_places(struct raw_names *names)
         return false;
     memset(places, 0, capacity * sizeof(*places));
     for (size_t i = 0; i < names->count; i++) {
-        size_t k = place_of(names, names->list[i].text.data,
-                            names->list[i].linkage, capacity);
+        size_t k = raw_name_place(names, names->list[i].text.data,
+                                  names->list[i].linkage, capacity);
 
         while (places[k])
             k = (k + 1) % capacity;
@@ -105,9 +105,9 @@ raw_names_add(struct raw_names *names, struct span text, bool linkage,
     size_t i;
 
     *added = false;
-    if (!more_places(names))
+    if (!grow_raw_name_places(names))
         return UINT32_MAX;
-    i = place_of(names, text.data, linkage, names->places_capacity);
+    i = raw_name_place(names, text.data, linkage, names->places_capacity);
     for (; names->places[i]; i = (i + 1) % names->places_capacity) {
         known = &names->list[names->places[i] - 1];
         if (known->text.data == text.data && known->text.size == text.size &&
@@ -219,7 +219,7 @@ file_of(struct worker *w, uint32_t file)
 
 /* The number of a node's name; the builder gets the readable form. */
 static uint32_t
-name_of(struct index_units *all, const struct code_node *node)
+number_node_name(struct index_units *all, const struct code_node *node)
 {
     const struct symbol_index_source *source = all->source;
     struct span text = node->name;
@@ -237,7 +237,7 @@ name_of(struct index_units *all, const struct code_node *node)
 }
 
 static bool
-add_node(struct worker *w, uint32_t i)
+add_unit_node(struct worker *w, uint32_t i)
 {
     struct index_units *all = w->all;
     const struct code_node *node = &w->code.nodes[i];
@@ -245,7 +245,7 @@ add_node(struct worker *w, uint32_t i)
                              .call_line = node->call_line,
                              .linkage = node->linkage,
                              .inlined = node->inlined};
-    uint32_t raw = name_of(all, node), number;
+    uint32_t raw = number_node_name(all, node), number;
 
     if (raw == UINT32_MAX)
         return false;
@@ -312,13 +312,13 @@ add_code(struct worker *w)
 {
     clip_ranges(w, mark_node);
     for (uint32_t i = 0; i < w->code.node_count; i++)
-        if (w->numbers[i] && !add_node(w, i))
+        if (w->numbers[i] && !add_unit_node(w, i))
             return false;
     return clip_ranges(w, add_range);
 }
 
 static void
-add_rows(struct worker *w)
+add_unit_rows(struct worker *w)
 {
     size_t count, area = 0;
     const struct line_row *rows = line_table_rows(w->lines, &count);
@@ -343,7 +343,7 @@ add_rows(struct worker *w)
 }
 
 static void
-leave_out(struct worker *w)
+leave_unit_out(struct worker *w)
 {
     for (size_t i = 0; i < w->area_count; i++)
         index_builder_left_out(w->all->builder, w->areas[i].start,
@@ -367,7 +367,7 @@ read_lines(struct worker *w, const struct dwarf_unit *unit)
 }
 
 static void
-read_unit(struct worker *w, size_t i)
+add_unit_to_index(struct worker *w, size_t i)
 {
     struct index_units *all = w->all;
     size_t refused = dwarf_room_refused(dwarf_sections_room(all->sections));
@@ -391,11 +391,11 @@ read_unit(struct worker *w, size_t i)
     }
     pthread_mutex_lock(&all->lock);
     if (!known)
-        leave_out(w);
+        leave_unit_out(w);
     if (known && ok)
         ok = add_code(w);
     if (known && ok && w->lines)
-        add_rows(w);
+        add_unit_rows(w);
     if (!ok || index_builder_failed(all->builder))
         all->failed = true;
     pthread_mutex_unlock(&all->lock);
@@ -408,7 +408,7 @@ read_unit(struct worker *w, size_t i)
 }
 
 static bool
-has_failed(struct index_units *all)
+has_unit_failed(struct index_units *all)
 {
     bool failed;
 
@@ -419,7 +419,7 @@ has_failed(struct index_units *all)
 }
 
 static void *
-work(void *arg)
+run_index_worker(void *arg)
 {
     struct worker *w = arg;
     size_t i, count = dwarf_units_count(w->all->units);
@@ -427,14 +427,14 @@ work(void *arg)
     /* Relaxed: the units were complete before the threads. */
     while ((i = atomic_fetch_add_explicit(&w->all->next, 1,
                                           memory_order_relaxed)) < count &&
-           !has_failed(w->all))
-        read_unit(w, i);
+           !has_unit_failed(w->all))
+        add_unit_to_index(w, i);
     unit_code_fini(&w->code);
     return NULL;
 }
 
 static unsigned
-threads_for(const struct index_units *units)
+index_thread_count(const struct index_units *units)
 {
     size_t count = dwarf_units_count(units->units);
     unsigned wanted = 1;
@@ -453,8 +453,8 @@ index_units_read(struct index_units *units, struct error *err)
 {
     struct worker workers[THREADS_MAX] = {0};
     struct thread_start start = {
-        .name = "hw-index", .stack_bytes = STACK, .body = work};
-    unsigned wanted = threads_for(units), count = 1;
+        .name = "hw-index", .stack_bytes = STACK, .body = run_index_worker};
+    unsigned wanted = index_thread_count(units), count = 1;
 
     workers[0].all = units;
     for (; count < wanted; count++) {
@@ -463,7 +463,7 @@ index_units_read(struct index_units *units, struct error *err)
         if (thread_start(&workers[count].thread, &start, NULL) != 0)
             break;
     }
-    work(&workers[0]);
+    run_index_worker(&workers[0]);
     for (unsigned i = 1; i < count; i++)
         pthread_join(workers[i].thread, NULL);
     if (!units->failed)

@@ -20,7 +20,7 @@ struct writing {
 
 /* Symbols of code with one outermost function. */
 static void
-add_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
+add_code_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
 {
     struct writing *w = arg;
     struct span outermost = {"", 0};
@@ -88,7 +88,8 @@ leave_out_code(struct writing *w, uint64_t start, uint64_t end,
 static int
 name_code(struct writing *w, uint64_t start, uint64_t end, struct error *err)
 {
-    return index_builder_roots(w->builder, start, end, add_symbols, w, err);
+    return index_builder_roots(w->builder, start, end, add_code_symbols, w,
+                               err);
 }
 
 /* An index with parts missing for lack of memory would lack them for ever, on
@@ -142,7 +143,7 @@ write_symbols(const struct symbol_index_source *source, struct error *err)
 }
 
 static int
-write_all(const struct symbol_index_source *source, struct error *err)
+write_dwarf_index(const struct symbol_index_source *source, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
     struct dwarf_room *room = dwarf_sections_room(sections);
@@ -175,5 +176,6 @@ out:
 int
 symbol_index_write(const struct symbol_index_source *source, struct error *err)
 {
-    return source->dwarf ? write_all(source, err) : write_symbols(source, err);
+    return source->dwarf ? write_dwarf_index(source, err)
+                         : write_symbols(source, err);
 }

@@ -134,7 +134,7 @@ start_fetching(struct fetching *f, struct error *err)
 
 /* 1: more may come; 0: the end; -1 with *err. */
 static int
-take_bytes(struct fetching *f, struct error *err)
+receive_debug_bytes(struct fetching *f, struct error *err)
 {
     static char bytes[READ_BYTES];
     ssize_t n = read(f->out, bytes, sizeof(bytes));
@@ -149,7 +149,7 @@ take_bytes(struct fetching *f, struct error *err)
 }
 
 static void
-take_words(struct fetching *f)
+receive_fetch_message(struct fetching *f)
 {
     char more[WHY_MAX];
     ssize_t n = read(f->said, more, sizeof(more));
@@ -167,7 +167,7 @@ take_words(struct fetching *f)
 
 /* Until it has closed both; -1 with *err. */
 static int
-take_all(struct fetching *f, struct error *err)
+receive_fetch_output(struct fetching *f, struct error *err)
 {
     int more = 1;
 
@@ -189,10 +189,10 @@ take_all(struct fetching *f, struct error *err)
             error_set(err, ER_QUERY_INTERRUPTED, "cancelled");
             return -1;
         }
-        if (fds[0].revents && (more = take_bytes(f, err)) < 0)
+        if (fds[0].revents && (more = receive_debug_bytes(f, err)) < 0)
             return -1;
         if (fds[1].revents)
-            take_words(f);
+            receive_fetch_message(f);
     }
     return 0;
 }
@@ -272,7 +272,7 @@ debug_fetch(const struct debug_fetch *fetch, struct index_writer *writer,
         error_sys(err, ER_UNKNOWN, "cannot make a directory for it");
         return -1;
     }
-    taken = start_fetching(&f, err) == 0 && take_all(&f, err) == 0;
+    taken = start_fetching(&f, err) == 0 && receive_fetch_output(&f, err) == 0;
     fd_close(f.out);
     fd_close(f.said);
     rc = end_fetching(&f, taken, err);

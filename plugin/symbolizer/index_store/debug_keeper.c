@@ -58,7 +58,7 @@ struct debug_keeper {
 
 /* With the lock. */
 static bool
-is_settled(struct debug_keeper *keeper, const struct build_id *id)
+is_debug_wish_settled(struct debug_keeper *keeper, const struct build_id *id)
 {
     uint64_t now_ms = clock_ms();
 
@@ -96,14 +96,14 @@ debug_keeper_asked(void *arg, const struct symbolizer_asked *asked)
     if (!keeper || wish.id.size == 0)
         return;
     pthread_mutex_lock(&keeper->lock);
-    settled = is_settled(keeper, &wish.id);
+    settled = is_debug_wish_settled(keeper, &wish.id);
     pthread_mutex_unlock(&keeper->lock);
     if (settled || has_debug(asked))
         return;
     snprintf(wish.object, sizeof(wish.object), "%.*s", OBJECT_MAX - 1,
              mapping_basename(asked->path));
     pthread_mutex_lock(&keeper->lock);
-    if (!is_settled(keeper, &wish.id)) {
+    if (!is_debug_wish_settled(keeper, &wish.id)) {
         keeper->wishes[keeper->wish_count++] = wish;
         pthread_cond_signal(&keeper->work);
     }

@@ -43,7 +43,7 @@ build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT])
 }
 
 static int
-digit(char c)
+hex_digit_value(char c)
 {
     if (is_digit(c))
         return c - '0';
@@ -58,7 +58,8 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
     if (size % 2 || id.size < BUILD_ID_MIN || id.size > sizeof(id.bytes))
         return false;
     for (size_t i = 0; i < id.size; i++) {
-        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        int high = hex_digit_value(text[2 * i]),
+            low = hex_digit_value(text[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return false;
@@ -90,8 +91,8 @@ static const char *const debug_endings[] = {".debug", NULL};
 const struct file_kind debug_dir_kind = {"a debug file", debug_endings, is_id};
 
 static void
-name_of(const struct file_store *dir, const struct build_id *id,
-        char file[FILE_STORE_NAME])
+build_id_file_name(const struct file_store *dir, const struct build_id *id,
+                   char file[FILE_STORE_NAME])
 {
     char text[BUILD_ID_TEXT];
 
@@ -107,7 +108,7 @@ index_dir_use(const struct file_store *dir, const struct build_id *id,
     char file[FILE_STORE_NAME];
     int fd;
 
-    name_of(dir, id, file);
+    build_id_file_name(dir, id, file);
     fd = file_store_read(dir, file, st, err);
     if (fd >= 0)
         (void)futimens(fd, now); /* failure only brings its removal forward */
@@ -119,7 +120,7 @@ index_dir_has(const struct file_store *dir, const struct build_id *id)
 {
     char file[FILE_STORE_NAME];
 
-    name_of(dir, id, file);
+    build_id_file_name(dir, id, file);
     return file_store_has(dir, file);
 }
 
@@ -129,13 +130,13 @@ index_dir_remove(const struct file_store *dir, const struct build_id *id,
 {
     char file[FILE_STORE_NAME];
 
-    name_of(dir, id, file);
+    build_id_file_name(dir, id, file);
     return file_store_remove(dir, file, err);
 }
 
 /* Snapshots and logs may lie on the same disk. */
 static int
-check_room(const struct file_store *dir, struct error *err)
+check_index_disk_space(const struct file_store *dir, struct error *err)
 {
     uint64_t left, all;
 
@@ -154,8 +155,8 @@ index_writer_open(struct index_writer *w, const struct file_store *dir,
     char file[FILE_STORE_NAME];
 
     *w = (struct index_writer){.file.fd = -1, .max = max, .look = LOOK_BYTES};
-    name_of(dir, id, file);
-    if (check_room(dir, err) != 0)
+    build_id_file_name(dir, id, file);
+    if (check_index_disk_space(dir, err) != 0)
         return -1;
     return file_writer_open(&w->file, dir, file, err);
 }
@@ -176,5 +177,5 @@ index_writer_write(void *arg, const void *data, size_t size, struct error *err)
     if (w->bytes < w->look)
         return 0;
     w->look = w->bytes + LOOK_BYTES;
-    return check_room(w->file.store, err);
+    return check_index_disk_space(w->file.store, err);
 }

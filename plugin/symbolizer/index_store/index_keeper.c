@@ -71,7 +71,7 @@ struct index_keeper {
 };
 
 static void
-lose(struct index_keeper *keeper, const struct build_id *id)
+forget_index_file(struct index_keeper *keeper, const struct build_id *id)
 {
     pthread_mutex_lock(&keeper->lock);
     index_list_gone(&keeper->list, id);
@@ -101,7 +101,7 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
         return fd;
     if (!index_dir_has(&keeper->dir, &id)) {
         why->text[0] = '\0';
-        lose(keeper, &id);
+        forget_index_file(keeper, &id);
         return -1;
     }
     pthread_mutex_lock(&keeper->lock);
@@ -158,7 +158,7 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
 
 /* Removes the least recently used ones until there is room for so many more. */
 static void
-make_room(struct index_keeper *keeper, uint64_t bytes, size_t files)
+evict_index_files(struct index_keeper *keeper, uint64_t bytes, size_t files)
 {
     struct build_id victims[INDEX_ENTRIES_MAX];
     struct error err;
@@ -194,8 +194,8 @@ reader_mb(const struct index_keeper *keeper, const struct index_wish *wish,
 }
 
 static int
-fill(struct index_keeper *keeper, const struct index_wish *wish,
-     struct index_writer *writer, struct error *err)
+write_wished_index(struct index_keeper *keeper, const struct index_wish *wish,
+                   struct index_writer *writer, struct error *err)
 {
     struct helper_options options = {.program = keeper->program,
                                      .memory_bytes = helper_memory_bytes,
@@ -227,8 +227,8 @@ fill(struct index_keeper *keeper, const struct index_wish *wish,
 }
 
 static int
-make(struct index_keeper *keeper, const struct index_wish *wish,
-     uint64_t *bytes, struct error *err)
+make_stored_index(struct index_keeper *keeper, const struct index_wish *wish,
+                  uint64_t *bytes, struct error *err)
 {
     struct index_writer writer;
     int64_t made_ms;
@@ -238,8 +238,8 @@ make(struct index_keeper *keeper, const struct index_wish *wish,
         index_writer_open(&writer, &keeper->dir, &wish->id, keeper->bytes_max,
                           err) != 0)
         return -1;
-    if (fill(keeper, wish, &writer, err) == 0) {
-        make_room(keeper, writer.bytes, 1);
+    if (write_wished_index(keeper, wish, &writer, err) == 0) {
+        evict_index_files(keeper, writer.bytes, 1);
         rc = file_writer_commit(&writer.file, true, &made_ms, err);
     }
     *bytes = writer.bytes;
@@ -286,11 +286,11 @@ is_made(struct index_keeper *keeper, const struct index_wish *wish)
 
 /* An interrupted job becomes a wish again. */
 static void
-grant(struct index_keeper *keeper, struct index_wish *wish)
+carry_out_index_wish(struct index_keeper *keeper, struct index_wish *wish)
 {
     uint64_t began = clock_ms(), bytes = 0;
     struct error err = {0}, unsaid;
-    int rc = make(keeper, wish, &bytes, &err);
+    int rc = make_stored_index(keeper, wish, &bytes, &err);
     uint32_t took_ms = (uint32_t)(clock_ms() - began);
     bool interrupted;
 
@@ -337,7 +337,7 @@ keeper_main(void *arg)
             keeper->making = true;
             pthread_mutex_unlock(&keeper->lock);
             if (!is_made(keeper, &wish))
-                grant(keeper, &wish);
+                carry_out_index_wish(keeper, &wish);
             index_wish_fini(&wish);
             pthread_mutex_lock(&keeper->lock);
             keeper->making = false;
@@ -351,7 +351,7 @@ keeper_main(void *arg)
 /* ---- start, stop, and the rest ---- */
 
 static void
-on_odd(void *arg, const char *file, const char *why)
+on_index_file_skipped(void *arg, const char *file, const char *why)
 {
     const struct index_keeper *keeper = arg;
 
@@ -360,7 +360,7 @@ on_odd(void *arg, const char *file, const char *why)
 }
 
 static void
-on_found(void *arg, const struct file_found *file)
+on_index_file_found(void *arg, const struct file_found *file)
 {
     struct index_keeper *keeper = arg;
     struct index_entry entry = {.state = INDEX_READY,
@@ -370,15 +370,16 @@ on_found(void *arg, const struct file_found *file)
 
     if (!build_id_parse(file->name, file->stem, &entry.id) ||
         !index_list_add(&keeper->list, &entry))
-        on_odd(keeper, "an index", "there are too many");
-    make_room(keeper, 0, 0);
+        on_index_file_skipped(keeper, "an index", "there are too many");
+    evict_index_files(keeper, 0, 0);
 }
 
 static int
-init(struct index_keeper *keeper, const struct index_keeper_options *options,
-     struct error *err)
+index_store_init(struct index_keeper *keeper,
+                 const struct index_keeper_options *options, struct error *err)
 {
-    struct file_scan scan = {on_found, on_odd, keeper};
+    struct file_scan scan = {on_index_file_found, on_index_file_skipped,
+                             keeper};
 
     keeper->bytes_max = options->rules.bytes;
     keeper->reader_mb = options->reader_mb ? options->reader_mb : READER_MB;
@@ -416,7 +417,7 @@ index_keeper_start(const struct index_keeper_options *options,
     clock_cond_init(&keeper->work);
     pthread_cond_init(&keeper->rests, NULL);
     keeper->dir.fd = keeper->cancel_fd = -1;
-    if (init(keeper, options, err) == 0)
+    if (index_store_init(keeper, options, err) == 0)
         keeper->runs = thread_start(&keeper->thread, &start, err) == 0;
     if (keeper->runs)
         return keeper;
@@ -492,7 +493,7 @@ index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
         if (out[i].state == INDEX_READY &&
             !index_dir_has(&keeper->dir, &out[i].id)) {
             gone = true;
-            lose(keeper, &out[i].id);
+            forget_index_file(keeper, &out[i].id);
         }
     return gone ? copy_list(keeper, out, max) : count;
 }

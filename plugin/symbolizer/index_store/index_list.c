@@ -38,7 +38,7 @@ index_list_init(struct index_list *list, const struct index_rules *rules)
 }
 
 static struct kept *
-find(const struct index_list *list, const struct build_id *id)
+find_index_entry(const struct index_list *list, const struct build_id *id)
 {
     for (size_t i = 0; i < list->count; i++)
         if (build_id_equal(&list->list[i].entry.id, id))
@@ -56,7 +56,7 @@ drop_wish(struct kept *kept)
 }
 
 static void
-forget(struct index_list *list, struct kept *kept)
+remove_index_entry(struct index_list *list, struct kept *kept)
 {
     drop_wish(kept);
     *kept = list->list[--list->count];
@@ -66,7 +66,7 @@ void
 index_list_fini(struct index_list *list)
 {
     while (list->count > 0)
-        forget(list, &list->list[list->count - 1]);
+        remove_index_entry(list, &list->list[list->count - 1]);
     mem_free(list->list);
     list->list = NULL;
 }
@@ -90,7 +90,7 @@ last_used(const struct kept *kept)
 
 /* The least recently used of those that have no file of ours; NULL: none. */
 static struct kept *
-oldest(struct index_list *list)
+oldest_index_entry(struct index_list *list)
 {
     struct kept *found = NULL;
 
@@ -108,15 +108,15 @@ oldest(struct index_list *list)
 
 /* NULL: nothing can make room for it. */
 static struct kept *
-add(struct index_list *list, const struct build_id *id)
+add_index_entry(struct index_list *list, const struct build_id *id)
 {
     struct kept *kept;
 
     if (list->count == INDEX_ENTRIES_MAX) {
-        kept = oldest(list);
+        kept = oldest_index_entry(list);
         if (!kept)
             return NULL;
-        forget(list, kept);
+        remove_index_entry(list, kept);
     }
     kept = &list->list[list->count++];
     memset(kept, 0, sizeof(*kept));
@@ -128,10 +128,10 @@ add(struct index_list *list, const struct build_id *id)
 bool
 index_list_add(struct index_list *list, const struct index_entry *entry)
 {
-    struct kept *kept = find(list, &entry->id);
+    struct kept *kept = find_index_entry(list, &entry->id);
 
     if (!kept)
-        kept = add(list, &entry->id);
+        kept = add_index_entry(list, &entry->id);
     if (kept)
         kept->entry = *entry;
     return kept != NULL;
@@ -140,13 +140,14 @@ index_list_add(struct index_list *list, const struct index_entry *entry)
 bool
 index_list_is_ready(struct index_list *list, const struct build_id *id)
 {
-    const struct kept *kept = find(list, id);
+    const struct kept *kept = find_index_entry(list, id);
 
     return kept && kept->entry.state == INDEX_READY;
 }
 
 static void
-set_state(struct kept *kept, enum index_state state, const char *why)
+set_index_entry_state(struct kept *kept, enum index_state state,
+                      const char *why)
 {
     kept->entry.state = state;
     snprintf(kept->entry.why, sizeof(kept->entry.why), "%s", why);
@@ -158,11 +159,11 @@ set_state(struct kept *kept, enum index_state state, const char *why)
 }
 
 static void
-fail(struct kept *kept, const char *why)
+mark_index_entry_failed(struct kept *kept, const char *why)
 {
     kept->failures++;
     kept->tried_ms = clock_ms();
-    set_state(kept, INDEX_FAILED, why);
+    set_index_entry_state(kept, INDEX_FAILED, why);
 }
 
 bool
@@ -171,21 +172,21 @@ index_list_fail(struct index_list *list, const struct build_id *id,
 {
     if (!index_list_is_ready(list, id))
         return false;
-    fail(find(list, id), why);
+    mark_index_entry_failed(find_index_entry(list, id), why);
     return true;
 }
 
 void
 index_list_gone(struct index_list *list, const struct build_id *id)
 {
-    struct kept *kept = find(list, id);
+    struct kept *kept = find_index_entry(list, id);
 
     if (!kept || kept->entry.state != INDEX_READY)
         return;
     if (kept->entry.object[0])
-        set_state(kept, INDEX_NONE, "");
+        set_index_entry_state(kept, INDEX_NONE, "");
     else /* not asked for yet */
-        forget(list, kept);
+        remove_index_entry(list, kept);
 }
 
 /* ---- wishes ---- */
@@ -212,8 +213,8 @@ index_list_wishes(const struct index_list *list)
 }
 
 static bool
-want(struct index_list *list, struct kept *kept,
-     const struct symbolizer_asked *asked)
+add_index_wish(struct index_list *list, struct kept *kept,
+               const struct symbolizer_asked *asked)
 {
     if (index_list_wishes(list) == INDEX_WISHES_MAX)
         return false; /* a later answer will ask again */
@@ -221,10 +222,11 @@ want(struct index_list *list, struct kept *kept,
     kept->path = mem_strdup(asked->path);
     if (kept->object_fd < 0 || !kept->path) {
         drop_wish(kept);
-        fail(kept, "no memory or descriptor was left for it");
+        mark_index_entry_failed(kept,
+                                "no memory or descriptor was left for it");
         return false;
     }
-    set_state(kept, INDEX_WANTED, "");
+    set_index_entry_state(kept, INDEX_WANTED, "");
     return true;
 }
 
@@ -245,16 +247,16 @@ is_due(const struct index_list *list, const struct kept *kept)
 
 /* Our own index is made again at once, but only once. */
 static void
-take_refusal(struct kept *kept, const char *why)
+record_index_refusal(struct kept *kept, const char *why)
 {
     if (kept->entry.state != INDEX_READY) {
         snprintf(kept->unused, sizeof(kept->unused), "%s", why);
         return;
     }
     if (kept->damaged)
-        fail(kept, why);
+        mark_index_entry_failed(kept, why);
     else
-        set_state(kept, INDEX_NONE, "");
+        set_index_entry_state(kept, INDEX_NONE, "");
     kept->damaged = true;
 }
 
@@ -271,7 +273,7 @@ bool
 index_list_is_news(const struct index_list *list, const struct build_id *id,
                    const struct symbolizer_asked *asked)
 {
-    const struct kept *kept = find(list, id);
+    const struct kept *kept = find_index_entry(list, id);
 
     return !kept || (strncmp(kept->unused, asked->refused,
                              sizeof(kept->unused) - 1) != 0 &&
@@ -283,10 +285,10 @@ index_list_asked(struct index_list *list, const struct build_id *id,
                  const struct symbolizer_asked *asked, bool worth,
                  uint64_t debug_bytes)
 {
-    struct kept *kept = find(list, id);
+    struct kept *kept = find_index_entry(list, id);
 
     if (!kept && (asked->indexed || worth))
-        kept = add(list, id);
+        kept = add_index_entry(list, id);
     if (!kept)
         return false;
     set_object(kept, asked->path);
@@ -294,13 +296,13 @@ index_list_asked(struct index_list *list, const struct build_id *id,
     if (debug_bytes)
         kept->entry.debug_bytes = debug_bytes;
     if (asked->refused)
-        take_refusal(kept, asked->refused);
+        record_index_refusal(kept, asked->refused);
     if (asked->indexed &&
         (kept->entry.state == INDEX_NONE || kept->entry.state == INDEX_FAILED))
-        set_state(kept, INDEX_SHIPPED, "");
+        set_index_entry_state(kept, INDEX_SHIPPED, "");
     if (asked->indexed)
         kept->unused[0] = '\0';
-    return worth && is_due(list, kept) && want(list, kept, asked);
+    return worth && is_due(list, kept) && add_index_wish(list, kept, asked);
 }
 
 bool
@@ -330,9 +332,9 @@ void
 index_list_made(struct index_list *list, const struct build_id *id,
                 uint64_t bytes, int64_t made_ms, uint32_t took_ms)
 {
-    struct kept *kept = find(list, id);
+    struct kept *kept = find_index_entry(list, id);
 
-    set_state(kept, INDEX_READY, "");
+    set_index_entry_state(kept, INDEX_READY, "");
     kept->failures = 0;
     kept->entry.bytes = bytes;
     kept->entry.made_ms = made_ms;
@@ -343,13 +345,13 @@ void
 index_list_failed(struct index_list *list, const struct build_id *id,
                   const char *why)
 {
-    fail(find(list, id), why);
+    mark_index_entry_failed(find_index_entry(list, id), why);
 }
 
 void
 index_list_put_back(struct index_list *list, struct index_wish *wish)
 {
-    struct kept *kept = find(list, &wish->id);
+    struct kept *kept = find_index_entry(list, &wish->id);
 
     kept->object_fd = wish->fd;
     kept->path = wish->path;
@@ -381,10 +383,10 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
     held[count] = (struct file_held){FILE_STAYS, 0, bytes};
     (void)file_store_evict(held, count + files, INDEX_FILES_MAX,
                            list->rules.bytes);
-    while (count-- > 0) /* forget() moves the last entry */
+    while (count-- > 0) /* remove_index_entry() moves the last entry */
         if (held[count].turn == FILE_GOES) {
             victims[going++] = of[count]->entry.id;
-            forget(list, of[count]);
+            remove_index_entry(list, of[count]);
         }
     return going;
 }

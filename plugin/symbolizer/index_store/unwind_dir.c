@@ -34,7 +34,7 @@ struct held_list {
 };
 
 static void
-on_found(void *arg, const struct file_found *file)
+on_unwind_file_found(void *arg, const struct file_found *file)
 {
     struct held_list *list = arg;
 
@@ -46,16 +46,18 @@ on_found(void *arg, const struct file_found *file)
 }
 
 static void
-on_odd(void *arg, const char *name, const char *why)
+on_unwind_file_skipped(void *arg, const char *name, const char *why)
 {
     (void)arg, (void)name, (void)why;
 }
 
 static int
-make_room(struct file_store *dir, uint64_t bytes_max, struct error *err)
+evict_unwind_files(struct file_store *dir, uint64_t bytes_max,
+                   struct error *err)
 {
     struct held_list *list = mem_zalloc(1, sizeof(*list));
-    const struct file_scan scan = {on_found, on_odd, list};
+    const struct file_scan scan = {on_unwind_file_found, on_unwind_file_skipped,
+                                   list};
     int rc;
 
     if (!list) {
@@ -90,7 +92,7 @@ unwind_dir_write(struct file_store *dir, const struct build_id *id,
         error_set(err, ER_DISK_FULL, "%s has no room for it", dir->path);
         return -1;
     }
-    if (make_room(dir, bytes_max - table->size, err) != 0 ||
+    if (evict_unwind_files(dir, bytes_max - table->size, err) != 0 ||
         index_writer_open(&writer, dir, id, bytes_max, err) != 0)
         return -1;
     if (index_writer_write(&writer, table->data, table->size, err) == 0)

@@ -129,7 +129,7 @@ unwind_store_bytes_max(const struct unwind_store *store)
 /* ---- objects; the caller holds the lock ---- */
 
 static struct object_key
-key_of(const struct elf_file *elf)
+object_key_of(const struct elf_file *elf)
 {
     struct object_key key = {.size = 0};
     struct stat st;
@@ -153,7 +153,7 @@ key_of(const struct elf_file *elf)
 }
 
 static struct unwind_object *
-find_object(struct unwind_store *store, const struct object_key *key)
+find_stored_object(struct unwind_store *store, const struct object_key *key)
 {
     for (size_t i = 0; i < store->count; i++) {
         struct unwind_object *object = store->objects[i];
@@ -215,11 +215,11 @@ add_object(struct unwind_store *store, const struct object_key *key)
 struct unwind_object *
 unwind_store_ref(struct unwind_store *store, const struct elf_file *elf)
 {
-    struct object_key key = key_of(elf);
+    struct object_key key = object_key_of(elf);
     struct unwind_object *object;
 
     pthread_mutex_lock(&store->lock);
-    object = find_object(store, &key);
+    object = find_stored_object(store, &key);
     if (!object)
         object = add_object(store, &key);
     if (object) {
@@ -253,8 +253,9 @@ unwind_store_table(struct unwind_store *store, struct unwind_object *object,
 }
 
 static int
-take_bytes(struct unwind_store *store, struct unwind_object *object,
-           const struct elf_file *elf, struct buffer *bytes, struct error *err)
+store_table_bytes(struct unwind_store *store, struct unwind_object *object,
+                  const struct elf_file *elf, struct buffer *bytes,
+                  struct error *err)
 {
     struct unwind_table table;
     bool fits = true;
@@ -300,7 +301,7 @@ unwind_store_read(struct unwind_store *store, struct unwind_object *object,
         return false;
     buffer_init(&bytes, store->memory_max);
     taken = unwind_dir_read(&store->dir, &id, &bytes) == 0 &&
-            take_bytes(store, object, elf, &bytes, &unsaid) == 0;
+            store_table_bytes(store, object, elf, &bytes, &unsaid) == 0;
     buffer_fini(&bytes);
     return taken;
 }
@@ -313,7 +314,7 @@ unwind_store_put(struct unwind_store *store, struct unwind_object *object,
     struct build_id id = build_id_of(elf);
     struct error unsaid;
 
-    if (take_bytes(store, object, elf, bytes, err) != 0)
+    if (store_table_bytes(store, object, elf, bytes, err) != 0)
         return -1;
     /* Without the file it is made again by the next heapwired. */
     pthread_mutex_lock(&store->disk);

@@ -51,7 +51,7 @@ struct loading {
 };
 
 static void
-let_go(struct unwind_tables *tables)
+release_unwind_objects(struct unwind_tables *tables)
 {
     for (size_t i = 0; i < tables->object_count; i++)
         unwind_store_unref(tables->store, tables->objects[i]);
@@ -83,7 +83,7 @@ unwind_tables_free(struct unwind_tables *tables)
     if (!tables)
         return;
     (void)helper_lost_reap(&tables->lost, HELPER_KILL_MS);
-    let_go(tables);
+    release_unwind_objects(tables);
     mem_free(tables->program);
     mem_free(tables);
 }
@@ -92,7 +92,7 @@ unwind_tables_free(struct unwind_tables *tables)
 
 /* helper_index.write */
 static int
-take_bytes(void *arg, const void *data, size_t size, struct error *err)
+append_unwind_bytes(void *arg, const void *data, size_t size, struct error *err)
 {
     struct buffer *out = arg;
 
@@ -130,14 +130,14 @@ start_helper(struct loading *l, struct error *err)
 }
 
 static int
-make_table(struct loading *l, const struct elf_file *elf, const char *path,
-           struct buffer *out, struct error *err)
+make_unwind_table(struct loading *l, const struct elf_file *elf,
+                  const char *path, struct buffer *out, struct error *err)
 {
     uint64_t now = clock_ms();
     struct helper_index wish = {.object_fd = elf->fd,
                                 .path = path,
                                 .unwind = true,
-                                .write = take_bytes,
+                                .write = append_unwind_bytes,
                                 .arg = out};
     enum helper_result result;
 
@@ -167,7 +167,7 @@ renew_object(struct loading *l, struct unwind_object *object,
     if (unwind_store_read(store, object, elf))
         return;
     buffer_init(&bytes, unwind_store_bytes_max(store));
-    if (make_table(l, elf, path, &bytes, &err) == 0 &&
+    if (make_unwind_table(l, elf, path, &bytes, &err) == 0 &&
         unwind_store_put(store, object, elf, &bytes, &err) == 0) {
         l->loaded->made++;
     } else {
@@ -182,7 +182,7 @@ renew_object(struct loading *l, struct unwind_object *object,
 }
 
 static struct unwind_object *
-find_object(struct unwind_tables *tables, const struct elf_file *elf)
+ref_unwind_object(struct unwind_tables *tables, const struct elf_file *elf)
 {
     struct unwind_object *object = NULL;
 
@@ -195,7 +195,8 @@ find_object(struct unwind_tables *tables, const struct elf_file *elf)
 
 /* NULL: no table; why is set. */
 static const struct unwind_table *
-table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
+load_file_unwind_table(struct loading *l, int fd, const char *path,
+                       char why[ERROR_TEXT_MAX])
 {
     const struct unwind_table *table = NULL;
     struct unwind_object *object = NULL;
@@ -204,7 +205,7 @@ table_of(struct loading *l, int fd, const char *path, char why[ERROR_TEXT_MAX])
     bool is_due;
 
     if (elf_init(&elf, fd, path, &err) == 0) {
-        object = find_object(l->tables, &elf);
+        object = ref_unwind_object(l->tables, &elf);
         if (!object)
             error_memory(&err, "an unwind table");
     }
@@ -268,7 +269,7 @@ load_mapping(struct loading *l, const struct mapping *mapping)
     l->loaded->objects++;
     fd = request->open_object(request->arg, mapping);
     if (fd >= 0)
-        table = table_of(l, fd, mapping->path, why);
+        table = load_file_unwind_table(l, fd, mapping->path, why);
     fd_close(fd);
     if (!table)
         note_missing(l, mapping->path, why);
@@ -286,7 +287,7 @@ unwind_tables_load(struct unwind_tables *tables,
                         .until = clock_ms() + tables->deadline_ms};
 
     *loaded = (struct unwind_loaded){.objects = 0};
-    let_go(tables);
+    release_unwind_objects(tables);
     memset(&tables->cache, 0, sizeof(tables->cache));
     (void)helper_lost_reap(&tables->lost, 0);
     for (size_t i = 0; i < request->maps->count && !l.cancelled; i++) {

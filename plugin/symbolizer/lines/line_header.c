@@ -26,7 +26,8 @@ read_offset(const struct line_header *h, struct reader *r)
 }
 
 static bool
-add_name(struct line_header *h, struct line_names *names, struct line_name name)
+add_line_name(struct line_header *h, struct line_names *names,
+              struct line_name name)
 {
     if (names->count >= LINE_FILES_MAX ||
         !dwarf_room_grow(dwarf_sections_room(h->sections), &names->list,
@@ -38,14 +39,14 @@ add_name(struct line_header *h, struct line_names *names, struct line_name name)
 }
 
 static uint64_t
-here(const struct line_header *h, const struct reader *r)
+line_unit_offset(const struct line_header *h, const struct reader *r)
 {
     return (uint64_t)((const char *)r->pos - h->unit);
 }
 
 /* A text of .debug_str, by its index in .debug_str_offsets. */
 static struct line_name
-indirect(const struct line_header *h, uint64_t index)
+indirect_line_name(const struct line_header *h, uint64_t index)
 {
     struct line_name name = {0};
     const uint8_t *bytes;
@@ -74,7 +75,7 @@ read_form(const struct line_header *h, struct reader *r, uint64_t form,
     *number = 0;
     switch (form) {
     case DW_FORM_string:
-        name->offset = here(h, r);
+        name->offset = line_unit_offset(h, r);
         name->where = IN_UNIT;
         reader_text(r);
         break;
@@ -87,19 +88,19 @@ read_form(const struct line_header *h, struct reader *r, uint64_t form,
         name->where = IN_STR;
         break;
     case DW_FORM_strx:
-        *name = indirect(h, reader_uleb(r));
+        *name = indirect_line_name(h, reader_uleb(r));
         break;
     case DW_FORM_strx1:
-        *name = indirect(h, reader_u8(r));
+        *name = indirect_line_name(h, reader_u8(r));
         break;
     case DW_FORM_strx2:
-        *name = indirect(h, reader_u16(r));
+        *name = indirect_line_name(h, reader_u16(r));
         break;
     case DW_FORM_strx3:
-        *name = indirect(h, reader_u24(r));
+        *name = indirect_line_name(h, reader_u24(r));
         break;
     case DW_FORM_strx4:
-        *name = indirect(h, reader_u32(r));
+        *name = indirect_line_name(h, reader_u32(r));
         break;
     case DW_FORM_strp_sup: /* in another file */
     case DW_FORM_sec_offset:
@@ -146,7 +147,8 @@ read_form(const struct line_header *h, struct reader *r, uint64_t form,
 
 /* DWARF 5: descriptions of the columns, then the rows. */
 static bool
-read_entries(struct line_header *h, struct reader *r, struct line_names *names)
+read_line_entries(struct line_header *h, struct reader *r,
+                  struct line_names *names)
 {
     uint64_t formats[255][2], count, number;
     unsigned columns = reader_u8(r);
@@ -172,7 +174,7 @@ read_entries(struct line_header *h, struct reader *r, struct line_names *names)
                 whole.directory = (uint32_t)number;
             }
         }
-        if (!add_name(h, names, whole))
+        if (!add_line_name(h, names, whole))
             return false;
     }
     return true;
@@ -180,9 +182,11 @@ read_entries(struct line_header *h, struct reader *r, struct line_names *names)
 
 /* A text of the tables before DWARF 5; false at their end, an empty text. */
 static bool
-read_name(const struct line_header *h, struct reader *r, struct line_name *name)
+read_line_name(const struct line_header *h, struct reader *r,
+               struct line_name *name)
 {
-    *name = (struct line_name){.offset = here(h, r), .where = IN_UNIT};
+    *name =
+        (struct line_name){.offset = line_unit_offset(h, r), .where = IN_UNIT};
     return reader_text(r).size > 0 && !r->failed;
 }
 
@@ -191,14 +195,14 @@ read_lists(struct line_header *h, struct reader *r)
 {
     struct line_name name;
 
-    while (read_name(h, r, &name))
-        if (!add_name(h, &h->directories, name))
+    while (read_line_name(h, r, &name))
+        if (!add_line_name(h, &h->directories, name))
             return false;
-    while (!r->failed && read_name(h, r, &name)) {
+    while (!r->failed && read_line_name(h, r, &name)) {
         name.directory = (uint32_t)reader_uleb(r);
         reader_uleb(r); /* time */
         reader_uleb(r); /* size */
-        if (r->failed || !add_name(h, &h->files, name))
+        if (r->failed || !add_line_name(h, &h->files, name))
             return false;
     }
     return !r->failed;
@@ -209,15 +213,15 @@ line_header_define(struct line_header *h, struct reader *r)
 {
     struct line_name name;
 
-    if (!read_name(h, r, &name))
+    if (!read_line_name(h, r, &name))
         return false;
     name.directory = (uint32_t)reader_uleb(r);
-    return !r->failed && add_name(h, &h->files, name);
+    return !r->failed && add_line_name(h, &h->files, name);
 }
 
 /* Reads the unit's length and its bytes. */
 static int
-load(struct line_header *h, uint64_t offset, struct error *err)
+load_line_unit(struct line_header *h, uint64_t offset, struct error *err)
 {
     uint64_t left = dwarf_section_size(h->sections, DWARF_LINE);
     uint64_t size = GUESS;
@@ -269,7 +273,7 @@ out:
 }
 
 static bool
-parse(struct line_header *h)
+parse_line_header(struct line_header *h)
 {
     struct reader r = reader_of(h->unit, h->unit_size);
     uint64_t length;
@@ -301,8 +305,8 @@ parse(struct line_header *h)
         h->lengths[i] = reader_u8(&r);
     if (h->version < 5)
         return read_lists(h, &r);
-    return read_entries(h, &r, &h->directories) &&
-           read_entries(h, &r, &h->files);
+    return read_line_entries(h, &r, &h->directories) &&
+           read_line_entries(h, &r, &h->files);
 }
 
 int
@@ -312,9 +316,9 @@ line_header_read(struct line_header *h, struct dwarf_sections *sections,
     h->sections = sections;
     h->comp_dir = origin->directory;
     h->str_offsets_base = origin->str_offsets_base;
-    if (load(h, origin->offset, err) != 0)
+    if (load_line_unit(h, origin->offset, err) != 0)
         return -1;
-    if (!parse(h)) {
+    if (!parse_line_header(h)) {
         error_set(err, ER_MALFORMED_PACKET,
                   "the line table at 0x%llx makes no sense",
                   (unsigned long long)origin->offset);
@@ -341,7 +345,8 @@ line_header_fini(struct line_header *h)
 }
 
 static void
-extend(const struct line_header *h, const struct line_names *names, size_t *end)
+extend_to_unit_texts(const struct line_header *h,
+                     const struct line_names *names, size_t *end)
 {
     for (size_t i = 0; i < names->count; i++) {
         size_t at = (size_t)names->list[i].offset;
@@ -357,8 +362,8 @@ line_header_settle(struct line_header *h)
     size_t end = 0;
     char *unit;
 
-    extend(h, &h->directories, &end);
-    extend(h, &h->files, &end);
+    extend_to_unit_texts(h, &h->directories, &end);
+    extend_to_unit_texts(h, &h->files, &end);
     unit = end ? mem_realloc(h->unit, end) : NULL;
     if (end && !unit)
         return; /* shrinking failed */
@@ -371,7 +376,7 @@ line_header_settle(struct line_header *h)
 }
 
 static struct span
-text_of(const struct line_header *h, const struct line_name *name)
+line_name_text(const struct line_header *h, const struct line_name *name)
 {
     struct span text = {"", 0};
 
@@ -394,7 +399,7 @@ is_absolute(struct span path)
 }
 
 static size_t
-append(char path[LINE_PATH_MAX], size_t size, struct span part)
+append_path_part(char path[LINE_PATH_MAX], size_t size, struct span part)
 {
     size_t fits = LINE_PATH_MAX - 1 - size;
 
@@ -418,21 +423,21 @@ line_header_path(const struct line_header *h, uint32_t file,
     path[0] = '\0';
     if (file < first || file - first >= h->files.count)
         return 0;
-    name = text_of(h, &h->files.list[file - first]);
+    name = line_name_text(h, &h->files.list[file - first]);
     if (name.size == 0)
         return 0;
     if (is_absolute(name))
-        return append(path, 0, name);
+        return append_path_part(path, 0, name);
     index = h->files.list[file - first].directory;
     if (index >= first && index - first < h->directories.count)
-        directory = text_of(h, &h->directories.list[index - first]);
+        directory = line_name_text(h, &h->directories.list[index - first]);
     if (!is_absolute(directory) && h->comp_dir.size > 0) {
-        size = append(path, size, h->comp_dir);
-        size = append(path, size, slash);
+        size = append_path_part(path, size, h->comp_dir);
+        size = append_path_part(path, size, slash);
     }
     if (directory.size > 0) {
-        size = append(path, size, directory);
-        size = append(path, size, slash);
+        size = append_path_part(path, size, directory);
+        size = append_path_part(path, size, slash);
     }
-    return append(path, size, name);
+    return append_path_part(path, size, name);
 }

@@ -67,7 +67,7 @@ struct machine {
 /* ---- rows ---- */
 
 static bool
-grow(struct machine *m, size_t capacity)
+grow_line_rows(struct machine *m, size_t capacity)
 {
     struct line_table *table = m->table;
     size_t more = capacity - table->capacity;
@@ -90,12 +90,13 @@ grow(struct machine *m, size_t capacity)
 }
 
 static bool
-append(struct machine *m, uint64_t address, uint32_t file, uint32_t line)
+append_line_row(struct machine *m, uint64_t address, uint32_t file,
+                uint32_t line)
 {
     struct line_table *table = m->table;
 
     if (table->count == table->capacity &&
-        !grow(m, table->capacity + table->capacity / 2 + 64))
+        !grow_line_rows(m, table->capacity + table->capacity / 2 + 64))
         return false;
     table->rows[table->count++] = (struct line_row){address, file, line};
     return true;
@@ -110,7 +111,7 @@ emit_any(struct machine *m)
 
     if (m->address < m->highest) {
         m->backwards = true;
-        return m->all && append(m, m->address, m->file, m->line);
+        return m->all && append_line_row(m, m->address, m->file, m->line);
     }
     if (m->address == m->highest) {
         table->rows[m->at_highest] =
@@ -119,12 +120,12 @@ emit_any(struct machine *m)
     }
     m->highest = m->address;
     m->at_highest = table->count;
-    return append(m, m->address, m->file, m->line);
+    return append_line_row(m, m->address, m->file, m->line);
 }
 
 /* A sequence that goes forward: the last row of an address wins. */
 static inline bool
-emit(struct machine *m)
+emit_line_row(struct machine *m)
 {
     struct line_table *table = m->table;
     struct line_row now = {m->address, m->file, m->line}, *before;
@@ -132,7 +133,7 @@ emit(struct machine *m)
     if (table->count == m->first) {
         m->highest = now.address;
         m->dead |= now.address == 0;
-        return append(m, now.address, now.file, now.line);
+        return append_line_row(m, now.address, now.file, now.line);
     }
     if (m->all || now.address < m->highest)
         return emit_any(m);
@@ -141,7 +142,7 @@ emit(struct machine *m)
     if (line_row_same(before, &now))
         return true;
     if (before->address != now.address)
-        return append(m, now.address, now.file, now.line);
+        return append_line_row(m, now.address, now.file, now.line);
     if (table->count - m->first > 1 && line_row_same(before - 1, &now))
         table->count--;
     else
@@ -155,7 +156,7 @@ struct ordered_row {
 };
 
 static int
-compare_rows(const void *left, const void *right)
+compare_line_rows_by_address(const void *left, const void *right)
 {
     const struct ordered_row *a = left, *b = right;
 
@@ -185,7 +186,7 @@ sort_rows(struct machine *m)
     }
     for (size_t i = 0; i < count; i++)
         list[i] = (struct ordered_row){rows[i], i};
-    qsort(list, count, sizeof(*list), compare_rows);
+    qsort(list, count, sizeof(*list), compare_line_rows_by_address);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && list[i].row.address == list[i - 1].row.address)
             continue;
@@ -223,7 +224,7 @@ keep_sequence(struct machine *m, uint64_t high)
     s = &m->sequences[m->sequence_count];
     *s = (struct line_sequence){table->rows[m->first].address, high, m->first,
                                 table->count - m->first, m->sequence_count};
-    if (!append(m, high, LINE_END, 0)) {
+    if (!append_line_row(m, high, LINE_END, 0)) {
         /* Without room it ends with its last row. */
         if (s->count == 1)
             return false;
@@ -261,7 +262,7 @@ end_sequence(struct machine *m, uint64_t high)
 /* ---- the program ---- */
 
 static inline void
-advance(struct machine *m, uint64_t operations)
+advance_line_address(struct machine *m, uint64_t operations)
 {
     const struct line_header *h = m->header;
 
@@ -274,7 +275,7 @@ advance(struct machine *m, uint64_t operations)
 }
 
 static void
-set_address(struct machine *m, struct reader *r)
+set_line_address(struct machine *m, struct reader *r)
 {
     unsigned size = reader_left(r) < 8 ? (unsigned)reader_left(r) : 8;
     uint64_t all_ones = size < 8 ? ((uint64_t)1 << size * 8) - 1 : UINT64_MAX;
@@ -291,7 +292,7 @@ set_address(struct machine *m, struct reader *r)
 
 /* False: the end of the sequence, or of everything (*failed). */
 static bool
-extended(struct machine *m, struct reader *r, bool *failed)
+run_extended_opcode(struct machine *m, struct reader *r, bool *failed)
 {
     uint64_t size = reader_uleb(r);
     struct span bytes = reader_bytes(r, size);
@@ -307,7 +308,7 @@ extended(struct machine *m, struct reader *r, bool *failed)
     case END_SEQUENCE:
         return false;
     case SET_ADDRESS:
-        set_address(m, &operand);
+        set_line_address(m, &operand);
         break;
     case DEFINE_FILE:
         *failed = !line_header_define(m->header, &operand);
@@ -318,9 +319,10 @@ extended(struct machine *m, struct reader *r, bool *failed)
     return true;
 }
 
-/* Any opcode; false as in extended(). */
+/* Any opcode; false as in run_extended_opcode(). */
 static bool
-step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
+run_line_opcode(struct machine *m, struct reader *r, unsigned opcode,
+                bool *failed)
 {
     const struct line_header *h = m->header;
     uint64_t number;
@@ -330,19 +332,19 @@ step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
         if (*failed)
             return false;
         opcode -= h->opcode_base;
-        advance(m, opcode / h->line_range);
+        advance_line_address(m, opcode / h->line_range);
         m->line += (uint32_t)h->line_base + opcode % h->line_range;
-        *failed = !emit(m);
+        *failed = !emit_line_row(m);
         return !*failed;
     }
     switch (opcode) {
     case EXTENDED:
-        return extended(m, r, failed);
+        return run_extended_opcode(m, r, failed);
     case COPY:
-        *failed = !emit(m);
+        *failed = !emit_line_row(m);
         break;
     case ADVANCE_PC:
-        advance(m, reader_uleb(r));
+        advance_line_address(m, reader_uleb(r));
         break;
     case ADVANCE_LINE:
         m->line += (uint32_t)reader_sleb(r);
@@ -363,7 +365,7 @@ step(struct machine *m, struct reader *r, unsigned opcode, bool *failed)
     case CONST_ADD_PC:
         *failed = h->line_range == 0;
         if (!*failed)
-            advance(m, (255 - h->opcode_base) / h->line_range);
+            advance_line_address(m, (255 - h->opcode_base) / h->line_range);
         break;
     case FIXED_ADVANCE_PC:
         m->address += reader_u16(r);
@@ -398,7 +400,7 @@ run_opcodes(struct machine *m, struct reader *from, bool *failed)
         if (opcode >= special) {
             m->address += m->special[opcode].address;
             m->line += m->special[opcode].line;
-            going = emit(m);
+            going = emit_line_row(m);
             *failed = !going;
         } else if (usual && opcode == SET_COLUMN) {
             reader_uleb(&r);
@@ -406,7 +408,7 @@ run_opcodes(struct machine *m, struct reader *from, bool *failed)
             m->line += (uint32_t)reader_sleb(&r);
         } else if (!usual || opcode != NEGATE_STMT) {
             copy = r;
-            going = step(m, &copy, opcode, failed);
+            going = run_line_opcode(m, &copy, opcode, failed);
             r = copy;
         }
     }
@@ -448,7 +450,7 @@ run_sequence(struct machine *m, struct reader *r)
 }
 
 static void
-prepare(struct machine *m)
+prepare_special_opcodes(struct machine *m)
 {
     const struct line_header *h = m->header;
 
@@ -467,7 +469,7 @@ prepare(struct machine *m)
 
 /* Puts the sequences in order; in place if they are already. */
 static int
-assemble(struct machine *m, struct error *err)
+assemble_line_table(struct machine *m, struct error *err)
 {
     struct line_table *table = m->table;
     struct dwarf_sections *sections = m->header->sections;
@@ -512,16 +514,16 @@ line_program_run(struct line_table *table, struct error *err)
         reader_of(h->unit + h->program, h->unit_size - h->program);
     int rc = -1;
 
-    prepare(&m);
+    prepare_special_opcodes(&m);
     /* gcc's programs have about three bytes per row. */
     if (reader_left(&r) >= 64)
-        (void)grow(&m, reader_left(&r) / 4 + 1);
+        (void)grow_line_rows(&m, reader_left(&r) / 4 + 1);
     while (r.pos < r.end && run_sequence(&m, &r))
         ;
     if (m.no_memory)
         error_memory(err, "a line table");
     else
-        rc = assemble(&m, err);
+        rc = assemble_line_table(&m, err);
     mem_free(m.sequences);
     dwarf_room_give(dwarf_sections_room(h->sections),
                     m.sequence_capacity * sizeof(*m.sequences));

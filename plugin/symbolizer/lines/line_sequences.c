@@ -28,7 +28,7 @@ line_sequences_in_order(const struct line_sequence *list, size_t count)
 
 /* Drops sequences inside another one, and cuts overlapping ones. */
 static size_t
-trim(struct line_sequence *list, size_t count)
+cut_overlapping_sequences(struct line_sequence *list, size_t count)
 {
     uint64_t high = 0;
     size_t kept = 0;
@@ -50,7 +50,7 @@ size_t
 line_sequences_sort(struct line_sequence *list, size_t count)
 {
     qsort(list, count, sizeof(*list), compare_sequences);
-    return trim(list, count);
+    return cut_overlapping_sequences(list, count);
 }
 
 size_t

@@ -9,7 +9,7 @@
 #include "search.h"
 
 static void
-shrink(struct line_table *table)
+shrink_line_rows(struct line_table *table)
 {
     struct line_row *rows;
 
@@ -40,7 +40,7 @@ line_table_new(struct dwarf_sections *sections,
         return NULL;
     }
     line_header_settle(&table->header);
-    shrink(table);
+    shrink_line_rows(table);
     return table;
 }
 

@@ -209,8 +209,8 @@ dwarf_section_stream(struct dwarf_sections *sections, enum dwarf_section which)
 /* ---- reading ---- */
 
 static int
-no_room(struct dwarf_sections *sections, enum dwarf_section which,
-        struct error *err)
+set_section_memory_error(struct dwarf_sections *sections,
+                         enum dwarf_section which, struct error *err)
 {
     dwarf_room_refuse(&sections->room);
     error_set(err, ER_OUT_OF_MEMORY,
@@ -221,7 +221,7 @@ no_room(struct dwarf_sections *sections, enum dwarf_section which,
 
 /* dense: most of it will be written, so large pages waste no memory. */
 static uint8_t *
-reserve(uint64_t size, bool dense)
+map_section_memory(uint64_t size, bool dense)
 {
     void *area = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -234,7 +234,7 @@ reserve(uint64_t size, bool dense)
 }
 
 static bool
-is_loaded(const struct section *s, uint64_t block)
+is_block_loaded(const struct section *s, uint64_t block)
 {
     return atomic_load_explicit(&s->loaded[block], memory_order_acquire);
 }
@@ -250,13 +250,13 @@ load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
         uint64_t start = at << s->block_bits, end;
 
         next = at + 1;
-        if (is_loaded(s, at))
+        if (is_block_loaded(s, at))
             continue;
-        while (next <= last && !is_loaded(s, next))
+        while (next <= last && !is_block_loaded(s, next))
             next++;
         end = next << s->block_bits < s->size ? next << s->block_bits : s->size;
         if (!dwarf_room_take(&sections->room, end - start))
-            return no_room(sections, which, err);
+            return set_section_memory_error(sections, which, err);
         if (elf_read_at(sections->elf, s->stored + start, end - start,
                         area + start) != 0) {
             dwarf_room_give(&sections->room, end - start);
@@ -283,11 +283,11 @@ load_plain(struct dwarf_sections *sections, enum dwarf_section which,
         s->loaded =
             mem_zalloc((s->size >> s->block_bits) + 1, sizeof(*s->loaded));
     if (s->loaded && !area) {
-        area = reserve(s->size, false);
+        area = map_section_memory(s->size, false);
         atomic_store_explicit(&s->area, area, memory_order_release);
     }
     if (!area)
-        return no_room(sections, which, err);
+        return set_section_memory_error(sections, which, err);
     return load_blocks(sections, which, area, offset >> s->block_bits,
                        (offset + size - 1) >> s->block_bits, err);
 }
@@ -316,7 +316,7 @@ open_stream(struct dwarf_sections *sections, struct section *s)
     s->no_room = !dwarf_room_take(&sections->room, INFLATE_STREAM_BYTES);
     if (!s->no_room) {
         s->stream = inflate_stream_new(&from);
-        area = s->stream ? reserve(s->size, false) : NULL;
+        area = s->stream ? map_section_memory(s->size, false) : NULL;
         s->no_room = !area;
         if (!area)
             dwarf_room_give(&sections->room, INFLATE_STREAM_BYTES);
@@ -340,7 +340,7 @@ load_stream(struct dwarf_sections *sections, enum dwarf_section which,
     if (!s->tried)
         open_stream(sections, s);
     if (s->no_room)
-        return no_room(sections, which, err);
+        return set_section_memory_error(sections, which, err);
     if (end < ready + STREAM_STEP)
         end = ready + STREAM_STEP < s->size ? ready + STREAM_STEP : s->size;
     area = atomic_load_explicit(&s->area, memory_order_relaxed);
@@ -367,7 +367,7 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
         s->tried = true;
         room = dwarf_room_take(&sections->room, s->size);
         if (room && dwarf_room_take(&sections->room, extra)) {
-            area = reserve(s->size, true);
+            area = map_section_memory(s->size, true);
             s->no_room = !area;
             if (area && inflate_all(s->packing, &from, area, s->size) != 0) {
                 (void)munmap(area, s->size);
@@ -385,14 +385,14 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
     }
     if (area)
         return 0;
-    return s->no_room ? no_room(sections, which, err)
+    return s->no_room ? set_section_memory_error(sections, which, err)
                       : cannot_inflate(s, which, err);
 }
 
 /* Under the section's lock. */
 static int
-load(struct dwarf_sections *sections, enum dwarf_section which, uint64_t offset,
-     uint64_t size, struct error *err)
+load_dwarf_section(struct dwarf_sections *sections, enum dwarf_section which,
+                   uint64_t offset, uint64_t size, struct error *err)
 {
     const struct section *s = &sections->list[which];
 
@@ -412,7 +412,7 @@ at_hand(const struct section *s, const uint8_t *area, uint64_t ready,
         return false;
     for (uint64_t i = offset >> s->block_bits;
          i <= (offset + size - 1) >> s->block_bits; i++)
-        if (!is_loaded(s, i))
+        if (!is_block_loaded(s, i))
             return false;
     return true;
 }
@@ -441,7 +441,7 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     area = atomic_load_explicit(&s->area, memory_order_acquire);
     if (!at_hand(s, area, ready, offset, size)) {
         pthread_mutex_lock(&s->lock);
-        rc = load(sections, which, offset, size, err);
+        rc = load_dwarf_section(sections, which, offset, size, err);
         area = atomic_load_explicit(&s->area, memory_order_relaxed);
         pthread_mutex_unlock(&s->lock);
     }
@@ -546,7 +546,7 @@ dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
     if (offset <= s->size && size <= s->size - offset) {
         place = buffer_reserve(out, size);
         if (!place)
-            return no_room(sections, which, err);
+            return set_section_memory_error(sections, which, err);
     }
     if (dwarf_section_read(sections, which, offset, size, place, err) != 0)
         return -1;

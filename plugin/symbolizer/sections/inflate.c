@@ -130,7 +130,7 @@ read_packed(struct inflate_stream *stream)
 
 /* Inflates a part of what is left. */
 static int
-step(struct inflate_stream *stream)
+inflate_next_part(struct inflate_stream *stream)
 {
     int rc;
 
@@ -151,6 +151,6 @@ inflate_stream_next(struct inflate_stream *stream, void *place, size_t size)
     stream->z.next_out = place;
     stream->z.avail_out = (unsigned)size;
     while (!stream->failed && stream->z.avail_out > 0)
-        stream->failed = step(stream) != 0;
+        stream->failed = inflate_next_part(stream) != 0;
     return stream->failed ? -1 : 0;
 }

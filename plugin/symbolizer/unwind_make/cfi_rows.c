@@ -59,7 +59,7 @@ set_saved(struct cfi_rows *rows, uint64_t number, enum cfi_how how,
 }
 
 static void
-restore(struct cfi_rows *rows, uint64_t number)
+restore_saved_register(struct cfi_rows *rows, uint64_t number)
 {
     struct cfi_saved *saved = saved_of(rows, &rows->state, number);
 
@@ -69,7 +69,7 @@ restore(struct cfi_rows *rows, uint64_t number)
 
 /* Wraps around rather than overflows: the numbers are the file's. */
 static int64_t
-scaled(const struct cfi_rows *rows, uint64_t factor)
+scaled_cfi_offset(const struct cfi_rows *rows, uint64_t factor)
 {
     return (int64_t)(factor * (uint64_t)rows->common->data_align);
 }
@@ -83,7 +83,7 @@ take_expression(struct reader *r)
 }
 
 static void
-set_cfa(struct cfi_rows *rows, uint64_t number, int64_t offset)
+set_state_cfa(struct cfi_rows *rows, uint64_t number, int64_t offset)
 {
     rows->state.cfa_register = number;
     rows->state.cfa_offset = offset;
@@ -142,21 +142,22 @@ run_cfa(struct cfi_rows *rows, uint8_t op)
     switch (op) {
     case DW_CFA_def_cfa:
         number = reader_uleb(r);
-        set_cfa(rows, number, (int64_t)reader_uleb(r));
+        set_state_cfa(rows, number, (int64_t)reader_uleb(r));
         return true;
     case DW_CFA_def_cfa_sf:
         number = reader_uleb(r);
-        set_cfa(rows, number, scaled(rows, (uint64_t)reader_sleb(r)));
+        set_state_cfa(rows, number,
+                      scaled_cfi_offset(rows, (uint64_t)reader_sleb(r)));
         return true;
     case DW_CFA_def_cfa_register:
-        set_cfa(rows, reader_uleb(r), rows->state.cfa_offset);
+        set_state_cfa(rows, reader_uleb(r), rows->state.cfa_offset);
         return true;
     case DW_CFA_def_cfa_offset:
-        set_cfa(rows, rows->state.cfa_register, (int64_t)reader_uleb(r));
+        set_state_cfa(rows, rows->state.cfa_register, (int64_t)reader_uleb(r));
         return true;
     case DW_CFA_def_cfa_offset_sf:
-        set_cfa(rows, rows->state.cfa_register,
-                scaled(rows, (uint64_t)reader_sleb(r)));
+        set_state_cfa(rows, rows->state.cfa_register,
+                      scaled_cfi_offset(rows, (uint64_t)reader_sleb(r)));
         return true;
     case DW_CFA_def_cfa_expression:
         rows->state.cfa_expression = take_expression(r);
@@ -200,19 +201,21 @@ run_other(struct cfi_rows *rows, uint8_t op)
         break;
     case DW_CFA_offset_extended:
         number = reader_uleb(r);
-        set_saved(rows, number, CFI_AT_CFA, scaled(rows, reader_uleb(r)));
+        set_saved(rows, number, CFI_AT_CFA,
+                  scaled_cfi_offset(rows, reader_uleb(r)));
         break;
     case DW_CFA_offset_extended_sf:
         number = reader_uleb(r);
         set_saved(rows, number, CFI_AT_CFA,
-                  scaled(rows, (uint64_t)reader_sleb(r)));
+                  scaled_cfi_offset(rows, (uint64_t)reader_sleb(r)));
         break;
     case DW_CFA_GNU_negative_offset_extended:
         number = reader_uleb(r);
-        set_saved(rows, number, CFI_AT_CFA, scaled(rows, -reader_uleb(r)));
+        set_saved(rows, number, CFI_AT_CFA,
+                  scaled_cfi_offset(rows, -reader_uleb(r)));
         break;
     case DW_CFA_restore_extended:
-        restore(rows, reader_uleb(r));
+        restore_saved_register(rows, reader_uleb(r));
         break;
     case DW_CFA_undefined:
         set_saved(rows, reader_uleb(r), CFI_UNDEFINED, 0);
@@ -241,7 +244,7 @@ run_other(struct cfi_rows *rows, uint8_t op)
 
 /* Runs until the location moves on, or all are run. */
 static void
-run(struct cfi_rows *rows, uint64_t *to)
+run_cfi_instructions(struct cfi_rows *rows, uint64_t *to)
 {
     uint64_t from = *to;
 
@@ -255,9 +258,9 @@ run(struct cfi_rows *rows, uint64_t *to)
         --*rows->budget;
         if ((op & ~LOW_BITS) == DW_CFA_offset)
             set_saved(rows, op & LOW_BITS, CFI_AT_CFA,
-                      scaled(rows, reader_uleb(&rows->r)));
+                      scaled_cfi_offset(rows, reader_uleb(&rows->r)));
         else if ((op & ~LOW_BITS) == DW_CFA_restore)
-            restore(rows, op & LOW_BITS);
+            restore_saved_register(rows, op & LOW_BITS);
         else if (!run_advance(rows, op, to) && !run_cfa(rows, op))
             run_other(rows, op);
     }
@@ -278,7 +281,7 @@ cfi_rows_begin(struct cfi_rows *rows, uint16_t machine,
     rows->end = function->end;
     rows->state = rows->first = (struct cfi_state){.cfa_set = false};
     rows->r = common->first;
-    run(rows, &to);
+    run_cfi_instructions(rows, &to);
     rows->bad = rows->r.failed || to != 0;
     rows->first = rows->state;
     rows->r = function->instructions;
@@ -293,7 +296,7 @@ cfi_rows_next(struct cfi_rows *rows, uint64_t *start, uint64_t *end,
     if (rows->at >= rows->end)
         return false;
     if (!rows->bad)
-        run(rows, &to);
+        run_cfi_instructions(rows, &to);
     rows->bad |= rows->r.failed;
     *start = rows->at;
     *end = rows->bad || to == rows->at || to > rows->end ? rows->end : to;

@@ -35,7 +35,7 @@ struct address {
 };
 
 static bool
-add(int64_t *to, int64_t n)
+add_without_overflow(int64_t *to, int64_t n)
 {
     return !__builtin_add_overflow(*to, n, to);
 }
@@ -54,7 +54,7 @@ parse_index(struct reader *r, uint8_t op, struct address *out)
 }
 
 static bool
-parse_address(struct span expression, struct address *out)
+parse_cfi_address(struct span expression, struct address *out)
 {
     struct reader r = reader_of(expression.data, expression.size);
     uint8_t op = reader_u8(&r);
@@ -74,13 +74,14 @@ parse_address(struct span expression, struct address *out)
         if (op == DW_OP_deref && !out->deref)
             out->deref = true;
         else if (op == DW_OP_plus_uconst) {
-            if (!add(sum, (int64_t)reader_uleb(&r)))
+            if (!add_without_overflow(sum, (int64_t)reader_uleb(&r)))
                 return false;
         } else if (op >= DW_OP_breg0 && op < DW_OP_breg0 + COUNT_32) {
             if (!parse_index(&r, op, out))
                 return false;
         } else if (op >= DW_OP_lit0 && op < DW_OP_lit0 + COUNT_32) {
-            if (!add(sum, op - DW_OP_lit0) || reader_u8(&r) != DW_OP_plus)
+            if (!add_without_overflow(sum, op - DW_OP_lit0) ||
+                reader_u8(&r) != DW_OP_plus)
                 return false;
         } else {
             return false;
@@ -114,14 +115,14 @@ parse_plt(struct span expression, struct unwind_rule *rule)
 }
 
 static bool
-narrow(int64_t wide, int32_t *out)
+narrow_to_int32(int64_t wide, int32_t *out)
 {
     *out = (int32_t)wide;
     return *out == wide;
 }
 
 static bool
-set_cfa(const struct cfi_state *state, struct unwind_rule *rule)
+set_rule_cfa(const struct cfi_state *state, struct unwind_rule *rule)
 {
     struct address address = {.base = state->cfa_register,
                               .offset = state->cfa_offset};
@@ -131,15 +132,15 @@ set_cfa(const struct cfi_state *state, struct unwind_rule *rule)
     if (state->cfa_expression.size > 0) {
         if (parse_plt(state->cfa_expression, rule))
             return true;
-        if (!parse_address(state->cfa_expression, &address))
+        if (!parse_cfi_address(state->cfa_expression, &address))
             return false;
     }
     rule->cfa = address.deref ? UNWIND_DEREF : UNWIND_REGISTER;
     rule->base = (uint8_t)address.base;
     rule->index = address.index;
     return address.base < REGISTERS_MAX && (address.deref || !address.index) &&
-           narrow(address.offset, &rule->offset) &&
-           narrow(address.more, &rule->more);
+           narrow_to_int32(address.offset, &rule->offset) &&
+           narrow_to_int32(address.more, &rule->more);
 }
 
 static bool
@@ -153,14 +154,14 @@ set_expression(struct span expression, struct unwind_place *place,
         uint64_t n = reader_uleb(&r);
 
         place->where = UNWIND_AT_CFA;
-        return reader_done(&r) && narrow((int64_t)n, offset);
+        return reader_done(&r) && narrow_to_int32((int64_t)n, offset);
     }
-    if (!parse_address(expression, &address) || address.deref ||
+    if (!parse_cfi_address(expression, &address) || address.deref ||
         address.index || address.base >= REGISTERS_MAX)
         return false;
     place->where = UNWIND_AT;
     place->base = (uint8_t)address.base;
-    return narrow(address.offset, offset);
+    return narrow_to_int32(address.offset, offset);
 }
 
 /* False: in no way that a rule can say. */
@@ -171,7 +172,7 @@ set_place(const struct cfi_saved *saved, struct unwind_place *place,
     switch (saved->how) {
     case CFI_AT_CFA:
         place->where = UNWIND_AT_CFA;
-        return narrow(saved->offset, offset);
+        return narrow_to_int32(saved->offset, offset);
     case CFI_REGISTER:
         place->where = UNWIND_IN;
         place->base = (uint8_t)saved->offset;
@@ -199,7 +200,7 @@ cfi_rule(const struct cfi_state *state, uint16_t machine, bool signal)
         return kernel;
     if (how == CFI_UNDEFINED)
         return outermost;
-    if (!set_cfa(state, &rule))
+    if (!set_rule_cfa(state, &rule))
         return none;
     if (how == CFI_UNSET || how == CFI_SAME) {
         if (machine != EM_AARCH64)

@@ -33,7 +33,7 @@ reader_at(const struct cfi_section *section, uint64_t at)
 }
 
 static uint64_t
-position(const struct cfi_section *section, const struct reader *r)
+cfi_section_position(const struct cfi_section *section, const struct reader *r)
 {
     return (uint64_t)(r->pos - section->bytes);
 }
@@ -42,7 +42,7 @@ uint64_t
 cfi_take_pointer(struct reader *r, const struct cfi_section *section,
                  uint8_t encoding)
 {
-    uint64_t here = section->address + position(section, r), v = 0;
+    uint64_t here = section->address + cfi_section_position(section, r), v = 0;
 
     switch (encoding & PE_FORM) {
     case PE_ABSOLUTE:
@@ -210,7 +210,7 @@ cfi_section_next(const struct cfi_section *section, uint64_t *at,
     if (!take_length(&r, &wide))
         return false;
     *at = (uint64_t)(r.end - section->bytes);
-    here = position(section, &r);
+    here = cfi_section_position(section, &r);
     pointer = wide && section->debug ? reader_u64(&r) : reader_u32(&r);
     if (pointer == (!section->debug ? 0
                     : wide          ? UINT64_MAX

@@ -34,7 +34,7 @@ table_writer_fini(struct table_writer *w)
 
 /* The rule's number; UNWIND_RULES_MAX: there is no room for another. */
 static uint32_t
-number_of(struct table_writer *w, const struct unwind_rule *rule)
+number_unwind_rule(struct table_writer *w, const struct unwind_rule *rule)
 {
     size_t place =
         hash_bytes(hash_seed(w), (const char *)rule, sizeof(*rule)) % PLACES;
@@ -53,7 +53,7 @@ number_of(struct table_writer *w, const struct unwind_rule *rule)
 }
 
 static int
-grow(struct table_writer *w)
+grow_table_rows(struct table_writer *w)
 {
     size_t room = w->row_room ? w->row_room * 2 : ROWS_FIRST;
     struct table_row *rows = mem_realloc(w->rows, room * sizeof(*rows));
@@ -74,10 +74,10 @@ table_writer_add(struct table_writer *w, uint64_t offset,
 
     if (offset > UINT32_MAX)
         return 0;
-    number = number_of(w, rule);
+    number = number_unwind_rule(w, rule);
     if (number == UNWIND_RULES_MAX) {
         w->dropped++;
-        number = number_of(w, &none); /* the first of all */
+        number = number_unwind_rule(w, &none); /* the first of all */
     }
     if (last && last->rule == number)
         return 0;
@@ -86,7 +86,7 @@ table_writer_add(struct table_writer *w, uint64_t offset,
         return 0;
     }
     if (w->row_count == UNWIND_ROWS_MAX ||
-        ((!w->rows || w->row_count == w->row_room) && grow(w) != 0))
+        ((!w->rows || w->row_count == w->row_room) && grow_table_rows(w) != 0))
         return -1;
     w->rows[w->row_count++] =
         (struct table_row){(uint32_t)offset, (uint16_t)number};
@@ -94,8 +94,9 @@ table_writer_add(struct table_writer *w, uint64_t offset,
 }
 
 static void
-put_header(const struct table_writer *w, uint16_t machine, const void *build_id,
-           size_t build_id_size, uint32_t pages, struct buffer *out)
+put_unwind_header(const struct table_writer *w, uint16_t machine,
+                  const void *build_id, size_t build_id_size, uint32_t pages,
+                  struct buffer *out)
 {
     static const char zeros[UNWIND_BUILD_ID_MAX];
 
@@ -126,7 +127,7 @@ table_writer_write(const struct table_writer *w, uint16_t machine,
 
     if (build_id_size > UNWIND_BUILD_ID_MAX)
         build_id_size = 0;
-    put_header(w, machine, build_id, build_id_size, pages, out);
+    put_unwind_header(w, machine, build_id, build_id_size, pages, out);
     for (uint32_t page = 0; page < pages; page++) {
         while (w->rows[row].offset >> UNWIND_PAGE_BITS < page)
             row++;

@@ -60,7 +60,7 @@ struct making {
 /* Without section headers, from .eh_frame_hdr: it points to .eh_frame, which
  * then ends with its segment at the latest. */
 static bool
-find_by_header(const struct elf_file *elf, struct elf_section *out)
+find_eh_frame_by_header(const struct elf_file *elf, struct elf_section *out)
 {
     uint8_t head[12];
     struct cfi_section header = {.bytes = head, .size = sizeof(head)};
@@ -98,7 +98,7 @@ load_eh_frame(struct making *m)
 
     if (found && found->type != SHT_NOBITS)
         section = *found;
-    else if (!find_by_header(m->elf, &section))
+    else if (!find_eh_frame_by_header(m->elf, &section))
         return 0;
     if (section.size > section_bytes_max ||
         elf_read(m->elf, section.offset, section.size, &m->eh_frame) != 0)
@@ -302,8 +302,8 @@ find_trampolines(struct making *m)
 
 /* What lies in a trampoline has its rule, whatever else is said. */
 static int
-put_run(struct making *m, uint64_t offset, uint64_t end,
-        const struct unwind_rule *rule)
+put_rule_range(struct making *m, uint64_t offset, uint64_t end,
+               const struct unwind_rule *rule)
 {
     static const struct unwind_rule kernel = {.cfa = UNWIND_SIGNAL};
 
@@ -347,7 +347,7 @@ put_function(struct making *m, const struct described *d, struct cfi_last *last,
             end = d->end;
         if (start < covered)
             start = covered;
-        if (start < end && put_run(m, start, end, &rule) != 0)
+        if (start < end && put_rule_range(m, start, end, &rule) != 0)
             return -1;
     }
     return 0;
@@ -365,14 +365,15 @@ put_rows(struct making *m)
 
         if (d->end <= covered)
             continue;
-        if (d->offset > covered && put_run(m, covered, d->offset, &none) != 0)
+        if (d->offset > covered &&
+            put_rule_range(m, covered, d->offset, &none) != 0)
             return -1;
         if (put_function(m, d, &last[d->section], covered) != 0)
             return -1;
         covered = d->end;
     }
     end = m->trampoline_count ? m->trampolines[m->trampoline_count - 1].end : 0;
-    if (end > covered && put_run(m, covered, end, &none) != 0)
+    if (end > covered && put_rule_range(m, covered, end, &none) != 0)
         return -1;
     return table_writer_add(&m->writer, end > covered ? end : covered, &none);
 }

@@ -54,7 +54,7 @@ addr2line_names_free(struct addr2line_names *names)
 /* ---- texts ---- */
 
 static const char *
-keep(struct addr2line_names *names, struct span text, bool lasting)
+keep_name_text(struct addr2line_names *names, struct span text, bool lasting)
 {
     uint32_t number;
 
@@ -72,14 +72,15 @@ addr2line_names_readable(struct addr2line_names *names,
                          const struct addr2line_name *name)
 {
     if (name->readable || name->text.size == 0 || !names->reader.readable)
-        return keep(names, name->text, name->lasting);
+        return keep_name_text(names, name->text, name->lasting);
     return names->reader.readable(names->reader.arg, name->text);
 }
 
 /* ---- frames ---- */
 
 static struct chosen
-choose(struct addr2line_names *names, const struct addr2line_name *name)
+choose_readable_name(struct addr2line_names *names,
+                     const struct addr2line_name *name)
 {
     return (struct chosen){addr2line_names_readable(names, name),
                            name->lasting ? name->number : 0};
@@ -95,8 +96,8 @@ function_name(struct addr2line_names *names, const struct code_frame *frame,
     bool whole = frame->name.size > 0 && frame->linkage;
 
     if (frame->inlined || whole || symbol->text.size == 0)
-        return choose(names, &own);
-    return choose(names, symbol);
+        return choose_readable_name(names, &own);
+    return choose_readable_name(names, symbol);
 }
 
 int
@@ -119,7 +120,7 @@ addr2line_names_frames(struct addr2line_names *names,
 
         numbers[i] = (struct addr2line_numbers){name.number, from->file_number};
         to->function = name.name;
-        to->file = keep(names, from->file, from->lasting);
+        to->file = keep_name_text(names, from->file, from->lasting);
         to->line = from->line;
         if (!to->function || !to->file)
             return -1;

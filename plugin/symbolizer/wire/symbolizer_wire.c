@@ -7,7 +7,7 @@
 
 /* The length is known only at the end: remembers its place. */
 static size_t
-begin(struct buffer *out, enum wire_type type)
+begin_wire_message(struct buffer *out, enum wire_type type)
 {
     size_t mark = out->size;
 
@@ -17,7 +17,7 @@ begin(struct buffer *out, enum wire_type type)
 }
 
 static void
-end(struct buffer *out, size_t mark)
+end_wire_message(struct buffer *out, size_t mark)
 {
     size_t size = out->size - mark - WIRE_HEAD;
 
@@ -28,7 +28,7 @@ end(struct buffer *out, size_t mark)
 }
 
 static void
-put_text(struct buffer *out, const char *text, size_t max)
+put_limited_text(struct buffer *out, const char *text, size_t max)
 {
     static const char more[] = "...";
     size_t size = strnlen(text, max + 1);
@@ -46,31 +46,31 @@ void
 wire_put_request(struct buffer *out, const char *path, unsigned flags,
                  const uint64_t *offsets, uint32_t count)
 {
-    size_t mark = begin(out, WIRE_NAME);
+    size_t mark = begin_wire_message(out, WIRE_NAME);
 
     buffer_u8(out, WIRE_VERSION);
     buffer_u8(out, (uint8_t)flags);
-    put_text(out, path, WIRE_PATH_MAX);
+    put_limited_text(out, path, WIRE_PATH_MAX);
     buffer_u32(out, count);
     for (uint32_t i = 0; i < count; i++)
         buffer_u64(out, offsets[i]);
-    end(out, mark);
+    end_wire_message(out, mark);
 }
 
 void
 wire_put_text(struct buffer *out, const char *text, size_t max)
 {
-    size_t mark = begin(out, WIRE_TEXT);
+    size_t mark = begin_wire_message(out, WIRE_TEXT);
 
-    put_text(out, text, max);
-    end(out, mark);
+    put_limited_text(out, text, max);
+    end_wire_message(out, mark);
 }
 
 void
 wire_put_answer(struct buffer *out, uint64_t start, uint32_t symbol,
                 const struct wire_frame *frames, uint32_t frame_count)
 {
-    size_t mark = begin(out, WIRE_ANSWER);
+    size_t mark = begin_wire_message(out, WIRE_ANSWER);
 
     buffer_u64(out, start);
     buffer_lenenc(out, symbol);
@@ -80,34 +80,34 @@ wire_put_answer(struct buffer *out, uint64_t start, uint32_t symbol,
         buffer_lenenc(out, frames[i].file);
         buffer_u32(out, frames[i].line);
     }
-    end(out, mark);
+    end_wire_message(out, mark);
 }
 
 void
 wire_put_part(struct buffer *out, const void *data, size_t size)
 {
-    size_t mark = begin(out, WIRE_PART);
+    size_t mark = begin_wire_message(out, WIRE_PART);
 
     buffer_add(out, data, size);
-    end(out, mark);
+    end_wire_message(out, mark);
 }
 
 void
 wire_put_refused(struct buffer *out, const char *why)
 {
-    size_t mark = begin(out, WIRE_REFUSED);
+    size_t mark = begin_wire_message(out, WIRE_REFUSED);
 
-    put_text(out, why, WIRE_COMPLAINT_MAX);
-    end(out, mark);
+    put_limited_text(out, why, WIRE_COMPLAINT_MAX);
+    end_wire_message(out, mark);
 }
 
 void
 wire_put_done(struct buffer *out, const char *complaint)
 {
-    size_t mark = begin(out, WIRE_DONE);
+    size_t mark = begin_wire_message(out, WIRE_DONE);
 
-    put_text(out, complaint, WIRE_COMPLAINT_MAX);
-    end(out, mark);
+    put_limited_text(out, complaint, WIRE_COMPLAINT_MAX);
+    end_wire_message(out, mark);
 }
 
 enum wire_framing
@@ -125,7 +125,7 @@ wire_next(const void *data, size_t size, size_t max, struct span *payload)
 }
 
 static struct span
-take_text(struct reader *r, size_t max)
+parse_limited_text(struct reader *r, size_t max)
 {
     struct span text = reader_lenenc_bytes(r);
 
@@ -165,7 +165,7 @@ wire_parse_request(struct span payload, struct wire_request *out)
     out->no_lines = (flags & WIRE_NO_LINES) != 0;
     out->symbols_do = (flags & WIRE_SYMBOLS_DO) != 0;
     out->make_unwind = (flags & WIRE_MAKE_UNWIND) != 0;
-    out->path = take_text(&r, WIRE_PATH_MAX);
+    out->path = parse_limited_text(&r, WIRE_PATH_MAX);
     out->count = reader_u32(&r);
     offsets = reader_rest(&r);
     out->offsets = reader_of(offsets.data, offsets.size);
@@ -175,7 +175,7 @@ wire_parse_request(struct span payload, struct wire_request *out)
 }
 
 static uint32_t
-take_number(struct reader *r)
+parse_wire_text_number(struct reader *r)
 {
     uint64_t number = reader_lenenc(r);
 
@@ -188,15 +188,15 @@ static void
 parse_answer(struct reader *r, struct wire_reply *out)
 {
     out->start = reader_u64(r);
-    out->symbol = take_number(r);
+    out->symbol = parse_wire_text_number(r);
     out->frame_count = reader_u8(r);
     if (out->frame_count == 0 || out->frame_count > NAMES_INLINE_MAX) {
         r->failed = true;
         return;
     }
     for (uint32_t i = 0; i < out->frame_count; i++) {
-        out->frames[i].function = take_number(r);
-        out->frames[i].file = take_number(r);
+        out->frames[i].function = parse_wire_text_number(r);
+        out->frames[i].file = parse_wire_text_number(r);
         out->frames[i].line = reader_u32(r);
         if (out->frames[i].function == 0 && out->frame_count > 1)
             r->failed = true;
@@ -214,12 +214,12 @@ wire_parse_reply(struct span payload, struct wire_reply *out)
         parse_answer(&r, out);
         break;
     case WIRE_TEXT:
-        out->text = take_text(&r, WIRE_NAME_MAX);
+        out->text = parse_limited_text(&r, WIRE_NAME_MAX);
         r.failed |= out->text.size == 0;
         break;
     case WIRE_REFUSED:
     case WIRE_DONE:
-        out->complaint = take_text(&r, WIRE_COMPLAINT_MAX);
+        out->complaint = parse_limited_text(&r, WIRE_COMPLAINT_MAX);
         break;
     case WIRE_PART:
         out->part = reader_rest(&r);

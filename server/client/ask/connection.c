@@ -20,7 +20,7 @@ enum { ER_DENIED = 1045, ER_NO_SUCH_DATABASE = 1049, ER_TLS_REQUIRED = 3159 };
 enum { PROGRESS_ROOM = 80 };
 
 static void
-say(const char *text)
+print_clean_warning(const char *text)
 {
     char clean[MYSQL_ERRMSG_SIZE + 1];
 
@@ -29,8 +29,8 @@ say(const char *text)
 }
 
 static void
-on_progress(const MYSQL *mysql, unsigned stage, unsigned stages, double percent,
-            const char *what, unsigned size)
+on_mysql_progress(const MYSQL *mysql, unsigned stage, unsigned stages,
+                  double percent, const char *what, unsigned size)
 {
     char clean[PROGRESS_ROOM + 1];
 
@@ -89,13 +89,13 @@ connection_prepare(MYSQL *mysql, const char *const *given,
 }
 
 static bool
-dial(MYSQL *mysql, const char *const *given)
+open_node_connection(MYSQL *mysql, const char *const *given)
 {
     struct connection_target to;
 
     connection_prepare(mysql, given, &to);
     if (isatty(STDERR_FILENO))
-        mysql_optionsv(mysql, MYSQL_PROGRESS_CALLBACK, on_progress);
+        mysql_optionsv(mysql, MYSQL_PROGRESS_CALLBACK, on_mysql_progress);
     return mysql_real_connect(mysql, to.host, to.user, to.password, NULL,
                               to.port, to.socket,
                               isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
@@ -154,13 +154,13 @@ connection_explain(unsigned number, const char *text, bool dialled,
 }
 
 static enum client_status
-complain(MYSQL *mysql, bool dialled, const char *const *given)
+report_connection_error(MYSQL *mysql, bool dialled, const char *const *given)
 {
     unsigned number = mysql_errno(mysql);
     char text[CONNECTION_TEXT];
 
     connection_explain(number, mysql_error(mysql), dialled, given, text);
-    say(text);
+    print_clean_warning(text);
     return (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) || !dialled
                ? CLIENT_NO_NODE
                : CLIENT_FAILED;
@@ -179,7 +179,7 @@ show_warnings(MYSQL *mysql)
         rows = mysql_store_result(mysql);
     while (rows && (row = mysql_fetch_row(rows)) &&
            mysql_num_fields(rows) == 3 && row[2]) {
-        say(row[2]);
+        print_clean_warning(row[2]);
         if (strncmp(row[2], "node ", 5) == 0)
             status = CLIENT_FAILED;
     }
@@ -197,18 +197,18 @@ client_ask(const char *const *given, struct span statement, bool may_lack,
 
     sigaction(SIGPIPE, NULL, &pipe);
     made = mysql_init(&mysql); /* ignores it */
-    if (!made || !dial(made, given)) {
-        *status = complain(&mysql, false, given);
+    if (!made || !open_node_connection(made, given)) {
+        *status = report_connection_error(&mysql, false, given);
     } else if (!strstr(mysql_get_server_info(made), "heapwire")) {
-        say("that is no heapwire node; name a node: --socket "
-            "/run/heapwire/10001/mysql.sock, or --host");
+        print_clean_warning("that is no heapwire node; name a node: --socket "
+                            "/run/heapwire/10001/mysql.sock, or --host");
         *status = CLIENT_NO_NODE;
     } else {
         if (mysql_real_query(made, statement.data, statement.size) == 0)
             rows = mysql_store_result(made);
         if (isatty(STDERR_FILENO))
             fputs("\r\033[K", stderr); /* of the progress */
-        *status = mysql_errno(made) ? complain(made, true, given)
+        *status = mysql_errno(made) ? report_connection_error(made, true, given)
                   : may_lack        ? show_warnings(made)
                                     : CLIENT_OK;
     }

@@ -37,7 +37,7 @@ static const char blanks[] = " \t\r\n\v\f", no_such_key[] = "there is no key ",
 static int options = -1;
 
 static bool
-is_one_of(const char *list, const char *key)
+is_listed_option(const char *list, const char *key)
 {
     char word[KEY_ROOM + 2];
 
@@ -114,8 +114,9 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
         return "a line is KEY = VALUE";
     if (strcmp(key, "port") == 0 && (!*end || !is_port(end + 1)))
         return "a port is a number up to 65535";
-    return is_one_of(known, key) || is_one_of(left_out, key) ? NULL
-                                                             : no_such_key;
+    return is_listed_option(known, key) || is_listed_option(left_out, key)
+               ? NULL
+               : no_such_key;
 }
 
 /* As MySQL and MariaDB read it: a # outside of quotes, wherever it stands. */
@@ -166,7 +167,7 @@ copy_lines(FILE *file, const char *path)
                   fault == no_such_key ? key : "");
             return CLIENT_USAGE;
         }
-        if (*at != '!' && !is_one_of(left_out, key))
+        if (*at != '!' && !is_listed_option(left_out, key))
             dprintf(options, "%s", at);
     }
     if (path && ferror(file)) {

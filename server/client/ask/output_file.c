@@ -25,7 +25,7 @@ write_and_close(int fd, struct span data)
 }
 
 static bool
-replace_file(struct span data, const char *file, mode_t mode)
+replace_output_file(struct span data, const char *file, mode_t mode)
 {
     char made[4096];
     int fd, why;
@@ -71,12 +71,12 @@ output_file_write(struct span data, const char *file, mode_t mode)
     }
     snprintf(self, sizeof(self), "/proc/self/fd/%d", there);
     if (none)
-        written = replace_file(data, file, mode);
+        written = replace_output_file(data, file, mode);
     else if (there >= 0 && fstat(there, &st) == 0 && !S_ISREG(st.st_mode))
         written = write_and_close(
             open(file, O_WRONLY | O_CREAT | O_CLOEXEC, mode), data);
     else if (there >= 0 && (behind = realpath(self, NULL)))
-        written = replace_file(data, behind, mode & st.st_mode);
+        written = replace_output_file(data, behind, mode & st.st_mode);
     if (!written)
         warn("%s", file);
     if (!written && made && behind)

@@ -54,7 +54,7 @@ client_is_number(const MYSQL_FIELD *field, struct span cell)
 }
 
 static void
-show_json(const MYSQL_FIELD *field, struct span cell)
+print_json_cell(const MYSQL_FIELD *field, struct span cell)
 {
     bool bare = !cell.data || client_is_number(field, cell);
 
@@ -67,7 +67,7 @@ show_json(const MYSQL_FIELD *field, struct span cell)
 
 /* cells NULL: the names. */
 static void
-show_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
+print_result_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
 {
     const unsigned long *sizes = cells ? mysql_fetch_lengths(rows) : NULL;
     MYSQL_FIELD *fields = mysql_fetch_fields(rows);
@@ -82,7 +82,7 @@ show_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
             cell = (struct span){cells[i], sizes[i]};
         if (form == CLIENT_JSON) {
             fputs(i == 0 ? "{\"" : ", \"", stdout);
-            show_json(&fields[i], cell);
+            print_json_cell(&fields[i], cell);
             continue;
         }
         at = client_show(cell.data ? cell : (struct span){"NULL", 4},
@@ -106,7 +106,7 @@ find_terminal_width(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* As show_line() has it: the widest row, roughly. */
+/* As print_result_line() has it: the widest row, roughly. */
 static size_t
 find_width(MYSQL_RES *rows)
 {
@@ -193,14 +193,14 @@ client_show_rows(MYSQL_RES *rows, enum client_form form)
     if (rows && form == CLIENT_JSON)
         make_names_differ(rows, names = arena_new(NAMES_MAX));
     if (form != CLIENT_JSON && !upright)
-        show_line(rows, NULL, form);
+        print_result_line(rows, NULL, form);
     for (; rows && (row = mysql_fetch_row(rows)); before = ",\n") {
         if (form == CLIENT_JSON)
             fputs(before, stdout);
         if (upright)
             show_upright(rows, row, ++number);
         else
-            show_line(rows, row, form);
+            print_result_line(rows, row, form);
     }
     if (form == CLIENT_JSON)
         fputs(*before == '[' ? "[]\n" : "\n]\n", stdout);

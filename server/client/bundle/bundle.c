@@ -104,7 +104,7 @@ static const char *const hidden_columns[] = {
 /* ---- rows as JSON ---- */
 
 static bool
-is_hidden(const struct bundle *b, const char *column)
+is_hidden_column(const struct bundle *b, const char *column)
 {
     for (size_t i = 0;
          b->hash && i < sizeof(hidden_columns) / sizeof(*hidden_columns); i++)
@@ -128,7 +128,7 @@ add_hidden_cell(struct bundle *b, const char *cell, size_t size)
 }
 
 static void
-add_rows(struct bundle *b, MYSQL_RES *rows)
+append_rows_json(struct bundle *b, MYSQL_RES *rows)
 {
     struct buffer *out = &b->out;
     MYSQL_FIELD *fields = mysql_fetch_fields(rows);
@@ -149,7 +149,7 @@ add_rows(struct bundle *b, MYSQL_RES *rows)
             buffer_char(out, ':');
             if (!row[i])
                 buffer_text(out, "null");
-            else if (is_hidden(b, fields[i].name))
+            else if (is_hidden_column(b, fields[i].name))
                 add_hidden_cell(b, row[i], sizes[i]);
             else if (client_is_number(&fields[i],
                                       (struct span){row[i], sizes[i]}))
@@ -163,21 +163,22 @@ add_rows(struct bundle *b, MYSQL_RES *rows)
 }
 
 static MYSQL_RES *
-ask_for(struct bundle *b, const char *statement, enum client_status *status)
+query_bundle_rows(struct bundle *b, const char *statement,
+                  enum client_status *status)
 {
     return client_ask(b->given, (struct span){statement, strlen(statement)},
                       true, status);
 }
 
 static enum client_status
-add_part(struct bundle *b, const char *name, const char *statement)
+append_bundle_part(struct bundle *b, const char *name, const char *statement)
 {
     enum client_status status = CLIENT_OK;
-    MYSQL_RES *rows = ask_for(b, statement, &status);
+    MYSQL_RES *rows = query_bundle_rows(b, statement, &status);
 
     if (rows) {
         buffer_format(&b->out, ",\n\"%s\":", name);
-        add_rows(b, rows);
+        append_rows_json(b, rows);
     }
     mysql_free_result(rows);
     return status;
@@ -252,9 +253,9 @@ add_parts_of_heap(struct bundle *b)
         sql_string(b->heap, &statement);
         buffer_text(&statement, " ORDER BY 2 DESC LIMIT 500");
         buffer_char(&statement, '\0');
-        one = statement.failed
-                  ? CLIENT_USAGE
-                  : add_part(b, parts_of_heap[i].name, statement.data);
+        one = statement.failed ? CLIENT_USAGE
+                               : append_bundle_part(b, parts_of_heap[i].name,
+                                                    statement.data);
         all = one == CLIENT_OK ? all : one;
         buffer_fini(&statement);
     }
@@ -277,7 +278,7 @@ add_newest(struct bundle *b)
              "SELECT name FROM snapshots WHERE kind = 'heap' ORDER BY taken "
              "DESC LIMIT %d",
              NEWEST);
-    rows = ask_for(b, statement, &status);
+    rows = query_bundle_rows(b, statement, &status);
     while (rows && status == CLIENT_OK && (row = mysql_fetch_row(rows))) {
         view = row[0] ? add_view(b, row[0]) : CLIENT_OK;
         status = view == CLIENT_OK ? status : view;
@@ -287,13 +288,13 @@ add_newest(struct bundle *b)
 }
 
 static bool
-has_process(struct bundle *b)
+has_profiled_process(struct bundle *b)
 {
     enum client_status status = CLIENT_OK;
-    MYSQL_RES *rows = ask_for(b,
-                              "SELECT 1 FROM profiler WHERE state IN "
-                              "('connected', 'unresponsive')",
-                              &status);
+    MYSQL_RES *rows = query_bundle_rows(b,
+                                        "SELECT 1 FROM profiler WHERE state IN "
+                                        "('connected', 'unresponsive')",
+                                        &status);
     bool there = rows && mysql_num_rows(rows) > 0;
 
     mysql_free_result(rows);
@@ -303,7 +304,7 @@ has_process(struct bundle *b)
 /* ---- the file ---- */
 
 static void
-add_hex(struct buffer *out, const unsigned char *bytes, size_t size)
+append_nonce_hex(struct buffer *out, const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         buffer_format(out, "%02x", bytes[i]);
@@ -318,15 +319,15 @@ begin_page(struct bundle *b, const unsigned char nonce[NONCE])
                      "<meta charset=\"utf-8\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" "
                      "content=\"default-src 'none'; script-src 'nonce-");
-    add_hex(out, nonce, NONCE);
+    append_nonce_hex(out, nonce, NONCE);
     buffer_text(out, "'; style-src 'nonce-");
-    add_hex(out, nonce, NONCE);
+    append_nonce_hex(out, nonce, NONCE);
     buffer_text(out, "'; img-src data:; worker-src blob:; base-uri 'none'; "
                      "form-action 'none'\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, "
                      "initial-scale=1\">\n<title>heapwire</title>\n"
                      "<link rel=\"icon\" href=\"data:,\">\n<style nonce=\"");
-    add_hex(out, nonce, NONCE);
+    append_nonce_hex(out, nonce, NONCE);
     buffer_text(out, "\">\n");
     buffer_add(out, bundle_style, bundle_style_size);
     buffer_text(out, "</style>\n</head>\n<body>\n<noscript><p>This file needs "
@@ -340,7 +341,7 @@ static void
 end_page(struct bundle *b, const unsigned char nonce[NONCE])
 {
     buffer_text(&b->out, "}\n</script>\n<script nonce=\"");
-    add_hex(&b->out, nonce, NONCE);
+    append_nonce_hex(&b->out, nonce, NONCE);
     buffer_text(&b->out, "\">\n");
     buffer_add(&b->out, bundle_script, bundle_script_size);
     buffer_text(&b->out, "</script>\n</body>\n</html>\n");
@@ -348,7 +349,7 @@ end_page(struct bundle *b, const unsigned char nonce[NONCE])
 
 /* Where a part is missing, the file has the others, and the status says so. */
 static enum client_status
-gather(struct bundle *b, char **words, int count)
+collect_bundle_parts(struct bundle *b, char **words, int count)
 {
     enum client_status all = CLIENT_OK, one;
 
@@ -362,17 +363,17 @@ gather(struct bundle *b, char **words, int count)
     buffer_char(&b->out, '}');
     for (size_t i = 0;
          i < sizeof(parts) / sizeof(*parts) && all != CLIENT_NO_NODE; i++) {
-        one = add_part(b, parts[i].name,
-                       b->hash && parts[i].hashed ? parts[i].hashed
-                                                  : parts[i].statement);
+        one = append_bundle_part(
+            b, parts[i].name,
+            b->hash && parts[i].hashed ? parts[i].hashed : parts[i].statement);
         all = one == CLIENT_OK ? all : one;
     }
     if (all != CLIENT_NO_NODE) {
         one = add_parts_of_heap(b);
         all = one == CLIENT_OK ? all : one;
     }
-    if (all != CLIENT_NO_NODE && has_process(b)) {
-        one = add_part(b, mappings.name, mappings.statement);
+    if (all != CLIENT_NO_NODE && has_profiled_process(b)) {
+        one = append_bundle_part(b, mappings.name, mappings.statement);
         all = one == CLIENT_OK ? all : one;
     }
     return all;
@@ -393,7 +394,7 @@ bundle_write(const char *const *given, char **words, int count, bool hash,
     }
     buffer_init(&b.out, FILE_MAX);
     begin_page(&b, nonce);
-    status = gather(&b, words, count);
+    status = collect_bundle_parts(&b, words, count);
     end_page(&b, nonce);
     if (b.out.failed) {
         warnx("the bundle is larger than %d MB, or memory ran out: name fewer "

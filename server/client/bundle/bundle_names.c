@@ -32,8 +32,8 @@ is_one_remark(const char *name, size_t size)
 }
 
 static void
-hash_name(const char *name, size_t size, const unsigned char *key,
-          struct buffer *out)
+append_name_hash(const char *name, size_t size, const unsigned char *key,
+                 struct buffer *out)
 {
     unsigned char digest[EVP_MAX_MD_SIZE] = {0};
     EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -64,7 +64,7 @@ bundle_hash_name(const char *text, size_t size,
     else if (length == 3 && memcmp(name, "all", 3) == 0)
         buffer_text(out, "all");
     else if (length > 0)
-        hash_name(name, length - (is_inline ? tail : 0), key, out);
+        append_name_hash(name, length - (is_inline ? tail : 0), key, out);
     if (is_inline)
         buffer_text(out, inlined);
     buffer_char(out, '"');
@@ -91,7 +91,7 @@ add_hidden_list(const char *at, const char *end, const unsigned char *key,
 
 /* Past a value that is a string or a list of them. */
 static const char *
-skip_value(const char *at, const char *end)
+skip_string_or_list(const char *at, const char *end)
 {
     bool list = at < end && *at == '[';
 
@@ -118,7 +118,7 @@ replace_value(const char *name, size_t size, const char *value, const char *end,
         if (size == strlen(left_out[i]) &&
             memcmp(name, left_out[i], size) == 0) {
             buffer_text(out, value < end && *value == '[' ? "[]" : "\"\"");
-            return skip_value(value, end);
+            return skip_string_or_list(value, end);
         }
     return NULL;
 }

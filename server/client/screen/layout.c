@@ -55,7 +55,7 @@ screen_arrange(struct screen *s)
 /* One that has no room ends the line: half a figure is another figure, and what
  * is behind it may be of its time. */
 static void
-put_figure(const char *name, double bytes, struct screen_line *line)
+put_memory_figure(const char *name, double bytes, struct screen_line *line)
 {
     char figure[FIGURE_TEXT] = "?", text[FIGURE_TEXT * 2];
 
@@ -109,12 +109,12 @@ screen_node_line(const struct screen_node *node, double scale,
     if (node->rss >= 0 || well) {
         if (!well && !hung) /* all figures are of before */
             line_text(line, " last");
-        put_figure("rss", node->rss, line);
+        put_memory_figure("rss", node->rss, line);
         if (node->limit > 0)
-            put_figure("of", node->limit, line);
-        put_figure(hung ? "last alloc" : "alloc", node->allocated, line);
-        put_figure("active", node->active, line);
-        put_figure("resident", node->resident, line);
+            put_memory_figure("of", node->limit, line);
+        put_memory_figure(hung ? "last alloc" : "alloc", node->allocated, line);
+        put_memory_figure("active", node->active, line);
+        put_memory_figure("resident", node->resident, line);
     }
     if (!well && *node->error) {
         line_text(line, ": ");

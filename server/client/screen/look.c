@@ -435,7 +435,7 @@ end_view(struct look *look, MYSQL_RES *rows, const char *error)
 
 /* A node's connection is lost, or none can be made. */
 static void
-fail_look(struct look *look, const char *why)
+fail_screen_update(struct look *look, const char *why)
 {
     struct screen *s = look->screen;
 
@@ -461,7 +461,7 @@ look_go_on(struct look *look)
     const char *error = asker_error(look->asker, &number);
 
     if (*error && asker_is_new(look->asker)) {
-        fail_look(look, error);
+        fail_screen_update(look, error);
         return;
     }
     switch (look->step) {

@@ -93,7 +93,7 @@ init_curl(void)
 /* When etcd is back, perhaps with less than before, the nodes come again one by
  * one: known ones stay until settles_ms. */
 static void
-publish(struct etcd *e, const struct error *trouble)
+publish_etcd_nodes(struct etcd *e, const struct error *trouble)
 {
     static const struct etcd_nodes none;
     struct etcd_nodes copy;
@@ -151,7 +151,7 @@ say_found(struct etcd *e, bool first)
 
 /* Only this thread changes what is published. */
 static void
-say_missing(const struct etcd *e)
+log_missing_nodes(const struct etcd *e)
 {
     size_t known = e->published.count, listed = e->session.nodes.count;
 
@@ -165,7 +165,7 @@ say_missing(const struct etcd *e)
 
 /* Has self changed? */
 static bool
-take_wanted(struct etcd *e)
+apply_wanted_member(struct etcd *e)
 {
     bool changed;
 
@@ -178,7 +178,7 @@ take_wanted(struct etcd *e)
 
 /* Is the time over in which nodes could come again? */
 static bool
-settle(struct etcd *e)
+end_settling_period(struct etcd *e)
 {
     bool over = e->settles_ms && clock_ms() >= e->settles_ms;
 
@@ -189,20 +189,20 @@ settle(struct etcd *e)
 
 /* Until a failure, or the stop. */
 static int
-follow(struct etcd *e, struct error *err)
+follow_etcd_changes(struct etcd *e, struct error *err)
 {
     size_t changes;
 
     while (!etcd_http_is_woken(e->session.http)) {
         if (etcd_session_step(&e->session, &changes, err) != 0)
             return -1;
-        changes += take_wanted(e);
-        changes += settle(e);
+        changes += apply_wanted_member(e);
+        changes += end_settling_period(e);
         if (changes == 0)
             continue;
         if (etcd_session_keep_own(&e->session, err) != 0)
             return -1;
-        publish(e, &e->session.conflict);
+        publish_etcd_nodes(e, &e->session.conflict);
     }
     return 0;
 }
@@ -216,16 +216,16 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
     int rc = -1;
 
     *worked = false;
-    (void)take_wanted(e);
+    (void)apply_wanted_member(e);
     if (etcd_session_open(&e->session, e->endpoints[e->endpoint], err) == 0) {
         *worked = true;
         if (!first)
             e->settles_ms = clock_ms() + UINT64_C(1000) * e->session.ttl_s +
                             UINT64_C(2) * delay_ms;
         say_found(e, first);
-        publish(e, &e->session.conflict);
-        say_missing(e);
-        rc = follow(e, err);
+        publish_etcd_nodes(e, &e->session.conflict);
+        log_missing_nodes(e);
+        rc = follow_etcd_changes(e, err);
     }
     etcd_http_unwatch(e->session.http);
     return rc;
@@ -233,7 +233,7 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
 
 /* Half of delay_ms, and up to that again. */
 static void
-rest(struct etcd *e, unsigned delay_ms)
+wait_etcd_backoff(struct etcd *e, unsigned delay_ms)
 {
     uint16_t random = 0;
     uint64_t until, now = clock_ms();
@@ -245,7 +245,7 @@ rest(struct etcd *e, unsigned delay_ms)
 }
 
 static void *
-run(void *arg)
+run_etcd_thread(void *arg)
 {
     struct etcd *e = arg;
     unsigned delay_ms = BACK_OFF_MS;
@@ -265,7 +265,7 @@ run(void *arg)
         if (++failed < e->endpoint_count || etcd_http_is_woken(e->session.http))
             continue;
         say_lost(e, &err);
-        rest(e, delay_ms);
+        wait_etcd_backoff(e, delay_ms);
         failed = 0;
         delay_ms *= 2;
         if (delay_ms > BACK_OFF_MAX_MS)
@@ -278,7 +278,7 @@ run(void *arg)
 /* ---- start and end ---- */
 
 static void
-release(struct etcd *e)
+free_etcd_client(struct etcd *e)
 {
     etcd_session_fini(&e->session);
     curl_global_cleanup();
@@ -335,7 +335,7 @@ struct etcd *
 etcd_start(const struct etcd_options *options, struct error *err)
 {
     struct etcd *e = mem_zalloc(1, sizeof(*e));
-    struct thread_start start = {"hw-etcd", STACK_BYTES, run, e};
+    struct thread_start start = {"hw-etcd", STACK_BYTES, run_etcd_thread, e};
     struct etcd_http_options http;
 
     if (!e) {
@@ -361,7 +361,7 @@ etcd_start(const struct etcd_options *options, struct error *err)
         goto failed;
     return e;
 failed:
-    release(e);
+    free_etcd_client(e);
     return NULL;
 }
 
@@ -372,7 +372,7 @@ etcd_stop(struct etcd *e)
         return;
     etcd_http_wake(e->session.http);
     pthread_join(e->thread, NULL);
-    release(e);
+    free_etcd_client(e);
 }
 
 void

@@ -38,7 +38,7 @@ add_prefix(struct buffer *out, const char *cluster, bool end)
 }
 
 static void
-add_key(struct buffer *out, const char *cluster, uint64_t id)
+append_node_key(struct buffer *out, const char *cluster, uint64_t id)
 {
     char key[ETCD_KEY_MAX];
     int size =
@@ -102,15 +102,15 @@ etcd_ask_put(struct buffer *out, const char *cluster,
 
     buffer_text(out, "{\"compare\":[{\"target\":\"MOD\",\"result\":\"EQUAL\","
                      "\"key\":\"");
-    add_key(out, cluster, id);
+    append_node_key(out, cluster, id);
     buffer_format(out, "\",\"mod_revision\":\"%" PRId64 "\"}],", modified);
     buffer_text(out, "\"success\":[{\"request_put\":{\"key\":\"");
-    add_key(out, cluster, id);
+    append_node_key(out, cluster, id);
     buffer_text(out, "\",\"value\":\"");
     add_value(out, node);
     buffer_format(out, "\",\"lease\":\"%" PRId64 "\"}}],", lease);
     buffer_text(out, "\"failure\":[{\"request_range\":{\"key\":\"");
-    add_key(out, cluster, id);
+    append_node_key(out, cluster, id);
     buffer_text(out, "\"}}]}");
 }
 

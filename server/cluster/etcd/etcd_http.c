@@ -118,8 +118,9 @@ add_headers(struct transfer *t, const char *token)
 
 /* Nothing of the environment: no proxy, no other protocol, no other host. */
 static bool
-set_options(struct transfer *t, const struct etcd_http_options *options,
-            const char *url, const struct buffer *body)
+set_transfer_options(struct transfer *t,
+                     const struct etcd_http_options *options, const char *url,
+                     const struct buffer *body)
 {
     CURL *c = t->easy;
     bool ok = curl_easy_setopt(c, CURLOPT_URL, url) == CURLE_OK;
@@ -164,7 +165,7 @@ begin_transfer(struct etcd_http *http, struct transfer *t, const char *endpoint,
     t->got = got;
     t->easy = curl_easy_init();
     if (body->failed || !t->easy || add_headers(t, token) != 0 ||
-        !set_options(t, &http->options, url, body) ||
+        !set_transfer_options(t, &http->options, url, body) ||
         curl_multi_add_handle(http->multi, t->easy) != CURLM_OK) {
         error_set(err, ER_UNKNOWN, "%s cannot be asked: no memory", endpoint);
         end_transfer(http, t);
@@ -175,7 +176,7 @@ begin_transfer(struct etcd_http *http, struct transfer *t, const char *endpoint,
 
 /* Does whatever needs no waiting. */
 static void
-perform(struct etcd_http *http)
+perform_transfers(struct etcd_http *http)
 {
     int running, left;
     const CURLMsg *message;
@@ -192,7 +193,7 @@ perform(struct etcd_http *http)
 }
 
 static const char *
-why(const struct transfer *t)
+transfer_error_text(const struct transfer *t)
 {
     return *t->why ? t->why : curl_easy_strerror(t->result);
 }
@@ -205,7 +206,8 @@ check_end(const struct transfer *t, const char *endpoint, struct error *err)
 
     if (t->result != CURLE_OK) {
         error_set(err, ER_UNKNOWN, "%s: %s", endpoint,
-                  t->got->failed ? "it answers too much" : why(t));
+                  t->got->failed ? "it answers too much"
+                                 : transfer_error_text(t));
         return -1;
     }
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -235,7 +237,7 @@ etcd_http_ask(struct etcd_http *http, const char *endpoint, const char *path,
     if (begin_transfer(http, t, endpoint, path, token, body, answer, err) != 0)
         return -1;
     for (;;) {
-        perform(http);
+        perform_transfers(http);
         if (t->ended) {
             rc = check_end(t, endpoint, err);
             break;
@@ -302,11 +304,11 @@ etcd_http_line(struct etcd_http *http, struct span *line, struct error *err)
 void
 etcd_http_wait(struct etcd_http *http, unsigned timeout_ms)
 {
-    perform(http);
+    perform_transfers(http);
     if (etcd_http_is_woken(http) || http->stream.ended || next_end(http))
         return;
     curl_multi_poll(http->multi, NULL, 0, (int)timeout_ms, NULL);
-    perform(http);
+    perform_transfers(http);
 }
 
 void

@@ -17,7 +17,7 @@ member_is_same(const struct member *a, const struct member *b)
 }
 
 static int
-compare_ids(const void *a, const void *b)
+compare_members_by_id(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
 
@@ -25,7 +25,7 @@ compare_ids(const void *a, const void *b)
 }
 
 static int
-compare_places(const void *a, const void *b)
+compare_members_by_address(const void *a, const void *b)
 {
     const struct member *x = *(const struct member *const *)a,
                         *y = *(const struct member *const *)b;
@@ -36,7 +36,7 @@ compare_places(const void *a, const void *b)
 
 /* Two nodes may not have one address: one would answer for the other. */
 static int
-check_places(const struct members *members, struct error *err)
+check_member_addresses(const struct members *members, struct error *err)
 {
     const struct member **places = mem_zalloc(members->count, sizeof(*places));
     int rc = 0;
@@ -47,10 +47,10 @@ check_places(const struct members *members, struct error *err)
     }
     for (size_t i = 0; i < members->count; i++)
         places[i] = &members->items[i];
-    qsort(places, members->count, sizeof(*places), compare_places);
+    qsort(places, members->count, sizeof(*places), compare_members_by_address);
     for (size_t i = 1; rc == 0 && i < members->count; i++) {
         if (places[i]->port == 0 ||
-            compare_places(&places[i - 1], &places[i]) != 0)
+            compare_members_by_address(&places[i - 1], &places[i]) != 0)
             continue;
         error_set(err, ER_UNKNOWN,
                   "nodes %" PRIu64 " and %" PRIu64 " have one address, %s:%u",
@@ -68,7 +68,7 @@ is_listed(const struct members *members, uint64_t id)
     struct member key = {.id = id};
 
     return bsearch(&key, members->items, members->count, sizeof(key),
-                   compare_ids) != NULL;
+                   compare_members_by_id) != NULL;
 }
 
 static int
@@ -108,8 +108,9 @@ members_new(uint64_t self, const struct member *items, size_t count,
     members->self = self;
     members->count = count;
     memcpy(members->items, items, count * sizeof(*items));
-    qsort(members->items, count, sizeof(*items), compare_ids);
-    if (check_ids(members, err) == 0 && check_places(members, err) == 0)
+    qsort(members->items, count, sizeof(*items), compare_members_by_id);
+    if (check_ids(members, err) == 0 &&
+        check_member_addresses(members, err) == 0)
         return members;
     mem_free(members);
     return NULL;
@@ -133,7 +134,7 @@ etcd_nodes_clear(struct etcd_nodes *nodes)
 
 /* Where id is, or would be. */
 static size_t
-place_of(const struct etcd_nodes *nodes, uint64_t id)
+etcd_node_position(const struct etcd_nodes *nodes, uint64_t id)
 {
     size_t low = 0, high = nodes->count;
 
@@ -155,7 +156,7 @@ is_at(const struct etcd_nodes *nodes, size_t at, uint64_t id)
 }
 
 static int
-make_room(struct etcd_nodes *nodes, struct error *err)
+reserve_etcd_node(struct etcd_nodes *nodes, struct error *err)
 {
     size_t room = nodes->room ? 2 * nodes->room : 16;
     struct etcd_node *more;
@@ -181,10 +182,10 @@ int
 etcd_nodes_put(struct etcd_nodes *nodes, const struct etcd_node *node,
                struct error *err)
 {
-    size_t at = place_of(nodes, node->member.id);
+    size_t at = etcd_node_position(nodes, node->member.id);
 
     if (!is_at(nodes, at, node->member.id)) {
-        if (make_room(nodes, err) != 0)
+        if (reserve_etcd_node(nodes, err) != 0)
             return -1;
         memmove(nodes->items + at + 1, nodes->items + at,
                 (nodes->count - at) * sizeof(*node));
@@ -197,7 +198,7 @@ etcd_nodes_put(struct etcd_nodes *nodes, const struct etcd_node *node,
 void
 etcd_nodes_remove(struct etcd_nodes *nodes, uint64_t id)
 {
-    size_t at = place_of(nodes, id);
+    size_t at = etcd_node_position(nodes, id);
 
     if (!is_at(nodes, at, id))
         return;
@@ -209,7 +210,7 @@ etcd_nodes_remove(struct etcd_nodes *nodes, uint64_t id)
 const struct etcd_node *
 etcd_nodes_find(const struct etcd_nodes *nodes, uint64_t id)
 {
-    size_t at = place_of(nodes, id);
+    size_t at = etcd_node_position(nodes, id);
 
     return is_at(nodes, at, id) ? &nodes->items[at] : NULL;
 }

@@ -13,7 +13,7 @@ enum { PUT_TRIES = 3, PAGES_MAX = PEERS_MAX / ETCD_PAGE + 2 };
 
 /* Anything that may write there can cause it. */
 static void
-say_refused(const struct etcd_session *s)
+log_refused_nodes(const struct etcd_session *s)
 {
     if (s->nodes.refused == 1)
         log_stranger("%s", s->nodes.refusal.text);
@@ -25,8 +25,8 @@ say_refused(const struct etcd_session *s)
 /* ---- questions ---- */
 
 static int
-ask_for(struct etcd_session *s, const char *path, unsigned timeout_ms,
-        struct error *err)
+ask_etcd_with_timeout(struct etcd_session *s, const char *path,
+                      unsigned timeout_ms, struct error *err)
 {
     return etcd_http_ask(s->http, s->endpoint, path, s->token, &s->request,
                          &s->answer, timeout_ms, err);
@@ -34,9 +34,10 @@ ask_for(struct etcd_session *s, const char *path, unsigned timeout_ms,
 
 /* With at most the time that the lease allows. */
 static int
-ask(struct etcd_session *s, const char *path, struct error *err)
+ask_etcd_within_lease(struct etcd_session *s, const char *path,
+                      struct error *err)
 {
-    return ask_for(s, path, s->ttl_s * 1000 / 3, err);
+    return ask_etcd_with_timeout(s, path, s->ttl_s * 1000 / 3, err);
 }
 
 static struct span
@@ -46,7 +47,7 @@ answer_of(const struct etcd_session *s)
 }
 
 static int
-log_in(struct etcd_session *s, struct error *err)
+log_in_to_etcd(struct etcd_session *s, struct error *err)
 {
     char password[ETCD_PASSWORD_MAX + 1];
     int rc;
@@ -59,7 +60,7 @@ log_in(struct etcd_session *s, struct error *err)
     buffer_clear(&s->request);
     etcd_ask_login(&s->request, s->user, password);
     explicit_bzero(password, sizeof(password));
-    rc = ask(s, ETCD_PATH_LOGIN, err);
+    rc = ask_etcd_within_lease(s, ETCD_PATH_LOGIN, err);
     if (s->request.data)
         explicit_bzero(s->request.data, s->request.size);
     return rc == 0 ? etcd_read_login(answer_of(s), s->token, err) : -1;
@@ -74,7 +75,7 @@ keep_lease(struct etcd_session *s, struct error *err)
     if (s->lease) {
         buffer_clear(&s->request);
         etcd_ask_keepalive(&s->request, s->lease);
-        if (ask(s, ETCD_PATH_KEEPALIVE, err) != 0 ||
+        if (ask_etcd_within_lease(s, ETCD_PATH_KEEPALIVE, err) != 0 ||
             etcd_read_keepalive(answer_of(s), &alive, err) != 0)
             return -1;
     }
@@ -82,7 +83,7 @@ keep_lease(struct etcd_session *s, struct error *err)
         s->lease = 0;
         buffer_clear(&s->request);
         etcd_ask_lease(&s->request, s->ttl_s);
-        if (ask(s, ETCD_PATH_LEASE, err) != 0 ||
+        if (ask_etcd_within_lease(s, ETCD_PATH_LEASE, err) != 0 ||
             etcd_read_lease(answer_of(s), &s->lease, err) != 0)
             return -1;
     }
@@ -91,7 +92,7 @@ keep_lease(struct etcd_session *s, struct error *err)
 }
 
 static int
-read_all(struct etcd_session *s, struct error *err)
+read_all_etcd_nodes(struct etcd_session *s, struct error *err)
 {
     struct etcd_page page = {0};
     int pages = 0;
@@ -108,7 +109,7 @@ read_all(struct etcd_session *s, struct error *err)
         buffer_clear(&s->request);
         etcd_ask_page(&s->request, s->cluster,
                       (struct span){page.last, page.last_size}, revision);
-        if (ask(s, ETCD_PATH_RANGE, err) != 0 ||
+        if (ask_etcd_within_lease(s, ETCD_PATH_RANGE, err) != 0 ||
             etcd_read_page(answer_of(s), s->cluster, &s->nodes, &page, err) !=
                 0)
             return -1;
@@ -117,7 +118,7 @@ read_all(struct etcd_session *s, struct error *err)
             page.revision = revision;
     } while (page.more);
     s->revision = page.revision;
-    say_refused(s);
+    log_refused_nodes(s);
     return 0;
 }
 
@@ -133,7 +134,7 @@ open_watch(struct etcd_session *s, struct error *err)
 /* ---- our own entry ---- */
 
 static bool
-is_ours(const struct etcd_session *s, const struct etcd_node *node)
+is_own_etcd_node(const struct etcd_session *s, const struct etcd_node *node)
 {
     return memcmp(node->incarnation, s->self.incarnation, PEER_INCARNATION) ==
            0;
@@ -194,7 +195,7 @@ put_own(struct etcd_session *s, struct error *err)
     for (int i = 0; i < PUT_TRIES; i++) {
         buffer_clear(&s->request);
         etcd_ask_put(&s->request, s->cluster, &s->self, s->lease, modified);
-        if (ask(s, ETCD_PATH_TXN, err) != 0 ||
+        if (ask_etcd_within_lease(s, ETCD_PATH_TXN, err) != 0 ||
             etcd_read_put(answer_of(s), s->cluster, s->self.member.id, &done,
                           &holder, err) != 0)
             return -1;
@@ -207,7 +208,7 @@ put_own(struct etcd_session *s, struct error *err)
         modified = holder.modified;
         if (modified == 0)
             continue; /* it has just gone */
-        if (holder.member.id == 0 || !is_ours(s, &holder)) {
+        if (holder.member.id == 0 || !is_own_etcd_node(s, &holder)) {
             say_conflict(s, &holder);
             return holder.member.id ? etcd_nodes_put(&s->nodes, &holder, err)
                                     : 0;
@@ -224,7 +225,7 @@ etcd_session_keep_own(struct etcd_session *s, struct error *err)
     const struct etcd_node *there =
         etcd_nodes_find(&s->nodes, s->self.member.id);
 
-    if (there && !is_ours(s, there)) {
+    if (there && !is_own_etcd_node(s, there)) {
         say_conflict(s, there);
         return 0;
     }
@@ -253,7 +254,7 @@ take_lines(struct etcd_session *s, size_t *changes, struct error *err)
             return -1;
         *changes += n;
     }
-    say_refused(s);
+    log_refused_nodes(s);
     return rc;
 }
 
@@ -280,8 +281,8 @@ etcd_session_open(struct etcd_session *s, const char *endpoint,
                   struct error *err)
 {
     s->endpoint = endpoint;
-    return log_in(s, err) == 0 && keep_lease(s, err) == 0 &&
-                   read_all(s, err) == 0 &&
+    return log_in_to_etcd(s, err) == 0 && keep_lease(s, err) == 0 &&
+                   read_all_etcd_nodes(s, err) == 0 &&
                    etcd_session_keep_own(s, err) == 0 && open_watch(s, err) == 0
                ? 0
                : -1;
@@ -315,5 +316,5 @@ etcd_session_leave(struct etcd_session *s, const char *endpoint)
     buffer_clear(&s->request);
     etcd_ask_keepalive(&s->request, s->lease);
     /* Otherwise it expires. */
-    (void)ask_for(s, ETCD_PATH_REVOKE, ETCD_STOP_MS, &err);
+    (void)ask_etcd_with_timeout(s, ETCD_PATH_REVOKE, ETCD_STOP_MS, &err);
 }

@@ -26,14 +26,14 @@ etcd_wire_prepare(void)
 }
 
 static int
-garbage(struct error *err, const char *what)
+set_etcd_answer_error(struct error *err, const char *what)
 {
     error_set(err, ER_UNKNOWN, "etcd's answer is invalid: %s", what);
     return -1;
 }
 
 static cJSON *
-get(const cJSON *object, const char *name)
+find_answer_field(const cJSON *object, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
@@ -52,13 +52,13 @@ is_crowded(struct span text)
 
 /* A whole object with nothing behind it. */
 static cJSON *
-parse(struct span text, struct error *err)
+parse_etcd_json(struct span text, struct error *err)
 {
     const char *end = NULL;
     cJSON *json = NULL;
 
     if (text.size <= ETCD_ANSWER_MAX && is_crowded(text)) {
-        garbage(err, "it has too many values");
+        set_etcd_answer_error(err, "it has too many values");
         return NULL;
     }
     if (text.size <= ETCD_ANSWER_MAX)
@@ -69,15 +69,15 @@ parse(struct span text, struct error *err)
     if (json && cJSON_IsObject(json) && end == text.data + text.size)
         return json;
     cJSON_Delete(json);
-    garbage(err, "not a JSON object");
+    set_etcd_answer_error(err, "not a JSON object");
     return NULL;
 }
 
 /* A missing number is zero. */
 static int
-number(const cJSON *object, const char *name, int64_t *out)
+read_etcd_number(const cJSON *object, const char *name, int64_t *out)
 {
-    const cJSON *item = get(object, name);
+    const cJSON *item = find_answer_field(object, name);
     const char *text = cJSON_GetStringValue(item);
     char *end;
     long long value;
@@ -102,19 +102,19 @@ number(const cJSON *object, const char *name, int64_t *out)
 
 /* size of out: with room for a NUL. -1: not base64, or too long. */
 static int
-bytes(const cJSON *object, const char *name, char *out, size_t size,
-      size_t *got)
+read_etcd_bytes(const cJSON *object, const char *name, char *out, size_t size,
+                size_t *got)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char plain[ETCD_VALUE_MAX + 3];
-    const char *text = cJSON_GetStringValue(get(object, name));
+    const char *text = cJSON_GetStringValue(find_answer_field(object, name));
     size_t length = text ? strlen(text) : 0, body, n;
 
     *got = 0;
     *out = '\0';
     if (!text)
-        return get(object, name) ? -1 : 0;
+        return find_answer_field(object, name) ? -1 : 0;
     body = strspn(text, digits);
     if (length % 4 || length - body > 2 || length / 4 * 3 > sizeof(plain) ||
         text[body + strspn(text + body, "=")])
@@ -134,9 +134,10 @@ revision_of(const cJSON *answer, int64_t *out, struct error *err)
 {
     int64_t revision;
 
-    if (number(get(answer, "header"), "revision", &revision) != 0 ||
+    if (read_etcd_number(find_answer_field(answer, "header"), "revision",
+                         &revision) != 0 ||
         revision == 0)
-        return garbage(err, "it has no revision");
+        return set_etcd_answer_error(err, "it has no revision");
     *out = revision;
     return 0;
 }
@@ -144,7 +145,7 @@ revision_of(const cJSON *answer, int64_t *out, struct error *err)
 /* ---- what a node says of itself ---- */
 
 static int
-refuse(struct error *err, const char *key, const char *why)
+set_etcd_key_error(struct error *err, const char *key, const char *why)
 {
     error_set(err, ER_UNKNOWN, "etcd's key %.*s is refused: %s", TEXT_MAX, key,
               why);
@@ -162,11 +163,12 @@ id_of(const char *key, size_t size, const char *cluster, uint64_t *out,
     const char *digits = key + length;
 
     if (strlen(key) != size || strncmp(key, prefix, length) != 0)
-        return refuse(err, key, "it is not among those that were asked for");
+        return set_etcd_key_error(err, key,
+                                  "it is not among those that were asked for");
     if (*digits < '1' || *digits > '9' || strlen(digits) > 10 ||
         digits[strspn(digits, "0123456789")] ||
         strtoull(digits, NULL, 10) > UINT32_MAX)
-        return refuse(err, key, "its name is not a node's id");
+        return set_etcd_key_error(err, key, "its name is not a node's id");
     *out = strtoull(digits, NULL, 10);
     return 0;
 }
@@ -197,13 +199,14 @@ read_role(const char *text, enum peer_role *out)
 }
 
 static int
-read_place(const cJSON *json, struct member *out)
+read_member_address(const cJSON *json, struct member *out)
 {
-    const char *address = cJSON_GetStringValue(get(json, "address"));
+    const char *address =
+        cJSON_GetStringValue(find_answer_field(json, "address"));
     int64_t port;
 
     if (!address || strlen(address) >= sizeof(out->address) ||
-        number(json, "port", &port) != 0 || port > UINT16_MAX)
+        read_etcd_number(json, "port", &port) != 0 || port > UINT16_MAX)
         return -1;
     memcpy(out->address, address, strlen(address) + 1);
     out->port = (uint16_t)port;
@@ -214,25 +217,28 @@ read_place(const cJSON *json, struct member *out)
 }
 
 static int
-read_value(struct span value, const char *key, struct etcd_node *node,
-           struct error *err)
+read_etcd_node_value(struct span value, const char *key, struct etcd_node *node,
+                     struct error *err)
 {
-    cJSON *json = parse(value, err);
+    cJSON *json = parse_etcd_json(value, err);
     int64_t id;
     int rc = -1;
 
     if (!json)
-        return refuse(err, key, "its value is not a JSON object");
-    if (number(json, "id", &id) != 0 || (uint64_t)id != node->member.id)
-        refuse(err, key, "its value has another id");
-    else if (read_place(json, &node->member) != 0)
-        refuse(err, key, "its value has no numeric address and port");
-    else if (read_role(cJSON_GetStringValue(get(json, "role")),
+        return set_etcd_key_error(err, key, "its value is not a JSON object");
+    if (read_etcd_number(json, "id", &id) != 0 ||
+        (uint64_t)id != node->member.id)
+        set_etcd_key_error(err, key, "its value has another id");
+    else if (read_member_address(json, &node->member) != 0)
+        set_etcd_key_error(err, key,
+                           "its value has no numeric address and port");
+    else if (read_role(cJSON_GetStringValue(find_answer_field(json, "role")),
                        &node->member.role) != 0)
-        refuse(err, key, "its value has an unknown role");
-    else if (read_incarnation(cJSON_GetStringValue(get(json, "incarnation")),
-                              node->incarnation) != 0)
-        refuse(err, key, "its value has no incarnation");
+        set_etcd_key_error(err, key, "its value has an unknown role");
+    else if (read_incarnation(
+                 cJSON_GetStringValue(find_answer_field(json, "incarnation")),
+                 node->incarnation) != 0)
+        set_etcd_key_error(err, key, "its value has no incarnation");
     else
         rc = 0;
     cJSON_Delete(json);
@@ -248,17 +254,19 @@ read_node(const cJSON *kv, const char *cluster, struct etcd_node *node,
     size_t size;
 
     memset(node, 0, sizeof(*node));
-    if (bytes(kv, "key", key, sizeof(key), &size) != 0)
-        return refuse(err, "(too long)", "its name is not a node's id");
+    if (read_etcd_bytes(kv, "key", key, sizeof(key), &size) != 0)
+        return set_etcd_key_error(err, "(too long)",
+                                  "its name is not a node's id");
     if (id_of(key, size, cluster, &node->member.id, err) != 0)
         return -1;
-    if (number(kv, "create_revision", &node->created) != 0 ||
-        number(kv, "mod_revision", &node->modified) != 0 ||
-        number(kv, "lease", &node->lease) != 0)
-        return refuse(err, key, "its revisions are no numbers");
-    if (bytes(kv, "value", value, sizeof(value), &size) != 0)
-        return refuse(err, key, "its value is too long, or not base64");
-    return read_value((struct span){value, size}, key, node, err);
+    if (read_etcd_number(kv, "create_revision", &node->created) != 0 ||
+        read_etcd_number(kv, "mod_revision", &node->modified) != 0 ||
+        read_etcd_number(kv, "lease", &node->lease) != 0)
+        return set_etcd_key_error(err, key, "its revisions are no numbers");
+    if (read_etcd_bytes(kv, "value", value, sizeof(value), &size) != 0)
+        return set_etcd_key_error(err, key,
+                                  "its value is too long, or not base64");
+    return read_etcd_node_value((struct span){value, size}, key, node, err);
 }
 
 /* A refused entry counts as missing. */
@@ -281,15 +289,15 @@ put_node(const cJSON *kv, const char *cluster, struct etcd_nodes *nodes,
 int
 etcd_read_login(struct span answer, char *token, struct error *err)
 {
-    cJSON *json = parse(answer, err);
-    const char *text = cJSON_GetStringValue(get(json, "token"));
+    cJSON *json = parse_etcd_json(answer, err);
+    const char *text = cJSON_GetStringValue(find_answer_field(json, "token"));
     int rc = -1;
 
     if (!json)
         return -1;
     if (!text || !*text || strlen(text) > ETCD_TOKEN_MAX ||
         strpbrk(text, "\r\n")) {
-        garbage(err, "it has no token");
+        set_etcd_answer_error(err, "it has no token");
     } else {
         memcpy(token, text, strlen(text) + 1);
         rc = 0;
@@ -301,14 +309,14 @@ etcd_read_login(struct span answer, char *token, struct error *err)
 int
 etcd_read_lease(struct span answer, int64_t *lease, struct error *err)
 {
-    cJSON *json = parse(answer, err);
+    cJSON *json = parse_etcd_json(answer, err);
     int64_t id;
     int rc = -1;
 
     if (!json)
         return -1;
-    if (number(json, "ID", &id) != 0 || id == 0) {
-        garbage(err, "it has no lease");
+    if (read_etcd_number(json, "ID", &id) != 0 || id == 0) {
+        set_etcd_answer_error(err, "it has no lease");
     } else {
         *lease = id;
         rc = 0;
@@ -320,15 +328,15 @@ etcd_read_lease(struct span answer, int64_t *lease, struct error *err)
 int
 etcd_read_keepalive(struct span answer, bool *alive, struct error *err)
 {
-    cJSON *json = parse(answer, err);
-    const cJSON *result = get(json, "result");
+    cJSON *json = parse_etcd_json(answer, err);
+    const cJSON *result = find_answer_field(json, "result");
     int64_t ttl;
     int rc = -1;
 
     if (!json)
         return -1;
-    if (!cJSON_IsObject(result) || number(result, "TTL", &ttl) != 0) {
-        garbage(err, "it names no lease");
+    if (!cJSON_IsObject(result) || read_etcd_number(result, "TTL", &ttl) != 0) {
+        set_etcd_answer_error(err, "it names no lease");
     } else {
         *alive = ttl > 0;
         rc = 0;
@@ -341,22 +349,23 @@ int
 etcd_read_put(struct span answer, const char *cluster, uint64_t id, bool *done,
               struct etcd_node *holder, struct error *err)
 {
-    cJSON *json = parse(answer, err);
+    cJSON *json = parse_etcd_json(answer, err);
     const cJSON *there;
 
     if (!json)
         return -1;
-    *done = cJSON_IsTrue(get(json, "succeeded"));
-    there =
-        get(cJSON_GetArrayItem(get(json, "responses"), 0), "response_range");
-    there = cJSON_GetArrayItem(get(there, "kvs"), 0);
+    *done = cJSON_IsTrue(find_answer_field(json, "succeeded"));
+    there = find_answer_field(
+        cJSON_GetArrayItem(find_answer_field(json, "responses"), 0),
+        "response_range");
+    there = cJSON_GetArrayItem(find_answer_field(there, "kvs"), 0);
     /* An entry that is not a node's has neither id nor incarnation. */
     if (!*done && (read_node(there, cluster, holder, err) != 0 ||
                    holder->member.id != id)) {
         int64_t modified;
 
         memset(holder, 0, sizeof(*holder));
-        if (number(there, "mod_revision", &modified) == 0)
+        if (read_etcd_number(there, "mod_revision", &modified) == 0)
             holder->modified = modified;
     }
     cJSON_Delete(json);
@@ -368,7 +377,7 @@ etcd_read_page(struct span answer, const char *cluster,
                struct etcd_nodes *nodes, struct etcd_page *page,
                struct error *err)
 {
-    cJSON *json = parse(answer, err);
+    cJSON *json = parse_etcd_json(answer, err);
     const cJSON *kv, *last = NULL;
     int rc = -1;
 
@@ -376,17 +385,19 @@ etcd_read_page(struct span answer, const char *cluster,
         return -1;
     if (revision_of(json, &page->revision, err) != 0)
         goto out;
-    cJSON_ArrayForEach(kv, get(json, "kvs"))
+    cJSON_ArrayForEach(kv, find_answer_field(json, "kvs"))
     {
         if (put_node(kv, cluster, nodes, err) != 0)
             goto out;
         last = kv;
     }
-    page->more = cJSON_IsTrue(get(json, "more"));
-    if (page->more && (bytes(last, "key", page->last, sizeof(page->last),
-                             &page->last_size) != 0 ||
-                       page->last_size == 0)) {
-        garbage(err, "it announces more keys and ends without one");
+    page->more = cJSON_IsTrue(find_answer_field(json, "more"));
+    if (page->more &&
+        (read_etcd_bytes(last, "key", page->last, sizeof(page->last),
+                         &page->last_size) != 0 ||
+         page->last_size == 0)) {
+        set_etcd_answer_error(err,
+                              "it announces more keys and ends without one");
         goto out;
     }
     rc = 0;
@@ -399,8 +410,8 @@ static int
 apply_event(const cJSON *event, const char *cluster, struct etcd_nodes *nodes,
             struct error *err)
 {
-    const char *type = cJSON_GetStringValue(get(event, "type"));
-    const cJSON *kv = get(event, "kv");
+    const char *type = cJSON_GetStringValue(find_answer_field(event, "type"));
+    const cJSON *kv = find_answer_field(event, "kv");
     char key[ETCD_KEY_MAX];
     struct error refusal;
     uint64_t id;
@@ -409,23 +420,23 @@ apply_event(const cJSON *event, const char *cluster, struct etcd_nodes *nodes,
     if (!type || strcmp(type, "PUT") == 0)
         return put_node(kv, cluster, nodes, err);
     if (strcmp(type, "DELETE") != 0)
-        return garbage(err, "an event of an unknown kind");
-    if (bytes(kv, "key", key, sizeof(key), &size) == 0 &&
+        return set_etcd_answer_error(err, "an event of an unknown kind");
+    if (read_etcd_bytes(kv, "key", key, sizeof(key), &size) == 0 &&
         id_of(key, size, cluster, &id, &refusal) == 0)
         etcd_nodes_remove(nodes, id);
     return 0;
 }
 
 static void
-say_failure(const cJSON *json, struct error *err)
+read_etcd_error(const cJSON *json, struct error *err)
 {
-    const cJSON *error = get(json, "error");
-    const char *text = cJSON_GetStringValue(get(json, "message"));
+    const cJSON *error = find_answer_field(json, "error");
+    const char *text = cJSON_GetStringValue(find_answer_field(json, "message"));
 
     if (!text)
         text = cJSON_GetStringValue(error);
     if (!text)
-        text = cJSON_GetStringValue(get(error, "message"));
+        text = cJSON_GetStringValue(find_answer_field(error, "message"));
     error_set(err, ER_UNKNOWN, "etcd says: %.*s", TEXT_MAX,
               text ? text : "(nothing)");
 }
@@ -434,22 +445,22 @@ int
 etcd_read_watch(struct span line, const char *cluster, struct etcd_nodes *nodes,
                 size_t *changes, int64_t *revision, struct error *err)
 {
-    cJSON *json = parse(line, err);
-    const cJSON *result = get(json, "result"), *event;
+    cJSON *json = parse_etcd_json(line, err);
+    const cJSON *result = find_answer_field(json, "result"), *event;
     int rc = -1;
 
     *changes = 0;
     if (!json)
         return -1;
     if (!cJSON_IsObject(result)) {
-        say_failure(json, err);
+        read_etcd_error(json, err);
         goto out;
     }
-    if (cJSON_IsTrue(get(result, "canceled"))) {
+    if (cJSON_IsTrue(find_answer_field(result, "canceled"))) {
         error_set(err, ER_UNKNOWN, "etcd ended the watch");
         goto out;
     }
-    cJSON_ArrayForEach(event, get(result, "events"))
+    cJSON_ArrayForEach(event, find_answer_field(result, "events"))
     {
         if (apply_event(event, cluster, nodes, err) != 0)
             goto out;
@@ -466,10 +477,10 @@ out:
 void
 etcd_read_failure(struct span answer, long status, struct error *err)
 {
-    cJSON *json = parse(answer, err);
+    cJSON *json = parse_etcd_json(answer, err);
 
     if (json)
-        say_failure(json, err);
+        read_etcd_error(json, err);
     else
         error_set(err, ER_UNKNOWN, "etcd answers with HTTP status %ld", status);
     cJSON_Delete(json);

@@ -14,7 +14,7 @@ static const char mismatch[] = "id mismatch: ";
 
 /* The name of a node in a failure. */
 static void
-name_of(const struct peer_place *place, char *out)
+print_peer_name(const struct peer_place *place, char *out)
 {
     bool six = strchr(place->address, ':') != NULL;
 
@@ -53,7 +53,7 @@ peer_failure_submit(struct error *out, const struct peer_place *place,
         *out = *why;
         return;
     }
-    name_of(place, name);
+    print_peer_name(place, name);
     error_set(out, code_of(why), "submit failed for %s: %s", name, why->text);
 }
 
@@ -63,7 +63,7 @@ peer_failure_rpc(struct error *out, const struct peer_place *place,
 {
     char name[PEER_NAME_MAX];
 
-    name_of(place, name);
+    print_peer_name(place, name);
     error_set(out, code_of(why), "rpc failed %s: %s", name, why->text);
 }
 
@@ -73,7 +73,7 @@ static void lend_link(struct peer *peer, struct peer_link *link);
 /* Waiting for a link */
 
 static void
-leave_line(struct peer *peer)
+leave_peer_queue(struct peer *peer)
 {
     struct peers *line = &peer->pool->waiting[peer->line];
 
@@ -87,7 +87,7 @@ append_to_line(struct peer *peer, unsigned char number)
 {
     struct peers *line = &peer->pool->waiting[number];
 
-    leave_line(peer);
+    leave_peer_queue(peer);
     peer->in_line = true;
     peer->line = number;
     LINKED_LIST_APPEND(line, peer);
@@ -118,7 +118,7 @@ stop_waiting(struct peer_call *call)
     LINKED_LIST_REMOVE(&peer->calls, call);
     call->waits = false;
     if (!peer->calls.first)
-        leave_line(peer);
+        leave_peer_queue(peer);
     return call;
 }
 
@@ -142,7 +142,7 @@ drop_link(struct peer_call *call)
 
 /* call may be gone once this returns. */
 static void
-end(struct peer_call *call, const struct error *error)
+end_peer_call(struct peer_call *call, const struct error *error)
 {
     struct peer *peer = call->peer;
     struct peer_pool *pool = peer->pool;
@@ -158,7 +158,7 @@ static void
 end_failed(struct peer_call *call, const struct error *error)
 {
     peer_note(call->peer, call->link, error);
-    end(call, error);
+    end_peer_call(call, error);
 }
 
 /* Asking */
@@ -178,7 +178,7 @@ give_back(struct peer_call *call)
 }
 
 static void
-ask(struct peer_call *call)
+send_call_request(struct peer_call *call)
 {
     uint64_t now = clock_ms();
     struct error err;
@@ -186,15 +186,15 @@ ask(struct peer_call *call)
     if (now >= call->deadline_ms) {
         give_back(call);
         peer_failure_timeout(&err, call->request->timeout_ms);
-        end(call, &err);
+        end_peer_call(call, &err);
     } else if (peer_link_ask(call->link, call->request,
                              (unsigned)(call->deadline_ms - now), &err) != 0) {
-        end(call, &err);
+        end_peer_call(call, &err);
     }
 }
 
 static bool
-wants(struct peer_link *link)
+can_call_take_row(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
 
@@ -202,7 +202,7 @@ wants(struct peer_link *link)
 }
 
 static void
-row(struct peer_link *link, const struct span *cells)
+on_link_row_received(struct peer_link *link, const struct span *cells)
 {
     struct peer_call *call = link->arg;
 
@@ -210,7 +210,7 @@ row(struct peer_link *link, const struct span *cells)
 }
 
 static void
-quiet(struct peer_link *link)
+on_link_idle(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
 
@@ -218,7 +218,7 @@ quiet(struct peer_link *link)
 }
 
 static bool
-grows(struct peer_link *link)
+can_link_grow(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
 
@@ -226,7 +226,7 @@ grows(struct peer_link *link)
 }
 
 static void
-shrank(struct peer_link *link)
+on_link_shrank(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
 
@@ -234,7 +234,7 @@ shrank(struct peer_link *link)
 }
 
 static void
-answered(struct peer_link *link, const struct error *error)
+on_link_answered(struct peer_link *link, const struct error *error)
 {
     struct peer_call *call = link->arg;
 
@@ -243,7 +243,7 @@ answered(struct peer_link *link, const struct error *error)
         call->link = NULL;
         lend_link(call->peer, link);
     }
-    end(call, error);
+    end_peer_call(call, error);
 }
 
 /* Connecting */
@@ -258,17 +258,17 @@ connect_again(struct peer_call *call)
 }
 
 static void
-connected(struct peer_link *link)
+on_link_connected(struct peer_link *link)
 {
     struct peer_call *call = link->arg;
 
     call->peer->pool->connecting[call->doubtful]--;
-    ask(call);
+    send_call_request(call);
 }
 
 /* Is there a reason to try once more? */
 static bool
-recover(struct peer_call *call, const struct error *why)
+prepare_call_retry(struct peer_call *call, const struct error *why)
 {
     struct peer_place *place = &call->peer->place;
     struct peer_link *link = call->link;
@@ -292,12 +292,12 @@ recover(struct peer_call *call, const struct error *why)
 }
 
 static void
-broken(struct peer_link *link, const struct error *why)
+on_link_broken(struct peer_link *link, const struct error *why)
 {
     struct peer_call *call = link->arg;
     struct error err;
 
-    if (recover(call, why)) {
+    if (prepare_call_retry(call, why)) {
         connect_again(call);
         return;
     }
@@ -308,14 +308,14 @@ broken(struct peer_link *link, const struct error *why)
     end_failed(call, &err);
 }
 
-static const struct peer_link_events events = {.connected = connected,
-                                               .wants = wants,
-                                               .row = row,
-                                               .quiet = quiet,
-                                               .grows = grows,
-                                               .shrank = shrank,
-                                               .answered = answered,
-                                               .broken = broken};
+static const struct peer_link_events events = {.connected = on_link_connected,
+                                               .wants = can_call_take_row,
+                                               .row = on_link_row_received,
+                                               .quiet = on_link_idle,
+                                               .grows = can_link_grow,
+                                               .shrank = on_link_shrank,
+                                               .answered = on_link_answered,
+                                               .broken = on_link_broken};
 
 /* The first call that waits for that node has it, or it is idle. */
 static void
@@ -330,7 +330,7 @@ lend_link(struct peer *peer, struct peer_link *link)
     call = stop_waiting(peer->calls.first);
     call->link = link;
     peer_link_own(link, &events, call);
-    ask(call);
+    send_call_request(call);
 }
 
 static void
@@ -344,7 +344,7 @@ open_link(struct peer_call *call)
         peer_link_open(pool->loop, &peer->place, &pool->identity, pool->tls,
                        pool->connect_timeout_ms, &events, call, &err);
     if (!call->link) {
-        end(call, &err);
+        end_peer_call(call, &err);
         return;
     }
     pool->open++;
@@ -368,7 +368,7 @@ open_of_line(struct peer_pool *pool, bool doubtful)
             call = stop_waiting(peer->calls.first);
             call->doubtful = doubtful;
             if (peer->in_line) {
-                leave_line(peer);
+                leave_peer_queue(peer);
                 enter_line(peer);
             }
             open_link(call);
@@ -413,7 +413,7 @@ peer_call_start(struct peer_call *call, struct peer *peer,
     call->link = peer_take_idle(peer);
     if (call->link) {
         peer_link_own(call->link, &events, call);
-        ask(call);
+        send_call_request(call);
         return;
     }
     wait_for_link(call);

@@ -9,12 +9,12 @@
 #include "memory.h"
 #include "tls_stream.h"
 
-static void drive(struct peer_link *l);
+static void drive_peer_link(struct peer_link *l);
 
 /* The end */
 
 static void
-on_closed(uv_handle_t *handle)
+on_link_handle_closed(uv_handle_t *handle)
 {
     struct peer_link *l = handle->data;
 
@@ -27,7 +27,7 @@ on_closed(uv_handle_t *handle)
 }
 
 static void
-unwatch(struct peer_link *l)
+stop_link_poll(struct peer_link *l)
 {
     if (l->watching != 0)
         uv_poll_stop(&l->poll);
@@ -42,12 +42,12 @@ is_alive(const struct peer_link *l)
 
 /* The owner closes a link that is broken. */
 static void
-fail(struct peer_link *l, const struct error *why)
+fail_peer_link(struct peer_link *l, const struct error *why)
 {
     if (!is_alive(l))
         return;
     l->broken = true;
-    unwatch(l);
+    stop_link_poll(l);
     uv_timer_stop(&l->timer);
     l->events->broken(l, why);
 }
@@ -58,7 +58,7 @@ fail_text(struct peer_link *l, const char *text)
     struct error why;
 
     error_set(&why, ER_UNKNOWN, "%s", text);
-    fail(l, &why);
+    fail_peer_link(l, &why);
 }
 
 static void
@@ -67,7 +67,7 @@ fail_memory(struct peer_link *l)
     struct error why;
 
     error_memory(&why, "a connection");
-    fail(l, &why);
+    fail_peer_link(l, &why);
 }
 
 static void
@@ -91,7 +91,7 @@ listen_on(struct peer_link *l)
 
 /* The next bytes for the socket; -1: no memory. */
 static int
-take_output(struct peer_link *l)
+take_link_output(struct peer_link *l)
 {
     struct buffer *out = &l->wire.out;
     bool failed = out->failed;
@@ -113,12 +113,12 @@ take_output(struct peer_link *l)
  * reading says why: the last of what the node said is still to come.  -1: no
  * memory. */
 static int
-flush(struct peer_link *l)
+flush_link_output(struct peer_link *l)
 {
     ssize_t put;
 
     for (;;) {
-        if (l->written == l->writing.size && take_output(l) != 0)
+        if (l->written == l->writing.size && take_link_output(l) != 0)
             return -1;
         if (l->writing.size == 0)
             return 0;
@@ -139,12 +139,12 @@ close_now(struct peer_link *l)
 {
     if (l->state == PEER_LINK_READY && !l->broken) {
         peer_wire_quit(&l->wire);
-        (void)flush(l);
+        (void)flush_link_output(l);
     }
-    unwatch(l);
+    stop_link_poll(l);
     if (l->poll_open)
-        uv_close((uv_handle_t *)&l->poll, on_closed);
-    uv_close((uv_handle_t *)&l->timer, on_closed);
+        uv_close((uv_handle_t *)&l->poll, on_link_handle_closed);
+    uv_close((uv_handle_t *)&l->timer, on_link_handle_closed);
     fd_close(l->fd);
     l->fd = -1;
 }
@@ -167,7 +167,7 @@ heed_silence(struct peer_link *l)
 {
     struct error why;
 
-    drive(l);
+    drive_peer_link(l);
     if (!is_alive(l) || l->state != PEER_LINK_ASKING)
         return;
     if (l->paused || l->starved) {
@@ -178,7 +178,7 @@ heed_silence(struct peer_link *l)
         return;
     error_set(&why, ER_QUERY_TIMEOUT, "no sign of life for %d s",
               PEER_LINK_SILENT_MS / 1000);
-    fail(l, &why);
+    fail_peer_link(l, &why);
 }
 
 static void
@@ -192,7 +192,7 @@ on_timer(uv_timer_t *timer)
         if (l->state == PEER_LINK_CONNECTING)
             uv_timer_start(&l->timer, on_timer, l->timeout_ms, 0);
         listen_on(l);
-        drive(l);
+        drive_peer_link(l);
         return;
     }
     if (l->state == PEER_LINK_ASKING) {
@@ -209,7 +209,7 @@ on_timer(uv_timer_t *timer)
                                " ms: it hangs, is too busy, or is no heapwired"
                              : "no connection within %" PRIu64 " ms",
               l->established ? PEER_LINK_LOGIN * l->timeout_ms : l->timeout_ms);
-    fail(l, &why);
+    fail_peer_link(l, &why);
 }
 
 /* On the loop's next turn. */
@@ -232,18 +232,18 @@ on_poll(uv_poll_t *poll, int status, int events)
     (void)status; /* the socket itself reports its fault */
     (void)events;
     if (!l->due) /* the timer continues, on this turn */
-        drive(l);
+        drive_peer_link(l);
 }
 
 static int
-watch(struct peer_link *l)
+update_link_poll(struct peer_link *l)
 {
     bool reads = l->established && !l->paused && !l->starved,
          writes = !l->established || l->written < l->writing.size;
     int events = (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0);
 
     if (events == 0)
-        unwatch(l);
+        stop_link_poll(l);
     else if (events != l->watching &&
              uv_poll_start(&l->poll, events, on_poll) != 0)
         return -1;
@@ -266,7 +266,7 @@ open_poll(struct peer_link *l)
 
 /* True: it is connected. */
 static bool
-establish(struct peer_link *l)
+establish_link_socket(struct peer_link *l)
 {
     bool begins = l->fd < 0;
     int why = begins ? peer_socket_connect(&l->place, l->timeout_ms, &l->fd)
@@ -285,7 +285,7 @@ establish(struct peer_link *l)
 }
 
 static int
-keep(void *arg, const void *data, size_t size)
+feed_link_wire(void *arg, const void *data, size_t size)
 {
     struct peer_link *l = arg;
 
@@ -293,12 +293,12 @@ keep(void *arg, const void *data, size_t size)
 }
 
 static void
-decrypt(struct peer_link *l, const char *data, size_t size)
+decrypt_link_input(struct peer_link *l, const char *data, size_t size)
 {
     struct span bytes = {data, size};
     struct error err, why;
 
-    switch (tls_stream_receive(l->tls, bytes, keep, l, &err)) {
+    switch (tls_stream_receive(l->tls, bytes, feed_link_wire, l, &err)) {
     case TLS_OPEN:
         return;
     case TLS_ENDED:
@@ -308,9 +308,9 @@ decrypt(struct peer_link *l, const char *data, size_t size)
             fail_lost(l);
         return;
     case TLS_FAILED:
-        (void)flush(l); /* TLS's own alert */
+        (void)flush_link_output(l); /* TLS's own alert */
         error_set(&why, ER_UNKNOWN, "TLS/SSL error: %s", err.text);
-        fail(l, &why);
+        fail_peer_link(l, &why);
     }
 }
 
@@ -320,22 +320,22 @@ start_tls(struct peer_link *l)
 {
     struct error err;
 
-    if (flush(l) != 0) {
+    if (flush_link_output(l) != 0) {
         fail_memory(l);
         return;
     }
     l->tls = tls_stream_new(l->context, &err);
     if (!l->tls) {
-        fail(l, &err);
+        fail_peer_link(l, &err);
         return;
     }
     peer_wire_secured(&l->wire);
-    decrypt(l, "", 0);
+    decrypt_link_input(l, "", 0);
 }
 
 /* Sends no question that a third party could read. */
 static void
-connected(struct peer_link *l)
+finish_link_login(struct peer_link *l)
 {
     const char *why = peer_client_distrust(&l->wire.client, l->tls);
 
@@ -351,16 +351,17 @@ connected(struct peer_link *l)
 /* Answers */
 
 static bool
-is_large(const struct peer_link *l)
+is_link_packet_large(const struct peer_link *l)
 {
     return packet_expected(&l->wire.in) > PEER_WIRE_KEPT;
 }
 
 /* After a large packet. */
 static void
-shrink(struct peer_link *l)
+shrink_link_input(struct peer_link *l)
 {
-    if (!l->large || is_large(l) || l->wire.in.bytes.capacity > PEER_WIRE_KEPT)
+    if (!l->large || is_link_packet_large(l) ||
+        l->wire.in.bytes.capacity > PEER_WIRE_KEPT)
         return;
     l->large = false;
     l->events->shrank(l);
@@ -368,16 +369,16 @@ shrink(struct peer_link *l)
 
 /* It has answered, and may be asked again. */
 static void
-rest(struct peer_link *l, const struct error *error)
+finish_link_answer(struct peer_link *l, const struct error *error)
 {
-    shrink(l);
+    shrink_link_input(l);
     l->state = PEER_LINK_READY;
     l->reused = true;
     l->events->answered(l, error);
 }
 
 static void
-row(struct peer_link *l, const struct span *cells)
+deliver_link_row(struct peer_link *l, const struct span *cells)
 {
     l->run += PEER_LINK_ROW;
     l->events->row(l, cells);
@@ -385,10 +386,10 @@ row(struct peer_link *l, const struct span *cells)
 
 /* May the packet under way be read to its end? */
 static bool
-has_room(struct peer_link *l)
+can_read_link_packet(struct peer_link *l)
 {
-    shrink(l);
-    if (l->large || !is_large(l))
+    shrink_link_input(l);
+    if (l->large || !is_link_packet_large(l))
         return true;
     if (!l->starved)
         l->large = l->events->grows(l);
@@ -407,22 +408,22 @@ handle_one(struct peer_link *l, enum peer_wire_event event,
         start_tls(l);
         break;
     case PEER_WIRE_READY:
-        connected(l);
+        finish_link_login(l);
         break;
     case PEER_WIRE_ROW:
-        row(l, cells);
+        deliver_link_row(l, cells);
         break;
     case PEER_WIRE_ANSWERED:
-        rest(l, err);
+        finish_link_answer(l, err);
         break;
     case PEER_WIRE_BROKEN:
-        fail(l, err);
+        fail_peer_link(l, err);
     }
 }
 
 /* Handles what came in; true: further bytes may be read. */
 static bool
-handle(struct peer_link *l)
+handle_link_packets(struct peer_link *l)
 {
     enum peer_wire_event event;
     struct span cells[PEER_COLUMNS_MAX];
@@ -436,8 +437,8 @@ handle(struct peer_link *l)
         handle_one(l, event, cells, &err);
     } while (is_alive(l) && event != PEER_WIRE_MORE &&
              l->state != PEER_LINK_READY);
-    return is_alive(l) && l->state != PEER_LINK_READY && has_room(l) &&
-           l->run < PEER_LINK_RUN;
+    return is_alive(l) && l->state != PEER_LINK_READY &&
+           can_read_link_packet(l) && l->run < PEER_LINK_RUN;
 }
 
 static void
@@ -451,17 +452,17 @@ note_byte(struct peer_link *l)
 
 /* Many links may have much to read in one turn of the loop. */
 static bool
-is_late(const struct peer_link *l)
+is_loop_round_late(const struct peer_link *l)
 {
     return uv_hrtime() / 1000000 >= uv_now(l->timer.loop) + PEER_LINK_TURN_MS;
 }
 
 /* True: bytes came. */
 static bool
-receive(struct peer_link *l)
+receive_link_bytes(struct peer_link *l)
 {
     MEM_UNSET char bytes[PEER_LINK_READ];
-    bool late = is_late(l);
+    bool late = is_loop_round_late(l);
     ssize_t got = peer_socket_read(l->fd, bytes,
                                    late ? PEER_LINK_LITTLE : PEER_LINK_READ);
 
@@ -475,29 +476,29 @@ receive(struct peer_link *l)
     note_byte(l);
     listen_on(l);
     if (l->tls)
-        decrypt(l, bytes, (size_t)got);
-    else if (keep(l, bytes, (size_t)got) != 0)
+        decrypt_link_input(l, bytes, (size_t)got);
+    else if (feed_link_wire(l, bytes, (size_t)got) != 0)
         fail_memory(l);
     return is_alive(l);
 }
 
 /* Reads and writes what can be now. */
 static void
-drive(struct peer_link *l)
+drive_peer_link(struct peer_link *l)
 {
     l->driving = true;
     l->run = 0;
-    if (l->established || establish(l))
-        while (handle(l) && receive(l))
+    if (l->established || establish_link_socket(l))
+        while (handle_link_packets(l) && receive_link_bytes(l))
             continue;
-    if (is_alive(l) && l->established && flush(l) != 0)
+    if (is_alive(l) && l->established && flush_link_output(l) != 0)
         fail_memory(l);
     if (is_alive(l) && l->state == PEER_LINK_ASKING)
         l->events->quiet(l);
     l->driving = false;
     if (!l->events)
         close_now(l);
-    else if (!l->broken && watch(l) != 0)
+    else if (!l->broken && update_link_poll(l) != 0)
         fail_text(l, "its descriptor cannot be watched");
 }
 
@@ -551,7 +552,7 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
     if (l->reused && !l->place.socket)
         peer_socket_listen_for_life(l->fd, l->timeout_ms, false);
     listen_on(l);
-    if (l->driving || (flush(l) == 0 && watch(l) == 0))
+    if (l->driving || (flush_link_output(l) == 0 && update_link_poll(l) == 0))
         return 0;
     error_memory(err, "a statement for another node");
     return -1;

@@ -285,7 +285,7 @@ peer_gather_full(const struct peer_gather *g)
 }
 
 static struct peer_block *
-make(const struct peer_gather *g)
+make_gathered_block(const struct peer_gather *g)
 {
     struct peer_block *block;
     char *to;
@@ -318,7 +318,7 @@ peer_gather_take(struct peer_gather *g, struct peer_block **block)
     *block = NULL;
     if (g->rows == 0)
         return 0;
-    *block = make(g);
+    *block = make_gathered_block(g);
     if (g->bytes.failed || g->cells.failed || g->bytes.capacity > KEPT) {
         peer_gather_fini(g);
         peer_gather_init(g);

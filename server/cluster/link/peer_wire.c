@@ -33,11 +33,12 @@ enum {
 typedef enum peer_wire_event step(struct peer_wire *w, struct span packet,
                                   struct error *err);
 
-static step greeted, switched, welcomed, admitted, counted, defined, begun,
-    read_row, unasked;
+static step on_greeting_packet, on_auth_switch_packet, on_welcome_packet,
+    on_login_ok_packet, on_column_count_packet, on_column_packet,
+    on_columns_end_packet, on_row_packet, on_unasked_packet;
 
 static enum peer_wire_event
-broken(struct error *err, const char *why)
+set_peer_wire_error(struct error *err, const char *why)
 {
     error_set(err, ER_UNKNOWN, "%s", why);
     return PEER_WIRE_BROKEN;
@@ -57,11 +58,11 @@ is_end(struct span packet)
 
 /* The next packet is a row, or it is not. */
 static void
-go_on(struct peer_wire *w, step *next)
+set_wire_step(struct peer_wire *w, step *next)
 {
     w->step = next;
-    packet_reader_set_limit(&w->in, next == read_row ? PEER_CELL_MAX
-                                                     : PEER_WIRE_PACKET);
+    packet_reader_set_limit(&w->in, next == on_row_packet ? PEER_CELL_MAX
+                                                          : PEER_WIRE_PACKET);
 }
 
 /* Numbers that clients keep for themselves, and two that say that the packets
@@ -76,11 +77,12 @@ is_clients(unsigned number)
 
 /* An error packet; before the login it has no SQLSTATE. */
 static enum peer_wire_event
-refused(struct peer_wire *w, struct span packet, struct error *err)
+on_error_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
-    bool answers = w->step == counted || w->step == defined ||
-                   w->step == begun || w->step == read_row;
+    bool answers = w->step == on_column_count_packet ||
+                   w->step == on_column_packet ||
+                   w->step == on_columns_end_packet || w->step == on_row_packet;
     struct span text;
     unsigned number;
 
@@ -98,7 +100,7 @@ refused(struct peer_wire *w, struct span packet, struct error *err)
         error_set(err, (enum error_code)number, "it gives no reason");
     if (!answers || is_clients(number))
         return PEER_WIRE_BROKEN;
-    go_on(w, unasked);
+    set_wire_step(w, on_unasked_packet);
     return PEER_WIRE_ANSWERED;
 }
 
@@ -147,15 +149,15 @@ is_ahead(const struct peer_wire *w, struct span packet)
 }
 
 static enum peer_wire_event
-greeted(struct peer_wire *w, struct span packet, struct error *err)
+on_greeting_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     uint32_t capabilities;
 
     if (!read_greeting(packet, &capabilities) || is_ahead(w, packet))
-        return broken(err, "it does not speak the MySQL protocol");
+        return set_peer_wire_error(err, "it does not speak the MySQL protocol");
     if (w->tls && !(capabilities & CAPABILITY_SSL))
-        return broken(err, "it does not encrypt");
-    go_on(w, switched);
+        return set_peer_wire_error(err, "it does not encrypt");
+    set_wire_step(w, on_auth_switch_packet);
     put_response(w, !w->tls);
     return w->tls ? PEER_WIRE_TLS : PEER_WIRE_MORE;
 }
@@ -168,7 +170,8 @@ peer_wire_secured(struct peer_wire *w)
 }
 
 static enum peer_wire_event
-switched(struct peer_wire *w, struct span packet, struct error *err)
+on_auth_switch_packet(struct peer_wire *w, struct span packet,
+                      struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
     struct span hello;
@@ -176,55 +179,58 @@ switched(struct peer_wire *w, struct span packet, struct error *err)
     size_t mark;
 
     if (head == HEADER_OK)
-        return broken(err, "it accepted the login and proved nothing");
+        return set_peer_wire_error(err,
+                                   "it accepted the login and proved nothing");
     if (head != HEADER_END || !span_is(reader_text(&r), PEER_PLUGIN) ||
         is_ahead(w, packet))
-        return broken(err, "it does not log in other nodes");
+        return set_peer_wire_error(err, "it does not log in other nodes");
     if (peer_client_challenge(&w->client, reader_rest(&r), &hello, err) != 0)
         return PEER_WIRE_BROKEN;
     mark = packet_begin(&w->out);
     buffer_add(&w->out, hello.data, hello.size);
     packet_end(&w->out, mark, &w->sequence);
-    go_on(w, welcomed);
+    set_wire_step(w, on_welcome_packet);
     return PEER_WIRE_MORE;
 }
 
 static enum peer_wire_event
-welcomed(struct peer_wire *w, struct span packet, struct error *err)
+on_welcome_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
 
     if (reader_u8(&r) != HEADER_MORE)
-        return broken(err, "it accepted the login and proved nothing");
+        return set_peer_wire_error(err,
+                                   "it accepted the login and proved nothing");
     if (peer_client_welcome(&w->client, reader_rest(&r), err) != 0)
         return PEER_WIRE_BROKEN;
-    go_on(w, admitted);
+    set_wire_step(w, on_login_ok_packet);
     return PEER_WIRE_MORE;
 }
 
 static enum peer_wire_event
-admitted(struct peer_wire *w, struct span packet, struct error *err)
+on_login_ok_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     if (head_of(packet) != HEADER_OK || is_ahead(w, packet))
-        return broken(err, "it does not end the login");
-    go_on(w, unasked);
+        return set_peer_wire_error(err, "it does not end the login");
+    set_wire_step(w, on_unasked_packet);
     return PEER_WIRE_READY;
 }
 
 /* Answers */
 
 static enum peer_wire_event
-counted(struct peer_wire *w, struct span packet, struct error *err)
+on_column_count_packet(struct peer_wire *w, struct span packet,
+                       struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
     uint64_t count;
 
     if (head_of(packet) == HEADER_FILE)
-        return broken(err, "it asks for a file");
+        return set_peer_wire_error(err, "it asks for a file");
     count = reader_lenenc(&r);
     if (count == w->columns && reader_done(&r)) {
         w->defined = 0;
-        go_on(w, defined);
+        set_wire_step(w, on_column_packet);
         return PEER_WIRE_MORE;
     }
     error_set(err, ER_UNKNOWN, "it answered with %llu columns instead of %zu",
@@ -234,21 +240,24 @@ counted(struct peer_wire *w, struct span packet, struct error *err)
 
 /* A definition of a column: both ends know what they are. */
 static enum peer_wire_event
-defined(struct peer_wire *w, struct span packet, struct error *err)
+on_column_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     if (is_end(packet))
-        return broken(err, "the columns of its answer are not all there");
+        return set_peer_wire_error(
+            err, "the columns of its answer are not all there");
     if (++w->defined == w->columns)
-        go_on(w, begun);
+        set_wire_step(w, on_columns_end_packet);
     return PEER_WIRE_MORE;
 }
 
 static enum peer_wire_event
-begun(struct peer_wire *w, struct span packet, struct error *err)
+on_columns_end_packet(struct peer_wire *w, struct span packet,
+                      struct error *err)
 {
     if (!is_end(packet))
-        return broken(err, "the columns of its answer have no end");
-    go_on(w, read_row);
+        return set_peer_wire_error(err,
+                                   "the columns of its answer have no end");
+    set_wire_step(w, on_row_packet);
     return PEER_WIRE_MORE;
 }
 
@@ -259,14 +268,14 @@ end_rows(struct peer_wire *w, struct span packet, struct error *err)
 
     reader_bytes(&r, 3); /* its head and its warnings */
     if (reader_u16(&r) & STATUS_MORE_RESULTS)
-        return broken(err, "it answers more than it was asked");
+        return set_peer_wire_error(err, "it answers more than it was asked");
     memset(err, 0, sizeof(*err));
-    go_on(w, unasked);
+    set_wire_step(w, on_unasked_packet);
     return PEER_WIRE_ANSWERED;
 }
 
 static enum peer_wire_event
-read_row(struct peer_wire *w, struct span packet, struct error *err)
+on_row_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
 
@@ -279,16 +288,17 @@ read_row(struct peer_wire *w, struct span packet, struct error *err)
         else
             w->cells[i] = reader_lenenc_bytes(&r);
     }
-    return reader_done(&r) ? PEER_WIRE_ROW
-                           : broken(err, "a row of its answer is malformed");
+    return reader_done(&r)
+               ? PEER_WIRE_ROW
+               : set_peer_wire_error(err, "a row of its answer is malformed");
 }
 
 static enum peer_wire_event
-unasked(struct peer_wire *w, struct span packet, struct error *err)
+on_unasked_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     (void)w;
     (void)packet;
-    return broken(err, "it speaks unasked");
+    return set_peer_wire_error(err, "it speaks unasked");
 }
 
 /* What owners call */
@@ -301,7 +311,7 @@ peer_wire_init(struct peer_wire *w, const struct peer_identity *self,
     w->client.self = self;
     w->client.expected_id = expected_id;
     w->tls = tls;
-    w->step = greeted;
+    w->step = on_greeting_packet;
     packet_reader_init(&w->in, PEER_WIRE_PACKET);
     buffer_init(&w->out, OUT_MAX);
 }
@@ -321,7 +331,7 @@ peer_wire_feed(struct peer_wire *w, const void *data, size_t size)
 }
 
 static void
-drop_packet(struct peer_wire *w)
+drop_wire_packet(struct peer_wire *w)
 {
     packet_done(&w->in, w->sequence);
     if (w->in.bytes.capacity > PEER_WIRE_KEPT)
@@ -337,22 +347,23 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
 
     w->cells = cells;
     if (w->lent)
-        drop_packet(w);
+        drop_wire_packet(w);
     w->lent = false;
     while (event == PEER_WIRE_MORE) {
         state = packet_next(&w->in, &packet);
         if (state == PACKET_MORE)
             return PEER_WIRE_MORE;
         if (state == PACKET_OUT_OF_ORDER)
-            return broken(err, "its packets are out of order");
+            return set_peer_wire_error(err, "its packets are out of order");
         if (state == PACKET_TOO_LARGE)
-            return broken(err, "a packet of it is too large");
+            return set_peer_wire_error(err, "a packet of it is too large");
         w->sequence = w->in.sequence;
-        event = head_of(packet) == HEADER_ERROR ? refused(w, packet, err)
-                                                : w->step(w, packet, err);
+        event = head_of(packet) == HEADER_ERROR
+                    ? on_error_packet(w, packet, err)
+                    : w->step(w, packet, err);
         w->lent = event == PEER_WIRE_ROW;
         if (!w->lent)
-            drop_packet(w);
+            drop_wire_packet(w);
     }
     return event;
 }
@@ -372,7 +383,7 @@ peer_wire_ask(struct peer_wire *w, const struct peer_request *request,
     packet_end(&w->out, mark, &w->sequence);
     packet_done(&w->in, w->sequence);
     w->columns = request->column_count;
-    go_on(w, counted);
+    set_wire_step(w, on_column_count_packet);
     return 0;
 }
 

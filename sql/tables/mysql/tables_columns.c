@@ -127,8 +127,8 @@ static const struct catalog_column table_constraints[] = {
 };
 
 static void
-add_index(const struct catalog_table *table, const char *column, int64_t n,
-          struct rowset *out)
+add_show_key_row(const struct catalog_table *table, const char *column,
+                 int64_t n, struct rowset *out)
 {
     rowset_text(out, table->name);
     rowset_int(out, 0);
@@ -141,7 +141,7 @@ add_index(const struct catalog_table *table, const char *column, int64_t n,
 static void
 produce_show_keys(const struct catalog_scope *scope, struct rowset *out)
 {
-    each_column(scope->table, out, add_index);
+    each_column(scope->table, out, add_show_key_row);
 }
 
 static const struct catalog_column show_index[] = {
@@ -157,7 +157,7 @@ static const struct catalog_column show_index[] = {
 
 /* Whether the type is a text, which has a length and a collation. */
 static bool
-is_text(const struct catalog_type *type)
+is_text_catalog_type(const struct catalog_type *type)
 {
     return type->type == COLUMN_TEXT || type->type == COLUMN_LONGTEXT;
 }
@@ -190,7 +190,7 @@ static const struct {
 };
 
 static void
-add_facts(struct rowset *out, const struct catalog_type *type)
+add_type_dimensions(struct rowset *out, const struct catalog_type *type)
 {
     size_t i = 0;
     int64_t characters = -1, octets = -1;
@@ -204,7 +204,7 @@ add_facts(struct rowset *out, const struct catalog_type *type)
         precision = facts[i].precision;
         scale = facts[i].scale;
         fraction = facts[i].fraction;
-    } else if (is_text(type)) {
+    } else if (is_text_catalog_type(type)) {
         characters = type->width;
         octets = characters * 4;
     }
@@ -216,7 +216,8 @@ add_facts(struct rowset *out, const struct catalog_type *type)
 }
 
 static void
-add_column(struct rowset *out, const struct catalog_table *table, size_t at)
+add_schema_column_row(struct rowset *out, const struct catalog_table *table,
+                      size_t at)
 {
     const struct catalog_column *column = &table->columns[at];
     const struct catalog_type *type = column->type;
@@ -227,10 +228,10 @@ add_column(struct rowset *out, const struct catalog_table *table, size_t at)
     rowset_null(out);
     rowset_text(out, null_word(flags));
     rowset_bytes(out, type->name, strcspn(type->name, "( "));
-    add_facts(out, type);
-    ROWSET_TEXTS(out, is_text(type) ? CATALOG_CHARSET : NULL,
-                 is_text(type) ? CATALOG_COLLATION : NULL, type->name,
-                 key_word(flags), "", "select",
+    add_type_dimensions(out, type);
+    ROWSET_TEXTS(out, is_text_catalog_type(type) ? CATALOG_CHARSET : NULL,
+                 is_text_catalog_type(type) ? CATALOG_COLLATION : NULL,
+                 type->name, key_word(flags), "", "select",
                  column->comment ? column->comment : "", "", NULL);
 }
 
@@ -241,7 +242,7 @@ produce_columns(const struct catalog_scope *scope, struct rowset *out)
         for (size_t c = 0; catalog_visible(scope->session, catalog_at(i)) &&
                            c < catalog_at(i)->column_count;
              c++)
-            add_column(out, catalog_at(i), c);
+            add_schema_column_row(out, catalog_at(i), c);
 }
 
 static const struct catalog_column columns[] = {
@@ -272,7 +273,7 @@ static const struct catalog_column columns[] = {
 /* ---- SHOW [FULL] COLUMNS, DESCRIBE ---- */
 
 static void
-produce_show(const struct catalog_scope *scope, struct rowset *out)
+produce_show_columns(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct catalog_table *table = scope->table;
 
@@ -283,7 +284,9 @@ produce_show(const struct catalog_scope *scope, struct rowset *out)
         rowset_text(out, column->name);
         rowset_text(out, column->type->name);
         if (scope->full)
-            rowset_text(out, is_text(column->type) ? CATALOG_COLLATION : NULL);
+            rowset_text(out, is_text_catalog_type(column->type)
+                                 ? CATALOG_COLLATION
+                                 : NULL);
         ROWSET_TEXTS(out, null_word(flags), key_word(flags), NULL, "");
         if (scope->full)
             ROWSET_TEXTS(out, "select", column->comment ? column->comment : "");
@@ -311,9 +314,10 @@ static const struct catalog_column show_full_columns[] = {
 const struct catalog_table tables_columns[] = {
     {"information_schema", "COLUMNS", CATALOG_COLUMNS(columns),
      produce_columns},
-    {CATALOG_HIDDEN, "columns", CATALOG_COLUMNS(show_columns), produce_show},
+    {CATALOG_HIDDEN, "columns", CATALOG_COLUMNS(show_columns),
+     produce_show_columns},
     {CATALOG_HIDDEN, "full_columns", CATALOG_COLUMNS(show_full_columns),
-     produce_show},
+     produce_show_columns},
     {"information_schema", "STATISTICS", CATALOG_COLUMNS(statistics),
      produce_statistics},
     {"information_schema", "KEY_COLUMN_USAGE",

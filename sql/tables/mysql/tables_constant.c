@@ -239,7 +239,7 @@ static const struct {
 enum { COLLATIONS = sizeof(collations) / sizeof(collations[0]) };
 
 static bool
-is_default(const char *collation)
+is_default_collation(const char *collation)
 {
     for (size_t i = 0; i < CHARSETS; i++)
         if (strcmp(charsets[i].collation, collation) == 0)
@@ -291,7 +291,7 @@ produce_collations(const struct catalog_scope *scope, struct rowset *out)
         rowset_text(out, collations[i].name);
         rowset_text(out, collations[i].charset);
         rowset_int(out, collations[i].id);
-        rowset_text(out, is_default(collations[i].name) ? "Yes" : "");
+        rowset_text(out, is_default_collation(collations[i].name) ? "Yes" : "");
         rowset_text(out, "Yes");
         rowset_int(out, collations[i].sort_length);
         rowset_text(out, collations[i].pads ? "PAD SPACE" : "NO PAD");

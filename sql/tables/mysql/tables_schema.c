@@ -81,8 +81,8 @@ type_of(const struct catalog_table *table)
  * share.  Nothing is stored, so tools that add up sizes find 0; how many rows
  * there are is unknown until a table is produced. */
 static void
-add_facts(const struct catalog_scope *scope, const struct catalog_table *table,
-          struct rowset *out)
+add_storage_columns(const struct catalog_scope *scope,
+                    const struct catalog_table *table, struct rowset *out)
 {
     rowset_text(out, is_base(table) ? variable_engine(scope->session) : NULL);
     rowset_int(out, 10);
@@ -105,7 +105,7 @@ produce_tables(const struct catalog_scope *scope, struct rowset *out)
         if (!catalog_visible(scope->session, table))
             continue;
         ROWSET_TEXTS(out, "def", table->database, table->name, type_of(table));
-        add_facts(scope, table, out);
+        add_storage_columns(scope, table, out);
     }
 }
 
@@ -158,12 +158,12 @@ static const struct catalog_column show_tables[] = {{"Tables_in", &type_name},
                                                     {"Table_type", &type_name}};
 
 static void
-produce_status(const struct catalog_scope *scope, struct rowset *out)
+produce_table_status(const struct catalog_scope *scope, struct rowset *out)
 {
     for (size_t i = 0; i < catalog_count(); i++)
         if (is_shown(scope, catalog_at(i))) {
             rowset_text(out, catalog_at(i)->name);
-            add_facts(scope, catalog_at(i), out);
+            add_storage_columns(scope, catalog_at(i), out);
         }
 }
 
@@ -198,6 +198,7 @@ const struct catalog_table tables_schema[] = {
     {"information_schema", "TABLES", CATALOG_COLUMNS(tables), produce_tables},
     {CATALOG_HIDDEN, "tables", show_tables, 1, produce_show_tables},
     {CATALOG_HIDDEN, "full_tables", show_tables, 2, produce_show_tables},
-    {CATALOG_HIDDEN, "table_status", CATALOG_COLUMNS(status), produce_status},
+    {CATALOG_HIDDEN, "table_status", CATALOG_COLUMNS(status),
+     produce_table_status},
     {NULL},
 };

@@ -17,7 +17,8 @@ enum { TEXT_MAX = 64 * 1024 };
 
 /* COMMENT 'text', or nothing. */
 static void
-add_comment(struct buffer *sql, const char *before, const char *comment)
+append_comment_clause(struct buffer *sql, const char *before,
+                      const char *comment)
 {
     if (!comment || !*comment)
         return;
@@ -33,7 +34,8 @@ add_comment(struct buffer *sql, const char *before, const char *comment)
 /* A copy of the table takes every row: of names that differ in case alone, too,
  * which are equal to heapwire itself. */
 static void
-add_column(struct buffer *sql, const struct catalog_table *table, size_t i)
+append_column_definition(struct buffer *sql, const struct catalog_table *table,
+                         size_t i)
 {
     const struct catalog_column *column = &table->columns[i];
     bool nullable = !(catalog_flags(table, i) & COLUMN_NOT_NULL);
@@ -48,11 +50,11 @@ add_column(struct buffer *sql, const struct catalog_table *table, size_t i)
                   !nullable     ? " NOT NULL"
                   : has_default ? " DEFAULT NULL"
                                 : "");
-    add_comment(sql, " COMMENT '", column->comment);
+    append_comment_clause(sql, " COMMENT '", column->comment);
 }
 
 static void
-add_key(struct buffer *sql, const struct catalog_table *table)
+append_primary_key(struct buffer *sql, const struct catalog_table *table)
 {
     const char *before = ",\n  PRIMARY KEY (";
 
@@ -77,15 +79,15 @@ produce_table(const struct catalog_scope *scope, struct rowset *out)
     buffer_format(&sql, "CREATE TABLE `%s` (", table->name);
     for (size_t i = 0; i < table->column_count; i++) {
         buffer_text(&sql, i ? ",\n" : "\n");
-        add_column(&sql, table, i);
+        append_column_definition(&sql, table, i);
     }
-    add_key(&sql, table);
+    append_primary_key(&sql, table);
     buffer_text(&sql, "\n) ");
     if (strcmp(engine, "heapwire") != 0)
         buffer_format(&sql, "ENGINE=%s ", engine);
     buffer_text(&sql, "DEFAULT CHARSET=" CATALOG_CHARSET
                       " COLLATE=" CATALOG_COLLATION);
-    add_comment(&sql, " COMMENT='", table->comment);
+    append_comment_clause(&sql, " COMMENT='", table->comment);
     rowset_text(out, table->name);
     if (sql.failed)
         out->failed = true;
@@ -120,8 +122,8 @@ static const struct catalog_column databases[] = {
     {"Database", &type_name_nn}, {"Create Database", &type_plain_text_nn}};
 
 static void
-add_variable(const struct catalog_scope *scope, const struct variable *variable,
-             struct rowset *out)
+add_variable_row(const struct catalog_scope *scope,
+                 const struct variable *variable, struct rowset *out)
 {
     struct span name = {variable->name, strlen(variable->name)};
     const struct variable *real =
@@ -149,7 +151,7 @@ static void
 produce_variables(const struct catalog_scope *scope, struct rowset *out)
 {
     for (size_t i = 0; i < variable_count; i++)
-        add_variable(scope, &variables[i], out);
+        add_variable_row(scope, &variables[i], out);
 }
 
 static void
@@ -315,7 +317,7 @@ static const struct {
 };
 
 static void
-produce_status(const struct catalog_scope *scope, struct rowset *out)
+produce_server_status(const struct catalog_scope *scope, struct rowset *out)
 {
     const struct sql_host *host = &scope->session->node->host;
     struct counted counts;
@@ -383,11 +385,12 @@ const struct catalog_table tables_show[] = {
      CATALOG_COLUMNS(performance_columns), produce_variables},
     {CATALOG_PERFORMANCE, "global_variables",
      CATALOG_COLUMNS(performance_columns), produce_global_variables},
-    {CATALOG_HIDDEN, "status", CATALOG_COLUMNS(name_and_value), produce_status},
+    {CATALOG_HIDDEN, "status", CATALOG_COLUMNS(name_and_value),
+     produce_server_status},
     {CATALOG_PERFORMANCE, "session_status",
-     CATALOG_COLUMNS(performance_columns), produce_status},
+     CATALOG_COLUMNS(performance_columns), produce_server_status},
     {CATALOG_PERFORMANCE, "global_status", CATALOG_COLUMNS(performance_columns),
-     produce_status},
+     produce_server_status},
     {CATALOG_HIDDEN, "errors", CATALOG_COLUMNS(warnings), catalog_nothing},
     {CATALOG_HIDDEN, "warnings", CATALOG_COLUMNS(warnings), produce_warnings},
     {CATALOG_HIDDEN, "warning_count", CATALOG_COLUMNS(warning_count),
