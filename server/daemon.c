@@ -20,8 +20,8 @@
 #include "deaths.h"
 #include "errors.h"
 #include "http.h"
-#include "debug_keeper.h"
-#include "index_keeper.h"
+#include "debug_fetcher.h"
+#include "index_service.h"
 #include "keeper.h"
 #include "last_moment.h"
 #include "log.h"
@@ -53,7 +53,7 @@ struct daemon {
     struct controller *controller;
     struct view_cache *views;
     struct memory_sampler *sampler;
-    struct debug_keeper *debug; /* or NULL */
+    struct debug_fetcher *debug; /* or NULL */
     uv_loop_t loop;
     struct server server;
     struct daemon_cluster cluster;
@@ -131,7 +131,7 @@ static int
 leave_root(void *arg, const struct account *account)
 {
     struct daemon *d = arg;
-    struct index_keeper *indexes = controller_indexes(d->controller);
+    struct index_service *indexes = controller_indexes(d->controller);
     struct error err;
 
     /* Paths are safe here while root owns the directory. */
@@ -140,8 +140,8 @@ leave_root(void *arg, const struct account *account)
         store_give(controller_store(d->controller), account->uid, account->gid,
                    &err) != 0 ||
         (indexes &&
-         index_keeper_give(indexes, account->uid, account->gid, &err) != 0) ||
-        debug_keeper_give(d->debug, account->uid, account->gid, &err) != 0 ||
+         index_service_give(indexes, account->uid, account->gid, &err) != 0) ||
+        debug_fetcher_give(d->debug, account->uid, account->gid, &err) != 0 ||
         controller_observe_give(d->controller, account->uid, account->gid,
                                 &err) != 0) {
         log_fault("%s", err.text);
@@ -252,7 +252,7 @@ reload_daemon_config(void *arg)
         keeper_watch_loaded(&d->keeper_watch);
         server_set_users(&d->server, config.users);
         config.users = NULL;
-        ended = server_end_strangers(&d->server);
+        ended = server_end_stale_sessions(&d->server);
         setting_left(&d->config, &config, left, sizeof(left));
         leave_http(d, &config.http);
         setting_reload(&d->config, &config);
@@ -380,7 +380,7 @@ start_controller(struct daemon *d, struct error *err)
     snprintf(snapshots, sizeof(snapshots), "%s/snapshots", d->config.state_dir);
     snprintf(symbols, sizeof(symbols), "%s/symbols", d->config.state_dir);
     snprintf(unwind, sizeof(unwind), "%s/unwind", d->config.state_dir);
-    if (daemon_find_beside("heapwire-symbolizer", symbolizer, err) != 0 ||
+    if (daemon_find_program("heapwire-symbolizer", symbolizer, err) != 0 ||
         daemon_start_debug(&d->config, &d->debug, err) != 0)
         return -1;
     options.debug = d->debug;
@@ -531,7 +531,7 @@ shut_down_daemon(struct daemon *d, int status)
     memory_sampler_stop(d->sampler);
     view_cache_stop(d->views);
     controller_stop(d->controller); /* nothing asks it or waits for it */
-    debug_keeper_stop(d->debug);
+    debug_fetcher_stop(d->debug);
     end_watch_stop(&end);
     if (d->loop_open)
         uv_loop_close(&d->loop);

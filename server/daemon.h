@@ -17,7 +17,7 @@ struct cluster;
 struct config;
 struct config_faults;
 struct conversation;
-struct debug_keeper;
+struct debug_fetcher;
 struct error;
 struct membership;
 struct server;
@@ -44,7 +44,7 @@ struct listener {
     uv_poll_t poll;
     uv_timer_t timer; /* ends a pause, or tries to bind again */
     bool polling;
-    bool again;       /* opens at address once it is closed */
+    bool reopens;       /* opens at address once it is closed */
     unsigned handles; /* open libuv handles */
     uint64_t retry_ms;
     char path[CONFIG_SOCKET_MAX + 1]; /* local: to be removed at the end */
@@ -86,12 +86,12 @@ int daemon_run(const struct arguments *arguments);
 void daemon_say_faults(const struct config_faults *faults);
 int daemon_say(const struct error *err); /* -1 */
 /* The path of a program that lies beside heapwired, as its helpers do. */
-int daemon_find_beside(const char *program, char out[PATH_MAX],
+int daemon_find_program(const char *program, char out[PATH_MAX],
                        struct error *err);
 /* Starts what fetches debug information, if the configuration or the
  * environment names servers; *out NULL: nothing does.  Once, and before the
  * controller.  -1 with *err: the environment names more than is taken. */
-int daemon_start_debug(const struct config *config, struct debug_keeper **out,
+int daemon_start_debug(const struct config *config, struct debug_fetcher **out,
                        struct error *err);
 /* Where the state directory is, if that is not its usual place. */
 void daemon_say_note(const struct config *config);

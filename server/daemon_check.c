@@ -12,7 +12,7 @@
 #include "supervised.h"
 #include "certificate.h"
 #include "config.h"
-#include "debug_keeper.h"
+#include "debug_fetcher.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "log.h"
@@ -28,7 +28,7 @@ daemon_say_faults(const struct config_faults *faults)
 }
 
 int
-daemon_find_beside(const char *program, char out[PATH_MAX], struct error *err)
+daemon_find_program(const char *program, char out[PATH_MAX], struct error *err)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -51,14 +51,14 @@ log_debug(const char *line)
 }
 
 int
-daemon_start_debug(const struct config *config, struct debug_keeper **out,
+daemon_start_debug(const struct config *config, struct debug_fetcher **out,
                    struct error *err)
 {
     static char dir[CONFIG_STATE_MAX + sizeof("/debuginfo")];
     const char *urls = config->debuginfod_urls;
     char program[PATH_MAX];
     struct error why;
-    struct debug_keeper_options options = {dir,
+    struct debug_fetcher_options options = {dir,
                                            program,
                                            urls,
                                            config->symbols_bytes,
@@ -77,10 +77,10 @@ daemon_start_debug(const struct config *config, struct debug_keeper **out,
                   strlen(urls), CONFIG_URLS_MAX);
         return -1;
     }
-    if (daemon_find_beside("heapwire-debuginfod", program, err) != 0)
+    if (daemon_find_program("heapwire-debuginfod", program, err) != 0)
         return -1;
     snprintf(dir, sizeof(dir), "%s/debuginfo", config->state_dir);
-    *out = debug_keeper_start(&options, &why);
+    *out = debug_fetcher_start(&options, &why);
     if (*out) {
         debug_fetched_set(dir);
         log_line("debug information is fetched from %s", urls);

@@ -137,16 +137,16 @@ on_directory_timer(uv_timer_t *timer)
 {
     struct place_watch *watch = timer->data;
     struct error err;
-    bool again;
+    bool replaced;
 
-    if (state_dir_look(watch->dir, watch->path, &again, &err) != 0) {
+    if (state_dir_look(watch->dir, watch->path, &replaced, &err) != 0) {
         handle_lost_directory(watch, err.text);
         return;
     }
     watch->lost = false;
     renew_log();
     watch->deaths = deaths_watch(watch->path, watch->deaths);
-    if (again) {
+    if (replaced) {
         log_fault("the state directory %s was deleted: heapwired has made it "
                   "again, and goes on",
                   watch->path);

@@ -32,7 +32,7 @@ listener_log_prefix(const struct listener *l)
 
 /* The kernel's buffer takes so short a message; otherwise it is not sent. */
 static void
-turn_away(const struct listener *l, int fd, const struct error *err)
+refuse_connection(const struct listener *l, int fd, const struct error *err)
 {
     struct reply reply;
 
@@ -43,7 +43,7 @@ turn_away(const struct listener *l, int fd, const struct error *err)
                    MSG_DONTWAIT | MSG_NOSIGNAL);
     reply_fini(&reply);
     fd_close(fd);
-    log_stranger("one turned away: %s", err->text);
+    log_ratelimited("one turned away: %s", err->text);
 }
 
 static void
@@ -57,7 +57,7 @@ on_pause_over(uv_timer_t *timer)
 static void
 pause_accepting(struct listener *l, const char *why)
 {
-    log_stranger("accepts no connections for %d ms: %s", LISTENER_PAUSE_MS,
+    log_ratelimited("accepts no connections for %d ms: %s", LISTENER_PAUSE_MS,
                  why);
     uv_poll_stop(&l->poll);
     uv_timer_start(&l->timer, on_pause_over, LISTENER_PAUSE_MS, 0);
@@ -66,7 +66,7 @@ pause_accepting(struct listener *l, const char *why)
 /* Out of descriptors, one is kept to tell a client so, which would wait in the
  * kernel's queue.  False: with errno. */
 static bool
-turn_away_one(struct listener *l)
+refuse_one_connection(struct listener *l)
 {
     struct error err;
     int fd, why;
@@ -78,7 +78,7 @@ turn_away_one(struct listener *l)
         error_set(&err, ER_TOO_MANY_CONNECTIONS,
                   "Too many connections: heapwired has no descriptor left "
                   "(ulimit -Hn)");
-        turn_away(l, fd, &err);
+        refuse_connection(l, fd, &err);
     }
     l->server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     errno = why;
@@ -93,7 +93,7 @@ accept_some(struct listener *l)
 
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && errno == EMFILE && turn_away_one(l))
+        if (fd < 0 && errno == EMFILE && refuse_one_connection(l))
             continue;
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -103,7 +103,7 @@ accept_some(struct listener *l)
         }
         if (!server_make_room(l->server, l->transport, l->conversation)) {
             error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
-            turn_away(l, fd, &err);
+            refuse_connection(l, fd, &err);
         } else if (session_accept(l->server, fd, l->transport,
                                   l->conversation) != 0) {
             fd_close(fd);
@@ -169,7 +169,7 @@ serve_listener_socket(struct listener *l, int fd, struct error *err)
 }
 
 static void
-open_again(struct listener *l, const struct config_address *address)
+reopen_listener(struct listener *l, const struct config_address *address)
 {
     char path[sizeof(l->path)];
     struct error err;
@@ -180,7 +180,7 @@ open_again(struct listener *l, const struct config_address *address)
     }
     memcpy(path, l->path, sizeof(path));
     if (listener_open_local(l, l->server, l->conversation, path, &err) != 0)
-        log_stranger("%s: tried again", err.text);
+        log_ratelimited("%s: tried again", err.text);
     memcpy(l->path, path, sizeof(path));
 }
 
@@ -190,8 +190,8 @@ on_listener_handle_closed(uv_handle_t *handle)
     struct listener *l = handle->data;
     struct config_address address = l->address;
 
-    if (--l->handles == 0 && l->again)
-        open_again(l, &address);
+    if (--l->handles == 0 && l->reopens)
+        reopen_listener(l, &address);
 }
 
 /* Unix */
@@ -402,7 +402,7 @@ listener_open_tcp(struct listener *l, struct server *server,
                   const struct config_address *address)
 {
     if (l->handles > 0) {
-        l->again = true;
+        l->reopens = true;
         l->address = *address;
         return;
     }
@@ -416,18 +416,18 @@ listener_renew(struct listener *l)
 {
     struct stat st;
 
-    if (!listener_is_open(l) || l->again ||
+    if (!listener_is_open(l) || l->reopens ||
         (l->polling && (lstat(l->path, &st) == 0 || errno != ENOENT)))
         return;
     log_line("%s was deleted: makes it again", l->path);
     listener_close(l);
-    l->again = true;
+    l->reopens = true;
 }
 
 bool
 listener_is_open(const struct listener *l)
 {
-    return l->again ||
+    return l->reopens ||
            (l->handles > 0 && !uv_is_closing((const uv_handle_t *)&l->timer));
 }
 
@@ -436,7 +436,7 @@ listener_close(struct listener *l)
 {
     struct stat st;
 
-    l->again = false;
+    l->reopens = false;
     if (l->handles == 0 || uv_is_closing((uv_handle_t *)&l->timer))
         return;
     uv_close((uv_handle_t *)&l->timer, on_listener_handle_closed);

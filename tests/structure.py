@@ -15,14 +15,14 @@ import re
 import subprocess
 import sys
 
-FLOORS = ["plugin", "sql", "server"]
+LAYERS = ["plugin", "sql", "server"]
 LINES = 600  # of a file
 FILES = 25  # of a folder, the tests' too
 
 
 # Their functions of libc's names are for hosts that they are preloaded into:
 # what others of ours call begins otherwise.
-WRAPS_LIBC = {"plugin/agent/preload/away.c": "away_",
+WRAPS_LIBC = {"plugin/agent/preload/suspend.c": "suspend_",
               "plugin/recorder/interpose/interpose.c": "interpose_",
               "plugin/recorder/interpose/interpose_new.c": "interpose_",
               "plugin/recorder/interpose/interpose_other.c": "interpose_"}
@@ -87,7 +87,7 @@ def calls(found):
             # The agent has its own of some: what is nearest is meant.
             near = sorted(defined[name], key=lambda other: (
                 os.path.dirname(other) != os.path.dirname(source),
-                floor(other) != floor(source), other))
+                layer_of(other) != layer_of(source), other))
             if near and near[0] != source:
                 uses[source][near[0]].add(name)
     return uses
@@ -142,7 +142,7 @@ def targets():
                             capture_output=True).stdout.split()
     for path in listed:
         folder = os.path.dirname(path)
-        if folder.split("/")[0] not in FLOORS or not os.path.exists(path):
+        if folder.split("/")[0] not in LAYERS or not os.path.exists(path):
             continue
         with open(path) as text:
             script = re.sub(r"#.*", "", text.read())
@@ -175,14 +175,14 @@ def fault(text):
     print(text)
 
 
-def floor(folder):
-    return FLOORS.index(folder.split("/")[0])
+def layer_of(folder):
+    return LAYERS.index(folder.split("/")[0])
 
 
 def main():
     sys.setrecursionlimit(10000)
     os.chdir(os.path.join(os.path.dirname(__file__), ".."))
-    files, tests = sources(*FLOORS), sources("tests")
+    files, tests = sources(*LAYERS), sources("tests")
     build = os.environ.get("BUILD", "build/release")
     found = objects(build, set(files))
     called = calls(found)
@@ -218,8 +218,8 @@ def main():
     for folder, others in sorted(folders.items()):
         allowed = {of[target] for target in named[folder] if target in of}
         for other in sorted(others):
-            if floor(other) > floor(folder):
-                fault(f"{folder} uses {other}, a floor above")
+            if layer_of(other) > layer_of(folder):
+                fault(f"{folder} uses {other}, a layer_of above")
             if other not in allowed:
                 fault(f"{folder}/CMakeLists.txt does not name {other}: "
                       f"{min(others[other])}")

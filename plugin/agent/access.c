@@ -31,7 +31,7 @@
 #include "agent_tools.h"
 #include "confined.h"
 
-enum { CLOSED = 0, OPEN = 1, CORES_FOR_ROOT = 2, AGAIN_MS = 1000 };
+enum { CLOSED = 0, OPEN = 1, CORES_FOR_ROOT = 2, CLOSE_RETRY_MS = 1000 };
 
 static struct {
     _Atomic bool open;        /* by us; a fork's child inherits that */
@@ -132,7 +132,7 @@ access_close(void)
     if (own.open && restore_dumpable_flag())
         own.open = false;
     else if (own.open)
-        own.until_ms = agent_monotonic_ms() + AGAIN_MS;
+        own.until_ms = agent_monotonic_ms() + CLOSE_RETRY_MS;
     return !own.open;
 }
 

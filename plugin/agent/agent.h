@@ -88,7 +88,7 @@ int channel_send(struct channel *channel, const void *data, size_t size,
 struct likeness {
     int64_t due_ms; /* monotonic */
     bool more;      /* at the last look, too: it was no moment in between */
-    bool apart;     /* it cannot be like the main thread */
+    bool diverged;     /* it cannot be like the main thread */
 };
 
 /* Milliseconds until the next look.  calls (enum confined_call) are those that
@@ -99,7 +99,7 @@ int likeness_tick(struct likeness *likeness, int filters, unsigned calls);
  * filters.  One thread at a time: the host's may have little stack. */
 bool likeness_same(pid_t a, pid_t b);
 
-/* ---- beside.c ---- */
+/* ---- launcher.c ---- */
 
 /* Starts heapwired from the agent, where nothing else starts it.  While no
  * heapwired is connected, and none holds the state directory's lock, the agent
@@ -107,12 +107,12 @@ bool likeness_same(pid_t a, pid_t b);
  * the host's child: the host gets no SIGCHLD, and its wait calls find nothing.
  * Its messages during the start go to start.log. */
 enum {
-    BESIDE_OPTIONS_MAX = 32,
-    BESIDE_PAUSE_MIN_MS = 1000,
-    BESIDE_PAUSE_MAX_MS = 60000
+    LAUNCHER_OPTIONS_MAX = 32,
+    LAUNCHER_PAUSE_MIN_MS = 1000,
+    LAUNCHER_PAUSE_MAX_MS = 60000
 };
 
-struct beside {
+struct launcher {
     const char *settings; /* borrowed: agent_tools.h */
     int directory;        /* the channel's */
     int64_t due_ms;       /* monotonic: time of the next attempt; 0: none */
@@ -120,14 +120,14 @@ struct beside {
 };
 
 /* Checks the settings.  0, or an errno that says why they cannot work. */
-int beside_check(const char *settings);
+int launcher_check(const char *settings);
 
-void beside_begin(struct beside *beside, const char *settings, int directory);
+void launcher_begin(struct launcher *launcher, const char *settings, int directory);
 /* Starts heapwired when that is due.  Returns the milliseconds until the next
  * call is due, or -1. */
-int beside_tick(struct beside *beside, bool connected);
+int launcher_tick(struct launcher *launcher, bool connected);
 /* Asks a heapwired that an agent started to end. */
-void beside_end(const struct beside *beside);
+void launcher_end(const struct launcher *launcher);
 
 /* ---- how it was started, and what its thread has ---- */
 
@@ -153,7 +153,7 @@ struct agent {
     struct agent_hello self;     /* as of the start: chroot hides /proc */
     struct shared_fds_file root; /* the root directory, likewise */
     struct likeness likeness;
-    struct beside beside;
+    struct launcher launcher;
     int null; /* /dev/null, in a table of its own; -1: none */
     int wake; /* signalfd: readable when the thread must end; -1: none */
     bool own_table;
@@ -165,7 +165,7 @@ struct agent {
     int64_t started_ms;
     int64_t guard_ms; /* how long heapwired may be away; 0: for ever */
     int64_t heard_ms; /* monotonic: heapwired's latest request or connection */
-    bool away;        /* guard_ms has passed, and profiling is off */
+    bool guard_expired;        /* guard_ms has passed, and profiling is off */
     int64_t unguarded_ms; /* wall clock: switched off for that; or 0 */
 };
 
@@ -241,7 +241,7 @@ void serve_unfit(const struct agent_start *start);
 
 enum phase {
     PHASE_STARTING,
-    PHASE_APART, /* has left the host's descriptor table, or cannot */
+    PHASE_FDS_UNSHARED, /* has left the host's descriptor table, or cannot */
     PHASE_SERVING,
     PHASE_ENDED
 };
@@ -254,14 +254,14 @@ enum phase phase_now(void);
 /* Waits for that phase or a later one.  0 or ETIMEDOUT. */
 int phase_await(enum phase phase, uint32_t timeout_ms);
 
-/* Requests the end; the caller also sends PHASE_WAKE to the thread.  aside: it
+/* Requests the end; the caller also sends PHASE_WAKE to the thread.  handover: it
  * leaves all that it has to the next thread (below). */
-void phase_stop(bool aside);
+void phase_stop(bool handover);
 /* Takes the request back; false: the thread has seen it, and goes. */
 bool phase_stay(void);
 /* The thread's: once they are true the request stands. */
 bool phase_stopping(void);
-bool phase_aside(void);
+bool phase_hands_over(void);
 /* The thread waits; phase_stop() ends that. */
 void phase_pause(uint32_t ms);
 

@@ -105,7 +105,7 @@ guard_lock(const char *state_dir)
 /* The key are random bytes that the kernel gave this program.  Where the filter
  * cannot be set a flood can fill the queue, and nothing is left. */
 static void
-refuse_strangers(int fd)
+filter_unkeyed_packets(int fd)
 {
     const char *random = (const char *)getauxval(AT_RANDOM);
     uint32_t *key = kept.key;
@@ -139,7 +139,7 @@ handover_open(const char *state_dir)
         return;
     if (state_dir)
         guard_lock(state_dir);
-    refuse_strangers(fd);
+    filter_unkeyed_packets(fd);
     kept.address_size = sizeof(kept.address);
     if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
         bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) != 0 ||

@@ -23,7 +23,7 @@ struct switching {
 };
 
 static void *
-switch_apart(void *arg)
+switch_background_unshared(void *arg)
 {
     struct switching *s = arg;
 
@@ -50,7 +50,7 @@ switch_background(const struct lever_host *host, bool on)
     if (error != 0)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    error = pthread_create(&thread, &attr, switch_apart, &s);
+    error = pthread_create(&thread, &attr, switch_background_unshared, &s);
     pthread_attr_destroy(&attr);
     if (error != 0)
         return error;
@@ -63,7 +63,7 @@ lever_host_of(const struct agent *agent)
 {
     /* A thread that may do more than the host's has no children. */
     bool alike = confined_filters() == agent->filters &&
-                 !agent->likeness.more && !agent->likeness.apart;
+                 !agent->likeness.more && !agent->likeness.diverged;
 
     return (struct lever_host){.mallctl = agent->jemalloc.mallctl,
                                .background = switch_background,

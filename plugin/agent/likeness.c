@@ -222,7 +222,7 @@ match_host_credentials(struct likeness *likeness, int filters, unsigned calls)
     if (more && likeness->more) {
         if (own.seccomp == 0 || own.filters == filters)
             drop_extra_privileges(&own, &host, calls, self, status);
-        likeness->apart =
+        likeness->diverged =
             !read_worn(&own, self, status) || may_more(&own, &host);
     }
     likeness->more = more;

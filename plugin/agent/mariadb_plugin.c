@@ -42,7 +42,7 @@ static char enabled;
 /* Status variables. */
 static const char *agent = "off", *socket_shown = "";
 static bool started; /* by this plugin */
-static char dir[AGENT_PATH_MAX], beside[PATH_MAX];
+static char dir[AGENT_PATH_MAX], heapwired_path[PATH_MAX];
 static char socket_path[AGENT_PATH_MAX + sizeof(SOCKET)];
 
 __attribute__((format(printf, 1, 2))) static void
@@ -88,14 +88,14 @@ find_heapwired(void)
 
     if (heapwired)
         return *heapwired ? heapwired : NULL;
-    beside[0] = '\0';
+    heapwired_path[0] = '\0';
     if (!dladdr(dir, &self) || !self.dli_fname ||
-        !realpath(self.dli_fname, beside))
+        !realpath(self.dli_fname, heapwired_path))
         return name;
-    slash = strrchr(beside, '/');
-    if (slash && (size_t)(slash - beside) + sizeof(name) < sizeof(beside))
+    slash = strrchr(heapwired_path, '/');
+    if (slash && (size_t)(slash - heapwired_path) + sizeof(name) < sizeof(heapwired_path))
         memcpy(slash + 1, name, sizeof(name));
-    return beside;
+    return heapwired_path;
 }
 
 /* Adds a setting, unless its value is empty. */

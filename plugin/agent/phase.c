@@ -15,7 +15,7 @@ static _Atomic uint32_t now;  /* enum phase, and a futex */
 static _Atomic uint32_t stop; /* enum stop, and a futex */
 
 /* STOP_SEEN: the thread goes. */
-enum stop { STOP_NOT, STOP_END = 1, STOP_ASIDE = 2, STOP_SEEN = 4 };
+enum stop { STOP_NOT, STOP_END = 1, STOP_HANDOVER = 2, STOP_SEEN = 4 };
 
 void
 phase_reset(void)
@@ -53,9 +53,9 @@ phase_await(enum phase phase, uint32_t timeout_ms)
 }
 
 void
-phase_stop(bool aside)
+phase_stop(bool handover)
 {
-    const uint32_t wanted = aside ? STOP_ASIDE : STOP_END;
+    const uint32_t wanted = handover ? STOP_HANDOVER : STOP_END;
     uint32_t last = stop;
 
     while (!atomic_compare_exchange_weak(&stop, &last,
@@ -87,9 +87,9 @@ phase_stopping(void)
 }
 
 bool
-phase_aside(void)
+phase_hands_over(void)
 {
-    return phase_stopping() && (stop & STOP_ASIDE);
+    return phase_stopping() && (stop & STOP_HANDOVER);
 }
 
 void

@@ -45,7 +45,7 @@ static void
 note_contact(struct agent *agent)
 {
     agent->heard_ms = agent_monotonic_ms();
-    agent->away = false;
+    agent->guard_expired = false;
 }
 
 /* Milliseconds until heapwired has been away for too long, or -1. */
@@ -54,7 +54,7 @@ guard_left(const struct agent *agent)
 {
     int64_t left;
 
-    if (agent->guard_ms == 0 || agent->away ||
+    if (agent->guard_ms == 0 || agent->guard_expired ||
         profiling_status(&agent->jemalloc) != AGENT_OK)
         return -1;
     left = agent->heard_ms + agent->guard_ms - agent_monotonic_ms();
@@ -78,7 +78,7 @@ end_unguarded(struct agent *agent)
         note_contact(agent);
         return;
     }
-    agent->away = true;
+    agent->guard_expired = true;
     if (profiling_get_active(&agent->jemalloc, &active) != 0 || !active)
         return;
     if (profiling_set_active(&agent->jemalloc, false, 0) == 0)
@@ -132,7 +132,7 @@ look_at_names(struct agent *agent)
         confined_filters() != agent->opened_filters)
         return -1;
     if (channel_renew(&agent->channel, path)) {
-        agent->beside.directory = agent->channel.directory;
+        agent->launcher.directory = agent->channel.directory;
         return -1;
     }
     return agent->channel.connection < 0 ? LOST_STEP_MS : -1;
@@ -156,7 +156,7 @@ run_due_agent_work(struct agent *agent)
     due_ms = earlier_timeout_ms(
         due_ms, likeness_tick(&agent->likeness, agent->filters, agent->calls));
     return earlier_timeout_ms(
-        due_ms, beside_tick(&agent->beside, agent->channel.connection >= 0));
+        due_ms, launcher_tick(&agent->launcher, agent->channel.connection >= 0));
 }
 
 /* ---- requests ---- */
@@ -260,7 +260,7 @@ serve_channel(struct agent *agent)
 {
     struct channel *channel = &agent->channel;
 
-    while (!phase_stopping() && !agent->likeness.apart) {
+    while (!phase_stopping() && !agent->likeness.diverged) {
         struct pollfd polled[] = {
             {.fd = -1}, /* the wake's */
             {.fd = channel->listener, .events = POLLIN},
@@ -401,7 +401,7 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
     agent->calls = confined_read(
         agent->filters, agent_settings_get(start->settings, AGENT_ENV_FILTERS));
     agent->own_table = own_table_enter(agent->calls, -1);
-    phase_enter(PHASE_APART);
+    phase_enter(PHASE_FDS_UNSHARED);
     if (!agent->own_table)
         shared_fds_begin();
     else if (own_table_null(start->silent) != 0) {
@@ -438,7 +438,7 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
             agent->null = STDIN_FILENO;
         mapped_files_scan(&agent->files);
     }
-    beside_begin(&agent->beside, start->settings, agent->channel.directory);
+    launcher_begin(&agent->launcher, start->settings, agent->channel.directory);
     agent_identify(&agent->self);
     agent->root = root_directory();
     agent->started_ms = agent_wall_ms();
@@ -468,7 +468,7 @@ resume_agent_service(struct agent *agent)
     if (agent->own_table && !own_table_enter(agent->calls, socket))
         return EPERM;
     error = handover_take(agent);
-    phase_enter(PHASE_APART);
+    phase_enter(PHASE_FDS_UNSHARED);
     if (error != 0)
         return error;
     agent->filters = confined_filters();
@@ -484,13 +484,13 @@ static const char filtered[] = "the database put on a seccomp filter under "
 static const char *
 why_it_ends(const struct agent *agent)
 {
-    if (phase_aside())
+    if (phase_hands_over())
         return "it made way while the database changed its ids, its root "
                "directory or its sandbox, and no thread could be started "
                "afterwards";
     if (agent->start->unfit)
         return filtered;
-    return agent->likeness.apart
+    return agent->likeness.diverged
                ? "the database's main thread gave up what the agent's thread "
                  "could not give up"
                : "";
@@ -504,7 +504,7 @@ end_agent_service(struct agent *agent)
     tables_leave(&agent->jemalloc);
     access_allow_tracer(agent, 0);
     if (agent->channel.directory >= 0)
-        beside_end(&agent->beside);
+        launcher_end(&agent->launcher);
     channel_remove(&agent->channel);
     channel_close(&agent->channel);
     mapped_files_close(&agent->files);
@@ -564,7 +564,7 @@ serve_run(const struct agent_start *start)
     if (kept && error != 0)
         abandon_agent_service(&agent);
     /* The next thread erases that, if it does reach the directory. */
-    if (error == EBUSY && phase_stopping() && (phase_aside() || start->unfit))
+    if (error == EBUSY && phase_stopping() && (phase_hands_over() || start->unfit))
         channel_leave_early_word(
             agent_settings_get(start->settings, AGENT_ENV_STATE),
             start->unfit
@@ -577,13 +577,13 @@ serve_run(const struct agent_start *start)
         serve_channel(&agent);
         (void)access_close();
     }
-    if (error == 0 && !phase_stopping() && !agent.likeness.apart) {
+    if (error == 0 && !phase_stopping() && !agent.likeness.diverged) {
         channel_close(&agent.channel);
         serve_without_listener(&agent);
     }
     if (error == 0 && agent.own_table && agent.channel.lock >= 0)
         channel_leave_word(&agent.channel, &agent.self, why_it_ends(&agent));
-    if (error == 0 && !(phase_aside() && handover_give(&agent)))
+    if (error == 0 && !(phase_hands_over() && handover_give(&agent)))
         end_agent_service(&agent);
     return error;
 }

@@ -27,12 +27,12 @@ enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
     STACK_BYTES = 512 * 1024,
     WAIT_MS = 2000,
-    APART_MS = 1000,
+    UNSHARE_MS = 1000,
     PATIENCE_MS = 3000,
     ALIKE_MS = 250,
     BACK_MS = 500,
     BUSY_MS = 5,        /* it has been waited for in vain */
-    ASIDE_MS = 10000,   /* a dump of a huge heap takes seconds */
+    DUMP_WAIT_MS = 10000,   /* a dump of a huge heap takes seconds */
     UNLIKE_MS = 600000, /* likewise, where libc would abort the host */
     GONE_STEPS = 100000
 };
@@ -109,12 +109,12 @@ start_thread(void)
  * would otherwise meet the thread's, and seccomp filters that it sets would
  * come after the thread has looked for them. */
 static int
-start_apart(void)
+start_unshared_thread(void)
 {
     int error = start_thread();
 
     if (error == 0)
-        phase_await(PHASE_APART, APART_MS);
+        phase_await(PHASE_FDS_UNSHARED, UNSHARE_MS);
     return error;
 }
 
@@ -201,7 +201,7 @@ start_early(void (*on_fork)(void))
     int error = handle_forks(on_fork);
 
     own.home = getpid(); /* its children are under its filters, too */
-    return error != 0 || start_wants_child() ? error : start_apart();
+    return error != 0 || start_wants_child() ? error : start_unshared_thread();
 }
 
 bool
@@ -219,7 +219,7 @@ start_in_child(pid_t elder, pid_t younger)
     own.start.silent = own.start.child = true;
     own.start.elders[0] = elder;
     own.start.elders[1] = younger;
-    return start_apart();
+    return start_unshared_thread();
 }
 
 static int
@@ -265,7 +265,7 @@ start_agent_with_settings(const char *settings)
                 ? agent_settings_take_lines(own.start.settings, settings)
                 : agent_settings_take_environment(own.start.settings, environ);
     if (error == 0)
-        error = beside_check(own.start.settings);
+        error = launcher_check(own.start.settings);
     if (error == 0)
         error = handle_forks(start_forked);
     stay_loaded();
@@ -282,11 +282,11 @@ start_agent_with_settings(const char *settings)
 }
 
 static int
-stop_agent_thread(bool aside, uint32_t wait_ms)
+stop_agent_thread(bool handover, uint32_t wait_ms)
 {
     if (!is_agent_running())
         return 0;
-    phase_stop(aside);
+    phase_stop(handover);
     /* Not by thread id: another thread may have it by now, and the signal would
      * kill the program. */
     pthread_kill(own.thread, PHASE_WAKE);
@@ -327,7 +327,7 @@ leave_function(const struct start_held *held, int error)
 /* ---- out of the way ---- */
 
 bool
-start_may_step_aside(void)
+start_may_suspend(void)
 {
     return own.home == getpid() && (pid_t)syscall(SYS_gettid) != own.tid;
 }
@@ -378,7 +378,7 @@ enter_patiently(struct start_held *held)
  * interrupted malloc, whose lock ours needs to end: what it interrupted must go
  * on before its signal comes again. */
 static bool
-goes_aside(bool alone)
+stop_for_handover(bool alone)
 {
     /* One that starts may need the root directory as it is. */
     uint32_t first_ms = phase_now() < PHASE_SERVING ? WAIT_MS : ALIKE_MS;
@@ -387,7 +387,7 @@ goes_aside(bool alone)
     if (stop_agent_thread(!own.stopped, own.slow ? BUSY_MS : first_ms) == 0)
         return true;
     if (alone)
-        more_ms = own.slow ? BACK_MS : ASIDE_MS;
+        more_ms = own.slow ? BACK_MS : DUMP_WAIT_MS;
     else if (start_is_alike())
         more_ms = 0;
     own.slow = true;
@@ -395,7 +395,7 @@ goes_aside(bool alone)
 }
 
 bool
-start_step_aside(bool alone)
+start_suspend_agent(bool alone)
 {
     struct start_held held;
     pid_t tid = own.tid;
@@ -410,7 +410,7 @@ start_step_aside(bool alone)
             own.start.child && !shared_fds_are()
                 ? agent_settings_get(own.start.settings, AGENT_ENV_STATE)
                 : NULL);
-        if (goes_aside(alone))
+        if (stop_for_handover(alone))
             wait_until_gone(tid);
     }
     leave_function(&held, 0);
@@ -430,7 +430,7 @@ start_leave(bool all_threads)
     if (!here && start_wants_child() && !own.start.child)
         serve_unfit(&own.start);
     /* It may be aside, for another thread's change. */
-    if (!here || stop_agent_thread(false, ASIDE_MS) == 0 ||
+    if (!here || stop_agent_thread(false, DUMP_WAIT_MS) == 0 ||
         (all_threads && join_agent_thread(UNLIKE_MS) == 0))
         drop_left();
     leave_function(&held, 0);
@@ -444,7 +444,7 @@ start_refuse(unsigned calls)
 }
 
 bool
-start_come_back(void)
+start_resume_agent(void)
 {
     struct start_held held;
     bool back = false;
@@ -460,7 +460,7 @@ start_come_back(void)
     } else if (own.pid != getpid() ||
                join_agent_thread(own.late ? BUSY_MS : BACK_MS) == 0) {
         back = true;
-        if (own.stopped || start_apart() != 0)
+        if (own.stopped || start_unshared_thread() != 0)
             serve_nobody();
         handover_close();
     }

@@ -46,7 +46,7 @@ int start_in_child(pid_t elder, pid_t younger);
 
 /* False in a process that is to have no agent, nor children with one (vfork's
  * child, too), and on its thread. */
-bool start_may_step_aside(void);
+bool start_may_suspend(void);
 /* Whether the thread may do what the calling one may. */
 bool start_is_alike(void);
 /* The thread takes no_new_privs within a second. */
@@ -55,12 +55,12 @@ void start_no_new_privs(void);
  * moment where libc may change it with the calling one; as long as it takes
  * (ten minutes at most) where it may not; ten seconds, once, where the calling
  * one changes alone. */
-bool start_step_aside(bool alone);
+bool start_suspend_agent(bool alone);
 /* The next thread wears what the calling one does.  Where none can be started,
  * or heapwire_stop() was called meanwhile, profiling that the agent has
  * switched on ends.  False: the last one is still on its way out, and until
  * this is called again nobody answers and profiling stays as it was. */
-bool start_come_back(void);
+bool start_resume_agent(void);
 /* Under a filter that comes the thread cannot live: it ends, for good if the
  * filter does come.  False: there was none. */
 bool start_leave(bool all_threads);

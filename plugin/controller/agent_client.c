@@ -554,7 +554,7 @@ agent_client_give(struct agent_client *client,
 /* A pipe in place of a memfd would hold us up for ever: only files in memory
  * have seals.  True for a regular file on the state directory's file system. */
 static bool
-is_beside(const char *directory, int fd)
+is_state_dir_file(const char *directory, int fd)
 {
     struct stat file, ours;
 
@@ -568,7 +568,7 @@ agent_client_read_memory(const struct agent_client *client, int fd,
                          struct error *err)
 {
     if (fd < 0 ||
-        (fcntl(fd, F_GET_SEALS) < 0 && !is_beside(client->state_dir, fd))) {
+        (fcntl(fd, F_GET_SEALS) < 0 && !is_state_dir_file(client->state_dir, fd))) {
         error_set(err, ER_UNKNOWN, "the agent sent no file in memory with %s",
                   what);
         return -1;

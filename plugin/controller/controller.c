@@ -22,11 +22,11 @@
 
 #include "agent_client.h"
 #include "clock.h"
-#include "debug_keeper.h"
+#include "debug_fetcher.h"
 #include "dump.h"
 #include "errors.h"
 #include "files.h"
-#include "index_keeper.h"
+#include "index_service.h"
 #include "jobs.h"
 #include "lever_job.h"
 #include "log.h"
@@ -81,7 +81,7 @@ struct controller {
     int segment;                   /* the recorder's; borrowed; -1: none */
     struct symbolizer *symbolizer; /* of who has the names, but for cancel */
     struct store *store;
-    struct index_keeper *indexes; /* or NULL */
+    struct index_service *indexes; /* or NULL */
     struct observer observer;
     char *state_dir;
     uint32_t node_id;
@@ -235,7 +235,7 @@ keep_snapshot(struct controller *c, const struct job *job,
 /* A library that was loaded since the last greeting may bring a jemalloc: the
  * agent looks for such behind its answer. */
 static int
-look_again(struct controller *c, struct error *err)
+recheck_agent_status(struct controller *c, struct error *err)
 {
     if (c->client.status.state != NODE_CONNECTED)
         return 0;
@@ -294,7 +294,7 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     if (kind == JOB_ACCESS)
         return observer_set_access(&c->observer, &c->client, &result->active,
                                    err);
-    rc = kind == JOB_ENABLE ? look_again(c, err) : 0;
+    rc = kind == JOB_ENABLE ? recheck_agent_status(c, err) : 0;
     if (rc == 0)
         rc = profiler_control_run(&c->client, c->store, &job->request, result,
                                   err);
@@ -425,14 +425,14 @@ start_controller_symbolizer(struct controller *c,
                             const struct controller_options *from,
                             struct error *err)
 {
-    struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
+    struct symbolizer_indexes indexes = {index_service_open, index_service_asked,
                                          c->indexes};
     struct symbolizer_options options = {
         .program = from->symbolizer,
         .deadline_ms = NAMING_MS,
         .reader_mb = from->reader_mb,
         .indexes = c->indexes ? &indexes : NULL,
-        .debug = {debug_keeper_asked, from->debug}};
+        .debug = {debug_fetcher_asked, from->debug}};
 
     c->symbolizer = symbolizer_new(&options, err);
     return c->symbolizer ? 0 : -1;
@@ -474,7 +474,7 @@ controller_start(const struct controller_options *options, struct error *err)
     c->store = store_open_anyhow(&options->store, options->log, err);
     if (!c->store)
         goto fail;
-    c->indexes = index_keeper_start_anyhow(
+    c->indexes = index_service_start_anyhow(
         options->index_dir, options->symbolizer, options->index_bytes,
         options->reader_mb, options->log);
     c->observer.jobs = &c->jobs;
@@ -515,7 +515,7 @@ controller_stop(struct controller *c)
     observer_fini(&c->observer);
     store_close(c->store);
     symbolizer_free(c->symbolizer);
-    index_keeper_stop(c->indexes);
+    index_service_stop(c->indexes);
     objects_fini(&c->objects);
     recorded_maps_clear(&c->recorded);
     map_seen_fini(&c->seen);
@@ -587,7 +587,7 @@ controller_store(struct controller *c)
     return c->store;
 }
 
-struct index_keeper *
+struct index_service *
 controller_indexes(struct controller *c)
 {
     return c->indexes;

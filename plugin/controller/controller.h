@@ -25,9 +25,9 @@
 #include "waker.h"
 
 struct controller;
-struct debug_keeper;
+struct debug_fetcher;
 struct error;
-struct index_keeper;
+struct index_service;
 struct memory_map;
 struct stats;
 
@@ -40,7 +40,7 @@ struct controller_options {
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
     const char *unwind_dir;        /* of unwind tables; NULL: in memory alone */
     uint64_t index_bytes;          /* of all indexes, and of all tables */
-    struct debug_keeper *debug;    /* borrowed; NULL: nothing is fetched */
+    struct debug_fetcher *debug;    /* borrowed; NULL: nothing is fetched */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct overhead_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */
@@ -235,6 +235,6 @@ int controller_wait(struct seat *seat, struct await *await,
 /* The snapshots that are kept; as long as the controller is. */
 struct store *controller_store(struct controller *controller);
 /* The symbol indexes; NULL: none are made. */
-struct index_keeper *controller_indexes(struct controller *controller);
+struct index_service *controller_indexes(struct controller *controller);
 
 #endif

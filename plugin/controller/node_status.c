@@ -119,20 +119,20 @@ refuse_unbuilt(const struct node_status *status, struct error *err)
     const char *exe = executable_base_name(hello->exe), *end,
                *object = "its jemalloc";
     char prefix[AGENT_NAME_MAX];
-    bool apart = true;
+    bool in_library = true;
 
     snprintf(prefix, sizeof(prefix), "%s", hello->mallctl);
     end = strstr(prefix, "mallctl");
     prefix[end ? end - prefix : 0] = '\0';
     if (status->knows & AGENT_KNOWS_OBJECT) {
         object = status->note;
-        apart = strcmp(object, exe) != 0;
+        in_library = strcmp(object, exe) != 0;
     }
     error_set(err, ER_FEATURE_DISABLED,
               "jemalloc %s%s%s in %s (pid %d) was built without --enable-prof: "
               "it cannot profile; %s",
-              hello->version, apart ? " of " : "", apart ? object : "",
-              hello->exe, hello->pid, locate_advice(prefix, apart));
+              hello->version, in_library ? " of " : "", in_library ? object : "",
+              hello->exe, hello->pid, locate_advice(prefix, in_library));
 }
 
 int

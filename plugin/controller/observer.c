@@ -16,13 +16,13 @@
 
 #include "agent_client.h"
 #include "clock.h"
-#include "debug_keeper.h"
+#include "debug_fetcher.h"
 #include "code_map.h"
 #include "confined.h"
 #include "controller.h"
 #include "errors.h"
 #include "files.h"
-#include "index_keeper.h"
+#include "index_service.h"
 #include "jobs.h"
 #include "log.h"
 #include "memory.h"
@@ -516,17 +516,17 @@ observer_greeted(struct observer *observer, struct agent_client *client)
 int
 observer_init(struct observer *observer,
               const struct controller_options *options,
-              struct index_keeper *keeper, struct store *store,
+              struct index_service *service, struct store *store,
               struct error *err)
 {
-    struct symbolizer_indexes indexes = {index_keeper_open, index_keeper_asked,
-                                         keeper};
+    struct symbolizer_indexes indexes = {index_service_open, index_service_asked,
+                                         service};
     struct symbolizer_options symbolizer = {
         .program = options->symbolizer,
         .deadline_ms = NAMING_MS,
         .reader_mb = options->reader_mb,
-        .debug = {debug_keeper_asked, options->debug},
-        .indexes = keeper ? &indexes : NULL};
+        .debug = {debug_fetcher_asked, options->debug},
+        .indexes = service ? &indexes : NULL};
     const struct unwind_store_options kept = {options->unwind_dir,
                                               options->index_bytes};
     struct unwind_tables_options tables = {.program = options->symbolizer};

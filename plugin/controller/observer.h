@@ -16,7 +16,7 @@ struct agent_client;
 struct controller;
 struct controller_options;
 struct error;
-struct index_keeper;
+struct index_service;
 struct jobs;
 struct node_arrival;
 struct node_status;
@@ -51,7 +51,7 @@ struct observer {
  * *err, and fini is still needed. */
 int observer_init(struct observer *observer,
                   const struct controller_options *options,
-                  struct index_keeper *keeper, struct store *store,
+                  struct index_service *service, struct store *store,
                   struct error *err);
 /* A seat in an equal observation that waits, or in a new one, of that process.
  * status: of now.  NULL with *err. */

@@ -139,7 +139,7 @@ least_of(const struct least *least)
 /* History has no muzzy pages.  Those of now were there all the while, as far as
  * so much was: they are free, and not outside. */
 static void
-tell_muzzy_apart(struct diagnosis_facts *out)
+subtract_muzzy_pages(struct diagnosis_facts *out)
 {
     struct fact muzzy = lesser_of(out->muzzy, out->least_outside);
 
@@ -187,5 +187,5 @@ facts_of_samples(const struct history_sample *samples, size_t count,
     out->least_free_pages = least_of(&free_pages);
     out->least_outside = least_of(&outside);
     out->least_held = least_of(&held);
-    tell_muzzy_apart(out);
+    subtract_muzzy_pages(out);
 }

@@ -162,7 +162,7 @@ add_due(struct last_moment *last, struct last_due *due)
 {
     if (is_recording_stored(last, due)) {
         discard_recording(&due->recording);
-        if (due->aside)
+        if (due->has_file)
             remove_file(last, LAST_MOMENT_AGAIN);
     } else if (last->due_count == LAST_MOMENT_DUE_MAX) {
         log_to(last->log, "no automatic snapshot (%s): others wait",
@@ -186,9 +186,9 @@ add_peak(struct last_moment *last)
 }
 
 static void
-add_end(struct last_moment *last, const struct recording *recording, bool aside)
+add_end(struct last_moment *last, const struct recording *recording, bool has_file)
 {
-    struct last_due due = {.recording = *recording, .aside = aside};
+    struct last_due due = {.recording = *recording, .has_file = has_file};
 
     due.recording.ended = true;
     snprintf(due.reason, sizeof(due.reason), "the database (pid %d) ended",
@@ -385,11 +385,11 @@ record_owner_end(struct last_moment *last, const struct node_status *status)
 static uint64_t
 highest_rss(const struct last_moment *last, const struct highest *highest)
 {
-    const struct highest_pin *pin = &highest->now;
-    bool ours = pin->name[0] && pin->pid == last->hello.pid &&
-                pin->start_ticks == last->hello.start_ticks;
+    const struct highest_snapshot *known = &highest->now;
+    bool ours = known->name[0] && known->pid == last->hello.pid &&
+                known->start_ticks == last->hello.start_ticks;
 
-    return ours && pin->rss > last->peak_rss ? pin->rss : last->peak_rss;
+    return ours && known->rss > last->peak_rss ? known->rss : last->peak_rss;
 }
 
 static void
@@ -426,7 +426,7 @@ look_at_peak(struct last_moment *last, const struct history_sample *sample,
 /* Whether there is a copy that is whole.  What fails twice is not tried again.
  */
 static bool
-find_copy(struct last_moment *last, const char *name, bool again)
+find_copy(struct last_moment *last, const char *name, bool retried)
 {
     int fd = own_file_open(last->state_dir, name, O_RDONLY);
     struct buffer note;
@@ -444,7 +444,7 @@ find_copy(struct last_moment *last, const char *name, bool again)
                last->state_dir, name);
     }
     last->found.copied = true;
-    if (again || !found)
+    if (retried || !found)
         remove_file(last, name);
     else
         rename_segment_copy(last);
@@ -588,14 +588,14 @@ last_moment_given(struct last_moment *last)
 void
 last_moment_done(struct last_moment *last, bool kept)
 {
-    bool aside = last->due[0].aside && kept;
+    bool last_of_file = last->due[0].has_file && kept;
 
     discard_recording(&last->due[0].recording);
     last->due_count--;
     memmove(&last->due[0], &last->due[1],
             last->due_count * sizeof(last->due[0]));
     for (size_t i = 0; i < last->due_count; i++)
-        aside = aside && !last->due[i].aside; /* the file is the latest's */
-    if (aside)
+        last_of_file = last_of_file && !last->due[i].has_file; /* the file is the latest's */
+    if (last_of_file)
         remove_file(last, LAST_MOMENT_AGAIN);
 }

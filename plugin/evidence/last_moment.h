@@ -36,7 +36,7 @@ enum { LAST_MOMENT_DUE_MAX = 4 };
 struct last_due {
     struct recording recording;
     char reason[SNAPSHOT_REASON_MAX + 1];
-    bool aside; /* LAST_MOMENT_AGAIN goes with it */
+    bool has_file; /* LAST_MOMENT_AGAIN goes with it */
 };
 
 struct last_moment {

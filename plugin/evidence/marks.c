@@ -325,36 +325,36 @@ pace_is_urgent(const struct marks_now *now)
 
 /* ---- which snapshot stays ---- */
 
-static struct highest_pin
-pin_of(const char *name, const struct agent_hello *hello,
+static struct highest_snapshot
+highest_snapshot_of(const char *name, const struct agent_hello *hello,
        const struct snapshot_memory *memory)
 {
-    struct highest_pin pin = {.pid = hello->pid,
+    struct highest_snapshot peak = {.pid = hello->pid,
                               .start_ticks = hello->start_ticks,
                               .rss = memory->rss.value};
 
-    snprintf(pin.name, sizeof(pin.name), "%s", name);
-    return pin;
+    snprintf(peak.name, sizeof(peak.name), "%s", name);
+    return peak;
 }
 
 static bool
-is_peak_of_same_process(const struct highest_pin *a,
-                        const struct highest_pin *b)
+is_peak_of_same_process(const struct highest_snapshot *a,
+                        const struct highest_snapshot *b)
 {
     return a->name[0] && a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
 
 /* Whether it is to be pinned; *dropped is then what need not be any more. */
 static bool
-update_highest_snapshot(struct highest *highest, const struct highest_pin *pin,
-                        struct highest_pin *dropped)
+update_highest_snapshot(struct highest *highest, const struct highest_snapshot *peak,
+                        struct highest_snapshot *dropped)
 {
-    struct highest_pin *now = &highest->now, *before = &highest->before;
-    struct highest_pin *own = is_peak_of_same_process(now, pin)      ? now
-                              : is_peak_of_same_process(before, pin) ? before
+    struct highest_snapshot *now = &highest->now, *before = &highest->before;
+    struct highest_snapshot *own = is_peak_of_same_process(now, peak)      ? now
+                              : is_peak_of_same_process(before, peak) ? before
                                                                      : NULL;
 
-    if (own && pin->rss < own->rss)
+    if (own && peak->rss < own->rss)
         return false;
     dropped->name[0] = '\0';
     if (own) {
@@ -363,7 +363,7 @@ update_highest_snapshot(struct highest *highest, const struct highest_pin *pin,
         *dropped = *before;
         *before = *now;
     }
-    *(own ? own : now) = *pin;
+    *(own ? own : now) = *peak;
     return true;
 }
 
@@ -372,24 +372,24 @@ highest_adopt(struct highest *highest, struct store *store)
 {
     struct store_entry *list = mem_zalloc(STORE_COUNT_MAX, sizeof(*list));
     size_t count = list ? store_list(store, list, STORE_COUNT_MAX) : 0;
-    struct highest_pin pin, dropped;
+    struct highest_snapshot peak, dropped;
 
     for (size_t i = 0; i < count; i++) {
         if (!list[i].pinned || (list[i].cause != SNAPSHOT_MARK &&
                                 list[i].cause != SNAPSHOT_SCHEDULE))
             continue;
-        pin = pin_of(list[i].name, &list[i].hello, &list[i].memory);
-        update_highest_snapshot(highest, &pin, &dropped);
+        peak = highest_snapshot_of(list[i].name, &list[i].hello, &list[i].memory);
+        update_highest_snapshot(highest, &peak, &dropped);
     }
     mem_free(list);
 }
 
 static void
-drop_highest_snapshot(struct store *store, const struct highest_pin *dropped,
-                      const struct highest_pin *pin)
+drop_highest_snapshot(struct store *store, const struct highest_snapshot *dropped,
+                      const struct highest_snapshot *peak)
 {
     bool same =
-        dropped->pid == pin->pid && dropped->start_ticks == pin->start_ticks;
+        dropped->pid == peak->pid && dropped->start_ticks == peak->start_ticks;
     struct store_entry entry;
 
     if (same && store_find(store, dropped->name, &entry, NULL) == 0 &&
@@ -404,19 +404,19 @@ void
 highest_note(struct highest *highest, struct store *store,
              const struct snapshot *snapshot)
 {
-    struct highest_pin pin =
-        pin_of(snapshot->name, &snapshot->hello, &snapshot->memory);
-    struct highest_pin dropped;
+    struct highest_snapshot peak =
+        highest_snapshot_of(snapshot->name, &snapshot->hello, &snapshot->memory);
+    struct highest_snapshot dropped;
     struct highest before;
 
     if (highest->now.name[0] &&
         store_pin(store, highest->now.name, true, NULL) != 0)
         highest->now.name[0] = '\0'; /* a user deleted it */
     before = *highest;
-    if (!update_highest_snapshot(highest, &pin, &dropped))
+    if (!update_highest_snapshot(highest, &peak, &dropped))
         return;
-    if (store_pin(store, pin.name, true, NULL) != 0)
+    if (store_pin(store, peak.name, true, NULL) != 0)
         *highest = before;
     else if (dropped.name[0])
-        drop_highest_snapshot(store, &dropped, &pin);
+        drop_highest_snapshot(store, &dropped, &peak);
 }

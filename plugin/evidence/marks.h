@@ -126,7 +126,7 @@ bool pace_is_urgent(const struct marks_now *now);
 /* Of the snapshots that the node took by itself, the one at the highest memory
  * stays: it is pinned in the store.  One of the database that runs, and one of
  * the one before it.  May wait for the disk. */
-struct highest_pin {
+struct highest_snapshot {
     char name[SNAPSHOT_NAME_MAX + 1]; /* "": none */
     int32_t pid;
     uint64_t start_ticks, rss;
@@ -138,7 +138,7 @@ struct highest_pin {
 
 /* A zeroed struct has none. */
 struct highest {
-    struct highest_pin now, before;
+    struct highest_snapshot now, before;
 };
 
 /* Finds the snapshot that an earlier heapwired pinned. */

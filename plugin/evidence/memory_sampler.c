@@ -379,7 +379,7 @@ ask_recorded(struct memory_sampler *sampler)
 /* Of one second history has one sample, the latest; and one more, where that
  * lacks the figures of the allocator that another had. */
 static bool
-is_again(const struct memory_sampler *sampler, const struct history_sample *now)
+is_same_second_sample(const struct memory_sampler *sampler, const struct history_sample *now)
 {
     const struct history_sample *seen = &sampler->ends.seen;
 
@@ -404,15 +404,15 @@ run_sampler_round(struct memory_sampler *sampler)
     struct marks_due due = {.cause = SNAPSHOT_MARK};
     struct history_sample now;
     struct node_status status;
-    bool there, again;
+    bool there, same_second;
 
     controller_status(sampler->controller, &status);
     ask_stats(sampler, &status, clock_ms());
     there = take_memory_sample(sampler, &status, &now);
-    again = there && is_again(sampler, &now);
+    same_second = there && is_same_second_sample(sampler, &now);
     if (there) {
         ends_note(&sampler->ends, &now, status.hello.exe);
-        if (again)
+        if (same_second)
             history_renew(sampler->history, &now);
         else
             history_add(sampler->history, &now);

@@ -463,7 +463,7 @@ static bool
 has_index(const char *binary)
 {
     char *path = realpath(binary, NULL);
-    bool has = path && index_file_beside(path);
+    bool has = path && index_file_is_shipped(path);
 
     free(path);
     return has;

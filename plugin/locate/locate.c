@@ -27,15 +27,15 @@ locate_how_text(enum locate_how how)
 }
 
 const char *
-locate_advice(const char *prefix, bool apart)
+locate_advice(const char *prefix, bool in_library)
 {
-    if (!*prefix && apart)
+    if (!*prefix && in_library)
         return "preload a jemalloc that can (heapwire-run --jemalloc PATH)";
     if (strcmp(prefix, "_rjem_") == 0)
         return "it is called by its own name, so none that is preloaded "
                "replaces it: build it with the feature profiling of "
                "tikv-jemallocator";
-    if (apart || (*prefix && strcmp(prefix, "je_") != 0))
+    if (in_library || (*prefix && strcmp(prefix, "je_") != 0))
         return "it is called by its own name, so none that is preloaded "
                "replaces it: build it with a jemalloc that was configured "
                "with --enable-prof";

@@ -126,7 +126,7 @@ enum locate_start locate_starts(const struct elf_file *elf, uint64_t address);
 
 /* What makes profiles possible where a jemalloc was built without prof. prefix:
  * that of its mallctl; apart: it lies in a library, not in the program. */
-const char *locate_advice(const char *prefix, bool apart);
+const char *locate_advice(const char *prefix, bool in_library);
 
 /* "exported", "symtab", ... */
 const char *locate_how_text(enum locate_how how);

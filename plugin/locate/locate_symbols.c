@@ -241,7 +241,7 @@ use_debug_file(const struct elf_file *elf, const char *path,
     char name[PATH_MAX];
     int fd = -1;
 
-    if (elf->build_id_size > 0 && debug_beside_find(elf, path, name) && name[0])
+    if (elf->build_id_size > 0 && debug_split_find(elf, path, name) && name[0])
         fd = file_open_regular(name);
     if (fd >= 0 && elf_init(&debug, fd, name, &unsaid) == 0 &&
         debug.build_id_size == elf->build_id_size &&

@@ -436,7 +436,7 @@ deaths_reserve(const char *dir)
  * a new end.
  */
 static int
-write_again(int now, int old)
+rewrite_death_lines(int now, int old)
 {
     static const struct buffer none;
     struct buffer lines;
@@ -466,7 +466,7 @@ deaths_watch(const char *dir, int fd)
         return own_file_open(dir, DEATHS_FILE, O_RDONLY);
     locked = lock_deaths_directory(dir);
     now = open_deaths(dir);
-    if (now >= 0 && write_again(now, fd) == 0) {
+    if (now >= 0 && rewrite_death_lines(now, fd) == 0) {
         fd_close(fd);
         fd = now;
     } else { /* the only copy */

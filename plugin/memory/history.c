@@ -107,7 +107,7 @@ load_history_samples(struct history *history, const uint8_t *bytes, size_t size)
 }
 
 static void add_history_sample(struct history *history,
-                               const struct history_sample *sample, bool again);
+                               const struct history_sample *sample, bool replace_last);
 
 /* Of a file of version 1, in their order. */
 static void
@@ -397,12 +397,12 @@ thin_sample(struct history *history, int ring,
 /* again: in the place of the last one. */
 static void
 add_history_sample(struct history *history, const struct history_sample *sample,
-                   bool again)
+                   bool replace_last)
 {
     bool changed[RINGS] = {true};
 
     pthread_mutex_lock(&history->lock);
-    if (again && history->next[0] > 1)
+    if (replace_last && history->next[0] > 1)
         history->next[0]--;
     append_sample(history, 0, sample);
     for (int ring = 1; ring < RINGS; ring++)

@@ -36,7 +36,7 @@ reason_of(const struct profile *profile, const struct agent_hello *hello)
 /* Whether the figures are those of a jemalloc whose functions have a prefix, as
  * it is built into a library: what is recorded is what malloc gives. */
 static bool
-is_beside_malloc(const struct agent_hello *hello)
+is_prefixed_jemalloc(const struct agent_hello *hello)
 {
     return hello->opt_prof == AGENT_PROF_RECORDED && *hello->mallctl &&
            strcmp(hello->mallctl, "mallctl") != 0;
@@ -59,7 +59,7 @@ unseen_find(const struct profile *profile, const struct snapshot_memory *memory,
     out->margin = profile_margin(profile);
     out->elsewhere =
         memory->elsewhere.known ? (double)memory->elsewhere.value : 0;
-    if (memory->allocated.known && is_beside_malloc(hello)) {
+    if (memory->allocated.known && is_prefixed_jemalloc(hello)) {
         out->elsewhere += (double)memory->allocated.value;
         return;
     }
@@ -209,7 +209,7 @@ write_allocated(const struct profile *profile, const struct snapshot_memory *m,
 
 /* Not all jemallocs have figures. */
 static void
-write_beside(const struct snapshot_memory *m, struct buffer *out)
+write_prefixed_jemalloc(const struct snapshot_memory *m, struct buffer *out)
 {
     buffer_text(out, ", and nothing of ");
     if (m->allocated.known)
@@ -318,8 +318,8 @@ reconciliation_write(const struct profile *profile,
 
     unseen_find(profile, memory, hello, &unseen);
     write_profile(profile, out);
-    if (is_beside_malloc(hello))
-        write_beside(memory, out);
+    if (is_prefixed_jemalloc(hello))
+        write_prefixed_jemalloc(memory, out);
     else if (memory->allocated.known)
         write_allocated(profile, memory, &unseen, out);
     if (*note)

@@ -252,7 +252,7 @@ renew_directory(struct store *store)
 /* Writes again what is in memory; its age stays.  Readers change held->used
  * meanwhile, under the other lock. */
 static int
-save_again(struct store *store, const struct held *held, struct error *err)
+rewrite_deleted_snapshot(struct store *store, const struct held *held, struct error *err)
 {
     struct store_entry copy = held->entry;
     struct buffer bytes;
@@ -278,7 +278,7 @@ look_for_file(struct store *store, struct held *held)
     store_file(held->entry.name, held->entry.pinned, file);
     if (!said && file_store_has(&store->dir, file))
         return true;
-    saved = save_again(store, held, &err) == 0;
+    saved = rewrite_deleted_snapshot(store, held, &err) == 0;
     if (saved)
         log_to(store->log, "%s/%s was deleted: the snapshot is written again",
                store->dir.path, file);

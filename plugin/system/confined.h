@@ -46,10 +46,10 @@ int confined_add_closefrom(posix_spawn_file_actions_t *actions, int from);
  * is for; ids, capabilities and heapwired's own: if the process lives. */
 bool confined_try(enum confined_call call);
 
-/* ---- confined_apart.c: not for the agent ---- */
+/* ---- confined_child.c: not for the agent ---- */
 
 /* The same in a child.  -1: none could be started. */
-int confined_try_apart(enum confined_call call);
+int confined_try_in_child(enum confined_call call);
 
 /* Whether no filter kills this process for one of heapwired's own calls.  From
  * any thread; tried once, for heapwired adds no filters to those that it was

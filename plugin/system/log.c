@@ -33,8 +33,8 @@ static int file = -1;
 static bool settled;
 static unsigned lost; /* lines that the file did not take */
 static bool torn;     /* the last of them in part */
-static uint64_t strangers_second;
-static unsigned strangers, strangers_left_out;
+static uint64_t ratelimit_second;
+static unsigned ratelimit_lines, ratelimit_left_out;
 
 /* Writes only to a plain file with one name: an earlier owner of the directory
  * may have left a link. */
@@ -255,34 +255,34 @@ log_fault(const char *format, ...)
 
 /* True when this second has room for one more. */
 static bool
-admit_stranger(unsigned *left_out)
+admit_ratelimited_line(unsigned *left_out)
 {
     uint64_t second = clock_ms() / 1000;
     bool admitted;
 
     pthread_mutex_lock(&lock);
     *left_out = 0;
-    if (second != strangers_second) {
-        *left_out = strangers_left_out;
-        strangers_second = second;
-        strangers = strangers_left_out = 0;
+    if (second != ratelimit_second) {
+        *left_out = ratelimit_left_out;
+        ratelimit_second = second;
+        ratelimit_lines = ratelimit_left_out = 0;
     }
-    admitted = strangers < LOG_STRANGERS;
+    admitted = ratelimit_lines < LOG_RATE_LINES;
     if (admitted)
-        strangers++;
+        ratelimit_lines++;
     else
-        strangers_left_out++;
+        ratelimit_left_out++;
     pthread_mutex_unlock(&lock);
     return admitted;
 }
 
 void
-log_stranger(const char *format, ...)
+log_ratelimited(const char *format, ...)
 {
     unsigned left_out;
     va_list args;
 
-    if (!admit_stranger(&left_out))
+    if (!admit_ratelimited_line(&left_out))
         return;
     if (left_out > 0)
         log_line("%u lines like the next were left out", left_out);

@@ -21,10 +21,10 @@ int log_fd(void); /* -1 unless a file */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Logs what strangers can cause at will: at most LOG_STRANGERS lines a second,
+/* Logs what strangers can cause at will: at most LOG_RATE_LINES lines a second,
  * then the number of lines left out. */
-enum { LOG_STRANGERS = 10 };
-void log_stranger(const char *format, ...)
+enum { LOG_RATE_LINES = 10 };
+void log_ratelimited(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
 /* Gives a line to whatever takes it, for what may be used without this log;

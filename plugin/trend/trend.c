@@ -160,7 +160,7 @@ static bool
 fit_line(const struct series *s, double z, struct fit *out)
 {
     double rest[TREND_POINTS_MAX], sorted[TREND_POINTS_MAX];
-    double n = (double)s->count, mean = 0, apart = 0, square = 0, next = 0;
+    double n = (double)s->count, mean = 0, time_squares = 0, square = 0, next = 0;
     double kept, freedom, error, level, scatter, sampled = 0;
 
     out->slope = median_slope(s);
@@ -175,13 +175,13 @@ fit_line(const struct series *s, double z, struct fit *out)
         double from_mean = s->points[i].at_s - mean;
 
         rest[i] -= level;
-        apart += from_mean * from_mean;
+        time_squares += from_mean * from_mean;
         square += rest[i] * rest[i];
         sampled += s->points[i].variance / n;
         if (i > 0)
             next += rest[i] * rest[i - 1];
     }
-    if (apart <= 0 || out->span_s <= 0)
+    if (time_squares <= 0 || out->span_s <= 0)
         return false;
     scatter = fmax(square / (n - 2) - sampled, 0);
     kept = square > 0 ? scatter_kept(next / square, n) : 0;
@@ -190,7 +190,7 @@ fit_line(const struct series *s, double z, struct fit *out)
     freedom = n * (1 - kept) / (1 + kept) - 2;
     if (freedom < 1)
         return false;
-    error = scatter / apart * (1 + kept) / (1 - kept) +
+    error = scatter / time_squares * (1 + kept) / (1 - kept) +
             (end_variance(s, 0) + end_variance(s, s->count - s->count / 3)) /
                 (out->span_s * out->span_s);
     error = student_t(z, freedom) * sqrt(error);

@@ -20,7 +20,7 @@
 #include "files.h"
 #include "graph.h"
 #include "profile.h"
-#include "spawn_apart.h"
+#include "spawn_program.h"
 #include "view_options.h"
 
 enum {
@@ -157,10 +157,10 @@ spawn_dot(const struct graphviz_run *run, int socket, pid_t *pid)
     char *const environment[] = {(char *)"PATH=/usr/bin:/bin",
                                  (char *)"HOME=/nonexistent",
                                  (char *)"LC_ALL=C.UTF-8", NULL};
-    struct spawn_apart dot = {
+    struct spawn_program dot = {
         run->program, argv, environment, {socket, socket, -1}};
 
-    return spawn_apart(&dot, pid);
+    return spawn_program(&dot, pid);
 }
 
 static int

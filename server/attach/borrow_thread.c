@@ -180,7 +180,7 @@ is_interrupted_falsely(const struct borrowed *b)
 
 /* Makes the program repeat its system call. */
 static void
-call_again(struct borrowed *b)
+restart_system_call(struct borrowed *b)
 {
     if (borrow_thread_is_interrupted(b))
         shorten_sleep_timeout(b);
@@ -204,7 +204,7 @@ void
 borrow_thread_restore_there(struct borrowed *b)
 {
     if (is_interrupted_falsely(b))
-        call_again(b);
+        restart_system_call(b);
     restore_thread_state(b, &b->regs);
 }
 
@@ -214,7 +214,7 @@ borrow_thread_restore_instead(struct borrowed *b)
     struct user_regs_struct regs;
 
     if (is_interrupted_falsely(b))
-        call_again(b);
+        restart_system_call(b);
     regs = b->regs;
     switch (-(int64_t)regs.rax) {
     case BORROW_RESTART_BLOCK:

@@ -198,7 +198,7 @@ say_once(struct membership *m, const struct error *trouble)
     const char *text = trouble->code ? trouble->text : "";
 
     if (*text && strcmp(text, m->logged) != 0)
-        log_stranger("%s", text);
+        log_ratelimited("%s", text);
     memcpy(m->logged, text, strlen(text) + 1);
 }
 

@@ -12,7 +12,7 @@
 #include "agent_protocol.h"
 #include "config.h"
 #include "errors.h"
-#include "index_keeper.h"
+#include "index_service.h"
 #include "state_dir.h"
 #include "store.h"
 
@@ -267,7 +267,7 @@ setting_defaults(struct config *config)
     config->marks = marks_defaults;
     config->marks.ring_ms = store_defaults.ring_ms;
     config->symbols_index = true;
-    config->symbols_bytes = index_keeper_defaults.rules.bytes;
+    config->symbols_bytes = index_service_defaults.rules.bytes;
     config->symbols_memory = (uint64_t)CONFIG_READER_MB << 20;
     config->debuginfod_timeout_s = CONFIG_DEFAULT_DEBUGINFOD_S;
     config->keep = store_defaults.count;

@@ -296,7 +296,7 @@ refuse_compressed(struct session *s)
     error_set(&err, ER_UNCOMPRESS,
               "Couldn't uncompress communication packet: this server offers no "
               "compression; connect without it");
-    log_stranger("connection %u: %s", s->entry.id, err.text);
+    log_ratelimited("connection %u: %s", s->entry.id, err.text);
     session_fail(s, &err);
 }
 

@@ -37,7 +37,7 @@ login_begin(struct session *s)
 
 /* Only where it proves anything, because strangers connect at any rate. */
 static void
-tell_users_apart(struct session *s)
+key_backoff_by_user(struct session *s)
 {
     uid_t uid;
 
@@ -55,7 +55,7 @@ login_turn(struct session *s, bool may_wait, struct error *err)
         s->waited = false; /* for one proof */
         return LOGIN_NOW;
     }
-    tell_users_apart(s);
+    key_backoff_by_user(s);
     admitted =
         backoff_admit(&s->server->backoff, s->address_key, s->wanted_user,
                       s->server->login_failures, clock_ms(), &wait_ms);
@@ -71,7 +71,7 @@ login_turn(struct session *s, bool may_wait, struct error *err)
         "it, and too many logins wait to be answered one by one; try "
         "again in %u s, or use the unix socket",
         s->who.host, (unsigned)((wait_ms + 999) / 1000));
-    log_stranger("connection %u: %s", s->entry.id, err->text);
+    log_ratelimited("connection %u: %s", s->entry.id, err->text);
     return LOGIN_REFUSED;
 }
 
@@ -114,7 +114,7 @@ login_deny(struct session *s, bool with_password, struct error *err)
     error_set(err, ER_ACCESS_DENIED,
               "Access denied for user '%s'@'%s' (using password: %s)",
               s->wanted_user, s->who.host, with_password ? "YES" : "NO");
-    log_stranger("connection %u: %s", s->entry.id, err->text);
+    log_ratelimited("connection %u: %s", s->entry.id, err->text);
     if (with_password)
         count_login_failure(s);
 }
@@ -140,7 +140,7 @@ check_limit(struct session *s, const struct user *user, struct error *err)
               "User '%s' has exceeded the 'max_user_connections' resource "
               "(current value: %u)",
               user->name, user->max_connections);
-    log_stranger("connection %u: %s", s->entry.id, err->text);
+    log_ratelimited("connection %u: %s", s->entry.id, err->text);
     return -1;
 }
 
@@ -262,7 +262,7 @@ login_is_trusted(const struct session *s)
 }
 
 static void
-ask_again(struct session *s)
+request_auth_switch(struct session *s)
 {
     handshake_switch(&s->reply, s->nonce);
     session_enter(s, SESSION_SWITCH);
@@ -296,7 +296,7 @@ check_native(struct session *s, struct span answer)
         deny_session_login(s, true);
     } else { /* all users, because a difference would reveal their names */
         s->guessed = true;
-        ask_again(s);
+        request_auth_switch(s);
     }
 }
 
@@ -334,7 +334,7 @@ authenticate_session(struct session *s, const struct handshake *h)
     else if (span_is(h->plugin, AUTH_NATIVE))
         check_native(s, h->answer);
     else
-        ask_again(s); /* whatever plugin made the answer */
+        request_auth_switch(s); /* whatever plugin made the answer */
 }
 
 void

@@ -163,7 +163,7 @@ open_envelope(void *arg, struct span hex, struct arena *arena,
     struct peer_session *peer = arg;
 
     if (read_envelope(peer, hex, arena, out, err) != 0) {
-        log_stranger("connection %u, node %" PRIu64 ": %s",
+        log_ratelimited("connection %u, node %" PRIu64 ": %s",
                      peer->session->entry.id, peer->node.id, err->text);
         peer->broken = true;
         return -1;
@@ -212,7 +212,7 @@ peer_session_is_outdated(const struct peer_session *peer)
 static void
 refuse_peer_session(struct session *s, const struct error *err)
 {
-    log_stranger("connection %u, of a node at %s: %s", s->entry.id, s->who.host,
+    log_ratelimited("connection %u, of a node at %s: %s", s->entry.id, s->who.host,
                  err->text);
     session_fail(s, err);
 }

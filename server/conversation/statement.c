@@ -3,7 +3,7 @@
  *
  * A statement runs from top to bottom on the thread that read it: a place,
  * open, rows, end.  It returns to the loop earlier where it waits for a place
- * (statement_aside.c), and where the client does not read: the cursor stays in
+ * (statement_off_loop.c), and where the client does not read: the cursor stays in
  * the session until there is room.
  */
 #include "statement.h"
@@ -259,10 +259,10 @@ refuse_rows(struct statement *st)
 {
     struct session *s = st->session;
 
-    if (!statement_come_back(st))
+    if (!statement_rejoin_loop(st))
         return;
     memory_budget_explain(&st->error, "rows that clients have not read yet");
-    log_stranger("connection %u: %s", s->entry.id, st->error.text);
+    log_ratelimited("connection %u: %s", s->entry.id, st->error.text);
     statement_fail(st);
 }
 
@@ -271,7 +271,7 @@ refuse_rows(struct statement *st)
 static bool
 leave_loop(struct statement *st)
 {
-    if (st->instant || statement_step_aside(st))
+    if (st->instant || statement_leave_loop(st))
         return true;
     statement_fail(st);
     return false;
@@ -297,7 +297,7 @@ take_statement_row(struct statement *st)
 static void
 stall_statement(struct statement *st)
 {
-    if (statement_come_back(st))
+    if (statement_rejoin_loop(st))
         statement_note_full(st, true);
 }
 
@@ -311,7 +311,7 @@ send_statement_rows(struct statement *st)
     if (!leave_loop(st))
         return false;
     if (session_send(s) != 0) {
-        if (statement_come_back(st))
+        if (statement_rejoin_loop(st))
             session_close(s);
         return false;
     }
@@ -366,7 +366,7 @@ settle_statement(struct statement *st)
 
     if (!fails && !succeeds && !is_satisfied(st))
         return false;
-    if (!statement_come_back(st))
+    if (!statement_rejoin_loop(st))
         return true;
     if (fails) {
         statement_fail(st);
@@ -466,7 +466,7 @@ statement_abandon(struct session *s)
     if (!st)
         return;
     await_cancel(&st->await);
-    if (st->aside)
+    if (st->off_loop)
         return; /* its thread closes the session */
     write_gone(st);
     s->statement = NULL;

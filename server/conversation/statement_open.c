@@ -151,7 +151,7 @@ take_cursor(struct statement *st, struct cursor *cursor)
 static bool
 charge_caller(struct statement *st)
 {
-    if (!statement_come_back(st))
+    if (!statement_rejoin_loop(st))
         return false;
     turns_leave(&st->session->server->turns, &st->turn);
     st->turn.owner = peer_session_owner(st->session->peer);
@@ -171,7 +171,7 @@ open_statement_cursor(struct statement *st)
         statement_close_opening(st);
         return !peer || charge_caller(st);
     }
-    if (statement_come_back(st))
+    if (statement_rejoin_loop(st))
         statement_fail(st);
     return false;
 }
@@ -186,7 +186,7 @@ describe_statement(struct statement *st)
                           &st->description, &st->error);
     if (rc != 0)
         memset(&st->description, 0, sizeof(st->description));
-    if (!statement_come_back(st))
+    if (!statement_rejoin_loop(st))
         return;
     if (rc != 0) {
         statement_fail(st);

@@ -1,7 +1,7 @@
 /*
  * statement_state.h - shared by the parts of statement.h: how a statement
  * begins and goes on (statement_open.c), its rows and end (statement.c), and
- * how it leaves the loop to another thread and comes back (statement_aside.c).
+ * how it leaves the loop to another thread and comes back (statement_off_loop.c).
  */
 #ifndef HW_STATEMENT_STATE_H
 #define HW_STATEMENT_STATE_H
@@ -46,7 +46,7 @@ struct statement {
     enum statement_end end; /* with the lock */
     struct audit audit;
 
-    bool aside;           /* its thread has stepped aside */
+    bool off_loop;           /* its thread has stepped aside */
     bool waits;           /* for a place, and no thread has it */
     bool instant;         /* needs none */
     struct error refusal; /* why it could not step aside; code 0: it could */
@@ -89,7 +89,7 @@ void statement_free(struct statement *st);
 /* Closes what the opening has left. */
 void statement_close_opening(struct statement *st);
 
-/* ---- statement_aside.c ---- */
+/* ---- statement_off_loop.c ---- */
 
 /* Of st->await. */
 void statement_on_park(void *arg, bool waits);
@@ -99,10 +99,10 @@ void statement_on_place(void *arg);
 
 /* It is about to compute, or to send, for long.  False: it cannot: see refusal.
  */
-bool statement_step_aside(struct statement *st);
+bool statement_leave_loop(struct statement *st);
 /* With the lock again, and without the place.  False: the session is closed,
  * and st freed. */
-bool statement_come_back(struct statement *st);
+bool statement_rejoin_loop(struct statement *st);
 /* Whether its text or its values are long. */
 bool statement_is_long(const struct statement *st);
 /* False: it waits for a place, and goes on once it has one. */

@@ -20,7 +20,7 @@ enum {
     IDLE_MS = 75 * 1000,
     TLS_HANDSHAKE = 0x16,
     HOST_ROOM = 64,
-    STRANGER_MAX = 64 * 1024 /* a request that is larger proves its identity
+    UNAUTHENTICATED_REQUEST_MAX = 64 * 1024 /* a request that is larger proves its identity
                                 before its body comes */
 };
 
@@ -528,7 +528,7 @@ next_http_request(struct session *s, struct span *packet)
     if (h->state == HTTP_MORE) {
         if (h->request.expects && !h->continued)
             take_expectation(s, waiting);
-        else if (h->request.size > STRANGER_MAX &&
+        else if (h->request.size > UNAUTHENTICATED_REQUEST_MAX &&
                  session_is_logging_in(s->state))
             take_head(s, waiting);
         reserve_request_input(s, h->request.size);

@@ -180,7 +180,7 @@ is_proven_header(const struct session *s, const struct http_request *request,
 }
 
 static int
-prove_again(struct session *s, struct http_proven *proven, struct error *err)
+readmit_proven_user(struct session *s, struct http_proven *proven, struct error *err)
 {
     memcpy(s->wanted_user, s->who.user, sizeof(s->wanted_user));
     proven->user = login_admit_user(s, err) == 0;
@@ -204,7 +204,7 @@ prove_http_request(struct session *s, const struct http_request *request,
         return -1;
     }
     if (is_proven_header(s, request, proven))
-        return prove_again(s, proven, err);
+        return readmit_proven_user(s, proven, err);
     proven->user = false;
     if (request->authorization.size == 0)
         return login_trusted(s, err);
@@ -213,7 +213,7 @@ prove_http_request(struct session *s, const struct http_request *request,
         error_set(err, ER_ACCESS_DENIED,
                   "Access denied: Authorization must be 'Basic' with NAME:"
                   "PASSWORD in base64, or 'Bearer' with an account's token");
-        log_stranger("connection %u: %s", s->entry.id, err->text);
+        log_ratelimited("connection %u: %s", s->entry.id, err->text);
     } else {
         if (known && span_is(proof.name, s->who.user))
             wait = HTTP_WAIT_NEVER;

@@ -91,9 +91,9 @@ int keeper_serve(const struct arguments *arguments);
  * Replaces a keeper that has ended.  On the loop. */
 
 enum {
-    KEEPER_AGAIN_MS =
+    KEEPER_RETRY_MS =
         500, /* logins fail meanwhile; doubles with each attempt, */
-    KEEPER_AGAIN_MAX_MS = 60 * 1000
+    KEEPER_RETRY_MAX_MS = 60 * 1000
 };
 
 struct keeper_watch {
@@ -102,7 +102,7 @@ struct keeper_watch {
     uv_timer_t timer;
     uint64_t pause_ms;  /* before the next attempt; 0: none is needed */
     bool watched, open; /* which handles libuv has */
-    void (*again)(void *arg);
+    void (*on_restart)(void *arg);
     void *arg;
 };
 

@@ -34,7 +34,7 @@ sign_tls_digest(struct keeper_signer *signer, const void *number, int padding,
     if (signer->sign(signer, (uint32_t)(uintptr_t)number, padding, span, out,
                      size, &err) == 0)
         return 0;
-    log_stranger("a TLS handshake failed: %s", err.text);
+    log_ratelimited("a TLS handshake failed: %s", err.text);
     return -1;
 }
 

@@ -18,11 +18,11 @@ static void on_time(uv_timer_t *timer);
 
 /* Each time later, because an attempt may take the loop KEEPER_FILES_MS. */
 static void
-plan_again(struct keeper_watch *w)
+plan_secrets_retry(struct keeper_watch *w)
 {
-    w->pause_ms = w->pause_ms ? 2 * w->pause_ms : KEEPER_AGAIN_MS;
-    if (w->pause_ms > KEEPER_AGAIN_MAX_MS)
-        w->pause_ms = KEEPER_AGAIN_MAX_MS;
+    w->pause_ms = w->pause_ms ? 2 * w->pause_ms : KEEPER_RETRY_MS;
+    if (w->pause_ms > KEEPER_RETRY_MAX_MS)
+        w->pause_ms = KEEPER_RETRY_MAX_MS;
     uv_timer_start(&w->timer, on_time, w->pause_ms, 0);
 }
 
@@ -36,7 +36,7 @@ on_end(uv_poll_t *socket, int status, int events)
     log_fault("heapwire-keeper, which has the secrets, has ended or was too "
               "late: no password can be checked until there is another");
     stop_secrets_poll(w);
-    plan_again(w);
+    plan_secrets_retry(w);
 }
 
 static void
@@ -55,7 +55,7 @@ on_time(uv_timer_t *timer)
     struct keeper_watch *w = timer->data;
     struct error err;
 
-    plan_again(w); /* unless this one loads */
+    plan_secrets_retry(w); /* unless this one loads */
     if (!w->watched && keeper_restart(w->keeper, &err) != 0) {
         log_fault("%s", err.text);
         return;
@@ -64,7 +64,7 @@ on_time(uv_timer_t *timer)
         start_secrets_poll(w);
         log_line("started another heapwire-keeper");
     }
-    w->again(w->arg);
+    w->on_restart(w->arg);
 }
 
 void
@@ -73,7 +73,7 @@ keeper_watch_start(struct keeper_watch *w, uv_loop_t *loop,
 {
     memset(w, 0, sizeof(*w));
     w->keeper = keeper;
-    w->again = again;
+    w->on_restart = again;
     w->arg = arg;
     w->open = true;
     uv_timer_init(loop, &w->timer);

@@ -313,7 +313,7 @@ loop_make_ready(struct loop *loop, struct error *err)
 }
 
 void
-loop_step_aside(struct loop *loop)
+loop_yield_lead(struct loop *loop)
 {
     if (leads) {
         leads = loop->led = false;

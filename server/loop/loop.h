@@ -112,6 +112,6 @@ void loop_set_tick(struct loop *loop, uint64_t ms);
 int loop_make_ready(struct loop *loop, struct error *err);
 /* After that: another thread leads, and the lock is given up.  loop_lock steps
  * back. */
-void loop_step_aside(struct loop *loop);
+void loop_yield_lead(struct loop *loop);
 
 #endif

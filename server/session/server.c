@@ -43,7 +43,7 @@ trim_memory(struct server *server, uint64_t now_ms)
     if (!trim_take(&server->trim, now_ms) ||
         loop_make_ready(&server->loop, &unsaid) != 0)
         return;
-    loop_step_aside(&server->loop);
+    loop_yield_lead(&server->loop);
     trim_run();
     loop_lock(&server->loop);
 }
@@ -204,7 +204,7 @@ server_set_users(struct server *server, struct users *users)
 }
 
 static bool
-is_stranger(const struct server *server, const struct session *s)
+is_session_stale(const struct server *server, const struct session *s)
 {
     const struct user *user;
 
@@ -215,12 +215,12 @@ is_stranger(const struct server *server, const struct session *s)
 }
 
 size_t
-server_end_strangers(struct server *server)
+server_end_stale_sessions(struct server *server)
 {
     size_t count = 0;
 
     for (struct session *s = server->sessions; s; s = s->next) {
-        if (s->state == SESSION_CLOSED || !is_stranger(server, s))
+        if (s->state == SESSION_CLOSED || !is_session_stale(server, s))
             continue;
         session_kill(s, KILL_SESSION);
         count++;
@@ -310,17 +310,17 @@ find_idle(const struct server *server, bool peers, bool web,
 static struct session *
 find_evicted(const struct server *server)
 {
-    const struct server_logins *strangers = server->logins[1];
+    const struct server_logins *unproven = server->logins[1];
     struct session *found;
 
-    if (strangers[TRANSPORT_TCP].count >= server_reserve(server->web_max))
-        return strangers[TRANSPORT_TCP].first;
+    if (unproven[TRANSPORT_TCP].count >= server_reserve(server->web_max))
+        return unproven[TRANSPORT_TCP].first;
     found = find_idle(server, false, true, SESSION_READY);
     if (!found)
         found = find_idle(server, false, true, SESSION_CLOSING);
     if (!found)
-        found = strangers[TRANSPORT_TCP].first;
-    return found ? found : strangers[TRANSPORT_LOCAL].first;
+        found = unproven[TRANSPORT_TCP].first;
+    return found ? found : unproven[TRANSPORT_LOCAL].first;
 }
 
 static bool
@@ -333,7 +333,7 @@ make_web_room(struct server *server)
     evicted = find_evicted(server);
     if (!evicted)
         return false;
-    log_stranger("connection %u, of HTTP, had to make room", evicted->entry.id);
+    log_ratelimited("connection %u, of HTTP, had to make room", evicted->entry.id);
     session_close(evicted);
     return true;
 }
@@ -371,7 +371,7 @@ server_make_room(struct server *server, enum transport transport,
         return true;
     if (!logins->first)
         return false;
-    log_stranger("connection %u, not logged in yet, had to make room",
+    log_ratelimited("connection %u, not logged in yet, had to make room",
                  logins->first->entry.id);
     session_close(logins->first);
     return true;

@@ -117,7 +117,7 @@ void server_learn_name(struct server *server);
 void server_set_users(struct server *server, struct users *users);
 /* Ends sessions of users that are gone or have other privileges now; returns
  * how many. */
-size_t server_end_strangers(struct server *server);
+size_t server_end_stale_sessions(struct server *server);
 /* Closes all sessions of HTTP over TCP. */
 void server_end_web(struct server *server);
 /* This node's identity; copied.  A new key ends the sessions that proved the

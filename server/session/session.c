@@ -78,7 +78,7 @@ session_close(struct session *s)
 
     if (s->state == SESSION_CLOSED || s->doomed)
         return;
-    if (s->aside) {
+    if (s->off_loop) {
         s->doomed = true;
         (void)loop_watch(&s->server->loop, &s->source, 0);
         s->conversation->on_closed(s);
@@ -98,7 +98,7 @@ session_close(struct session *s)
 void
 session_hold(struct session *s)
 {
-    s->aside = true;
+    s->off_loop = true;
     loop_forget(&s->server->loop, &s->more);
     (void)loop_watch(&s->server->loop, &s->source, EPOLLRDHUP);
 }
@@ -109,7 +109,7 @@ session_unhold(struct session *s)
 {
     bool over = s->doomed || s->ended;
 
-    s->aside = s->doomed = false;
+    s->off_loop = s->doomed = false;
     if (over)
         session_close(s);
 }
@@ -198,7 +198,7 @@ session_refuse_more(struct session *s)
     struct error err;
 
     memory_budget_explain(&err, "this statement");
-    log_stranger("connection %u: %s", s->entry.id, err.text);
+    log_ratelimited("connection %u: %s", s->entry.id, err.text);
     s->reply.sequence = (uint8_t)(s->in.sequence + !s->in.in_piece);
     session_fail(s, &err);
     packet_reader_fini(&s->in);
@@ -228,7 +228,7 @@ feed_session_input(void *arg, const void *data, size_t size)
 static void
 tls_fault(struct session *s, const struct error *err)
 {
-    log_stranger("connection %u: TLS with %s failed: %s", s->entry.id,
+    log_ratelimited("connection %u: TLS with %s failed: %s", s->entry.id,
                  s->who.host, err->text);
     session_send_alert(s);
     session_close(s);
@@ -416,11 +416,11 @@ session_on_event(struct loop_source *source, uint32_t events)
         (void *)((char *)source - offsetof(struct session, source));
     uint32_t over = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
-    if (!s->aside && events & EPOLLOUT)
+    if (!s->off_loop && events & EPOLLOUT)
         on_writable(s);
     if (s->source.fd < 0 || !(events & (EPOLLIN | over)))
         return;
-    if (!s->aside && can_read_session(s))
+    if (!s->off_loop && can_read_session(s))
         on_readable(s);
     else if (events & over)
         session_close(s);

@@ -83,7 +83,7 @@ struct session {
     bool shut;            /* no more will be written */
     bool ended;           /* no more will be read */
     bool quit;            /* the client sent COM_QUIT */
-    bool aside;           /* its statement's thread has it, aside */
+    bool off_loop;           /* its statement's thread has it, aside */
     bool doomed;          /* aside, and to be closed */
 
     uint8_t nonce[AUTH_NONCE];

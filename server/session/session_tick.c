@@ -59,7 +59,7 @@ session_tick(struct session *s, uint64_t now_ms)
 
     if (s->state == SESSION_CLOSED)
         return;
-    if (s->aside) {
+    if (s->off_loop) {
         s->conversation->on_tick(s, now_ms);
         return;
     }

@@ -194,25 +194,25 @@ out:
 }
 
 int
-state_dir_look(struct state_dir *dir, const char *path, bool *again,
+state_dir_look(struct state_dir *dir, const char *path, bool *replaced,
                struct error *err)
 {
     struct state_dir now = {-1, -1, 0};
     struct stat own, named, lock;
     bool busy;
 
-    *again = false;
+    *replaced = false;
     if (fstat(dir->fd, &own) != 0 || fstat(dir->lock, &lock) != 0)
         return 0;
     if (lstat(path, &named) != 0)
-        *again = errno == ENOENT;
+        *replaced = errno == ENOENT;
     else
-        *again = named.st_ino != own.st_ino || named.st_dev != own.st_dev;
-    if (!*again && lock.st_nlink > 0)
+        *replaced = named.st_ino != own.st_ino || named.st_dev != own.st_dev;
+    if (!*replaced && lock.st_nlink > 0)
         return 0;
     if (state_dir_open(&now, path, &busy, err) != 0)
         return -1;
-    if (!*again)
+    if (!*replaced)
         now.owner = dir->owner;
     state_dir_close(dir);
     *dir = now;

@@ -44,9 +44,9 @@ bool state_dir_is_served(const char *path);
 int state_dir_hold(const char *path, int *hold, struct error *err);
 
 /* Opens it anew where its name leads nowhere, or to another directory, or where
- * the lock's file was deleted.  *again: the directory is another one now. -1
+ * the lock's file was deleted.  *replaced: the directory is another one now. -1
  * with *err: as of state_dir_open, and all stays as it was. */
-int state_dir_look(struct state_dir *dir, const char *path, bool *again,
+int state_dir_look(struct state_dir *dir, const char *path, bool *replaced,
                    struct error *err);
 
 void state_dir_close(struct state_dir *dir);

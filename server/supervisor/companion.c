@@ -18,7 +18,7 @@
 #include "errors.h"
 #include "files.h"
 #include "process_look.h"
-#include "spawn_apart.h"
+#include "spawn_program.h"
 #include "state_dir.h"
 #include "supervised_env.h"
 
@@ -37,7 +37,7 @@ spawn_companion(struct companion *companion, int line)
 {
     const struct plan *plan = companion->plan;
     bool says = !companion->quiet && fcntl(STDERR_FILENO, F_GETFD) >= 0;
-    const struct spawn_apart heapwired = {
+    const struct spawn_program heapwired = {
         .program = plan->heapwired,
         .argv = plan->heapwired_argv,
         .environment = plan->heapwired_envp,
@@ -45,7 +45,7 @@ spawn_companion(struct companion *companion, int line)
         .session = true,
         .ready = true /* a database may end before it */};
 
-    return spawn_apart(&heapwired, &companion->pid);
+    return spawn_program(&heapwired, &companion->pid);
 }
 
 /* A root heapwired then becomes the user of a database that left root before

@@ -60,12 +60,12 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
     w->plan = plan;
     w->child = child;
     w->started_ms = clock_ms();
-    w->due_ms = w->fd < 0 || w->again || !has_suspects(plan)
+    w->due_ms = w->fd < 0 || w->restart || !has_suspects(plan)
                     ? 0
                     : w->started_ms + plan->start_ms;
     w->loaded = w->reached = w->hung = w->served = false;
     w->look_ms =
-        w->fd < 0 || w->again ? 0 : w->started_ms + START_LOOK_FIRST_MS;
+        w->fd < 0 || w->restart ? 0 : w->started_ms + START_LOOK_FIRST_MS;
 }
 
 /* ---- words ---- */
@@ -137,7 +137,7 @@ take_agent_words(struct start_watch *w)
 static const char *
 name_profiler(const struct start_watch *w)
 {
-    if (w->again)
+    if (w->restart)
         return NULL;
     if (w->plan->segment >= 0)
         return "the recorder preloaded";
@@ -149,7 +149,7 @@ static void
 name_suspects(const struct start_watch *w, bool agent, char *out, size_t size)
 {
     const char *profiler = name_profiler(w);
-    const char *jemalloc = w->again ? NULL : w->plan->jemalloc;
+    const char *jemalloc = w->restart ? NULL : w->plan->jemalloc;
     const char *and = agent && profiler && jemalloc ? ", " : " and ";
 
     snprintf(out, size, "%s%s%s%s%s%s", agent ? "heapwire's agent in it" : "",
@@ -162,7 +162,7 @@ static void
 name_switches(const struct start_watch *w, char *out, size_t size)
 {
     const char *profiler = name_profiler(w);
-    bool jemalloc = w->plan->jemalloc && !w->again;
+    bool jemalloc = w->plan->jemalloc && !w->restart;
 
     snprintf(out, size, "%s%s%s%s", profiler ? "--profiling off: never " : "",
              profiler ? (w->plan->prof ? "prof:true" : "the recorder") : "",
@@ -225,10 +225,10 @@ is_its_own(int signal)
 }
 
 static bool
-may_start_again(const struct start_watch *w)
+may_restart_without_options(const struct start_watch *w)
 {
     return has_suspects(w->plan) && w->loaded && !w->reached && !w->unsure &&
-           !w->again;
+           !w->restart;
 }
 
 static bool
@@ -239,9 +239,9 @@ is_early(const struct start_watch *w)
 
 /* How, after a signal of its own. */
 static enum death_restart
-start_again_how(const struct start_watch *w)
+choose_death_restart(const struct start_watch *w)
 {
-    if (may_start_again(w))
+    if (may_restart_without_options(w))
         return DEATH_WITHOUT_OPTIONS;
     return w->plan->start_ms > 0 && w->loaded && is_early(w) && !w->served
                ? DEATH_WITHOUT_HEAPWIRE
@@ -269,7 +269,7 @@ kill_hung(struct start_watch *w)
     for (int i = 0; i < HALT_STEPS && !process_is_stopped(w->child); i++)
         nanosleep(&step, NULL);
     take_agent_words(w);
-    w->hung = may_start_again(w) && process_is_stopped(w->child);
+    w->hung = may_restart_without_options(w) && process_is_stopped(w->child);
     kill(w->child, w->hung ? SIGKILL : SIGCONT);
     return w->hung;
 }
@@ -290,7 +290,7 @@ check_start_deadline(struct start_watch *w, uint64_t now)
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);
     report_failed_start(w, what,
-                        may_start_again(w) && kill_hung(w)
+                        may_restart_without_options(w) && kill_hung(w)
                             ? DEATH_WITHOUT_OPTIONS
                             : DEATH_FINAL);
 }
@@ -347,18 +347,18 @@ start_watch_ended(struct start_watch *w, int status)
     take_agent_words(w);
     w->due_ms = w->look_ms = 0;
     if (w->hung) {
-        w->again = DEATH_WITHOUT_OPTIONS;
+        w->restart = DEATH_WITHOUT_OPTIONS;
         return true;
     }
-    if (w->again == DEATH_WITHOUT_HEAPWIRE) {
+    if (w->restart == DEATH_WITHOUT_HEAPWIRE) {
         say_cause(w, status);
         return false;
     }
     if (!WIFSIGNALED(status) || !is_its_own(WTERMSIG(status)))
         return false;
     w->signal = WTERMSIG(status);
-    again = start_again_how(w);
-    if (again == DEATH_FINAL && (w->again || !has_suspects(w->plan) ||
+    again = choose_death_restart(w);
+    if (again == DEATH_FINAL && (w->restart || !has_suspects(w->plan) ||
                                  (!is_early(w) && w->reached_any)))
         return false;
     snprintf(what, sizeof(what), "was killed by signal %d (SIG%s)%s", w->signal,
@@ -367,6 +367,6 @@ start_watch_ended(struct start_watch *w, int status)
              : again == DEATH_WITHOUT_HEAPWIRE ? " before it served"
                                                : " soon after its start");
     report_failed_start(w, what, again);
-    w->again = again;
+    w->restart = again;
     return again != DEATH_FINAL;
 }

@@ -130,7 +130,7 @@ run_database(const struct supervisor *s, int not_run)
         [DEATH_WITHOUT_HEAPWIRE] = plan->bare_envp,
     };
     char *const *envp =
-        environments[plan->start ? plan->start->again : DEATH_FINAL];
+        environments[plan->start ? plan->start->restart : DEATH_FINAL];
     int saved;
 
     setpgid(0, 0);
@@ -247,7 +247,7 @@ note_death(struct supervisor *s, int status)
     death->signalled = WIFSIGNALED(status);
     death->code = death->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
     death->asked = s->asked;
-    if (!s->plan->start || s->plan->start->again == DEATH_FINAL)
+    if (!s->plan->start || s->plan->start->restart == DEATH_FINAL)
         death->recorded = process_recorded(s->plan->segment, death->pid);
     if (was_killed(s->companion.pid) && !s->companion.hung)
         note_own_kills(s, death->signalled && death->code == SIGKILL);
@@ -315,9 +315,9 @@ find_survivor(const struct supervisor *s)
 /* Its end is recorded, with the reason.  If fork fails, there is no second
  * process. */
 static void
-start_again(struct supervisor *s, int status)
+restart_failed_database(struct supervisor *s, int status)
 {
-    s->death.restarted = s->plan->start->again;
+    s->death.restarted = s->plan->start->restart;
     s->asked = s->plan->start->hung ? SIGKILL : 0;
     note_death(s, status);
     s->asked = 0;
@@ -338,7 +338,7 @@ database_ended(struct supervisor *s, int status)
     s->database = next;
     if (s->plan->start && !s->asked &&
         start_watch_ended(s->plan->start, status)) {
-        start_again(s, status);
+        restart_failed_database(s, status);
         return;
     }
     if (next != 0) {

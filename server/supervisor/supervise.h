@@ -114,7 +114,7 @@ struct start_watch {
     bool hung;                   /* killed because it hung */
     bool served;                 /* it listens, as far as can be seen */
     uint64_t look_ms;            /* when that is looked at; 0: no more */
-    enum death_restart again;    /* how it has been started again */
+    enum death_restart restart;    /* how it has been started again */
     int signal;                  /* that ended it before */
     pid_t database;              /* what reached its main last; 0: none, */
     uid_t uid;                   /* its user, */

@@ -34,7 +34,7 @@ probe_filters(char *out)
     if (filters <= 0)
         return; /* no filters; or the agent could not recognise them */
     for (unsigned call = 1; call & CONFINED_ALL; call <<= 1)
-        if (confined_try_apart((enum confined_call)call) > 0)
+        if (confined_try_in_child((enum confined_call)call) > 0)
             calls |= call;
     confined_write(filters, calls, out);
 }

@@ -22,7 +22,7 @@ struct function_views;
 struct handle;
 struct memory_map;
 struct peer_survey;
-struct select_pins;
+struct select_sources;
 struct snapshot;
 struct sql_node;
 struct sql_session;
@@ -49,7 +49,7 @@ struct fetch {
     struct observed observed[OBSERVED_MAX];
     size_t observed_count;
     struct cluster_ask *asks; /* the last one asked comes first */
-    struct select_pins *pins;
+    struct select_sources *sources;
     struct function_views *views;
 };
 

@@ -159,7 +159,7 @@ rowset_value(struct rowset *set, const struct value *value)
 }
 
 void
-rowset_again(struct rowset *set, size_t row, size_t column)
+rowset_repeat_cell(struct rowset *set, size_t row, size_t column)
 {
     struct value *cell = next_cell(set);
 

@@ -59,7 +59,7 @@ void rowset_texts(struct rowset *set, const char *const *texts, size_t count);
 void rowset_bytes(struct rowset *set, const char *text, size_t size);
 void rowset_value(struct rowset *set, const struct value *value);
 /* Adds the same value as that of a row before: texts are kept once. */
-void rowset_again(struct rowset *set, size_t row, size_t column);
+void rowset_repeat_cell(struct rowset *set, size_t row, size_t column);
 /* Fails the set: rowset_done reports this error. */
 void rowset_fail(struct rowset *set, const struct error *why);
 

@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "observed_name.h"
 #include "profile.h"
-#include "select_pins.h"
+#include "select_sources.h"
 #include "snapshot.h"
 #include "sql_session.h"
 
@@ -174,7 +174,7 @@ static uint32_t
 index_row_stack(const struct heap_place *place)
 {
     return place->walk->row == HEAP_AGES
-               ? place->pin->parts.ages[place->at].stack
+               ? place->source->parts.ages[place->at].stack
                : place->at;
 }
 
@@ -186,7 +186,7 @@ has_rows(const struct heap_place *place)
     case HEAP_FRAMES:
         return place->frame_count > 0;
     case HEAP_CHURN:
-        return place->pin->profile->stacks[place->at].objects_ever > 0;
+        return place->source->profile->stacks[place->at].objects_ever > 0;
     default:
         return true;
     }
@@ -196,7 +196,7 @@ has_rows(const struct heap_place *place)
 static void
 seek_stack_with_rows(struct heap_place *place)
 {
-    struct functions *functions = place->pin->functions;
+    struct functions *functions = place->source->functions;
 
     place->frame = 0;
     if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS ||
@@ -216,7 +216,7 @@ seek_stack_with_rows(struct heap_place *place)
 static void
 find_function(struct heap_place *place, const struct value *key)
 {
-    const struct functions *functions = place->pin->functions;
+    const struct functions *functions = place->source->functions;
     struct span name;
 
     place->end = functions->count;
@@ -234,8 +234,8 @@ static void
 find_numbered(struct heap_place *place, const struct value *key)
 {
     size_t count = place->walk->row == HEAP_CALLS
-                       ? place->pin->calls.count
-                       : place->pin->profile->stack_count;
+                       ? place->source->calls.count
+                       : place->source->profile->stack_count;
 
     place->end = (uint32_t)count;
     if (!key)
@@ -250,7 +250,7 @@ find_numbered(struct heap_place *place, const struct value *key)
 static void
 find_thread_or_age_rows(struct heap_place *place, const struct value *key)
 {
-    const struct part_rows *parts = &place->pin->parts;
+    const struct part_rows *parts = &place->source->parts;
 
     place->end = place->walk->row == HEAP_THREADS ? parts->thread_count
                                                   : parts->age_count;
@@ -258,36 +258,36 @@ find_thread_or_age_rows(struct heap_place *place, const struct value *key)
         return;
     place->end = 0;
     if (key->integer >= 1 &&
-        (uint64_t)key->integer <= place->pin->profile->stack_count)
+        (uint64_t)key->integer <= place->source->profile->stack_count)
         part_rows_find(parts, (uint32_t)key->integer - 1, &place->at,
                        &place->end);
 }
 
 static int
 open_place(struct heap_place *place, const struct heap_walk *walk,
-           const struct select_pin *pin, const struct value *key)
+           const struct select_source *source, const struct value *key)
 {
     struct stack_frame *frames = place->frames;
     struct buffer text = place->text;
 
-    if (place->pin != pin) {
+    if (place->source != source) {
         mem_free(frames);
-        place->pin = NULL;
+        place->source = NULL;
         place->frames = frames =
-            mem_zalloc(pin->functions->names.longest + 1, sizeof(*frames));
+            mem_zalloc(source->functions->names.longest + 1, sizeof(*frames));
         if (!frames)
             return -1;
     }
     if (!place->walk)
         buffer_init(&text, SELECT_VALUE_MAX);
     *place = (struct heap_place){
-        .walk = walk, .pin = pin, .frames = frames, .text = text};
+        .walk = walk, .source = source, .frames = frames, .text = text};
     if (walk->row == HEAP_FUNCTIONS)
         find_function(place, key);
     else if (walk->row == HEAP_WASTE)
-        place->end = pin->waste.count;
+        place->end = source->waste.count;
     else if (walk->row == HEAP_POOLS)
-        place->end = pin->pools.count;
+        place->end = source->pools.count;
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
         find_thread_or_age_rows(place, key);
     else
@@ -313,9 +313,9 @@ heap_done(const struct heap_cursor *cursor)
 static void
 release_cursor_snapshot(struct heap_cursor *cursor)
 {
-    if (cursor->pin)
-        cursor->pin->readers--;
-    cursor->pin = NULL;
+    if (cursor->source)
+        cursor->source->readers--;
+    cursor->source = NULL;
 }
 
 static void
@@ -345,13 +345,13 @@ read_walk_key(sqlite3_value *from)
 static int
 no_base(struct handle *handle, const struct heap_walk *walk)
 {
-    if (handle->fetch && !handle->fetch->pins->no_base)
+    if (handle->fetch && !handle->fetch->sources->no_base)
         warnings_add(handle->session, ER_WRONG_ARGUMENTS,
                      "%s compares with a snapshot that must be named: "
                      "add WHERE base = '...'",
                      walk->row == HEAP_POOLS ? "heap_pool_diff" : "heap_diff");
     if (handle->fetch)
-        handle->fetch->pins->no_base = true;
+        handle->fetch->sources->no_base = true;
     return SQLITE_OK;
 }
 
@@ -371,21 +371,21 @@ start_snapshot_walk(struct heap_cursor *cursor, struct handle *handle,
     bool has = true;
 
     if (walk->row == HEAP_CALLS)
-        rc = select_pin_calls(handle, cursor->pin);
+        rc = select_source_calls(handle, cursor->source);
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
         rc =
-            select_pin_parts(handle, cursor->pin, walk->row == HEAP_AGES, &has);
+            select_source_parts(handle, cursor->source, walk->row == HEAP_AGES, &has);
     else if (walk->row == HEAP_WASTE)
-        rc = select_pin_waste(handle, cursor->pin, &has);
+        rc = select_source_waste(handle, cursor->source, &has);
     else if (walk->row == HEAP_POOLS)
-        rc = select_pin_pools(handle, cursor->pin, &has);
+        rc = select_source_pools(handle, cursor->source, &has);
     else if (walk->row == HEAP_CHURN)
-        has = select_pin_counts(handle, cursor->pin);
+        has = select_source_counts(handle, cursor->source);
     if (rc != SQLITE_OK || !has)
         return rc;
     if (key)
         wanted = read_walk_key(key);
-    return open_place(&cursor->place, walk, cursor->pin,
+    return open_place(&cursor->place, walk, cursor->source,
                       key ? &wanted : NULL) == 0
                ? SQLITE_OK
                : SQLITE_NOMEM;
@@ -400,10 +400,10 @@ walk_on(struct heap_cursor *cursor, struct handle *handle,
 
     while (rc == SQLITE_OK && heap_done(cursor)) {
         release_cursor_snapshot(cursor);
-        rc = select_pin_next(handle, &cursor->next,
+        rc = select_source_next(handle, &cursor->next,
                              optional_value_text(cursor->base_name),
-                             walk->observed, &cursor->pin);
-        if (!cursor->pin)
+                             walk->observed, &cursor->source);
+        if (!cursor->source)
             break;
         rc = start_snapshot_walk(cursor, handle, walk, cursor->key);
     }
@@ -453,17 +453,17 @@ fits_name(const struct heap_walk *walk, const char *name)
 }
 
 static int
-pin_named(struct heap_cursor *cursor, struct handle *handle,
+open_named_source(struct heap_cursor *cursor, struct handle *handle,
           const struct heap_walk *walk, const char *name, const char *base)
 {
     int rc;
 
     if (name && !fits_name(walk, name))
         return fail_kind(handle, walk, name, base);
-    rc = select_pin(handle, name, base, &cursor->pin);
+    rc = select_source(handle, name, base, &cursor->source);
     if (rc == SQLITE_OK &&
-        walk->observed != (cursor->pin->profile->kind != PROFILE_HEAP))
-        return fail_kind(handle, walk, cursor->pin->label, base);
+        walk->observed != (cursor->source->profile->kind != PROFILE_HEAP))
+        return fail_kind(handle, walk, cursor->source->label, base);
     return rc;
 }
 
@@ -497,7 +497,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
             return rc;
     }
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
-        rc = pin_named(cursor, handle, walk, optional_value_text(name),
+        rc = open_named_source(cursor, handle, walk, optional_value_text(name),
                        optional_value_text(base));
         return rc == SQLITE_OK ? start_snapshot_walk(cursor, handle, walk, key)
                                : rc;
@@ -528,7 +528,7 @@ heap_next(struct heap_cursor *cursor, struct handle *handle)
 int64_t
 heap_row_number(const struct heap_cursor *cursor)
 {
-    return (int64_t)cursor->pin->number << 53 |
+    return (int64_t)cursor->source->number << 53 |
            (int64_t)heap_place_index(&cursor->place) << 20 |
            (int64_t)cursor->place.frame;
 }

@@ -19,7 +19,7 @@
 
 struct catalog_table;
 struct handle;
-struct select_pin;
+struct select_source;
 struct stack_frame;
 struct value;
 
@@ -27,18 +27,18 @@ enum heap_row {
     HEAP_FUNCTIONS,
     HEAP_STACKS,
     HEAP_FRAMES,
-    HEAP_CALLS, /* the pin's calls: see select_pin_calls */
-    /* What a recorder alone knows: see select_pin_parts. */
+    HEAP_CALLS, /* the pin's calls: see select_source_calls */
+    /* What a recorder alone knows: see select_source_parts. */
     HEAP_THREADS,
     HEAP_AGES,  /* stacks by age */
-    HEAP_WASTE, /* see select_pin_waste */
+    HEAP_WASTE, /* see select_source_waste */
     HEAP_CHURN, /* stacks that have allocated */
-    HEAP_POOLS, /* of differences: see select_pin_pools */
+    HEAP_POOLS, /* of differences: see select_source_pools */
 };
 
 struct heap_place {
     const struct heap_walk *walk;
-    const struct select_pin *pin;
+    const struct select_source *source;
     uint32_t at, end; /* indices of the rows */
     const uint32_t
         *order; /* of functions found by name; NULL: in the profile's order */
@@ -66,7 +66,7 @@ uint32_t heap_place_index(const struct heap_place *place);
 /* SQLite's cursor in such a table; zeroed at first. */
 struct heap_cursor {
     struct heap_place place;
-    struct select_pin *pin; /* the pin that place is in, or NULL */
+    struct select_source *source; /* the pin that place is in, or NULL */
     bool walks; /* one snapshot after the other, with the members below */
     size_t next;
     sqlite3_value *base_name, *key; /* owned; NULL: none */

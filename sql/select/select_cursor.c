@@ -15,7 +15,7 @@
 #include "fetch.h"
 #include "function_views.h"
 #include "memory.h"
-#include "select_pins.h"
+#include "select_sources.h"
 #include "select_query.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
@@ -43,7 +43,7 @@ struct select_cursor {
     struct arena *batch;      /* holds values of the last step */
     uint64_t rows_left;       /* what sql_select_limit leaves */
     struct fetch fetch;
-    struct select_pins pins;
+    struct select_sources sources;
     struct function_views views;
     struct sql_session *session; /* gets FOUND_ROWS(); or NULL */
     uint64_t given;              /* rows returned */
@@ -97,7 +97,7 @@ end_select_query(struct select_cursor *c)
 {
     query_close(&c->query);
     function_views_end(&c->views);
-    select_pins_end(&c->pins);
+    select_sources_end(&c->sources);
     while (c->fetch.asks) {
         struct cluster_ask *ask = c->fetch.asks;
 
@@ -296,7 +296,7 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
     c->views.cache = o->session->node->views;
     c->fetch = (struct fetch){.controller = o->session->node->controller,
                               .await = o->await,
-                              .pins = &c->pins,
+                              .sources = &c->sources,
                               .views = &c->views};
     c->query.handle->fetch = &c->fetch;
     c->rows_left = row_limit(query);

@@ -13,7 +13,7 @@
 #include "functions.h"
 #include "heap_walk.h"
 #include "profile.h"
-#include "select_pins.h"
+#include "select_sources.h"
 #include "sql.h"
 
 #define SNAPSHOT_COMMENT                                                       \
@@ -53,7 +53,7 @@ functions_cell(struct heap_place *place, size_t column, struct value *out)
         [FUNCTIONS_SELF_PERCENT] = 4, [FUNCTIONS_TOTAL_SAMPLES] = 8,
         [FUNCTIONS_TOTAL_PERCENT] = 6};
     const struct function *f =
-        &place->pin->functions->list[heap_place_index(place)];
+        &place->source->functions->list[heap_place_index(place)];
 
     switch (column) {
     case FUNCTIONS_SELF_TIME:
@@ -117,7 +117,7 @@ stacks_cell(struct heap_place *place, size_t column, struct value *out)
         [STACKS_SAMPLES] = 4,  [STACKS_FUNCTION] = 5, [STACKS_FOLDED] = 6};
 
     if (column == STACKS_TIME)
-        set_seconds(out, place->pin->profile->stacks[place->at].bytes);
+        set_seconds(out, place->source->profile->stacks[place->at].bytes);
     else
         heap_stacks_cell(place, same[column], out);
 }

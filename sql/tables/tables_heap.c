@@ -15,7 +15,7 @@
 #include "handle.h"
 #include "heap_walk.h"
 #include "profile.h"
-#include "select_pins.h"
+#include "select_sources.h"
 #include "headline.h"
 #include "snapshot.h"
 #include "sql.h"
@@ -50,15 +50,15 @@ static void
 set_function_cell(const struct heap_place *place, enum shown what,
                   struct value *out)
 {
-    const struct functions *functions = place->pin->functions;
+    const struct functions *functions = place->source->functions;
     const struct function *f = &functions->list[heap_place_index(place)];
 
     switch (what) {
     case SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case BASE:
-        cell_text(out, place->pin->base);
+        cell_text(out, place->source->base);
         break;
     case FUNCTION:
         cell_text(out, f->name);
@@ -184,7 +184,7 @@ set_heap_int_cell(struct value *out, uint64_t number)
 static const char *
 frame_name(const struct heap_place *place, size_t frame)
 {
-    return texts_get(place->pin->functions->names.texts,
+    return texts_get(place->source->functions->names.texts,
                      place->frames[frame].name);
 }
 
@@ -234,11 +234,11 @@ set_collapsed(struct heap_place *place, struct value *out)
 void
 heap_stacks_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct profile_stack *stack = &place->pin->profile->stacks[place->at];
+    const struct profile_stack *stack = &place->source->profile->stacks[place->at];
 
     switch (column) {
     case STACKS_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case STACKS_STACK:
         set_heap_int_cell(out, (uint64_t)place->at + 1);
@@ -308,7 +308,7 @@ enum {
 static void
 frames_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct profile *profile = place->pin->profile;
+    const struct profile *profile = place->source->profile;
     const struct profile_stack *stack = &profile->stacks[place->at];
     const struct stack_frame *at = &place->frames[place->frame];
     const struct location *location = &profile->locations[at->location];
@@ -316,7 +316,7 @@ frames_cell(struct heap_place *place, size_t column, struct value *out)
 
     switch (column) {
     case FRAMES_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case FRAMES_STACK:
         set_heap_int_cell(out, (uint64_t)place->at + 1);
@@ -383,11 +383,11 @@ enum { CALLS_SNAPSHOT, CALLS_FRAME, CALLS_LEVEL, CALLS_LABEL, CALLS_VALUE };
 static void
 calls_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct call_rows *calls = &place->pin->calls;
+    const struct call_rows *calls = &place->source->calls;
 
     switch (column) {
     case CALLS_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case CALLS_FRAME:
         set_heap_int_cell(out, (uint64_t)place->at + 1);

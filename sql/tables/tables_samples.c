@@ -14,7 +14,7 @@
 #include "heap_threads.h"
 #include "heap_walk.h"
 #include "profile.h"
-#include "select_pins.h"
+#include "select_sources.h"
 #include "snapshot.h"
 #include "sql.h"
 #include "texts.h"
@@ -31,7 +31,7 @@ static void
 set_leaf(const struct heap_place *place, struct value *out)
 {
     if (place->frame_count > 0)
-        cell_text(out, texts_get(place->pin->functions->names.texts,
+        cell_text(out, texts_get(place->source->functions->names.texts,
                                  place->frames[0].name));
 }
 
@@ -69,12 +69,12 @@ set_pool(struct heap_place *place, const char *name, struct value *out)
 static void
 threads_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct thread_row *row = &place->pin->parts.threads[place->at];
-    double all = place->pin->profile->bytes;
+    const struct thread_row *row = &place->source->parts.threads[place->at];
+    double all = place->source->profile->bytes;
 
     switch (column) {
     case THREADS_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case THREADS_TID:
         if (row->thread->tid)
@@ -160,14 +160,14 @@ enum {
 static void
 pools_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct pool_row *row = &place->pin->pools.list[place->at];
+    const struct pool_row *row = &place->source->pools.list[place->at];
 
     switch (column) {
     case POOLS_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case POOLS_BASE:
-        cell_text(out, place->pin->base);
+        cell_text(out, place->source->base);
         break;
     case POOLS_POOL:
         cell_known(out, row->pool);
@@ -231,11 +231,11 @@ enum {
 static void
 ages_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct age_row *row = &place->pin->parts.ages[place->at];
+    const struct age_row *row = &place->source->parts.ages[place->at];
 
     switch (column) {
     case AGES_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case AGES_STACK:
         set_sample_int_cell(out, (uint64_t)row->stack + 1);
@@ -297,17 +297,17 @@ set_rate(const struct heap_place *place, double ever, double in_use,
 
     out->type = VALUE_DOUBLE;
     out->real =
-        round(sum / (double)place->pin->profile->counted_ms * 1e6) / 1e3;
+        round(sum / (double)place->source->profile->counted_ms * 1e6) / 1e3;
 }
 
 static void
 churn_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct profile_stack *stack = &place->pin->profile->stacks[place->at];
+    const struct profile_stack *stack = &place->source->profile->stacks[place->at];
 
     switch (column) {
     case CHURN_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case CHURN_STACK:
         set_sample_int_cell(out, (uint64_t)place->at + 1);

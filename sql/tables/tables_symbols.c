@@ -8,7 +8,7 @@
 #include "catalog_tables.h"
 #include "controller.h"
 #include "errors.h"
-#include "index_keeper.h"
+#include "index_service.h"
 #include "memory.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
@@ -36,13 +36,13 @@ add_symbol_index_row(struct rowset *out, const struct index_entry *entry)
 static void
 produce_symbol_indexes(const struct catalog_scope *scope, struct rowset *out)
 {
-    struct index_keeper *keeper =
+    struct index_service *service =
         controller_indexes(scope->session->node->controller);
     struct index_entry *list;
     struct error err;
     size_t count;
 
-    if (!keeper)
+    if (!service)
         return;
     list = mem_zalloc(INDEX_ENTRIES_MAX, sizeof(*list));
     if (!list) {
@@ -50,7 +50,7 @@ produce_symbol_indexes(const struct catalog_scope *scope, struct rowset *out)
         rowset_fail(out, &err);
         return;
     }
-    count = index_keeper_list(keeper, list, INDEX_ENTRIES_MAX);
+    count = index_service_list(service, list, INDEX_ENTRIES_MAX);
     for (size_t i = 0; i < count; i++)
         add_symbol_index_row(out, &list[i]);
     mem_free(list);

@@ -83,8 +83,8 @@ add_thread_stack_columns(struct maker *maker, const struct thread_entry *entry)
         add_written(maker, entry, thread_stack_write);
         add_written(maker, entry, thread_folded_write);
     } else if (!maker->out->failed) {
-        rowset_again(maker->out, first, COLUMN_STACK);
-        rowset_again(maker->out, first, COLUMN_FOLDED);
+        rowset_repeat_cell(maker->out, first, COLUMN_STACK);
+        rowset_repeat_cell(maker->out, first, COLUMN_FOLDED);
     }
     if (entry->depth > 0 && lacks_text(maker->out, first))
         why = "too many stacks";

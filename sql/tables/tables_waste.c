@@ -9,7 +9,7 @@
 
 #include "catalog_tables.h"
 #include "heap_walk.h"
-#include "select_pins.h"
+#include "select_sources.h"
 #include "sql.h"
 #include "waste_rows.h"
 
@@ -31,11 +31,11 @@ enum {
 static void
 waste_cell(struct heap_place *place, size_t column, struct value *out)
 {
-    const struct waste_row *row = &place->pin->waste.list[place->at];
+    const struct waste_row *row = &place->source->waste.list[place->at];
 
     switch (column) {
     case WASTE_SNAPSHOT:
-        cell_text(out, place->pin->label);
+        cell_text(out, place->source->label);
         break;
     case WASTE_KIND:
         cell_text(out, row->kind);

@@ -31,7 +31,7 @@ sys.path.insert(0, os.path.join(HERE, "../integration/lib"))
 os.chdir(os.path.join(HERE, "../.."))
 
 # pylint: disable=wrong-import-position
-from http_door import redis as redis_node  # noqa: E402
+from http_under_test import redis as redis_node  # noqa: E402
 from mysql_wire import Wire  # noqa: E402
 from node_under_test import BUILD  # noqa: E402
 from ports import free_port  # noqa: E402

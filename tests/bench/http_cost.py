@@ -21,7 +21,7 @@ import time
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(TOP, "tests", "integration", "lib"))
-from http_door import local, node_with, redis, tcp  # noqa: E402
+from http_under_test import local, node_with, redis, tcp  # noqa: E402
 from mysql_wire import Wire  # noqa: E402
 from node_under_test import BUILD, PASSWD, REAL, Node  # noqa: E402
 

@@ -147,14 +147,14 @@ class Round:
             return self.figures(database, self.bare[database].pid), 0
         with Wire(self.node.socket, 60).login() as w:
             heap(w, "disable_prof()" if state == "idle" else "enable_prof()")
-        before, began = self.beside_seconds(), time.monotonic()
+        before, began = self.heapwired_seconds(), time.monotonic()
         with dumps(self.node.socket) if state == "dumping" else \
                 contextlib.nullcontext():
             found = self.figures(self.under, self.node.pid)
-        return found, ((self.beside_seconds() - before) /
+        return found, ((self.heapwired_seconds() - before) /
                        (time.monotonic() - began))
 
-    def beside_seconds(self):
+    def heapwired_seconds(self):
         """Of heapwired, and of its helpers that have ended."""
         pid = self.node.heapwired()
         return used_seconds(pid) + seconds(pid, children=True)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from http_door import redis
+from http_under_test import redis
 from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
 

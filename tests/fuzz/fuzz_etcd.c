@@ -68,7 +68,7 @@ put_page(struct buffer *out, const char *asked)
 }
 
 static void
-check_again(const struct etcd_node *node)
+check_node_round_trip(const struct etcd_node *node)
 {
     struct etcd_nodes nodes = {.count = 0};
     const struct etcd_node *again;
@@ -106,7 +106,7 @@ check_nodes(const struct etcd_nodes *nodes)
             abort();
         check_node(&nodes->items[i]);
         if (i < 4)
-            check_again(&nodes->items[i]);
+            check_node_round_trip(&nodes->items[i]);
     }
 }
 

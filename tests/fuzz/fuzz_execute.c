@@ -117,7 +117,7 @@ prepare(struct session *s, size_t count)
 }
 
 static void
-check_again(const struct sql_parameters *before)
+check_parameters_round_trip(const struct sql_parameters *before)
 {
     size_t held = memory_budget_used();
     struct session s = {NULL};
@@ -160,7 +160,7 @@ execute(struct prepared *p, const uint8_t *data, size_t size)
         for (size_t i = 0; i < values.sql.count; i++)
             check_value(&values.sql.values[i]);
         if (values.sql.count > 0)
-            check_again(&values.sql);
+            check_parameters_round_trip(&values.sql);
         execute_values_fini(&values);
     } else if (err.code != ER_MALFORMED_PACKET &&
                err.code != ER_WRONG_ARGUMENTS) {

@@ -81,7 +81,7 @@ load(const char *path)
 }
 
 static size_t
-take_apart(const char *text, struct span *out)
+tokenize_statement_line(const char *text, struct span *out)
 {
     struct span span = {text, strlen(text)};
     struct lexer lexer = lexer_of(span);
@@ -151,7 +151,7 @@ any_token(void)
         span.size = strlen(span.data);
         return span;
     }
-    count = take_apart(lines[draw(line_count)], tokens);
+    count = tokenize_statement_line(lines[draw(line_count)], tokens);
     return count ? tokens[draw(count)] : any_token();
 }
 
@@ -160,7 +160,7 @@ static struct span
 mutate(char *out)
 {
     struct span tokens[TOKENS_MAX + 16], copy;
-    size_t count = take_apart(lines[draw(line_count)], tokens), size = 0;
+    size_t count = tokenize_statement_line(lines[draw(line_count)], tokens), size = 0;
 
     for (size_t n = draw(4); n > 0 && count > 0; n--) {
         size_t at = draw(count), other = draw(count);

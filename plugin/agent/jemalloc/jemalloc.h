@@ -128,7 +128,7 @@ enum { LATE_SEEN_MAX = 1024 };
 
 struct late {
     unsigned long long adds; /* dlpi_adds at the last look */
-    bool again;              /* an object was not ready: look again */
+    bool recheck;              /* an object was not ready: look again */
     uint64_t seen[LATE_SEEN_MAX];
     size_t seen_count;
 };

@@ -158,7 +158,7 @@ search_late_object(struct late *late, struct allocators *all,
     }
     handle = open_wanted_object(wanted);
     if (!handle) {
-        late->again = true;
+        late->recheck = true;
         return;
     }
     note_seen(late, hash_wanted_object(wanted));
@@ -177,10 +177,10 @@ late_look(struct late *late, struct allocators *all, const char *known,
     size_t before = all->count;
 
     dl_iterate_phdr(read_loader_add_count, &adds);
-    if (adds == late->adds && !late->again)
+    if (adds == late->adds && !late->recheck)
         return false;
     late->adds = adds;
-    late->again = false;
+    late->recheck = false;
     for (size_t i = 0; i < OBJECTS_MAX && object_at(i, &object); i++)
         if (!is_seen(late, hash_wanted_object(&object)))
             search_late_object(late, all, &object, known);

@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "again.h"
+#include "preload.h"
 #include "agent.h"
 #include "agent_protocol.h"
 #include "agent_tools.h"
@@ -141,7 +141,7 @@ start_in_survivor(void)
 {
     int saved = errno;
 
-    if (!away_is_shut() && host.forked_pid == getpid() &&
+    if (!suspend_is_final() && host.forked_pid == getpid() &&
         host.pid != getpid() && host.forks <= SURVIVOR_FORKS &&
         !start_wants_child()) {
         host.survivor_pid = getpid();
@@ -165,9 +165,9 @@ after_fork(void)
     int saved = errno;
 
     start_forked();
-    away_forked();
+    suspend_forked();
     host.forked_pid = getpid();
-    if (away_is_shut()) {
+    if (suspend_is_final()) {
         /* The filter is the child's, too. */
     } else if (start_wants_child()) {
         if (getppid() == host.main_pid) {
@@ -219,7 +219,7 @@ start_here(char **argv, char **envp)
 {
     struct agent_start *start = start_look_early();
 
-    again_execute(start, &start->jemalloc, argv, envp);
+    reexec_program(start, &start->jemalloc, argv, envp);
     host.pid = host.main_pid = getpid();
     pthread_atfork(before_fork, NULL, NULL);
     errno = start_early(after_fork);
@@ -258,7 +258,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
         _exit(127);
     }
     find_libc_functions();
-    away_find_next();
+    suspend_find_libc();
     if (is_database(argv + argc + 1)) {
         host.main = main;
         main = main_with_agent;

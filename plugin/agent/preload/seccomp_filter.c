@@ -1,5 +1,5 @@
-/* seccomp_filter.c - see again.h. */
-#include "again.h"
+/* seccomp_filter.c - see preload.h. */
+#include "preload.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

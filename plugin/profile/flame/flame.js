@@ -412,8 +412,8 @@ const Flame = (function () {
             const next = {
                 in: () => this.widest(tree, frame),
                 out: () => tree.parent[frame],
-                left: () => this.beside(panel, frame, -1),
-                right: () => this.beside(panel, frame, 1),
+                left: () => this.siblingFrame(panel, frame, -1),
+                right: () => this.siblingFrame(panel, frame, 1),
             }[to]();
             this.at = {panel, frame: next >= 0 ? next : frame};
             this.hover = null;
@@ -431,7 +431,7 @@ const Flame = (function () {
             return best;
         }
 
-        beside(panel, frame, step) {
+        siblingFrame(panel, frame, step) {
             const row = panel.tree.rows[panel.tree.depth[frame]];
             const next = row[row.indexOf(frame) + step];
             const zoom = panel.zoom;

@@ -171,7 +171,7 @@ static void
 add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
 {
     double all = (double)heap->active - (double)heap->allocated, ends = 0;
-    double beside = (double)heap->resident - (double)heap->active;
+    double not_active = (double)heap->resident - (double)heap->active;
     const char *counted =
         heap->arenas_left_out ? "counted, some arenas are missing" : "counted";
 
@@ -185,7 +185,7 @@ add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
     add_other_row(rows, "other pages", all - ends - (double)heap->large_padding,
                   "active", "active - allocated - the rows above");
     add_other_row(rows, "dirty", (double)heap->dirty, "resident", counted);
-    add_other_row(rows, "metadata", beside - (double)heap->dirty, "resident",
+    add_other_row(rows, "metadata", not_active - (double)heap->dirty, "resident",
                   "resident - active - dirty");
     add_other_row(rows, "tcache", (double)heap->tcache, "allocated", counted);
     add_other_row(rows, "muzzy", (double)heap->muzzy, NULL, counted);

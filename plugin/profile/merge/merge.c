@@ -220,7 +220,7 @@ is_merge_cancelled(const atomic_bool *cancelled, size_t i)
 /* One node may count a place as the allocator's and another not: such a place
  * is one of its own, without the address. */
 static void
-keep_apart(struct merge *m, const struct location *from,
+keep_wrapped_place_distinct(struct merge *m, const struct location *from,
            struct merge_location *place)
 {
     if (from->wrapped == 0)
@@ -244,7 +244,7 @@ add_merged_locations(struct merge *m, const struct profile *profile,
         if (*stopped || merge_place(m, profile, m->share_count,
                                     &profile->locations[i], &place) != 0)
             return -1;
-        keep_apart(m, &profile->locations[i], &place);
+        keep_wrapped_place_distinct(m, &profile->locations[i], &place);
         if (add_merged_location(m, &profile->locations[i], &place,
                                 &numbers[i]) != 0)
             return -1;

@@ -25,7 +25,7 @@ struct planning {
     struct malloc_symbols symbols;
     struct code code[MALLOC_SYMBOLS_MAX]; /* of each symbol; bytes owned */
     struct patch_function moved[MALLOC_SYMBOLS_MAX]; /* of each but parts */
-    bool again[MALLOC_SYMBOLS_MAX]; /* the second symbol of a function */
+    bool alias[MALLOC_SYMBOLS_MAX]; /* the second symbol of a function */
     bool left[MALLOC_SYMBOLS_MAX];  /* as it is: a jump to another */
     struct patch_call calls[PATCH_CALLS_MAX];
     size_t calls_to[PATCH_CALLS_MAX]; /* symbols */
@@ -71,7 +71,7 @@ are_alike(const char *a, const char *b)
 
 /* -1: refused.  Leaves the second symbol of a function. */
 static int
-check_again(struct planning *p, size_t i)
+check_symbol_alias(struct planning *p, size_t i)
 {
     const struct malloc_symbol *list = p->symbols.list;
 
@@ -87,7 +87,7 @@ check_again(struct planning *p, size_t i)
             !are_alike(list[k].name, list[i].name))
             return refuse_malloc_symbol(p, i,
                                         "is the code of another function, too");
-        p->again[i] = true;
+        p->alias[i] = true;
     }
     return 0;
 }
@@ -165,7 +165,7 @@ check_code_reach(struct planning *p, size_t from)
         bool itself = strcmp(list[from].name, list[to].name) == 0;
         enum code_reach reached;
 
-        if (list[to].part || p->again[to] || p->again[from])
+        if (list[to].part || p->alias[to] || p->alias[from])
             continue;
         reached =
             code_reaches(&p->code[from], list[to].address + (itself ? 0 : 1),
@@ -198,7 +198,7 @@ take_functions(struct planning *p, struct patch_plan *plan)
     for (size_t i = 0; i < p->symbols.count; i++) {
         const char *name = p->symbols.list[i].name;
 
-        if (p->symbols.list[i].part || p->left[i] || p->again[i])
+        if (p->symbols.list[i].part || p->left[i] || p->alias[i])
             continue;
         for (size_t k = 0; k < p->call_count; k++)
             if (p->calls_to[k] == i)
@@ -226,7 +226,7 @@ make_patch_plan(struct planning *p, struct patch_plan *plan)
     for (size_t i = 0; i < count; i++) {
         if (read_symbol_code(p, i) != 0 ||
             (!p->symbols.list[i].part &&
-             (check_again(p, i) != 0 || move_entry(p, i) != 0)))
+             (check_symbol_alias(p, i) != 0 || move_entry(p, i) != 0)))
             return -1;
     }
     for (size_t i = 0; i < count; i++) {

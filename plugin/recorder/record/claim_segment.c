@@ -114,13 +114,13 @@ has_segment_owner_ended(uint64_t pid)
 /* Whether it is ours; *again: it was, before an exec, or was that of a process
  * that has ended: a script's first run, or a database that it starts anew. */
 static bool
-claim_segment_owner(struct segment_header *header, bool *again)
+claim_segment_owner(struct segment_header *header, bool *inherited)
 {
     uint64_t owner = 0, own = (uint64_t)getpid(), started = own_start();
     bool ours = __atomic_compare_exchange_n(&header->owner, &owner, own, false,
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 
-    *again = !ours;
+    *inherited = !ours;
     if (!ours && (owner == own || has_segment_owner_ended(owner)))
         ours = __atomic_compare_exchange_n(&header->owner, &owner, own, false,
                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -206,12 +206,12 @@ begin_segment_recording(int fd, const struct segment_header *found)
         NULL, found->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     uint64_t bytes = PAGE + BLOCK_FILTER_PAGES + places;
     uint8_t *memory = NULL;
-    bool again;
+    bool inherited;
 
     if (header == MAP_FAILED)
         return false;
     memory = map_private(bytes);
-    if (!memory || !claim_segment_owner(header, &again)) {
+    if (!memory || !claim_segment_owner(header, &inherited)) {
         munmap(header, found->segment_bytes);
         if (memory)
             munmap(memory, bytes);
@@ -219,7 +219,7 @@ begin_segment_recording(int fd, const struct segment_header *found)
     }
     madvise(header, found->segment_bytes, MADV_DONTDUMP);
     header->forked_from = 0;
-    if (again)
+    if (inherited)
         start_over(header, found->segment_bytes);
     else
         __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);

@@ -20,7 +20,7 @@
 #include "files.h"
 #include "helper_exchange.h"
 #include "memory.h"
-#include "spawn_apart.h"
+#include "spawn_program.h"
 #include "symbolizer_wire.h"
 
 enum {
@@ -224,7 +224,7 @@ spawn_helper(struct helper *h, int socket)
                           parent,     reader, (char *)debug_fetched_dir(),
                           NULL};
     char *const environment[] = {NULL};
-    struct spawn_apart helper = {
+    struct spawn_program helper = {
         h->program, argv, environment, {socket, -1, -1}};
 
     snprintf(memory, sizeof(memory), "%llu",
@@ -232,7 +232,7 @@ spawn_helper(struct helper *h, int socket)
     snprintf(seconds, sizeof(seconds), "%u", h->cpu_ms / 1000 + 1);
     snprintf(parent, sizeof(parent), "%d", (int)getpid());
     snprintf(reader, sizeof(reader), "%u", h->reader_mb);
-    return spawn_apart(&helper, &h->pid);
+    return spawn_program(&helper, &h->pid);
 }
 
 static int

@@ -86,7 +86,7 @@ index_file_path(const struct elf_file *elf, const char *directory, char *path,
 
 /* False: the path is too long. */
 static bool
-path_beside(const char *path, char place[PATH_BYTES])
+format_shipped_index_path(const char *path, char place[PATH_BYTES])
 {
     int size = snprintf(place, PATH_BYTES, "%s" INDEX_FILE_SUFFIX, path);
 
@@ -109,7 +109,7 @@ index_file_open(const struct elf_file *elf, const char *directory,
         fd = open_regular_index(place, why);
     if (fd >= 0 || !path)
         return fd;
-    if (path_beside(path, place))
+    if (format_shipped_index_path(path, place))
         fd = open_regular_index(place, why);
     reason = fd >= 0 ? index_distrust_reason(elf, fd) : NULL;
     if (!reason)
@@ -120,11 +120,11 @@ index_file_open(const struct elf_file *elf, const char *directory,
 }
 
 bool
-index_file_beside(const char *path)
+index_file_is_shipped(const char *path)
 {
     char place[PATH_BYTES];
 
-    return path_beside(path, place) && access(place, F_OK) == 0;
+    return format_shipped_index_path(path, place) && access(place, F_OK) == 0;
 }
 
 struct output {

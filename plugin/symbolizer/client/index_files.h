@@ -34,7 +34,7 @@ int index_file_open(const struct elf_file *elf, const char *directory,
                     const char *path, struct error *why);
 
 /* Whether anything lies at the index's place beside path, usable or not. */
-bool index_file_beside(const char *path);
+bool index_file_is_shipped(const char *path);
 
 /*
  * Has the helper make the index of the object behind elf, and puts it at

@@ -158,7 +158,7 @@ look_up_part_addresses(void *arg)
     const struct symbol_index_question question = {.addresses = part->addresses,
                                                    .count = part->count,
                                                    .no_lines = s->no_lines,
-                                                   .symbols_apart =
+                                                   .with_symbols =
                                                        s->short_names,
                                                    .text = take_indexed_text,
                                                    .stop = is_index_lookup_late,
@@ -346,7 +346,7 @@ resolve_indexed(struct resolve_object *object)
         return;
     index = open_object_index(object);
     if (!index || (symbol_index_symbols_only(index) &&
-                   debug_beside(&object->elf, object->path))) {
+                   debug_info_may_exist(&object->elf, object->path))) {
         symbol_index_close(index);
         return;
     }

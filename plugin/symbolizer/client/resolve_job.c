@@ -292,7 +292,7 @@ void
 resolve_open_index(struct resolve_object *object)
 {
     const struct symbolizer_indexes *indexes = &object->job->s->indexes;
-    struct error ours = {0}, beside = {0};
+    struct error ours = {0}, shipped = {0};
 
     if (object->index_fd >= 0)
         return;
@@ -300,9 +300,9 @@ resolve_open_index(struct resolve_object *object)
         object->index_fd = indexes->open(indexes->arg, &object->elf, &ours);
     if (object->index_fd < 0)
         object->index_fd =
-            index_file_open(&object->elf, NULL, object->path, &beside);
+            index_file_open(&object->elf, NULL, object->path, &shipped);
     snprintf(object->passed_over, sizeof(object->passed_over), "%.*s",
-             CACHE_WHY_MAX - 1, ours.text[0] ? ours.text : beside.text);
+             CACHE_WHY_MAX - 1, ours.text[0] ? ours.text : shipped.text);
 }
 
 enum {

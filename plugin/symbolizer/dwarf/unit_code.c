@@ -155,7 +155,7 @@ debug_info_offset(const struct walk *w, const uint8_t *pos)
 /* The entry at pos passes the window's end: reads it again with a larger one.
  */
 static int
-read_again(struct walk *w, const uint8_t *pos)
+reread_window_entry(struct walk *w, const uint8_t *pos)
 {
     if (debug_info_offset(w, w->r.end) == w->end)
         return fail_unit_walk(w, DWARF_DAMAGED, "an entry runs past its end");
@@ -367,7 +367,7 @@ walk_entry(struct walk *w, uint64_t *depth)
     else if (!w->r.failed)
         skip_entry(w, a, &sibling);
     if (w->r.failed)
-        return read_again(w, pos) == 0 ? 1 : -1;
+        return reread_window_entry(w, pos) == 0 ? 1 : -1;
     if (rc != 0 || !a->children)
         return rc == 0 ? *depth > 0 : -1;
     if (*depth + 1 == CODE_DEPTH_MAX)

@@ -499,7 +499,7 @@ debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX])
 }
 
 bool
-debug_beside_find(const struct elf_file *elf, const char *path,
+debug_split_find(const struct elf_file *elf, const char *path,
                   char out[PATH_MAX])
 {
     return find_by_id(elf, out) || find_by_link(elf, path, out) ||
@@ -507,11 +507,11 @@ debug_beside_find(const struct elf_file *elf, const char *path,
 }
 
 bool
-debug_beside(struct elf_file *elf, const char *path)
+debug_info_may_exist(struct elf_file *elf, const char *path)
 {
     char unused[PATH_MAX];
     struct error unsaid;
 
     return elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf) ||
-           debug_beside_find(elf, path, unused);
+           debug_split_find(elf, path, unused);
 }

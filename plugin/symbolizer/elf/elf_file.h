@@ -95,7 +95,7 @@ int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
 /* Finds it by build-id or debuglink, where libbfd looks; does not read the
  * file.  The sections must be loaded.  out is "" if there may be one, but its
  * path cannot be checked. */
-bool debug_beside_find(const struct elf_file *elf, const char *path,
+bool debug_split_find(const struct elf_file *elf, const char *path,
                        char out[PATH_MAX]);
 
 /* A directory of debug files that were fetched, "<build-id>.debug" each, where
@@ -108,6 +108,6 @@ bool debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX]);
 
 /* Whether debug information may exist, in the file or beside it, that an index
  * with symbols only must not hide.  Loads the sections. */
-bool debug_beside(struct elf_file *elf, const char *path);
+bool debug_info_may_exist(struct elf_file *elf, const char *path);
 
 #endif

@@ -74,7 +74,7 @@ struct symbol_index_question {
     const uint64_t *addresses; /* best in ascending order */
     uint32_t count;
     bool no_lines;      /* frames may be without files and lines */
-    bool symbols_apart; /* asks for symbols' names besides functions' */
+    bool with_symbols; /* asks for symbols' names besides functions' */
     /* Called in advance for each text that the answers may contain, once per
      * use, terminated by a NUL.  If it sets *number, it keeps the text, and
      * answers contain "#" and the number instead.  Not 0 ends the look-up.

@@ -332,7 +332,7 @@ symbol_index_look_up(struct symbol_index *index,
     index->frame_room = (size_t)question->count * 2 + 1;
     index->frames = mem_alloc(index->frame_room * sizeof(*index->frames));
     index->found = mem_zalloc(question->count, sizeof(*index->found));
-    index->symbol_use = question->symbols_apart ? 1 : 0;
+    index->symbol_use = question->with_symbols ? 1 : 0;
     if (!index->frames || !index->found ||
         !index_texts_begin(&index->names, index->symbol_use + 1,
                            tables[INDEX_NAMES].items) ||

@@ -18,7 +18,7 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
-#include "spawn_apart.h"
+#include "spawn_program.h"
 
 enum {
     READ_BYTES = 1 << 16,
@@ -94,7 +94,7 @@ start_program(struct fetching *f, const int out[2], const int said[2])
     char *const argv[] = {
         (char *)fetch->program, parent, id, path, bytes, seconds, NULL};
     char *environment[VARIABLES + 1];
-    struct spawn_apart program = {
+    struct spawn_program program = {
         fetch->program, argv, environment, {-1, out[1], said[1]}};
 
     take_environment(fetch, variables, environment);
@@ -103,7 +103,7 @@ start_program(struct fetching *f, const int out[2], const int said[2])
     snprintf(path, sizeof(path), "%s/" DEBUG_DOWNLOADS, fetch->dir->path);
     snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)fetch->bytes);
     snprintf(seconds, sizeof(seconds), "%u", fetch->timeout_s + GRACE_S);
-    return spawn_apart(&program, &f->pid);
+    return spawn_program(&program, &f->pid);
 }
 
 static int

@@ -2,7 +2,7 @@
  * debug_fetch.h - one file from the debuginfod servers: starts the program that
  * asks them, takes its bytes, and checks them.
  *
- * On the thread of debug_keeper.h, which is the program's parent.
+ * On the thread of debug_fetcher.h, which is the program's parent.
  */
 #ifndef HW_DEBUG_FETCH_H
 #define HW_DEBUG_FETCH_H

@@ -346,18 +346,18 @@ check_descriptors(const struct facts *x, struct finding *f)
 static bool
 check_cluster(const struct facts *x, struct finding *f)
 {
-    int64_t all, away = 0;
+    int64_t all, down = 0;
 
     if (!fact_number(x, FACT_NODES, &all) || all < 2)
         return false;
-    (void)fact_number(x, FACT_NODES_AWAY, &away);
-    if (away > 0)
-        return judge(f, away + 1 >= all ? VERDICT_STOPS : VERDICT_WARNING,
+    (void)fact_number(x, FACT_NODES_DOWN, &down);
+    if (down > 0)
+        return judge(f, down + 1 >= all ? VERDICT_STOPS : VERDICT_WARNING,
                      "SELECT id, address, state, last_error FROM nodes",
                      "%" PRId64 " of %" PRId64
                      " nodes do not answer, or their databases do "
                      "not, as: %s",
-                     away, all, x->text[FACT_NODES_ERROR]);
+                     down, all, x->text[FACT_NODES_ERROR]);
     return judge(f, VERDICT_OK, NULL, "all %" PRId64 " nodes answer", all);
 }
 

@@ -51,7 +51,7 @@ enum fact {
     FACT_NAMELESS,  /* how many of them are module+0x... */
     FACT_NAMELESS_MODULE,
     FACT_NODES,
-    FACT_NODES_AWAY,
+    FACT_NODES_DOWN,
     FACT_NODES_ERROR,  /* of one that is away */
     FACT_CLOCK_OFF_MS, /* the node's clock less this one's */
     /* of this machine */

@@ -58,7 +58,7 @@ static const struct {
      "AND "
      "self = 0 THEN CONCAT(id, ': ', COALESCE(last_error, CONCAT('its database "
      "is ', state))) END) FROM nodes WHERE COALESCE(state, '') <> 'left'",
-     {FACT_NODES, FACT_NODES_AWAY, FACT_NODES_ERROR},
+     {FACT_NODES, FACT_NODES_DOWN, FACT_NODES_ERROR},
      3,
      FACTS},
     {"SELECT SUBSTRING_INDEX(REPLACE(REPLACE(top('cpu:1', NULL, 1), ' \\n', "

@@ -16,9 +16,9 @@ static void
 log_refused_nodes(const struct etcd_session *s)
 {
     if (s->nodes.refused == 1)
-        log_stranger("%s", s->nodes.refusal.text);
+        log_ratelimited("%s", s->nodes.refusal.text);
     else if (s->nodes.refused > 1)
-        log_stranger("%s; and so are %zu others", s->nodes.refusal.text,
+        log_ratelimited("%s; and so are %zu others", s->nodes.refusal.text,
                      s->nodes.refused - 1);
 }
 
@@ -170,14 +170,14 @@ say_conflict(struct etcd_session *s, const struct etcd_node *holder)
                   "within %u s)",
                   s->self.member.id, holder->member.address,
                   holder->member.port, s->ttl_s);
-    log_stranger("%s", s->conflict.text);
+    log_ratelimited("%s", s->conflict.text);
 }
 
 static void
 end_conflict(struct etcd_session *s)
 {
     if (s->conflict.code != 0)
-        log_stranger("node %" PRIu64 ", this one, is in etcd now",
+        log_ratelimited("node %" PRIu64 ", this one, is in etcd now",
                      s->self.member.id);
     memset(&s->conflict, 0, sizeof(s->conflict));
 }

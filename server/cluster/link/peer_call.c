@@ -250,7 +250,7 @@ on_link_answered(struct peer_link *link, const struct error *error)
 
 /* Again, for another reason each time. */
 static void
-connect_again(struct peer_call *call)
+reconnect_peer_call(struct peer_call *call)
 {
     drop_link(call);
     wait_for_link(call);
@@ -298,7 +298,7 @@ on_link_broken(struct peer_link *link, const struct error *why)
     struct error err;
 
     if (prepare_call_retry(call, why)) {
-        connect_again(call);
+        reconnect_peer_call(call);
         return;
     }
     if (link->state == PEER_LINK_CONNECTING)

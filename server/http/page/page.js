@@ -208,10 +208,10 @@
     function complainOfFlame(error) {
         if (toSample())
             showSample();
-        const apart = state.base && /^(.*?); .*compares them nevertheless/.exec(error.message);
-        byId('restart').hidden = !apart;
-        byId('restart').querySelector('span').textContent = apart ? `${apart[1]}: what differs may not be what grew.` : '';
-        if (apart)
+        const unrelated = state.base && /^(.*?); .*compares them nevertheless/.exec(error.message);
+        byId('restart').hidden = !unrelated;
+        byId('restart').querySelector('span').textContent = unrelated ? `${unrelated[1]}: what differs may not be what grew.` : '';
+        if (unrelated)
             forget('flame');
         else
             complain('flame', error);
@@ -271,7 +271,7 @@
     function picked(from, to) {
         if (to === null) {
             const one = pageMarks.nearestTo(known.snapshots, from, false);
-            if (!one || pageMarks.away(one, from) >= 1)
+            if (!one || pageMarks.secondsFrom(one, from) >= 1)
                 return 'pick a second moment to compare the nearest snapshots';
             choose({snapshot: one.name, base: ''});
             return `snapshot ${one.name}; pick another moment to compare`;

@@ -17,7 +17,7 @@ const TimeLine = (function () {
 
     const clock = (t) => new Date(t * 1000).toISOString().slice(5, 19).replace('T', ' ');
     const lapseOf = (one) => Math.max(one.seldom ? SELDOM_S : LAPSE_S, LAPSES * (one.seconds || 0));
-    const isApart = (a, b) => b.t - a.t > Math.max(lapseOf(a), lapseOf(b));
+    const hasGap = (a, b) => b.t - a.t > Math.max(lapseOf(a), lapseOf(b));
 
     class TimeLine {
         constructor(host, {picked}) {
@@ -188,9 +188,9 @@ const TimeLine = (function () {
             pen.setTransform(ratio, 0, 0, ratio, 0, 0);
             this.em = parseFloat(getComputedStyle(canvas).fontSize);
             pen.font = `${this.em}px system-ui, sans-serif`;
-            this.floor = height - 1.5 * this.em;
-            const scale = (this.floor - 1.2 * this.em) / this.highest;
-            this.y = (value) => this.floor - value * scale;
+            this.baseline = height - 1.5 * this.em;
+            const scale = (this.baseline - 1.2 * this.em) / this.highest;
+            this.y = (value) => this.baseline - value * scale;
             this.sizes = lineAxis.sizes(this.highest);
             const widest = (texts) => Math.max(0, ...texts.map((text) => pen.measureText(text).width));
             this.left = MARGIN + widest(this.sizes.map((one) => one.text)) + MARGIN; // the figures stand beside the curves
@@ -227,7 +227,7 @@ const TimeLine = (function () {
                 return;
             for (const {t, text} of lineAxis.moments(from, to, Math.max(Math.floor((width - this.left) / (8 * this.em)), 2))) {
                 const half = pen.measureText(text).width / 2;
-                pen.fillText(text, Math.min(Math.max(this.x(t), half), width - half) - half, this.floor + 1.2 * this.em);
+                pen.fillText(text, Math.min(Math.max(this.x(t), half), width - half) - half, this.baseline + 1.2 * this.em);
             }
         }
 
@@ -241,7 +241,7 @@ const TimeLine = (function () {
                     before = null;
                     return;
                 }
-                const x = this.x(one.t), gap = !before || this.first.has(one) || isApart(before, one);
+                const x = this.x(one.t), gap = !before || this.first.has(one) || hasGap(before, one);
                 before = one;
                 if (gap)
                     list.push([]);
@@ -268,7 +268,7 @@ const TimeLine = (function () {
                     gap = gap || name === 'rss';
                     continue;
                 }
-                gap = gap || (isApart(before, one) && !(name === 'allocated' && one.t - before.t <= SELDOM_S));
+                gap = gap || (hasGap(before, one) && !(name === 'allocated' && one.t - before.t <= SELDOM_S));
                 before = one;
                 if (x - last < 0.5 && !gap)
                     continue;
@@ -293,7 +293,7 @@ const TimeLine = (function () {
                 let y = last && last.rss !== null ? this.y(last.rss) : NaN;
                 while (taken.some((one) => Math.abs(one - y) < this.em))
                     y += this.em; // below the others
-                if (!(y >= 0 && y < this.floor))
+                if (!(y >= 0 && y < this.baseline))
                     return;
                 taken.push(y);
                 pen.fillStyle = color;
@@ -309,7 +309,7 @@ const TimeLine = (function () {
                 pen.lineWidth = 1;
                 pen.beginPath();
                 pen.moveTo(x, this.em);
-                pen.lineTo(x, this.floor);
+                pen.lineTo(x, this.baseline);
                 pen.globalAlpha = 0.5;
                 pen.stroke();
                 pen.globalAlpha = 1;
@@ -326,14 +326,14 @@ const TimeLine = (function () {
             pen.fillStyle = pen.strokeStyle = this.color('link');
             if (this.from !== null && this.to !== null) {
                 pen.globalAlpha = 0.18;
-                pen.fillRect(this.x(this.from), 0, this.x(this.to) - this.x(this.from), this.floor);
+                pen.fillRect(this.x(this.from), 0, this.x(this.to) - this.x(this.from), this.baseline);
                 pen.globalAlpha = 1;
             }
             for (const t of [this.from, this.to, this.cursor])
                 if (t !== null) {
                     pen.beginPath();
                     pen.moveTo(this.x(t), 0);
-                    pen.lineTo(this.x(t), this.floor);
+                    pen.lineTo(this.x(t), this.baseline);
                     pen.stroke();
                 }
         }
@@ -449,7 +449,7 @@ const TimeLine = (function () {
                 this.point(Math.min(Math.max((this.cursor ?? to) +
                     step * (to - from) / (event.shiftKey ? 10 : 200), from), to));
             else if (event.key === 'ArrowUp' || event.key === 'ArrowDown')
-                this.point(this.markBeside(event.key === 'ArrowUp' ? 1 : -1));
+                this.point(this.stepMark(event.key === 'ArrowUp' ? 1 : -1));
             else if (event.key === 'Enter' && this.cursor !== null)
                 this.choose(this.nearest(this.cursor));
             else if (event.key === 'Escape') {
@@ -462,7 +462,7 @@ const TimeLine = (function () {
         }
 
         // The next snapshot or death, or the one before.
-        markBeside(step) {
+        stepMark(step) {
             const at = this.cursor ?? (step > 0 ? -Infinity : Infinity);
             const times = this.marks.map((one) => one.t).filter((t) => (t - at) * step > 0);
             return times.length ? (step > 0 ? Math.min : Math.max)(...times) : this.cursor;

@@ -22,9 +22,9 @@ const pageMarks = (function () {
 
     // Of a list, the one that is nearest to a moment; of those of one second, the
     // first, or (later) the last.
-    const away = (one, t) => Math.abs(seconds(one.taken) - t);
+    const secondsFrom = (one, t) => Math.abs(seconds(one.taken) - t);
     const nearestTo = (list, t, later) => list.reduce((best, one) =>
-        !best || away(one, t) < away(best, t) || (later && away(one, t) === away(best, t)) ? one : best, null);
+        !best || secondsFrom(one, t) < secondsFrom(best, t) || (later && secondsFrom(one, t) === secondsFrom(best, t)) ? one : best, null);
 
     // The two of one process that are best for two moments: both within, if any are.
     function twoOf(snapshots, from, to) {
@@ -34,7 +34,7 @@ const pageMarks = (function () {
             const within = all.filter((one) => seconds(one.taken) > from - 1 && seconds(one.taken) < to + 1);
             const list = within.length > 1 ? within : all;
             const first = nearestTo(list, from, false), second = nearestTo(list, to, true);
-            const far = away(first, from) + away(second, to);
+            const far = secondsFrom(first, from) + secondsFrom(second, to);
             const pair = {first, second, within: list === within, far};
             if (first !== second && (!best || pair.within > best.within || (pair.within === best.within && far < best.far)))
                 best = pair;
@@ -42,5 +42,5 @@ const pageMarks = (function () {
         return best;
     }
 
-    return {of, away, nearestTo, twoOf};
+    return {of, secondsFrom, nearestTo, twoOf};
 })();

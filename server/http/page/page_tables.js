@@ -18,7 +18,7 @@ const pageTables = (function () {
     // Functions of two snapshots that heap_diff does not compare.
     const side = (name, sign) => `SELECT \`function\`, module, ${sign}cast(flat_bytes AS signed) AS itself, ` +
         `${sign}cast(cum_bytes AS signed) AS grown FROM heapwire.heap_functions WHERE snapshot = ${data.quote(name)}`;
-    const apart = (snapshot, base) => 'SELECT `function`, sum(itself) AS itself, sum(grown) AS grown, module FROM ' +
+    const forcedFunctions = (snapshot, base) => 'SELECT `function`, sum(itself) AS itself, sum(grown) AS grown, module FROM ' +
         `(${side(snapshot, '')} UNION ALL ${side(base, '-')}) AS two GROUP BY 1, 4 HAVING itself <> 0 OR grown <> 0 ` +
         'ORDER BY abs(itself) DESC, abs(grown) DESC LIMIT 500';
 
@@ -28,7 +28,7 @@ const pageTables = (function () {
     // Pools of two snapshots that heap_pool_diff does not compare.
     const held = (node, name, sign) => `SELECT pool, ${sign}cast(live_bytes AS signed) AS bytes, ${sign}cast(live_objects AS signed) AS objects ` +
         `FROM ${of('heap_threads', node, `snapshot = ${data.quote(ofNode(node, name))}`)}`;
-    const poolsApart = (node, snapshot, base) => 'SELECT pool, sum(bytes) AS grown_bytes, sum(objects) AS grown_objects FROM ' +
+    const forcedPools = (node, snapshot, base) => 'SELECT pool, sum(bytes) AS grown_bytes, sum(objects) AS grown_objects FROM ' +
         `(${held(node, snapshot, '')} UNION ALL ${held(node, base, '-')}) AS two GROUP BY 1 ` +
         'HAVING grown_bytes <> 0 OR grown_objects <> 0 ORDER BY abs(grown_bytes) DESC LIMIT 500';
 
@@ -38,7 +38,7 @@ const pageTables = (function () {
         functions: {
             title: 'Functions', heap: true, narrow: true, bytes: ['flat_bytes', 'cum_bytes', 'grown', 'itself', 'error'],
             truths: ['significant'],
-            of: (node, snapshot, base, force) => base && force ? apart(snapshot, base) : base ?
+            of: (node, snapshot, base, force) => base && force ? forcedFunctions(snapshot, base) : base ?
                 'SELECT `function`, flat_bytes AS itself, cum_bytes AS grown, cum_error AS error, ' +
                     `significant, module FROM heapwire.heap_diff WHERE snapshot = ${data.quote(snapshot)} ` +
                     `AND base = ${data.quote(base)} AND (flat_bytes <> 0 OR cum_bytes <> 0) ORDER BY abs(flat_bytes) DESC, abs(cum_bytes) DESC LIMIT 500` :
@@ -53,7 +53,7 @@ const pageTables = (function () {
             caption: 'What is in use by the thread that allocated it, or what its pool grew by.',
             none: 'The threads of this profile are not known, or nothing is sampled.',
             // Threads are not a sum's, but each of its nodes'.
-            of: (node, snapshot, base, force) => base && force ? poolsApart(node, snapshot, base) : base ?
+            of: (node, snapshot, base, force) => base && force ? forcedPools(node, snapshot, base) : base ?
                 'SELECT pool, grown_bytes, error, significant, grown_objects, top_bytes, top_function ' +
                     `FROM heapwire.heap_pool_diff WHERE snapshot = ${data.quote(snapshot)} ` +
                     `AND base = ${data.quote(base)} ORDER BY grown_bytes DESC LIMIT 500` :

@@ -13,7 +13,7 @@ import time
 from machine import no_root
 from mysql_wire import NATIVE, SHA2, Refused, Wire, answer_native
 from node_under_test import REAL, SANITIZED, Node, wait_for
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 NOBODY = 65534
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
@@ -87,7 +87,7 @@ def check_waits(seconds):
         took.append(seconds())
 
 
-@beside
+@in_parallel
 def test_failed_logins_make_their_account_wait():
     """Its logins from there take turns, the right one, too."""
     with node_with("login_failures = 4\n") as node:
@@ -126,8 +126,8 @@ def refused_code(call):
     return 0
 
 
-@beside
-def test_a_stranger_locks_nobody_out():
+@in_parallel
+def test_guesses_lock_nobody_out():
     """Eight connections guess on and on, at names that there are and that there
     are not: every right login gets in, ann's a little later."""
     over, blocked = threading.Event(), threading.Event()
@@ -157,7 +157,7 @@ def test_a_stranger_locks_nobody_out():
                 t.join()
 
 
-@beside
+@in_parallel
 @needs(no_root)
 def test_a_local_user_keeps_nobody_out():
     """Eight connections guess at ann, as another user of this host."""
@@ -202,7 +202,7 @@ def guess_boss_by_change_user(node):
         refused(1045, "28000", w.ok)
 
 
-@beside
+@in_parallel
 def test_change_user_is_no_way_around():
     with node_with("login_failures = 2\n") as node:
         kept = ann(node)
@@ -483,7 +483,7 @@ def test_of_few_connections_some_are_left_for_tcp():
                 w.close()
 
 
-@beside
+@in_parallel
 def test_an_idle_session_is_told_and_closed():
     with node_with("idle_timeout = 8\n") as node:
         with ann(node) as w, ann(node) as short, ann(node) as long:
@@ -508,7 +508,7 @@ def test_an_idle_session_is_told_and_closed():
             refused(4031, "HY000", long.result)
 
 
-@beside
+@in_parallel
 def test_an_idle_session_is_gone_though_its_client_does_not_read():
     with node_with("idle_timeout = 3\n") as node, ann(node) as w, \
             Wire(node.tcp).login(b"boss", b"b0ss") as boss:
@@ -520,7 +520,7 @@ def test_an_idle_session_is_gone_though_its_client_does_not_read():
         refused(4031, "HY000", w.result)  # the client still gets it
 
 
-@beside
+@in_parallel
 def test_a_statement_is_not_idle():
     with node_with("idle_timeout = 3\n") as node, ann(node) as w:
         w.command(3, ENDLESS.encode())
@@ -656,7 +656,7 @@ def test_clients_gone_while_waiting_for_a_worker_leave_nothing():
             wait_for(lambda: node.descriptors() <= before)
 
 
-def test_ten_thousand_strangers_keep_nobody_out():
+def test_connections_keep_nobody_out():
     with node_with() as node:
         local(node).close()  # the first makes libuv open one of its own
         rss, fds = node.rss_kb(), node.descriptors()

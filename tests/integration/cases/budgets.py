@@ -8,12 +8,12 @@ import subprocess
 import sys
 import tempfile
 
-from http_door import local, same
+from http_under_test import local, same
 from mysql_wire import Refused
 from node_under_test import wait_for
 from recorded_node import BLOCKS, SMALL, Ran, heap, value
 from redis_node import has_ended
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 
 EVERY = "[budgets]\nevery = 5\n"
 LIMIT = 20 << 20  # of 32 MB, of which half is freed
@@ -71,7 +71,7 @@ def restart_heapwired(node):
     wait_for(lambda: node.log().count("serves node") == 2)
 
 
-@beside
+@in_parallel
 def test_what_a_crossing_makes():
     with Ran(BLOCKS, settings=EVERY) as node:
         with node.asks() as w:
@@ -133,7 +133,7 @@ def test_what_a_crossing_makes():
             same("is none", 1032, refusal(w, "keep_small", "NULL")[0])
 
 
-@beside
+@in_parallel
 def test_kept_over_a_restart_of_the_database():
     """Another process crosses it anew; what was removed stays away."""
     with Ran(BLOCKS, settings=EVERY) as node:
@@ -155,7 +155,7 @@ def test_kept_over_a_restart_of_the_database():
             same("two", "2", await_state(w, "over budget")["crossings"])
 
 
-@beside
+@in_parallel
 def test_a_leak():
     """Without a signal to anybody: it grows, and is found."""
     with tempfile.TemporaryDirectory() as work:
@@ -170,7 +170,7 @@ def test_a_leak():
                  await_state(w, "within budget", "PageCache::*")["state"])
 
 
-@beside
+@in_parallel
 def test_what_is_refused():
     with Ran(BLOCKS, settings=EVERY) as node, node.asks() as w:
         for limit in ("'2X'", "'-1'", "0", "''", "'1.5G'", "'9E'",

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 
-from http_door import local, redis
+from http_under_test import local, redis
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
 from ports import free_port
@@ -534,7 +534,7 @@ def test_what_a_process_forked_is_in_it(_):
                          said, re.M), said[-300:]
 
 
-def test_the_door(two):
+def test_the_http_listener(two):
     def is_pprof(body):
         return b"aeMain" in gzip.decompress(body)
 

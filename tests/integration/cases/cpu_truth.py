@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from http_door import redis as redis_node
+from http_under_test import redis as redis_node
 from mysql_wire import Wire
 from perf_record import EQUAL, Recording, compare_all, no_perf, perf_stacks
 from profiled import BUILDS, MODES, redis, redis_load, running
@@ -165,13 +165,13 @@ def without_inlined(folded):
 
 
 @needs(no_perf)
-def test_a_profile_of_redis_beside_perf(work):
+def test_redis_profile_against_perf(work):
     with redis_node() as node, Wire(node.socket, 120).login() as w, \
             redis_load(node.redis_port):
-        tried_again(lambda: check_beside_perf(work, node, w))
+        tried_again(lambda: check_against_perf(work, node, w))
 
 
-def check_beside_perf(work, node, w):
+def check_against_perf(work, node, w):
     rows(w, "SELECT COUNT(*) FROM heapwire.cpu_stacks "
          "WHERE snapshot = 'cpu:1'")  # names and tables are there then
     data = os.path.join(work, "perf.data")

@@ -10,10 +10,10 @@ import tempfile
 import threading
 import time
 
-from http_door import same
+from http_under_test import same
 from node_under_test import REAL, wait_for
 from recorded_node import Ran, heap, prof, value
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 
 SOURCE = """
 #include <stdio.h>
@@ -142,7 +142,7 @@ def heapwired_is_well(node, w):
     assert "heapwired: " not in node.said(), node.said()
 
 
-@beside
+@in_parallel
 def test_names_come_later():
     looked = threading.Event()
 
@@ -176,7 +176,7 @@ def test_names_come_later():
         same("not asked again", asked, server.asked.count(program.build_id))
 
 
-@beside
+@in_parallel
 def test_no_server_has_it():
     with ran() as (node, w, server, program):
         functions(w)
@@ -189,7 +189,7 @@ def test_no_server_has_it():
         heapwired_is_well(node, w)
 
 
-@beside
+@in_parallel
 def test_garbage_is_refused():
     for answer, why in ((b"<html>not found</html>" * 100, "ELF"),
                         (b"\x7fELF\x02\x01\x01" + bytes(2000), ""),
@@ -220,7 +220,7 @@ def test_another_build_is_refused():
     del work
 
 
-@beside
+@in_parallel
 def test_a_server_that_hangs():
     for answer in hangs, hangs_in_the_middle:
         with ran("debuginfod_timeout = 3\n", answer) as (node, w, _, program):

@@ -17,7 +17,7 @@ from cgroup import cgroup
 from machine import no_cgroup
 from node_under_test import BUILD, frozen, wait_for
 from recorded_node import LINGERS_S, Ran, heap, redis_command, script, value
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 PATIENT = os.path.join(BUILD, "bin", "patient")
 GROWER = os.path.join(BUILD, "bin", "grower")
@@ -108,7 +108,7 @@ def paste(w, steps):
         w.query(statement)
 
 
-@beside
+@in_parallel
 def test_fragmentation(_):
     for _ in range(RUNS):
         with patient("fragments") as node, node.asks() as w:
@@ -122,7 +122,7 @@ def test_fragmentation(_):
             assert page(w).startswith("fragmentation in keep_few (certain): ")
 
 
-@beside
+@in_parallel
 def test_free_pages(_):
     for _ in range(RUNS):
         with patient("free_pages") as node, node.asks() as w:
@@ -144,7 +144,7 @@ def test_free_pages(_):
             wait_for(lambda: "free pages kept" not in findings(w))
 
 
-@beside
+@in_parallel
 def test_muzzy_pages(_):
     """The kernel has them in RSS, jemalloc does not count them as resident."""
     with script('export MALLOC_CONF="${MALLOC_CONF:+$MALLOC_CONF,}dirty_decay_ms:100,'
@@ -160,7 +160,7 @@ def test_muzzy_pages(_):
                 page(w)
 
 
-@beside
+@in_parallel
 def test_outside(_):
     for _ in range(RUNS):
         with patient("outside") as node, node.asks() as w:
@@ -196,7 +196,7 @@ def growing(w, verdict, function):
     assert verdict not in found or found[verdict][1] == function, found
 
 
-@beside
+@in_parallel
 def test_leak(_):
     for _ in range(RUNS):
         with Ran(GROWER, "leak", settings=SETTINGS) as node, \
@@ -209,14 +209,14 @@ def test_leak(_):
                              "lose_entry", shown), shown
 
 
-@beside
+@in_parallel
 def test_cache(_):
     for _ in range(RUNS):
         with patient("fills") as node, node.asks() as w:
             growing(w, "cache that fills", "fill_cache")
 
 
-@beside
+@in_parallel
 @needs(no_cgroup)
 def test_limit(_):
     for _ in range(RUNS):
@@ -232,7 +232,7 @@ def test_limit(_):
                 page(w)
 
 
-@beside
+@in_parallel
 @needs(no_cgroup)
 def test_full_soon(_):
     for _ in range(RUNS):
@@ -268,7 +268,7 @@ def quiet(w, seconds, fills=()):
     page(w)
 
 
-@beside
+@in_parallel
 def test_healthy(_):
     for _ in range(RUNS):
         with Ran(GROWER, "healthy", settings=SETTINGS) as node, \
@@ -277,7 +277,7 @@ def test_healthy(_):
             quiet(w, 60, ["serve_cache"])
 
 
-@beside
+@in_parallel
 def test_large_blocks(_):
     """A page more for each is no fragmentation, though 80 MB of 480."""
     for _ in range(RUNS):
@@ -299,7 +299,7 @@ def loaded(*command):
             load.kill()
 
 
-@beside
+@in_parallel
 def test_healthy_redis(_):
     for _ in range(RUNS):
         with redis_command() as (port, command), \
@@ -313,7 +313,7 @@ def test_healthy_redis(_):
                 quiet(w, 60, ["_sdsnewlen"])
 
 
-@beside
+@in_parallel
 def test_healthy_mariadb(_):
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory(prefix="hw-i-") as work:
@@ -340,7 +340,7 @@ def test_healthy_mariadb(_):
                     quiet(w, 60)
 
 
-@beside
+@in_parallel
 def test_hung_and_dead(_):
     with Ran(GROWER, "healthy", settings=SETTINGS) as node, node.asks() as w:
         is_ready(node)
@@ -367,7 +367,7 @@ def ask(node, *words):
                           capture_output=True, timeout=60)
 
 
-@beside
+@in_parallel
 def test_on_the_command_line(_):
     # Without a ring of snapshots: no cache can seem to fill meanwhile.
     with Ran(GROWER, "healthy") as node, node.asks() as w:

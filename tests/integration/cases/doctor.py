@@ -16,7 +16,7 @@ from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
 from ports import free_port
 from redis_node import RedisNode
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 HEAPWIRE = os.path.join(BUILD, "bin", "heapwire")
 A, B = 10001, 10002
@@ -82,7 +82,7 @@ def test_a_node():
         assert "\nok       heap profile: active" in out, out
 
 
-@beside
+@in_parallel
 def test_a_database_that_hangs_and_one_that_is_gone():
     with a_node(linger=600) as node:
         database = node.children["redis-server"]

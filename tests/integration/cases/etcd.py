@@ -21,7 +21,7 @@ from keeper import found_in
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, freeze, wait_for
 from ports import free_port
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 
 SECRET = "the-secret-of-these-tests"
 PREFIX = "/heapwire/test/nodes/"
@@ -180,7 +180,7 @@ def entry(number, address="127.0.0.1", port=1, role="backend"):
             "incarnation": "ab" * 16}
 
 
-@beside
+@in_parallel
 def test_nodes_find_each_other():
     with Etcd() as etcd, node(10001, etcd) as a, \
             node(10002, etcd, "role = compute_node\n") as b:
@@ -221,7 +221,7 @@ def test_nodes_find_each_other():
         assert SECRET not in a.log() + b.log()
 
 
-@beside
+@in_parallel
 def test_a_node_that_starts_again_at_once_waits_for_its_entry():
     with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
         all_know((a, b), 10001, 10002)
@@ -236,7 +236,7 @@ def test_a_node_that_starts_again_at_once_waits_for_its_entry():
         assert prints(a, 10002) == [[b"10002"]]
 
 
-@beside
+@in_parallel
 def test_without_etcd_a_node_serves_itself():
     with Etcd(start=False) as etcd, node(10001, etcd) as a:
         assert knows(a, 10001)
@@ -252,7 +252,7 @@ def test_without_etcd_a_node_serves_itself():
             assert prints(b, 10001) == [[b"10001"]]
 
 
-@beside
+@in_parallel
 def test_etcd_stops_and_comes_back():
     with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
         all_know((a, b), 10001, 10002)
@@ -274,7 +274,7 @@ def test_etcd_stops_and_comes_back():
         all_know((a, b), 10001, 10002)
 
 
-@beside
+@in_parallel
 def test_an_etcd_that_hangs_holds_up_nobody():
     with Etcd() as etcd, node(10001, etcd) as a, node(10002, etcd) as b:
         all_know((a, b), 10001, 10002)
@@ -305,7 +305,7 @@ def test_a_lease_that_is_lost_is_taken_again():
         all_know((a, b), 10001, 10002)
 
 
-@beside
+@in_parallel
 def test_an_id_that_is_taken_is_told_and_not_fought_for():
     with Etcd() as etcd:
         etcd.put(10001, entry(10001, port=7))
@@ -335,7 +335,7 @@ def test_an_id_that_is_taken_is_told_and_not_fought_for():
             assert prints(b, 10001) == [[b"10001"]]
 
 
-@beside
+@in_parallel
 def test_whoever_writes_there_does_not_fill_the_log():
     with Etcd() as etcd:
         etcd.put(10001, entry(10001, port=7))
@@ -537,7 +537,7 @@ def test_one_endpoint_of_several_is_enough():
         assert "etcd cannot be reached" not in said, said
 
 
-def test_a_stranger_in_place_of_etcd_gets_nowhere():
+def test_a_false_etcd_gets_nowhere():
     """Something else listens there, and answers anything."""
     answers = (b"rubbish\r\n\r\n",
                b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
@@ -718,7 +718,7 @@ LIES = [
 ]
 
 
-@beside
+@in_parallel
 def test_etcds_that_lie_are_left_for_one_that_does_not():
     """Each node meets lies, one after the other, and at last the truth."""
     with contextlib.ExitStack() as held:

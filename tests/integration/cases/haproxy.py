@@ -10,7 +10,7 @@ import tempfile
 
 import pymysql
 
-from http_door import kill_redis, redis, same
+from http_under_test import kill_redis, redis, same
 from node_under_test import PASSWD, wait_for
 from ports import free_port
 from runner import named, run_tests

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from html import unescape
 from xml.etree import ElementTree
 
-from http_door import local
+from http_under_test import local
 from mysql_wire import Wire
 from node_under_test import BUILD, frozen, wait_for
 from pools_node import BLOCK, FIRST, SECOND, Pools, blocks, refusal

@@ -12,18 +12,18 @@ import sys
 import time
 
 from growing import (GROWER, MB, RING, foreseen, kept, leak_within, outlook)
-from http_door import same
+from http_under_test import same
 from machine import no_cgroup
 from node_under_test import wait_for
 from recorded_node import Ran, profiled, value
 from redis_node import has_ended
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 GROWS = "SELECT GROUP_CONCAT(`function`) FROM heapwire.heap_trend " \
     "WHERE verdict = 'grows'"
 
 
-@beside
+@in_parallel
 def test_a_leak():
     with Ran(GROWER, "leak", settings=RING) as node, node.asks() as w:
         wait_for(lambda: value(w, GROWS) == "lose_entry", 120, 0.5)
@@ -84,7 +84,7 @@ def restart(node):
         assert base.encode() in names.keys() | after, (base, names)
 
 
-@beside
+@in_parallel
 def test_a_healthy_one():
     with Ran(GROWER, "healthy", settings=RING) as node, node.asks() as w:
         # On a busy machine the first snapshots see it being filled.
@@ -108,7 +108,7 @@ def test_a_healthy_one():
             w, "SELECT MAX(seconds) FROM heapwire.memory_history"))
 
 
-@beside
+@in_parallel
 def test_the_ring_is_thinned():
     """Once its interval is longer, of those nearer than half of it one stays."""
     taken = "SELECT name, taken FROM heapwire.snapshots " \
@@ -130,7 +130,7 @@ def test_the_ring_is_thinned():
         same("the first", min(before.values()).decode(), str(now[0]))
 
 
-@beside
+@in_parallel
 def test_it_can_be_switched_off():
     with Ran(GROWER, "healthy", settings="[snapshots]\nring = 0\n") as node, \
             node.asks() as w:
@@ -179,7 +179,7 @@ def plant_past(path, seconds, rate):
         f.truncate()
 
 
-@beside
+@in_parallel
 @needs(no_cgroup)
 def test_the_limit_is_foreseen():
     """It needs 40 s, of which an earlier heapwired has left 30: what is known

@@ -20,7 +20,7 @@ import termios
 import threading
 import time
 
-from http_door import OWN, local, node_with
+from http_under_test import OWN, local, node_with
 from machine import no_localhost, no_namespaces, no_terminal
 from meddler import END, frame
 from mysql_wire import Wire

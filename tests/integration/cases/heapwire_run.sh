@@ -97,7 +97,7 @@ expect "what the agent gets" "$ready, MALLOC_CONF exported" \
 ours_of() { sed -n 's/^\(HEAPWIRE_[A-Z_]*\)=.*/\1/p' | sort | tr '\n' ' '; }
 told=$(ours_of <"$WORK/environ")
 names=$(sed -n 's/^#define AGENT_ENV_.*"\(HEAPWIRE_[A-Z_]*\)".*/\1=nonsense/p' \
-    plugin/agent/ground/agent_protocol.h)
+    plugin/agent/common/agent_protocol.h)
 expect "it gets it beside others, too" "$told" \
     "$(env $names $start -- env | ours_of)"
 env $names $start -- env | grep '^HEAPWIRE_.*nonsense' &&

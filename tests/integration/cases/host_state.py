@@ -22,7 +22,7 @@ from node_under_test import wait_for
 from process_state import (descriptors, differences, loaded, process_state,
                            threads)
 from recorded_node import heap, prof, value
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 # While it works: its file is loaded, and jemalloc samples, as it was asked to.
 IN_USE = {"jemalloc samples", r"loaded .*/(lib)?heapwire\.so"}
@@ -197,7 +197,7 @@ def attached(watched, build):
               os.path.join(watched.database.directory, "attached"))
 
 
-@beside
+@in_parallel
 def test_redis(work, build):
     all_ways(Redis(work), build, [attached])
 

@@ -14,11 +14,11 @@ import sys
 import threading
 import time
 
-from http_door import (HOST, OK, USERS, local, node_with, read_answer, redis,
+from http_under_test import (HOST, OK, USERS, local, node_with, read_answer, redis,
                        same, talk, tcp)
 from mysql_wire import Wire
 from node_under_test import REAL, SANITIZED, Node, wait_for
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 from tls_flood import TLS12, TLS13, Tls
 
 LOGIN = b"Authorization: Basic " + base64.b64encode(b"boss:b0ss") + b"\r\n"
@@ -219,7 +219,7 @@ def drip(node, head, seconds):
     return said
 
 
-@beside
+@in_parallel
 def test_slow_heads(_):
     """The whole first request has ten seconds, however often a byte comes; but
     a connection that asked for health may ask again."""
@@ -320,7 +320,7 @@ def flood(tls, keys, data):
     return told
 
 
-@beside
+@in_parallel
 def test_floods_of_key_updates_and_renegotiation(_):
     """They are refused, whatever comes with them, and cost the node less than
     the client."""
@@ -346,8 +346,8 @@ BUSY = b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n " \
     b"LIMIT 100000) SELECT COUNT(*) FROM n, (SELECT 1 FROM n) m"
 
 
-@beside
-def test_one_account_leaves_the_door_open(_):
+@in_parallel
+def test_one_account_leaves_places(_):
     """It computes on all connections that it gets, and asks on and on."""
     ask = (b"POST /sql HTTP/1.1\r\nX-Heapwire: 1\r\n" + HOST +
            b"Authorization: Basic " + base64.b64encode(b"eve:eve") +
@@ -386,7 +386,7 @@ def status_said(s):
     return b""
 
 
-@beside
+@in_parallel
 def test_bodies_share_the_memory_of_all_clients(_):
     """Packets that never end hold most of it: of bodies that never end some
     find room, and the others are refused before they have come."""
@@ -427,8 +427,8 @@ def loop_wakes(node):
                              re.M).group(1))
 
 
-@beside
-def test_an_idle_door_sleeps(_):
+@in_parallel
+def test_an_idle_listener_sleeps(_):
     """It wakes the loop no more often than none does."""
     with node_with() as node, Node(REAL, users=USERS,
                                    settings="http = none\n") as other:

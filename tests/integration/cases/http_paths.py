@@ -20,7 +20,7 @@ import time
 
 from concurrent.futures import ThreadPoolExecutor
 
-from http_door import (FILLED, HOST, MB, OK, OWN, USERS, WITHOUT_SOME, curl,
+from http_under_test import (FILLED, HOST, MB, OK, OWN, USERS, WITHOUT_SOME, curl,
                        fill, local, node_with, read_answer, redis,
                        redis_client, reload, same, talk, tcp)
 from mysql_wire import Refused, Wire
@@ -407,7 +407,7 @@ def test_a_reload_moves_the_port():
         same("again", 200, tcp(node, "/").status)
 
 
-def test_two_doors_need_two_ports():
+def test_two_listeners_need_two_ports():
     for listen, http, good in (
             ("127.0.0.1:9036", "127.0.0.1:9036", False),
             ("0.0.0.0:9036", "127.0.0.1:9036", False),

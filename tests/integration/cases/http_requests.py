@@ -12,7 +12,7 @@ import time
 
 from concurrent.futures import ThreadPoolExecutor
 
-from http_door import (HOST, USERS, node_with, read_answer, reload, same, talk,
+from http_under_test import (HOST, USERS, node_with, read_answer, reload, same, talk,
                        tcp)
 from keeper import keeper_of
 from mysql_wire import Wire

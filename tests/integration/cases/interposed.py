@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from http_door import local, redis, same
+from http_under_test import local, redis, same
 from machine import no_namespaces, no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
@@ -22,7 +22,7 @@ from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, Ran,
                            SETTINGS, SMALL, heap, prof, profiled,
                            redis_command, said, script, value, within)
 from redis_node import RUN
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 LG = 14  # a mean at which some MB have a thousand samples
 
@@ -265,7 +265,7 @@ def killed(node, by=signal.SIGKILL):
     return last_of(node)
 
 
-@beside
+@in_parallel
 def test_killed_early(_):
     """A second after its start: the next heapwired has it, with its names."""
     with Ran(BLOCKS, linger=0) as node:
@@ -276,7 +276,7 @@ def test_killed_early(_):
         within("large", LARGE, functions["keep_large"], 0.9)
 
 
-@beside
+@in_parallel
 def test_a_redis_killed(_):
     with redis_command() as (port, command), \
             Ran(*command, linger=0) as node:
@@ -286,7 +286,7 @@ def test_a_redis_killed(_):
         within("values", 200000 * (1024 + 64), functions["debugCommand"], 0.4)
 
 
-@beside
+@in_parallel
 def test_known_bytes_and_a_crash(_):
     """glibc's malloc; a rate at which chance is small."""
     with Ran(BLOCKS) as node:
@@ -308,7 +308,7 @@ def test_known_bytes_and_a_crash(_):
         within("half", SMALL // 2, functions["keep_small"], 0.15)
 
 
-@beside
+@in_parallel
 def test_modules(_):
     """One that came to a closed one's place: both have their names, here and in
     what jeprof makes of the raw text."""
@@ -361,7 +361,7 @@ def serves_the_living(node):
             value(w, "SELECT source FROM heapwire.profiler") == "interposed"
 
 
-@beside
+@in_parallel
 def test_a_script(_):
     """Which runs other programs before and after, and that one, too."""
     with script(f"ls / >/dev/null\ntimeout 0.1 {BLOCKS}\necho again\n"
@@ -381,7 +381,7 @@ def test_a_script(_):
         wait_for(lambda: "over" in node.said())
 
 
-@beside
+@in_parallel
 @needs(no_root)
 def test_another_user(_):
     with Ran("setpriv", "--reuid", "65534", "--regid", "65534",
@@ -414,7 +414,7 @@ def why_not(*wrapper, program=BLOCKS):
     return explained.stderr
 
 
-@beside
+@in_parallel
 def test_who_sets_how_to_profile_keeps_jemalloc(_):
     for options, source in (({}, "interposed"),
                             ({"MALLOC_CONF": "narenas:2"}, "interposed"),
@@ -462,7 +462,7 @@ def test_strict_overcommit(_):
     assert "with vm.overcommit_memory = 2 a page" in said_of_it, said_of_it
 
 
-@beside
+@in_parallel
 def test_where_nothing_can_stand_in_front_of_malloc(_):
     with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
         assert "nothing can be preloaded into it; profiling_source" in \
@@ -498,7 +498,7 @@ def test_thread_sanitizer(_):
                      value(w, "SELECT state FROM heapwire.profiler"))
 
 
-@beside
+@in_parallel
 def test_a_filter_that_kills(_):
     """For what a sample asks of the kernel: none is taken any more."""
     with tempfile.TemporaryDirectory(prefix="hw-i-") as directory:
@@ -513,7 +513,7 @@ def test_a_filter_that_kills(_):
         assert "SIGSYS" not in said, said
 
 
-@beside
+@in_parallel
 def test_a_daemon(_):
     """The survivor begins a table of its own, once its parent has ended."""
     with redis_command() as (port, command), \

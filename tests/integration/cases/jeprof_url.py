@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-from http_door import (FILLED, MB, WITHOUT_SOME, fill, kill_redis, local, redis,
+from http_under_test import (FILLED, MB, WITHOUT_SOME, fill, kill_redis, local, redis,
                        redis_client, same)
 from runner import named, run_tests
 

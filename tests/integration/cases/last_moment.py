@@ -14,14 +14,14 @@ import sys
 import tempfile
 import time
 
-from http_door import same
+from http_under_test import same
 from machine import no_cgroup
 from node_under_test import BUILD, freeze, frozen, wait_for
 from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, SMALL,
                            Ran, heap, profiled, said, script, value, within)
 from recorder_truth import LARGEST, SITES, read_truth
 from redis_node import RedisNode, has_ended
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 HOST = os.path.abspath(os.path.join(BUILD, "bin", "recorded_host"))
 RUNS = int(os.environ.get("DEATHS", "1"))
@@ -105,7 +105,7 @@ def kill(*pids):
     wait_for(lambda: all(map(has_ended, pids)))
 
 
-@beside
+@in_parallel
 def test_all_at_once(_):
     """A second before it is on disk; the next heapwired makes it a snapshot, with
     its names, once."""
@@ -126,7 +126,7 @@ def test_all_at_once(_):
             in_state(node, "last_moment.again")))
 
 
-@beside
+@in_parallel
 def test_with_heapwired(_):
     """heapwire-run holds the segment still: the next heapwired reads that."""
     with Ran(BLOCKS) as node:
@@ -155,7 +155,7 @@ def has_another(node, before):
     return False
 
 
-@beside
+@in_parallel
 def test_before_its_first_greeting(_):
     """The segment says who it was."""
     with tempfile.NamedTemporaryFile() as truth, \
@@ -171,7 +171,7 @@ def test_before_its_first_greeting(_):
             node.__exit__(None)
 
 
-@beside
+@in_parallel
 def test_the_next_at_once(_):
     """Which takes the segment over before heapwired reads it: a copy is left,
     older by a second."""
@@ -190,7 +190,7 @@ def test_the_next_at_once(_):
                      != "gone")
 
 
-@beside
+@in_parallel
 def test_a_script_that_swallows_the_status(_):
     """The death is the script's, and says whose the profile is."""
     with script(f"{BLOCKS}\nexit 0\n") as name, \
@@ -210,7 +210,7 @@ def test_a_script_that_swallows_the_status(_):
                  "behind it, had ended before", how)
 
 
-@beside
+@in_parallel
 def test_the_peak(_):
     """Its copy is there before memory falls, and kept after."""
     with Ran(BLOCKS) as node:
@@ -339,32 +339,32 @@ def die(what, *end, **more):
           f"{max(off):.1f} such deviations at most")
 
 
-@beside
+@in_parallel
 def test_killed_at_random(_):
     die("SIGKILL", "0", "never", by=signal.SIGKILL)
 
 
-@beside
+@in_parallel
 def test_killed_at_its_start(_):
     die("SIGKILL within 0.1 s", "0", "never", by=signal.SIGKILL, within_s=0.1)
 
 
-@beside
+@in_parallel
 def test_faults(_):
     die("SIGSEGV", "3000", "fault")
 
 
-@beside
+@in_parallel
 def test_aborts(_):
     die("abort", "3000", "abort")
 
 
-@beside
+@in_parallel
 def test_exits(_):
     die("exit", "3000", "exit")
 
 
-@beside
+@in_parallel
 def test_its_addresses_end(_):
     die("RLIMIT_AS", "2000", "grow", wrapper=["prlimit", f"--as={2 << 30}"])
 
@@ -379,7 +379,7 @@ def no_memory_cgroup():
     return no_cgroup()
 
 
-@beside
+@in_parallel
 @needs(no_memory_cgroup)
 def test_out_of_memory(_):
     """Of its own cgroup."""

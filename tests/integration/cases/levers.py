@@ -18,7 +18,7 @@ from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
 from ports import free_port
 from redis_node import RedisNode
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 PASSWD = os.path.join(BUILD, "bin", "heapwire-passwd")
@@ -232,7 +232,7 @@ def test_note_names_the_arena_and_the_lever():
                  p.sql.query("SELECT note FROM heapwire.memory")[0][0])
 
 
-@beside
+@in_parallel
 def test_decay_ends_by_itself():
     with Program() as p:
         p.of("set_decay(1, 7777)")
@@ -255,7 +255,7 @@ def test_decay_ends_by_itself():
         assert "decay: not in force; the last one ended at " in p.pull("state()")
 
 
-@beside
+@in_parallel
 def test_heapwired_is_killed_meanwhile():
     with Program() as p:
         before = p.of("decay(0), background()")
@@ -392,7 +392,7 @@ def test_without_a_jemalloc():
         assert pull(p.sql, "state()").count("not in force") == 2
 
 
-@beside
+@in_parallel
 def test_a_hung_database_fails_at_once():
     with Program() as p:
         p.pull("decay(0, 0, 600)")

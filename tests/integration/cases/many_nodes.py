@@ -16,7 +16,7 @@ NODES = 300
 PATIENT = "connect_timeout = 20\n"  # a busy machine's logins take their time
 
 
-def asking_beside(m, sql, ends):
+def asking_in_parallel(m, sql, ends):
     def ask():
         try:
             ends.append(m.ask(sql)[0])
@@ -62,7 +62,7 @@ def test_a_killed_statement_lets_go_of_every_link():
         asking = m.node.descriptors()
         m.tell("hold")
         ends = []
-        asker = asking_beside(m, m.sql, ends)
+        asker = asking_in_parallel(m, m.sql, ends)
         wait_for(lambda: m.counts()[2] == 2 * NODES)
         with m.connect() as other:
             running, = [r[0] for r in other.query(
@@ -85,7 +85,7 @@ def test_where_there_is_no_room_statements_share_links():
         m.tell("hold")
         ends = []
         with m.connect() as other:
-            askers = [asking_beside(m, sql, ends) for sql in (m.sql, other)]
+            askers = [asking_in_parallel(m, sql, ends) for sql in (m.sql, other)]
             # One has all links, the other those for which there is room: seven,
             # and perhaps one of them for the node itself.
             wait_for(lambda: m.counts()[2] >= 2 * NODES + 6, tell=m.counts,

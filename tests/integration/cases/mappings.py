@@ -14,7 +14,7 @@ import tempfile
 from machine import no_root
 from mysql_wire import Wire
 from node_under_test import BUILD, freeze, wait_for
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 RUN = os.path.join(BUILD, "bin", "heapwire-run")
 PROGRAM = os.path.join(BUILD, "bin", "owned_mappings")
@@ -204,7 +204,7 @@ def test_what_comes_later_is_seen_first_then():
             FOREIGN + MORE + MB
 
 
-@beside
+@in_parallel
 def test_of_a_hung_one():
     """Nothing is asked of it, and no thread runs."""
     with Owned(*jemalloc()) as node:
@@ -227,7 +227,7 @@ def test_of_a_closed_one():
         wait_for(lambda: os.stat(f"/proc/{node.pid}/mem").st_uid == 0)
 
 
-@beside
+@in_parallel
 @needs(no_root)
 def test_of_one_that_stays_closed():
     """The agent reads its own."""

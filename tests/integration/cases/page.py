@@ -6,10 +6,10 @@ import signal
 import tempfile
 
 from browser import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB, UP, Browser
-from http_door import reload
+from http_under_test import reload
 from machine import no_localhost
 from node_under_test import BUILD, REAL, Node, frozen, wait_for
-from page_door import PageDoor
+from page_proxy import PageProxy
 import page_under_test
 from page_under_test import FLAME, TEXT, Page, check, load
 from ports import free_port
@@ -585,11 +585,11 @@ def hostile(browser, work):
     node = RedisNode(work, 10003, {10003: port}, port, program=[program],
                      environment={"MALLOC_CONF":
                                   "prof:true,prof_active:true,lg_prof_sample:12"})
-    door = None
+    proxy = None
     try:
         node.wait()
-        door = PageDoor(node)
-        page = Page(browser, door, node)
+        proxy = PageProxy(node)
+        page = Page(browser, proxy, node)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
         page.open()
         names = [f["name"] for f in page.frames()]
@@ -621,15 +621,15 @@ def hostile(browser, work):
         page.quiet("hostile names")
     finally:
         browser.open("about:blank")
-        if door:
-            door.close()
+        if proxy:
+            proxy.close()
         node.stop()
 
 
 def failures(page):
     """What fails is said, and the page goes on."""
     page.browser.open("about:blank")
-    page.browser.open(page.door.url + "#snapshot=no_such")
+    page.browser.open(page.proxy.url + "#snapshot=no_such")
     page.browser.until("!document.querySelector('#message').hidden")
     check("no_such" in page.run(TEXT, "#message"), "a snapshot that is not there",
           page.run(TEXT, "#message"))
@@ -643,12 +643,12 @@ def failures(page):
     # heapwired does not answer for a while.
     page.hurry(True)
     page.open("snapshot=before")
-    page.door.cut()
+    page.proxy.cut()
     page.choose("#snapshot", "after")
     page.until_text("#message", "heapwired does not answer")
     page.until_text("#state", "heapwired does not answer; asks again in")
     check(page.run(TEXT, "#title") == "", "no former heap stays", page.run(TEXT, "#title"))
-    page.door.broken = False
+    page.proxy.broken = False
     page.until_text("#state", "connected")
     page.browser.until("document.querySelector('.flame') && document.querySelector('#message').hidden")
     page.hurry(False)
@@ -726,12 +726,12 @@ def two_nodes(browser, work):
     places = {10001: free_port(), 10002: free_port()}
     nodes = [RedisNode(work, i, places, port, environment={
         "MALLOC_CONF": "prof:true,prof_active:true,lg_prof_sample:12"}) for i, port in places.items()]
-    door = None
+    proxy = None
     try:
         for node in nodes:
             node.wait()
-        door = PageDoor(nodes[0])
-        page = Page(browser, door, nodes[0])
+        proxy = PageProxy(nodes[0])
+        page = Page(browser, proxy, nodes[0])
         wait_for(lambda: [row[0] for row in page.query(
             "SELECT state FROM cluster_profiler")] == ["connected"] * 2)
         page.hurry(True)
@@ -753,8 +753,8 @@ def two_nodes(browser, work):
         browser.console()  # has the browser's own lines
     finally:
         browser.open("about:blank")
-        if door:
-            door.close()
+        if proxy:
+            proxy.close()
         for node in nodes:
             node.stop()
 
@@ -807,12 +807,12 @@ def gone(browser, work):
     places = {10001: free_port(), 10002: free_port()}
     nodes = [RedisNode(work, i, places, port, linger=300, environment={
         "MALLOC_CONF": "prof:true,prof_active:true,lg_prof_sample:12"}) for i, port in places.items()]
-    door = None
+    proxy = None
     try:
         for node in nodes:
             node.wait()
-        door = PageDoor(nodes[0])
-        page = Page(browser, door, nodes[0])
+        proxy = PageProxy(nodes[0])
+        page = Page(browser, proxy, nodes[0])
         wait_for(lambda: [row[0] for row in page.query(
             "SELECT state FROM cluster_profiler")] == ["connected"] * 2)
         for name in ("base", "later"):
@@ -859,8 +859,8 @@ def gone(browser, work):
         browser.console()  # has the browser's own lines
     finally:
         browser.open("about:blank")
-        if door:
-            door.close()
+        if proxy:
+            proxy.close()
         for node in nodes:
             node.stop()
 
@@ -872,12 +872,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
         port = free_port()
         node = RedisNode(work, 10001, {10001: port}, port)
-        door = browser = None
+        proxy = browser = None
         try:
             browser = Browser(work)
             node.wait()
-            door = PageDoor(node)
-            page = Page(browser, door, node)
+            proxy = PageProxy(node)
+            page = Page(browser, proxy, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected")
             for part in (first_look, flame, back, compare, unseen, processes, ways, tables, cpu, keyboard, sizes,
@@ -892,8 +892,8 @@ def main():
         finally:
             if browser:
                 browser.close()
-            if door:
-                door.close()
+            if proxy:
+                proxy.close()
             node.stop()
     print(f"page.py: ok, {page_under_test.passed} facts")
 

@@ -9,7 +9,7 @@ import tempfile
 from browser import ENTER, ESCAPE, Browser
 from machine import no_localhost
 from node_under_test import frozen, wait_for
-from page_door import PageDoor
+from page_proxy import PageProxy
 import page_under_test
 from page_under_test import FLAME, SHOTS, TEXT, Page, check, load
 from ports import free_port
@@ -179,7 +179,7 @@ def links(page):
     name = page.hash().get("snapshot")
     check(re.fullmatch(r"link_\d{14}_[a-z0-9]+", name or ""), "what was now is kept", page.hash())
     check((name,) in page.query("SELECT name FROM snapshots"), "on the node")
-    check(link == page.door.url + "#by=inuse_objects&snapshot=" + name, "the link names it", link)
+    check(link == page.proxy.url + "#by=inuse_objects&snapshot=" + name, "the link names it", link)
     page.until_text("#kept", "Copied: ")
     page.settle()
     before = page.run(TEXT, "#title")
@@ -192,7 +192,7 @@ def links(page):
     page.until_text("#kept", "The link: ")
     check(page.run("return document.querySelector('#kept a').href") == link, "a second time nothing is kept")
     page.browser.open("about:blank")
-    page.browser.open(page.door.url + "#view=cpu&kind=wall&seconds=5")
+    page.browser.open(page.proxy.url + "#view=cpu&kind=wall&seconds=5")
     page.until_text("#title", "Sample")
     page.browser.click("#keep")
     page.browser.until("location.hash.includes('snapshot=link_')")
@@ -305,7 +305,7 @@ def off(page):
     page.until_text("#title", "profiling is off")
     look(page, "off")
     page.browser.open("about:blank")
-    page.browser.open(page.door.url + "#snapshot=no_such")
+    page.browser.open(page.proxy.url + "#snapshot=no_such")
     page.browser.until("!document.querySelector('#message').hidden")
     look(page, "error")
     page.browser.console()
@@ -339,12 +339,12 @@ def all_nodes(browser, work):
     places = {10001: free_port(), 10002: free_port()}
     nodes = [RedisNode(work, i, places, port, linger=300, environment={
         "MALLOC_CONF": "prof:true,prof_active:true,lg_prof_sample:12"}) for i, port in places.items()]
-    door = None
+    proxy = None
     try:
         for node in nodes:
             node.wait()
-        door = PageDoor(nodes[0])
-        page = Page(browser, door, nodes[0])
+        proxy = PageProxy(nodes[0])
+        page = Page(browser, proxy, nodes[0])
         wait_for(lambda: [row[0] for row in page.query("SELECT state FROM cluster_profiler")] == ["connected"] * 2)
         page.query("ADMIN EXECUTE ON ALL 'System.print(HeapProf.getInstance().snapshot(\"early\"))'")
         wait_for(lambda: page.query("SELECT count(DISTINCT node_id) FROM cluster_memory_history")[0][0] == 2)
@@ -393,8 +393,8 @@ def all_nodes(browser, work):
         check(heapwired, "it outlives its database")
     finally:
         browser.open("about:blank")
-        if door:
-            door.close()
+        if proxy:
+            proxy.close()
         for node in nodes:
             node.stop()
 
@@ -410,7 +410,7 @@ def restart(page):
     page.script("reset(16)")
     load(page.node, 20000)
     page.script('snapshot("after_restart")')
-    page.browser.open(page.door.url + "#snapshot=after_restart&base=before")
+    page.browser.open(page.proxy.url + "#snapshot=after_restart&base=before")
     page.browser.until("!document.querySelector('#restart').hidden")
     text = page.run(TEXT, "#restart")
     check("different processes" in text and "script" not in text, "it says why not", text)
@@ -444,12 +444,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
         port = free_port()
         node = RedisNode(work, 10001, {10001: port}, port, environment={"MALLOC_CONF": "prof:true,prof_active:false"})
-        door = browser = None
+        proxy = browser = None
         try:
             browser = Browser(work)
             node.wait()
-            door = PageDoor(node)
-            page = Page(browser, door, node)
+            proxy = PageProxy(node)
+            page = Page(browser, proxy, node)
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
             for part in (healthy, stack, search, files):
                 part(page)
@@ -463,8 +463,8 @@ def main():
         finally:
             if browser:
                 browser.close()
-            if door:
-                door.close()
+            if proxy:
+                proxy.close()
             node.stop()
     print(f"page_hurry.py: ok, {page_under_test.passed} facts")
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import interposed
-from http_door import same
+from http_under_test import same
 from interposed import (BLOCKS, LARGE, RUN, SMALL, Ran, allocated, built, cli,
                         cumulative, heap, killed, populate, profiled, value,
                         within)

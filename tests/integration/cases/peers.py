@@ -119,7 +119,7 @@ def test_a_nodes_own_end_of_a_link_agrees():
         assert status == 0 and text.splitlines()[1] == "x" * 100_000
 
 
-def test_a_stranger_is_given_nothing_made_with_the_key():
+def test_an_impostor_gets_no_proof():
     strangers = (make_key(b"another-secret-of-some-length"),
                  make_key(cluster=b"green"), make_key(cluster=b""), bytes(32))
     with node_with() as node:

@@ -18,7 +18,7 @@ from mysql_wire import (DEFAULT, DEPRECATE_EOF, PROGRESS, Refused, Wire,
                         text_value, type_of)
 from node_under_test import (BUILD, FAKE, POOR, REAL, SANITIZED, Node,
                              wait_for)
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 DIALECTS = DEFAULT, DEFAULT | DEPRECATE_EOF
 CURSOR_EXISTS, LAST_ROW_SENT, AUTOCOMMIT = 0x40, 0x80, 0x02
@@ -406,7 +406,7 @@ def test_clients_that_leave(node):
         wait_for(lambda: node.descriptors() <= before)
 
 
-@beside
+@in_parallel
 def test_a_cursor_is_not_timed_while_it_waits(_):
     with Node(FAKE, settings="statement_timeout = 5\n") as node, \
             local(node) as w:
@@ -418,7 +418,7 @@ def test_a_cursor_is_not_timed_while_it_waits(_):
         refused(3024, "HY000", w.execute, w.prepare("SELECT hang"), cursor=1)
 
 
-@beside
+@in_parallel
 def test_a_cursor_left_open_is_no_reason_to_wait_at_the_end(_):
     def seconds():
         with Node(FAKE) as node, local(node) as w:
@@ -500,7 +500,7 @@ def test_idle_sessions_pay_nothing(node):
         w.close()
 
 
-@beside
+@in_parallel
 def test_progress(_):
     with Node(FAKE) as node:
         progress_of(node)
@@ -538,7 +538,7 @@ def progress_of(node):
                 [b"waited"]]  # without a word, as it did not ask
 
 
-@beside
+@in_parallel
 def test_progress_does_not_pile_up(_):
     """A client that does not read gets one packet, not many."""
     with Node(FAKE, users=[("ann", b"secret", "all")]) as node, \

@@ -24,7 +24,7 @@ from mysql_wire import Wire
 from node_under_test import BUILD, REAL, Node, wait_for
 from ports import free_port
 from redis_node import RUN, RedisNode
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 
 DOCKER = os.path.abspath("docker")
 RULES = os.path.join(DOCKER, "prometheus", "heapwire.rules.yml")
@@ -221,7 +221,7 @@ def is_connected(state):
     return is_figure(state, "heapwire_database_up", 1)
 
 
-@beside
+@in_parallel
 def test_deaths_have_a_reason():
     """First it is told to end, then it is killed: heapwired serves on, for one
     that ran for ten seconds."""

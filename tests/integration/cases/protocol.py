@@ -20,7 +20,7 @@ import zlib
 from mysql_wire import (DEFAULT, DEPRECATE_EOF, NATIVE, SHA2, SSL, Refused,
                         Wire, answer_native)
 from node_under_test import FAKE, REAL, SANITIZED, Node, wait_for
-from runner import beside, named, of_each, run_tests
+from runner import in_parallel, named, of_each, run_tests
 
 try:
     import pymysql
@@ -523,7 +523,7 @@ def test_kill_connection(node):
 
 
 @both
-@beside
+@in_parallel
 def test_statement_timeout(shared):
     with Node(shared.program, settings="statement_timeout = 1\n") as node, \
             local(node) as w:
@@ -735,7 +735,7 @@ def gone(w):
         w.sock.settimeout(20)
 
 
-@beside
+@in_parallel
 def test_half_open_floods(_):
     with Node(FAKE, users=USERS) as fake, Node(REAL, users=USERS) as real:
         of_each(keeps_the_newest, fake, real)

@@ -19,7 +19,7 @@ from runner import named, run_tests
 
 BUILD = os.environ.get("BUILD", "build/release")
 LIBRARY = f"{BUILD}/lib/libheapwire-recorder.so"
-BESIDE = os.environ.get("BESIDE")  # preloaded with it: given_tables.py
+EXTRA_PRELOAD = os.environ.get("BESIDE")  # preloaded with it: given_tables.py
 HOST = f"{BUILD}/bin/recorded_host"
 ODD = f"{BUILD}/bin/recorded_odd"
 HARD = f"{BUILD}/bin/recorded_hard"
@@ -89,7 +89,7 @@ class Recorded:
     def __init__(self, *command, mean=EVERY, cap=0, samples=1 << 16,
                  behind=None):
         out, theirs = os.pipe()
-        preload = ":".join(filter(None, (LIBRARY, BESIDE, behind)))
+        preload = ":".join(filter(None, (LIBRARY, EXTRA_PRELOAD, behind)))
         # pylint: disable=consider-using-with
         self.driver = subprocess.Popen(
             [f"{BUILD}/bin/recorder_driver", preload, str(mean), str(cap),

@@ -18,7 +18,7 @@ import tempfile
 import time
 from xml.etree import ElementTree
 
-from http_door import (FILLED, MB, OWN, WITHOUT_SOME, fill, local, node_with,
+from http_under_test import (FILLED, MB, OWN, WITHOUT_SOME, fill, local, node_with,
                        redis, redis_client, reload, same, tcp)
 from machine import no_terminal
 from node_under_test import frozen, wait_for

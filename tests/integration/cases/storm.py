@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 
-from http_door import read_answer
+from http_under_test import read_answer
 from mysql_wire import SHA2, Refused, Wire, text_value
 from node_under_test import BUILD, REAL, Node, wait_for
 

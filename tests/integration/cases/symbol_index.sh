@@ -132,7 +132,7 @@ int main(int n, char **texts) {
 }
 END
 flags="-g -O2 -w -shared -fPIC -D_GNU_SOURCE -Iplugin/base -Iplugin/system
-    -Iplugin/memory -Iplugin/agent/ground"
+    -Iplugin/memory -Iplugin/agent/common"
 for version in 4 5; do
     # shellcheck disable=SC2086
     at_most_10_percent "C, DWARF $version, gcc" \

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 
-from http_door import local, redis
+from http_under_test import local, redis
 from machine import no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for

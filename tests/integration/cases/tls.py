@@ -20,7 +20,7 @@ import time
 from mysql_wire import (DEFAULT, NATIVE, SHA2, SSL, Refused, Wire,
                         answer_native)
 from node_under_test import FAKE, REAL, SANITIZED, Node, wait_for
-from runner import beside, named, of_each, run_tests
+from runner import in_parallel, named, of_each, run_tests
 
 try:
     import pymysql
@@ -243,7 +243,7 @@ def test_cut_anywhere(node):
     wait_for(lambda: node.descriptors() <= before)
 
 
-@beside
+@in_parallel
 def test_the_deadline_is_for_all_of_the_login(_):
     with Node(FAKE, users=USERS) as fake, Node(REAL, users=USERS) as real:
         of_each(has_ten_seconds, fake, real)
@@ -772,7 +772,7 @@ def test_real_clients(node):
         assert done.stdout.startswith("TLSv1.") == (host == "127.0.0.1"), done
 
 
-def test_handshakes_of_strangers_take_turns(_):
+def test_handshakes_take_turns(_):
     """Each takes milliseconds with such a key.  A client that is in waits for a
     few, whatever comes at once."""
     with Node(REAL, users=USERS, start=False) as node:

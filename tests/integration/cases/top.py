@@ -26,7 +26,7 @@ from mysql_wire import Wire
 from node_under_test import BUILD, wait_for
 from ports import free_port
 from redis_node import RedisNode
-from runner import beside, named, needs, run_tests
+from runner import in_parallel, named, needs, run_tests
 
 HEAPWIRE = os.path.join(BUILD, "bin", "heapwire")
 A, B, C = 10001, 10002, 10003
@@ -188,7 +188,7 @@ def snapshot(node, name):
                    f"getInstance().snapshot(\"{name}\"))'")
 
 
-@beside
+@in_parallel
 @needs(no_terminal)
 def test_views_and_keys():
     with nodes(A) as (node,), Terminal(node) as t:
@@ -254,7 +254,7 @@ def test_views_and_keys():
         t.is_as_before()
 
 
-@beside
+@in_parallel
 @needs(no_terminal)
 def test_what_grew():
     with nodes(A) as (node,), Terminal(node, "diff", size=(120, 30)) as t:
@@ -350,7 +350,7 @@ def test_a_terminal_that_goes_and_signals():
                 t.is_as_before()
 
 
-@beside
+@in_parallel
 @needs(no_terminal)
 def test_a_hung_and_a_killed_database():
     with nodes(A, linger=600) as (node,), Terminal(node) as t:
@@ -414,7 +414,7 @@ def test_keys_while_nothing_answers():
         assert t.end() == DONE
 
 
-@beside
+@in_parallel
 @needs(no_terminal)
 def test_three_nodes():
     with nodes(A, B, C) as made, Terminal(made[0], size=(120, 30)) as t:

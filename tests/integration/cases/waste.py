@@ -12,7 +12,7 @@ import time
 from mysql_wire import Refused
 from node_under_test import BUILD, wait_for
 from recorded_node import LINGERS_S, Ran, heap, redis_command, value
-from runner import beside, named, run_tests
+from runner import in_parallel, named, run_tests
 
 PROGRAM = os.path.abspath(os.path.join(BUILD, "bin", "wasted_slabs"))
 LG_SAMPLE = 13  # one sample each 8 KB: a function's share is known to 5 %
@@ -156,7 +156,7 @@ def test_the_holders_are_named_by_jemallocs_profile():
         check_program(node, False)
 
 
-@beside
+@in_parallel
 def test_who_held_it_is_named_of_a_dead_process():
     """By the classes that were asked for last."""
     began = time.monotonic()

@@ -4,7 +4,7 @@ import os
 import re
 
 from cgroup import cgroup
-from http_door import same
+from http_under_test import same
 from node_under_test import BUILD, wait_for
 from recorded_node import Ran, value
 

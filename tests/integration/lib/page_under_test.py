@@ -62,8 +62,8 @@ def check(fact, what, seen=None):
 
 
 class Page:
-    def __init__(self, browser, door, node):
-        self.browser, self.door, self.node = browser, door, node
+    def __init__(self, browser, proxy, node):
+        self.browser, self.proxy, self.node = browser, proxy, node
         self.run, self.keys = browser.run, browser.keys
         self.reconnect()
 
@@ -84,7 +84,7 @@ class Page:
     def open(self, state=""):
         """Returns once the flame graph and the table are there."""
         self.browser.open("about:blank")
-        self.browser.open(self.door.url + ("#" + state if state else ""))
+        self.browser.open(self.proxy.url + ("#" + state if state else ""))
         self.settle()
 
     def settle(self):

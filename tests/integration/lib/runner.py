@@ -12,10 +12,10 @@ def named(module, names=(), prefix="test_"):
     return {n: f for n, f in tests.items() if not names or n in names}
 
 
-def beside(test):
+def in_parallel(test):
     """It has nodes of its own, and waits for a time that no setting makes
     shorter: it runs while the other tests do."""
-    test.beside = True
+    test.in_parallel = True
     return test
 
 

@@ -80,7 +80,7 @@
         const one = pageMarks.nearestTo(list, from, false);
         if (two)
             choose(two.second.name, two.first.name);
-        else if (to === null && one && pageMarks.away(one, from) < 1)
+        else if (to === null && one && pageMarks.secondsFrom(one, from) < 1)
             choose(one.name, '');
         else
             return 'no heap of that time is in this file';

@@ -8,10 +8,10 @@ from growing import GROWER, MB, RING, foreseen, kept, leak_within  # noqa: E402
 from machine import no_cgroup  # noqa: E402
 from node_under_test import wait_for  # noqa: E402
 from recorded_node import Ran, value  # noqa: E402
-from runner import beside, named, needs, run_tests  # noqa: E402
+from runner import in_parallel, named, needs, run_tests  # noqa: E402
 
 
-@beside
+@in_parallel
 def test_the_ring_is_thinned():
     with Ran(GROWER, "healthy", settings=RING) as node, node.asks() as w:
         wait_for(lambda: value(
@@ -25,7 +25,7 @@ def test_the_ring_is_thinned():
         assert 1 <= old <= 2, old
 
 
-@beside
+@in_parallel
 @needs(no_cgroup)
 def test_the_limit_is_foreseen():
     with leak_within(1000 * MB) as node:

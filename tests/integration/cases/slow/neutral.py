@@ -87,7 +87,7 @@ def agent_environment(state, exe, directory):
             "HEAPWIRE_EXE": exe, "HEAPWIRE_STATE_DIR": directory}
 
 
-class Beside:
+class Sidecars:
     """A heapwired for each server: in each directory PID.* of its own until that
     process has ended."""
 
@@ -186,14 +186,14 @@ def redis_units(tree):
     return [unit for unit in text.split() if unit not in NOT_REDIS]
 
 
-def write_redis_server(tree, state, beside):
+def write_redis_server(tree, state, sidecars):
     """What the suite starts, in the place of the program: it becomes it."""
     given = agent_environment(state, EXES["redis"], "$directory")
     path = os.path.join(tree, "src", "redis-server")
     with open(path, "w", encoding="ascii") as f:
         f.write("#!/bin/sh\n")
         if state != "absent":
-            f.write(f'directory=$(mktemp -d "{beside.directory}/$$.XXXXXX")\n')
+            f.write(f'directory=$(mktemp -d "{sidecars.directory}/$$.XXXXXX")\n')
         f.writelines(f'export {name}="{value}"\n'
                      for name, value in given.items())
         f.write('exec /usr/bin/redis-server "$@"\n')
@@ -204,8 +204,8 @@ def run_redis(work, state, units):
     """By unit and name of the test: its verdicts.  One unit."""
     tree, (unit,) = os.path.join(work, f"redis-{state}"), units
     found = {(unit, "the unit"): []}
-    with Beside(state) as beside:
-        write_redis_server(tree, state, beside)
+    with Sidecars(state) as sidecars:
+        write_redis_server(tree, state, sidecars)
         said = subprocess.run(
             ["./runtest", "--clients", "1", "--baseport", str(free_port()),
              "--portcount", "200", "--timeout", "7200", "--single", unit],
@@ -220,7 +220,7 @@ def run_redis(work, state, units):
         found.setdefault((unit, name), []).append(verdict)
     found[unit, "the unit"].append(
         "done" if "All tests passed" in said else "not passed")
-    return found, beside, said
+    return found, sidecars, said
 
 
 # ---- MariaDB ----
@@ -232,8 +232,8 @@ def mariadb_tests():
 
 
 def run_mariadb(work, state, tests):
-    with Beside(state) as beside:
-        directory = os.path.join(beside.directory, f"{os.getpid()}.mtr")
+    with Sidecars(state) as sidecars:
+        directory = os.path.join(sidecars.directory, f"{os.getpid()}.mtr")
         if state != "absent":
             os.mkdir(directory, 0o700)
         given = agent_environment(state, EXES["mariadb"], directory)
@@ -249,7 +249,7 @@ def run_mariadb(work, state, tests):
             r"^(main\.\S+(?: '\S+')?) +(?:w\d+ )?\[ ([\w-]+) \]", said, re.M):
         found.setdefault((name.split()[0], name), []).append(verdict)
     assert found, said[-3000:]
-    return found, beside, said
+    return found, sidecars, said
 
 
 # ---- both ----
@@ -271,10 +271,10 @@ def see(run, units, count):
               f"{absent} idle {idle} dumping {dumping}")
         if not known:
             differ[name] = verdicts
-    for state, (found, beside, said) in seen.items():
+    for state, (found, sidecars, said) in seen.items():
         count[state].update(verdict for one in found.values()
                             for verdict in one)
-        count[state].update(servers=beside.served, dumps=beside.dumped)
+        count[state].update(servers=sidecars.served, dumps=sidecars.dumped)
         if differ:
             print(f"--- {state}\n{said[-SAID:]}\n---")
     return seen, differ

@@ -10,7 +10,7 @@ import tempfile
 sys.path.insert(0, "tests/integration/lib")
 from browser import Browser  # noqa: E402
 from node_under_test import BUILD, wait_for  # noqa: E402
-from page_door import PageDoor  # noqa: E402
+from page_proxy import PageProxy  # noqa: E402
 import page_under_test  # noqa: E402
 from page_under_test import FLAME, TEXT, Page, check, load  # noqa: E402
 from ports import free_port  # noqa: E402
@@ -117,13 +117,13 @@ def gone(page):
     """Without its node the page says so, asks seldom, and goes on."""
     page.open("tab=snapshots")
     os.kill(page.node.heapwired, signal.SIGKILL)
-    page.door.broken = True
-    before = page.door.accepted
+    page.proxy.broken = True
+    before = page.proxy.accepted
     wait_for(lambda: "does not answer; asks again in" in page.run(TEXT, "#state"), 30)
     page.save("gone")
-    check(page.door.accepted - before < 8, "nothing storms",
-          page.door.accepted - before)
-    page.door.broken = False
+    check(page.proxy.accepted - before < 8, "nothing storms",
+          page.proxy.accepted - before)
+    page.proxy.broken = False
     wait_for(lambda: "connected" in page.run(TEXT, "#state"), 60)
     page.choose("#snapshot", "before")
     page.browser.until("document.querySelector('#title').textContent.length > 0")
@@ -157,11 +157,11 @@ def program(browser, work):
                      program=[os.path.join(BUILD, "bin", "many_stacks"), "8600", "16384"],
                      environment={"MALLOC_CONF":
                                   "prof:true,prof_active:true,lg_prof_sample:12"})
-    door = None
+    proxy = None
     try:
         node.wait()
-        door = PageDoor(node)
-        page = Page(browser, door, node)
+        proxy = PageProxy(node)
+        page = Page(browser, proxy, node)
         wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected", 30)
         with open(os.path.join(node.directory, "out"), encoding="utf-8") as out:
             wait_for(lambda: out.seek(0) or "ready" in out.read(), 60)
@@ -170,8 +170,8 @@ def program(browser, work):
         progress(page)
     finally:
         browser.open("about:blank")
-        if door:
-            door.close()
+        if proxy:
+            proxy.close()
         node.stop()
 
 
@@ -227,13 +227,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hw-") as work:
         places = {10001: free_port(), 10002: free_port()}
         nodes = [RedisNode(work, i, places, port) for i, port in places.items()]
-        door = browser = None
+        proxy = browser = None
         try:
             browser = Browser(work)
             for node in nodes:
                 node.wait()
-            door = PageDoor(nodes[0])
-            page = Page(browser, door, nodes[0])
+            proxy = PageProxy(nodes[0])
+            page = Page(browser, proxy, nodes[0])
             wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] ==
                      "connected", 30)
             fill(page)
@@ -243,8 +243,8 @@ def main():
         finally:
             if browser:
                 browser.close()
-            if door:
-                door.close()
+            if proxy:
+                proxy.close()
             for node in nodes:
                 node.stop()
     print(f"page.py: ok, {page_under_test.passed} facts")

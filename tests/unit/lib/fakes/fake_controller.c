@@ -58,7 +58,7 @@ controller_observe_give(struct controller *controller, uint32_t uid,
     return 0;
 }
 
-struct index_keeper *
+struct index_service *
 controller_indexes(struct controller *controller)
 {
     (void)controller;

@@ -151,7 +151,7 @@ open_select(struct fake *f, const char *text)
         as_rows(f, step_rows);
     } else if (number_after(text, "SELECT slow ", &f->left)) {
         as_rows(f, step_rows);
-        f->aside = true;
+        f->computes = true;
     } else if (number_after(text, "SELECT late ", &f->left)) {
         as_rows(f, step_late);
     } else if (number_after(text, "SELECT big ", &f->left)) {
@@ -161,17 +161,17 @@ open_select(struct fake *f, const char *text)
             memset(f->big, 'x', f->big_size);
     } else if (number_after(text, "SELECT wait ", &f->left)) {
         f->step = step_wait;
-        f->aside = true;
+        f->computes = true;
         snprintf(f->text[0], ROW_TEXT, "waited");
     } else if (strcasecmp(text, "SELECT hang") == 0) {
         f->step = step_hang;
-        f->aside = true;
+        f->computes = true;
     } else if (strcasecmp(text, "SELECT block") == 0) {
         f->step = step_block;
-        f->aside = true;
+        f->computes = true;
     } else if (strcasecmp(text, "SELECT stubborn") == 0) {
         f->step = step_stubborn;
-        f->aside = true;
+        f->computes = true;
     } else if (strcasecmp(text, "SELECT empty") == 0) {
         f->step = step_empty;
     } else if (strcasecmp(text, "SELECT database") == 0) {

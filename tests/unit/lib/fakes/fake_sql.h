@@ -37,7 +37,7 @@ struct fake {
     struct value *given; /* the parameters */
     size_t given_count;
     struct await *await;
-    bool aside; /* its steps compute for long */
+    bool computes; /* its steps compute for long */
 };
 
 fake_step step_rows, step_late, step_text, step_empty, step_wait, step_hang,

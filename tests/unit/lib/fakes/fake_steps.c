@@ -216,7 +216,7 @@ run_step(struct cursor *cursor, struct rows *out, struct error *err)
 {
     struct fake *f = (struct fake *)cursor;
 
-    if (f->aside)
+    if (f->computes)
         await_compute(f->await);
     if (f->await && await_check(f->await, err) != 0)
         return STEP_FAIL;

@@ -315,7 +315,7 @@ dot_write(const struct profile *profile, const struct view_options *options,
     return 0;
 }
 
-struct index_keeper *
+struct index_service *
 controller_indexes(struct controller *controller)
 {
     (void)controller;

@@ -11,7 +11,7 @@ START_TEST(a_request_that_was_not_seen_is_taken_back)
     phase_stop(true);
     ck_assert(phase_stay());
     ck_assert(!phase_stopping());
-    ck_assert(!phase_aside());
+    ck_assert(!phase_hands_over());
 }
 END_TEST
 
@@ -23,10 +23,10 @@ START_TEST(a_thread_that_has_seen_the_request_goes)
     ck_assert(phase_stopping());
     ck_assert(!phase_stay());
     ck_assert(phase_stopping());
-    ck_assert_int_eq(phase_aside(), _i);
+    ck_assert_int_eq(phase_hands_over(), _i);
     phase_stop(!_i); /* asked again, for something else */
     ck_assert(!phase_stay());
-    ck_assert_int_eq(phase_aside(), !_i);
+    ck_assert_int_eq(phase_hands_over(), !_i);
     phase_reset();
     ck_assert(!phase_stopping());
 }

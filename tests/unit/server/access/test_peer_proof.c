@@ -161,7 +161,7 @@ END_TEST
 
 static const struct {
     const char *cluster, *secret;
-} strangers[] = {{"blue", "another secret of some length"},
+} impostors[] = {{"blue", "another secret of some length"},
                  {"green", PEER_SECRET},
                  {"", PEER_SECRET},
                  {"blue", ""}};
@@ -171,7 +171,7 @@ START_TEST(another_cluster_or_secret_proves_nothing)
     struct talk t = start;
 
     t.client.self =
-        peer_node(strangers[_i].cluster, strangers[_i].secret, ASKS);
+        peer_node(impostors[_i].cluster, impostors[_i].secret, ASKS);
     ck_assert_int_eq(run(&t, ASKED, NULL), 1);
     ck_assert_int_eq(t.err.code, ER_ACCESS_DENIED);
 }
@@ -329,7 +329,7 @@ main(void)
     tcase_add_loop_test(tcase, no_byte_may_be_altered, 0, PACKETS);
     tcase_add_loop_test(tcase, no_packet_may_be_cut_or_longer, 0, PACKETS);
     tcase_add_loop_test(tcase, another_cluster_or_secret_proves_nothing, 0,
-                        sizeof(strangers) / sizeof(strangers[0]));
+                        sizeof(impostors) / sizeof(impostors[0]));
     tcase_add_test(tcase, a_server_without_the_key_is_found_out);
     tcase_add_test(tcase, what_was_said_before_proves_nothing_now);
     tcase_add_test(tcase, a_proof_is_of_one_end);

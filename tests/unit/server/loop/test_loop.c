@@ -17,7 +17,7 @@ enum { SOURCES = 8, LONG = 3000 };
 /* An event that steps aside until it may go on, if it is told to. */
 struct event {
     struct loop_source source; /* first */
-    atomic_bool steps_aside, aside, may_go_on, computes;
+    atomic_bool leaves_loop, off_loop, may_go_on, computes;
     atomic_uint handled, refused;
     atomic_int leads_at, computes_at; /* priorities */
 };
@@ -56,7 +56,7 @@ until(const atomic_uint *counter, unsigned least)
 }
 
 static void
-go_aside(struct event *e)
+leave_test_loop(struct event *e)
 {
     struct error err;
 
@@ -65,11 +65,11 @@ go_aside(struct event *e)
         atomic_fetch_add(&e->refused, 1);
         return;
     }
-    loop_step_aside(&loop);
+    loop_yield_lead(&loop);
     if (atomic_load(&e->computes))
         loop_lower_priority();
     atomic_store(&e->computes_at, getpriority(PRIO_PROCESS, 0));
-    atomic_store(&e->aside, true);
+    atomic_store(&e->off_loop, true);
     while (!atomic_load(&e->may_go_on))
         nap();
     loop_lock(&loop);
@@ -84,8 +84,8 @@ on_event(struct loop_source *source, uint32_t mask)
     (void)mask;
     (void)eventfd_read(source->fd, &count);
     atomic_store(&e->leads_at, getpriority(PRIO_PROCESS, 0));
-    if (atomic_load(&e->steps_aside))
-        go_aside(e);
+    if (atomic_load(&e->leaves_loop))
+        leave_test_loop(e);
     atomic_fetch_add(&e->handled, 1);
 }
 
@@ -157,12 +157,12 @@ START_TEST(events_are_handled_and_at_rest_there_are_two_threads)
 }
 END_TEST
 
-START_TEST(others_are_served_while_all_but_one_are_aside)
+START_TEST(all_but_one_may_be_off_the_loop)
 {
     for (int i = 0; i < SOURCES - 1; i++) {
-        atomic_store(&events[i].steps_aside, true);
+        atomic_store(&events[i].leaves_loop, true);
         fire(i);
-        while (!atomic_load(&events[i].aside))
+        while (!atomic_load(&events[i].off_loop))
             nap();
         fire(SOURCES - 1);
         until(&events[SOURCES - 1].handled, (unsigned)i + 1);
@@ -176,12 +176,12 @@ START_TEST(others_are_served_while_all_but_one_are_aside)
 END_TEST
 
 /* The one that can lead does; who comes then stays, and knows it. */
-START_TEST(without_threads_nobody_steps_aside_and_the_loop_goes_on)
+START_TEST(without_threads_the_loop_goes_on)
 {
-    atomic_store(&events[0].steps_aside, true);
-    atomic_store(&events[1].steps_aside, true);
+    atomic_store(&events[0].leaves_loop, true);
+    atomic_store(&events[1].leaves_loop, true);
     fire(0);
-    while (!atomic_load(&events[0].aside))
+    while (!atomic_load(&events[0].off_loop))
         nap();
     atomic_store(&exhausted, true);
     fire(1);
@@ -191,7 +191,7 @@ START_TEST(without_threads_nobody_steps_aside_and_the_loop_goes_on)
     atomic_store(&events[0].may_go_on, true);
     until(&events[0].handled, 1);
     fire(1); /* there is one again */
-    while (!atomic_load(&events[1].aside))
+    while (!atomic_load(&events[1].off_loop))
         nap();
 }
 END_TEST
@@ -203,7 +203,7 @@ START_TEST(who_computes_for_long_has_a_low_priority_and_who_leads_has_not)
 
     if (_i == 1 && geteuid() == 0)
         ck_assert_int_eq(setuid(65534), 0);
-    atomic_store(&events[0].steps_aside, true);
+    atomic_store(&events[0].leaves_loop, true);
     atomic_store(&events[0].may_go_on, true);
     for (unsigned n = 1; n <= 20; n++) {
         atomic_store(&events[0].computes, n % 2 == 1);
@@ -286,8 +286,8 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, events_are_handled_and_at_rest_there_are_two_threads);
-    tcase_add_test(tc, others_are_served_while_all_but_one_are_aside);
-    tcase_add_test(tc, without_threads_nobody_steps_aside_and_the_loop_goes_on);
+    tcase_add_test(tc, all_but_one_may_be_off_the_loop);
+    tcase_add_test(tc, without_threads_the_loop_goes_on);
     tcase_add_loop_test(
         tc, who_computes_for_long_has_a_low_priority_and_who_leads_has_not, 0,
         2);

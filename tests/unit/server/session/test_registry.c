@@ -54,7 +54,7 @@ START_TEST(ids_ascend_from_one_and_are_listed_so)
 }
 END_TEST
 
-START_TEST(connections_are_counted_by_door)
+START_TEST(connections_count_per_protocol)
 {
     struct registry_entry web;
     struct sql_counts counts;
@@ -169,7 +169,7 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, ids_ascend_from_one_and_are_listed_so);
-    tcase_add_test(tc, connections_are_counted_by_door);
+    tcase_add_test(tc, connections_count_per_protocol);
     tcase_add_test(tc, ids_that_wrap_skip_those_in_use);
     tcase_add_test(tc, only_the_owner_and_admins_kill);
     tcase_add_test(tc, a_name_alone_makes_no_owner);

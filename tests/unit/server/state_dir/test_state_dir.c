@@ -13,7 +13,7 @@
 #include "files.h"
 #include "suite.h"
 
-enum { STRANGER = 65534 };
+enum { OTHER_UID = 65534 };
 
 #define TEMPLATE "/tmp/hw-state-dir-XXXXXX"
 
@@ -152,14 +152,14 @@ START_TEST(a_look_makes_nothing)
 }
 END_TEST
 
-START_TEST(a_strangers_link_is_not_followed)
+START_TEST(another_users_link_is_refused)
 {
-    directory("his", 0755, STRANGER);
-    link_to("heapwire", "his", STRANGER);
+    directory("his", 0755, OTHER_UID);
+    link_to("heapwire", "his", OTHER_UID);
     refused("heapwire/10001", "is a symbolic link of uid 65534");
     ck_assert(!is_there("his/10001"));
     directory("ours", 0755, geteuid());
-    link_to("onward", "ours", STRANGER);
+    link_to("onward", "ours", OTHER_UID);
     link_to("first", "onward", geteuid());
     refused("first/10001", "is a symbolic link of uid 65534");
     refused("first/a/10001", "is a symbolic link of uid 65534");
@@ -195,7 +195,7 @@ END_TEST
 
 START_TEST(every_directory_on_the_way_counts)
 {
-    directory("his", 0755, STRANGER);
+    directory("his", 0755, OTHER_UID);
     directory("his/ours", 0755, geteuid());
     refused("his/ours/1", "others can write to");
     refused("his/ours/a/1", "others can write to");
@@ -245,11 +245,11 @@ opened(struct state_dir *dir, const char *name)
 static void
 ck_looks(struct state_dir *dir, const char *name, bool anew)
 {
-    bool again;
+    bool replaced;
 
-    ck_assert_msg(state_dir_look(dir, below(name), &again, &err) == 0, "%s",
+    ck_assert_msg(state_dir_look(dir, below(name), &replaced, &err) == 0, "%s",
                   err.text);
-    ck_assert_int_eq(again, anew);
+    ck_assert_int_eq(replaced, anew);
     ck_assert(state_dir_is_served(below(name)));
 }
 
@@ -277,12 +277,12 @@ END_TEST
 START_TEST(of_two_that_make_it_one_has_it)
 {
     struct state_dir dir, other;
-    bool again;
+    bool replaced;
 
     opened(&dir, "a");
     deleted("a");
     opened(&other, "a");
-    ck_assert_int_eq(state_dir_look(&dir, below("a"), &again, &err), -1);
+    ck_assert_int_eq(state_dir_look(&dir, below("a"), &replaced, &err), -1);
     ck_assert_msg(strstr(err.text, "another heapwired serves") != NULL, "%s",
                   err.text);
     ck_looks(&other, "a", false);
@@ -298,13 +298,13 @@ not_taken(const char *name, const char *why)
 {
     struct state_dir dir;
     struct stat before, after;
-    bool again;
+    bool replaced;
 
     opened(&dir, "mine");
     ck_assert_int_eq(fstat(dir.fd, &before), 0);
     deleted("mine");
     ck_assert_int_eq(rename(below(name), below("mine")), 0);
-    ck_assert_int_eq(state_dir_look(&dir, below("mine"), &again, &err), -1);
+    ck_assert_int_eq(state_dir_look(&dir, below("mine"), &replaced, &err), -1);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
     ck_assert_int_eq(fstat(dir.fd, &after), 0);
     ck_assert_uint_eq(before.st_ino, after.st_ino);
@@ -324,9 +324,9 @@ START_TEST(what_comes_in_its_place_is_checked)
 }
 END_TEST
 
-START_TEST(a_strangers_directory_is_not_taken)
+START_TEST(another_users_dir_is_not_taken)
 {
-    directory("his", 0700, STRANGER);
+    directory("his", 0700, OTHER_UID);
     not_taken("his", "belongs to uid 65534");
 }
 END_TEST
@@ -336,12 +336,12 @@ START_TEST(root_makes_it_for_another)
     struct stat st;
 
     directory("roots", 0755, 0);
-    ck_assert_int_eq(state_dir_make_for(below("roots/a"), STRANGER, &err), 0);
+    ck_assert_int_eq(state_dir_make_for(below("roots/a"), OTHER_UID, &err), 0);
     ck_assert_int_eq(stat(below("roots/a"), &st), 0);
-    ck_assert_uint_eq(st.st_uid, STRANGER);
+    ck_assert_uint_eq(st.st_uid, OTHER_UID);
     ck_assert_uint_eq(st.st_mode & 07777, 0700);
     link_to("roots/link", "a", 0);
-    ck_assert_int_eq(state_dir_make_for(below("roots/link"), STRANGER, &err),
+    ck_assert_int_eq(state_dir_make_for(below("roots/link"), OTHER_UID, &err),
                      -1);
 }
 END_TEST
@@ -363,9 +363,9 @@ main(void)
     tcase_add_test(any, of_two_that_make_it_one_has_it);
     tcase_add_test(any, what_comes_in_its_place_is_checked);
     tcase_add_checked_fixture(root, set_up, tear_down);
-    tcase_add_test(root, a_strangers_link_is_not_followed);
+    tcase_add_test(root, another_users_link_is_refused);
     tcase_add_test(root, every_directory_on_the_way_counts);
-    tcase_add_test(root, a_strangers_directory_is_not_taken);
+    tcase_add_test(root, another_users_dir_is_not_taken);
     tcase_add_test(root, root_makes_it_for_another);
     suite_add_tcase(suite, any);
     if (geteuid() == 0)

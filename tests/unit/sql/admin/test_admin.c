@@ -168,8 +168,8 @@ START_TEST(a_waiting_cursor_is_woken)
 {
     scripted.answer = ANSWER_WAIT;
     ck_assert_ptr_nonnull(harness_open(&h, waiting));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\nfalse");
@@ -180,7 +180,7 @@ START_TEST(cancelling_wakes_and_interrupts)
 {
     scripted.answer = ANSWER_HANG;
     harness_open(&h, waiting);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_cancel(&h);
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
@@ -205,7 +205,7 @@ START_TEST(a_list_is_interrupted_as_a_whole)
 {
     scripted.answer = ANSWER_HANG;
     harness_open(&h, "ADMIN EXECUTE ON 5, 10001 '" PROF "snapshot()'");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
@@ -235,7 +235,7 @@ START_TEST(the_cursor_needs_nothing_of_the_text)
     ck_assert_ptr_nonnull(harness_open_span(&h, span));
     memset(text, '?', strlen(text));
     free(text);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\nfalse");
@@ -270,7 +270,7 @@ START_TEST(a_profile_reports_its_stages_and_then_rendering)
     ck_assert_ptr_nonnull(harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF
                                            "dump_dot_snapshot()'"));
     ck_assert(!harness_progress(&h, &progress));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.stage, 2);
     ck_assert_uint_eq(progress.stages, 4);
@@ -291,7 +291,7 @@ START_TEST(what_is_not_rendered_has_the_jobs_stages_alone)
 
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, "ADMIN EXECUTE ON 10001 '" PROF "snapshot()'");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.stages, 3);
     render_on_a_thread();

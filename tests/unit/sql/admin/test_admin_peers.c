@@ -307,9 +307,9 @@ START_TEST(one_nodes_lines_come_before_its_end)
     node(10002)->held = true;
     node(10002)->rows = "last";
     ck_assert_ptr_nonnull(harness_open(&h, "ADMIN EXECUTE ON 10002 " SLOW));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     fake_peers_say(10002, "first\nsecond");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_str_eq(h.answer.data, "\nfirst\nsecond");
     fake_peers_let_go(10002);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
@@ -365,7 +365,7 @@ START_TEST(killing_gives_the_nodes_up)
 
     node(10002)->held = true;
     harness_open(&h, statements[_i]);
-    while (harness_pull(&h) != ASIDE_WAITS)
+    while (harness_pull(&h) != STEP_PARKED)
         ;
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
@@ -383,7 +383,7 @@ START_TEST(a_closed_caller_releases_the_nodes)
     harness_close(&h);
     node(10001)->held = true;
     harness_open(&h, "ADMIN EXECUTE ON ALL " CHEAP);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_close(&h);
     ck_assert_uint_eq(fake_peers.released, 1);
 }
@@ -423,13 +423,13 @@ START_TEST(rows_go_out_once_all_smaller_ids_have_theirs)
 {
     node(10001)->held = node(10002)->held = true;
     harness_open(&h, "ADMIN EXECUTE ON ALL " CHEAP);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_uint_eq(h.answer.size, 0);
     fake_peers_let_go(10001);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_str_eq(h.answer.data, "\n10001|OK|one");
     fake_peers_say(10002, "some");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_str_eq(h.answer.data, "\n10001|OK|one");
     fake_peers_let_go(10002);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
@@ -445,7 +445,7 @@ START_TEST(a_node_that_breaks_off_keeps_none_of_its_lines)
     node(10002)->error = ER_UNKNOWN;
     node(10002)->why = "rpc failed 127.0.0.2:9036: lost";
     harness_open(&h, "ADMIN EXECUTE ON (10002) " CHEAP);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     fake_peers_say(10002, "half of it");
     fake_peers_let_go(10002);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
@@ -460,7 +460,7 @@ START_TEST(progress_counts_answers)
 
     node(10003)->held = true;
     harness_open(&h, "ADMIN EXECUTE ON ALL " CHEAP);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.percent, 66);
     ck_assert_str_eq(progress.text, "Asking the nodes");
@@ -523,7 +523,7 @@ START_TEST(a_thousand_nodes_answer_in_any_order)
     for (size_t i = 0; i < fake_peers.count; i++)
         fake_peers.nodes[i].held = true;
     harness_open(&h, "ADMIN EXECUTE ON ALL " CHEAP);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     for (uint64_t id = 11000; id >= 10001; id--)
         fake_peers_let_go(id);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);

@@ -194,8 +194,8 @@ START_TEST(it_waits_and_a_kill_ends_it)
     fake_peers.nodes[1].held = true;
     ck_assert_ptr_nonnull(
         harness_open(&h, "SELECT count(*) FROM heapwire.cluster_malloc_stats"));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_uint_eq(fake_peers.asked, 1);
     ck_assert(harness_progress(&h, &progress));
     ck_assert_str_eq(progress.text, "Asking the nodes");

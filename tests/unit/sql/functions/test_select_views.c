@@ -267,7 +267,7 @@ START_TEST(now_is_the_statements_fresh_snapshot)
     scripted.answer = ANSWER_WAIT;
     buffer_clear(&h.answer);
     harness_open(&h, "select collapsed('now')");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data,
@@ -386,15 +386,15 @@ START_TEST(waiting_for_a_view_can_be_cancelled)
     set_held(true); /* or it might be there before it is cancelled */
     use_threads();
     harness_open(&h, "select dot('a')");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     harness_open(&h, "select dot('b')");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_close(&h); /* the client is gone */
     harness_open(&h, "select length(dot('a')) > 9 x");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     set_held(false);
     ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_str_eq(h.answer.data, "\n#1");

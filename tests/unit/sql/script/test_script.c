@@ -263,8 +263,8 @@ START_TEST(a_wait_goes_on_where_it_stopped)
 
     scripted.answer = ANSWER_WAIT;
     script = parse(waiting[_i]);
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
-    ck_assert_int_eq(run(script), ASIDE_WAITS); /* woken for nothing */
+    ck_assert_int_eq(run(script), STEP_PARKED);
+    ck_assert_int_eq(run(script), STEP_PARKED); /* woken for nothing */
     ck_assert_uint_eq(scripted.submitted, 1);
     ck_assert_str_eq(output(script), "");
     scripted_finish(true);
@@ -285,7 +285,7 @@ START_TEST(a_job_may_fail_at_once_or_later)
     script_free(script);
     scripted.answer = ANSWER_WAIT;
     script = parse(waiting[_i]);
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     scripted_finish(false);
     ck_assert_int_eq(run(script), STEP_FAIL);
     ck_assert_str_eq(err.text, "script line 1: opt.prof is false");
@@ -298,9 +298,9 @@ START_TEST(a_waiting_script_may_be_interrupted)
     struct script *script = parse(waiting[_i]);
 
     scripted.answer = ANSWER_HANG;
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     ck_assert_int_eq(scripted.seats, 1);
-    await_cancel(&aside.await);
+    await_cancel(&side_thread.await);
     ck_assert_int_eq(run(script), STEP_FAIL);
     ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
     ck_assert_int_eq(scripted.seats, 0);
@@ -317,10 +317,10 @@ START_TEST(nothing_runs_twice)
               ".has_enable())\nSystem.print(\"b\")");
 
     scripted.answer = ANSWER_WAIT;
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     ck_assert_str_eq(output(script), "a\n");
     scripted_finish(true);
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     ck_assert_uint_eq(scripted.submitted, 2);
     scripted_finish(true);
     ck_assert_int_eq(run(script), STEP_DONE);

@@ -181,14 +181,14 @@ START_TEST(now_waits_and_goes_on)
     struct script *script = parse("System.print(Profile.now().dot())");
 
     scripted.answer = ANSWER_WAIT;
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     scripted_finish(true);
     ck_assert_int_eq(run(script), STEP_DONE);
     ck_assert_uint_eq(scripted.submitted, 1);
     ck_assert_str_eq(output(script), "digraph \"x\" {\nN1;\n}\n\n");
     script_free(script);
     script = parse("System.print(Profile.now().dot())");
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     give_up();
     script_free(script);
 }

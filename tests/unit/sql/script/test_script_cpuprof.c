@@ -50,7 +50,7 @@ START_TEST(a_call_asks_for_what_it_says)
     ck_assert(scripted.observe.keep == asked[_i].keep);
     ck_assert_str_eq(scripted.name, asked[_i].name);
     ck_assert(scripted.observe.kernel == asked[_i].kernel);
-    ck_assert_uint_eq(aside.await.granted_ms, 1000 * asked[_i].seconds);
+    ck_assert_uint_eq(side_thread.await.granted_ms, 1000 * asked[_i].seconds);
     script_free(script);
 }
 END_TEST
@@ -134,7 +134,7 @@ START_TEST(calls_sample_one_after_the_other)
     ck_assert_msg(script != NULL, "%s", err.text);
     ck_assert_uint_eq(script->seconds, 5);
     ck_assert_int_eq(run(script), STEP_DONE);
-    ck_assert_uint_eq(aside.await.granted_ms, 5000);
+    ck_assert_uint_eq(side_thread.await.granted_ms, 5000);
     script_free(script);
 }
 END_TEST
@@ -144,7 +144,7 @@ START_TEST(who_is_killed_leaves)
     struct script *script = parse("System.print(" CPU "profile(600))");
 
     scripted.answer = ANSWER_WAIT;
-    ck_assert_int_eq(run(script), ASIDE_WAITS);
+    ck_assert_int_eq(run(script), STEP_PARKED);
     ck_assert_int_eq(scripted.seats, 1);
     give_up();
     ck_assert_int_eq(scripted.seats, 0);

@@ -370,7 +370,7 @@ END_TEST
 START_TEST(sleep_waits_and_can_be_cancelled)
 {
     harness_open(&h, "select sleep(30)");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_cancel(&h);
     ck_assert_int_eq(harness_finish(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
@@ -549,10 +549,10 @@ START_TEST(a_released_lock_wakes_what_waits_for_it)
     ck_assert_int_eq(user_lock_take(lock, owner), USER_LOCK_DONE);
     ck_assert_int_eq(user_lock_take(other, owner), USER_LOCK_DONE);
     ck_assert_ptr_nonnull(harness_open(&h, "select 1, get_lock('l', -1) x"));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_int_eq(user_lock_release(other, owner), USER_LOCK_DONE);
     ck_assert_int_eq(user_lock_release(lock, owner), USER_LOCK_DONE);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS); /* it is held once more */
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED); /* it is held once more */
     if (_i)
         ck_assert_uint_eq(user_locks_release(owner), 1);
     else

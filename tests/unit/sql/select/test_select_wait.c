@@ -97,11 +97,11 @@ START_TEST(a_select_waits_and_goes_on)
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, total);
     ck_assert(!harness_progress(&h, &progress));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert(harness_progress(&h, &progress));
     ck_assert_uint_eq(progress.stage, 2);
     ck_assert_str_eq(progress.text, "naming");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS); /* woken for nothing */
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED); /* woken for nothing */
     ck_assert_uint_eq(scripted.submitted, 1);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
@@ -119,7 +119,7 @@ START_TEST(rows_are_given_once)
                      "from c where n < 200) select n from c union all select "
                      "bytes from heapwire.heap_stacks union all select 7 from "
                      "heapwire.nodes");
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     scripted_finish(true);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
     {
@@ -151,7 +151,7 @@ START_TEST(a_failure_of_the_node_is_the_statements)
     }
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     scripted_finish(false);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_str_eq(h.error.text, "opt.prof is false");
@@ -164,14 +164,14 @@ START_TEST(waiting_can_be_cancelled_and_given_up)
 {
     scripted.answer = ANSWER_HANG;
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     harness_close(&h);
     ck_assert_int_eq(scripted.seats, 0);
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_close(&h); /* the client is gone */
     ck_assert_int_eq(scripted.seats, 0);
     harness_open(&h, total);
@@ -197,7 +197,7 @@ START_TEST(waiting_statements_leave_room_for_others)
         h.session = sessions[i];
         for (size_t n = FETCH_WAITERS_MAX >> (i + 1); n > 0; n--) {
             harness_open(&h, total);
-            ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+            ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
             waiting[count++] = harness_leave(&h);
         }
         harness_run(&h, total);
@@ -212,7 +212,7 @@ START_TEST(waiting_statements_leave_room_for_others)
     ck_assert_uint_eq(h.error.code, ER_USER_LIMIT_REACHED);
     h.session = own;
     harness_open(&h, total);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_close(&h);
     while (--count > 0)
         harness_give_up(waiting[count]);
@@ -259,7 +259,7 @@ START_TEST(statistics_and_a_snapshot_are_awaited_together)
     scripted.status.hello.active = 1;
     scripted.answer = ANSWER_WAIT;
     harness_open(&h, memory);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_uint_eq(scripted.submitted, 2);
     ck_assert_int_eq(scripted.seats, 2);
     harness_cancel(&h);

@@ -270,7 +270,7 @@ START_TEST(who_is_killed_leaves)
 {
     scripted.answer = ANSWER_WAIT;
     ck_assert_ptr_nonnull(harness_open(&h, "select dot('cpu:600')"));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_int_eq(scripted.seats, 1);
     harness_cancel(&h);
     ck_assert_int_eq(harness_finish(&h), STEP_FAIL);

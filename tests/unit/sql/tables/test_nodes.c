@@ -203,8 +203,8 @@ START_TEST(a_select_waits_for_them)
     fake_peers.nodes[1].held = true;
     ck_assert_ptr_nonnull(
         harness_open(&h, "SELECT count(*) FROM heapwire.nodes WHERE alive"));
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     ck_assert_uint_eq(fake_peers.asked, 1);
     fake_peers_let_go(10002);
     ck_assert_int_eq(harness_pull(&h), STEP_DONE);
@@ -248,7 +248,7 @@ START_TEST(a_killed_session_asks_no_more)
 
     fake_peers.nodes[1].held = true;
     harness_open(&h, texts[_i]);
-    ck_assert_int_eq(harness_pull(&h), ASIDE_WAITS);
+    ck_assert_int_eq(harness_pull(&h), STEP_PARKED);
     harness_cancel(&h);
     ck_assert_int_eq(harness_pull(&h), STEP_FAIL);
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);

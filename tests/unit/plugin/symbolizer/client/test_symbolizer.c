@@ -302,7 +302,7 @@ static const struct {
     {"dwarf", false, 0, NULL, "symbol names only"},
 };
 
-START_TEST(index_keeper_is_asked_and_gets_the_index)
+START_TEST(index_service_gets_the_index)
 {
     struct symbolizer *s =
         new_with_indexes(with_index[_i].behaviour, with_index[_i].there);
@@ -825,7 +825,7 @@ main(void)
     tcase_add_test(fake, three_failures_are_the_last);
     tcase_add_test(fake, what_dwarf_breaks_gets_symbol_names);
     tcase_add_test(fake, the_second_time_needs_no_helper);
-    tcase_add_loop_test(fake, index_keeper_is_asked_and_gets_the_index, 0,
+    tcase_add_loop_test(fake, index_service_gets_the_index, 0,
                         sizeof(with_index) / sizeof(with_index[0]));
     tcase_add_test(fake, an_index_ends_being_degraded);
     tcase_add_test(fake, a_remark_is_repeated_until_there_is_an_index);

@@ -524,11 +524,11 @@ START_TEST(separate_symbols_are_passed_once_for_each_use)
     struct uses uses = {0};
     struct symbol_index_question question = {.addresses = addresses,
                                              .count = 24,
-                                             .symbols_apart = _i == 0,
+                                             .with_symbols = _i == 0,
                                              .text = take_use,
                                              .arg = &uses};
     enum symbol_index_use symbol_use =
-        question.symbols_apart ? INDEX_USE_SYMBOL : INDEX_USE_FUNCTION;
+        question.with_symbols ? INDEX_USE_SYMBOL : INDEX_USE_FUNCTION;
     char name[64];
     int fd;
 

@@ -5,14 +5,14 @@
 
 #include "errors.h"
 #include "failing_memory.h"
-#include "index_keeper.h"
+#include "index_service.h"
 #include "suite.h"
 
 START_TEST(without_memory_there_is_an_error)
 {
     char directory[] = "/tmp/hw-indexes-XXXXXX", dir[64];
-    struct index_keeper_options options = index_keeper_defaults;
-    struct index_keeper *keeper = NULL;
+    struct index_service_options options = index_service_defaults;
+    struct index_service *keeper = NULL;
     struct error err;
 
     ck_assert_ptr_nonnull(mkdtemp(directory));
@@ -22,12 +22,12 @@ START_TEST(without_memory_there_is_an_error)
     for (failing = 1; !keeper; failing++) {
         allocations = 0;
         memset(&err, 0, sizeof(err));
-        keeper = index_keeper_start(&options, &err);
+        keeper = index_service_start(&options, &err);
         if (!keeper)
             ck_assert_ptr_nonnull(strstr(err.text, "memory"));
     }
     ck_assert_uint_gt(failing, 2);
-    index_keeper_stop(keeper);
+    index_service_stop(keeper);
     ck_assert_int_eq(rmdir(dir), 0);
     ck_assert_int_eq(rmdir(directory), 0);
 }

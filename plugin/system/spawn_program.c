@@ -1,5 +1,5 @@
-/* spawn_apart.c - see spawn_apart.h. */
-#include "spawn_apart.h"
+/* spawn_program.c - see spawn_program.h. */
+#include "spawn_program.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -22,9 +22,9 @@ set_descriptors(posix_spawn_file_actions_t *actions, const int fds[FIRST_OTHER])
 }
 
 static int
-set_attributes(posix_spawnattr_t *attributes, const struct spawn_apart *spawn)
+set_attributes(posix_spawnattr_t *attributes, const struct spawn_program *spawn)
 {
-    short apart = spawn->session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
+    short own_group = spawn->session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     sigset_t all, blocked;
     int rc;
 
@@ -37,11 +37,11 @@ set_attributes(posix_spawnattr_t *attributes, const struct spawn_apart *spawn)
         return rc;
     return posix_spawnattr_setflags(
         attributes,
-        (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | apart));
+        (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | own_group));
 }
 
 int
-spawn_apart(const struct spawn_apart *spawn, pid_t *pid)
+spawn_program(const struct spawn_program *spawn, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

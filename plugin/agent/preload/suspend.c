@@ -1,5 +1,5 @@
 /*
- * away.c - no thread of ours is there while the host changes its ids, its
+ * suspend.c - no thread of ours is there while the host changes its ids, its
  * capabilities or its sandbox, and the next one wears what the host wears.
  *
  * glibc makes every thread change its ids and aborts where one of them may not;
@@ -12,7 +12,7 @@
  *
  * What libc is not asked for, likeness.c sees a second later.
  */
-#include "again.h"
+#include "preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,10 +40,10 @@ enum { STORM_MS = 1000, STORM_CHANGES = 16, THREADS_MIN = 8 };
 /* Variadic in libc; their arguments are passed as those of any function. */
 typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long,
                      unsigned long);
-EXPORT prctl_fn away_prctl __asm__("prctl");
+EXPORT prctl_fn suspend_prctl __asm__("prctl");
 /* glibc 2.34, musl 1.2.2. */
 typedef pid_t fork_fn(void);
-EXPORT fork_fn away_fork __asm__("_Fork");
+EXPORT fork_fn suspend_fork __asm__("_Fork");
 EXPORT int capset(void *header, const void *data); /* libc has no header */
 
 #define WRAPPED(X)                                                             \
@@ -76,10 +76,10 @@ static struct {
     bool due;                /* our thread is to come back */
     _Atomic bool shut;       /* a filter is there under which it cannot live */
     _Atomic bool main_alone; /* other threads have filters of their own */
-} away = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} suspension = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void
-away_find_next(void)
+suspend_find_libc(void)
 {
     if (next.prctl)
         return;
@@ -89,18 +89,18 @@ away_find_next(void)
 }
 
 void
-away_forked(void)
+suspend_forked(void)
 {
-    pthread_mutex_init(&away.lock, NULL);
-    away.inside = 0;
-    away.filtering = false; /* another thread's */
-    away.due = false;
+    pthread_mutex_init(&suspension.lock, NULL);
+    suspension.inside = 0;
+    suspension.filtering = false; /* another thread's */
+    suspension.due = false;
 }
 
 bool
-away_is_shut(void)
+suspend_is_final(void)
 {
-    return away.shut;
+    return suspension.shut;
 }
 
 /* ---- away and back ---- */
@@ -115,21 +115,21 @@ in_main_thread(void)
 static bool
 concerns_us(bool alone)
 {
-    return !away.shut && start_may_step_aside() &&
-           (in_main_thread() || (!alone && !away.main_alone));
+    return !suspension.shut && start_may_suspend() &&
+           (in_main_thread() || (!alone && !suspension.main_alone));
 }
 
 static void
 lock_host_changes(struct start_held *held)
 {
     start_hold(held);
-    pthread_mutex_lock(&away.lock);
+    pthread_mutex_lock(&suspension.lock);
 }
 
 static void
 unlock_host_changes(const struct start_held *held)
 {
-    pthread_mutex_unlock(&away.lock);
+    pthread_mutex_unlock(&suspension.lock);
     start_release(held);
 }
 
@@ -140,11 +140,11 @@ is_storm(void)
 {
     int64_t now = agent_monotonic_ms();
 
-    if (now - away.since_ms >= STORM_MS) {
-        away.since_ms = now;
-        away.changes = 0;
+    if (now - suspension.since_ms >= STORM_MS) {
+        suspension.since_ms = now;
+        suspension.changes = 0;
     }
-    return ++away.changes > STORM_CHANGES;
+    return ++suspension.changes > STORM_CHANGES;
 }
 
 /* haproxy allows itself none at its end: ours could not be started again. */
@@ -172,14 +172,14 @@ begin_host_change(bool alone)
     struct start_held held;
     bool begun;
 
-    away_find_next(); /* in a constructor of the host */
+    suspend_find_libc(); /* in a constructor of the host */
     begun = concerns_us(alone);
     if (begun) {
         lock_host_changes(&held);
-        if (away.inside == 0 && !away.filtering && may_stay(alone))
+        if (suspension.inside == 0 && !suspension.filtering && may_stay(alone))
             begun = false;
-        else if (away.inside++ == 0 && start_step_aside(alone))
-            away.due = true;
+        else if (suspension.inside++ == 0 && start_suspend_agent(alone))
+            suspension.due = true;
         unlock_host_changes(&held);
     }
     errno = saved;
@@ -193,11 +193,11 @@ end_host_change(bool begun)
     int saved = errno;
     struct start_held held;
 
-    if (!begun || --away.inside != 0 || away.shut)
+    if (!begun || --suspension.inside != 0 || suspension.shut)
         return;
     lock_host_changes(&held);
-    if (away.inside == 0 && away.due)
-        away.due = !start_come_back();
+    if (suspension.inside == 0 && suspension.due)
+        suspension.due = !start_resume_agent();
     unlock_host_changes(&held);
     errno = saved;
 }
@@ -282,11 +282,11 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     unsigned calls = CONFINED_ALL;
     struct start_held held;
 
-    away_find_next();
-    if (!start_may_step_aside())
+    suspend_find_libc();
+    if (!start_may_suspend())
         return f;
     if (!all_threads && !in_main_thread())
-        away.main_alone = true;
+        suspension.main_alone = true;
     if (!concerns_us(!all_threads)) {
         if (!filter || !seccomp_filter_allows(filter, &calls)) {
             recorder_spare_thread();
@@ -295,21 +295,21 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         }
         return f;
     }
-    away.filtering = true;
+    suspension.filtering = true;
     lock_host_changes(&held);
     f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
         recorder_stop(true);
         names_stop(true);
         backtrace_stop();
-        away.inside++;
-        away.due = start_leave(all_threads) || away.due;
+        suspension.inside++;
+        suspension.due = start_leave(all_threads) || suspension.due;
     }
     unlock_host_changes(&held);
     f.refused = CONFINED_ALL & ~calls;
     f.begun = f.for_good || begin_host_change(!all_threads);
-    away.shut = f.for_good;
-    away.filtering = false;
+    suspension.shut = f.for_good;
+    suspension.filtering = false;
     return f;
 }
 
@@ -319,7 +319,7 @@ end_filter(struct filtering f, bool done)
     if (f.begun && done && !f.for_good)
         start_refuse(f.refused);
     if (f.for_good && !done) {
-        away.shut = false;
+        suspension.shut = false;
         recorder_stop(false);
         names_go_on();
     }
@@ -342,7 +342,7 @@ changes_sandbox(int option, unsigned long second)
 }
 
 static __attribute__((noinline)) int
-prctl_away(int option, unsigned long second, unsigned long third,
+prctl_while_suspended(int option, unsigned long second, unsigned long third,
            unsigned long fourth, unsigned long fifth)
 {
     struct filtering f;
@@ -387,13 +387,13 @@ set_dumpable(unsigned long value, unsigned long third, unsigned long fourth,
 }
 
 int
-away_prctl(int option, unsigned long second, unsigned long third,
+suspend_prctl(int option, unsigned long second, unsigned long third,
            unsigned long fourth, unsigned long fifth)
 {
     if (__builtin_expect(!next.prctl, 0))
         return (int)syscall(SYS_prctl, option, second, third, fourth, fifth);
     if (changes_sandbox(option, second) || option == PR_SET_SECCOMP)
-        return prctl_away(option, second, third, fourth, fifth);
+        return prctl_while_suspended(option, second, third, fourth, fifth);
     if (option == PR_SET_DUMPABLE)
         return set_dumpable(second, third, fourth, fifth);
     return next.prctl(option, second, third, fourth, fifth);
@@ -403,7 +403,7 @@ away_prctl(int option, unsigned long second, unsigned long third,
 
 /* It may be called by a signal's handler, as may all that the child calls. */
 pid_t
-away_fork(void)
+suspend_fork(void)
 {
     pid_t child = next.fork ? next.fork()
                             : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);

@@ -1,12 +1,12 @@
 /*
- * again.c - see again.h.
+ * reexec.c - see preload.h.
  *
  * execve() keeps the process, its descriptors and its parent; the program's
  * constructors run again.  It happens once: the process's pid and start time
  * are recorded in its environment and, for programs that clear it, in the state
  * directory.
  */
-#include "again.h"
+#include "preload.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "again_conf.h"
+#include "malloc_conf.h"
 #include "agent.h"
 #include "agent_tools.h"
 
@@ -28,7 +28,7 @@ enum {
     MARK_MAX = 64,
     ADDED = 2, /* variables */
     NAMED_MS = 100,
-    ENTRY_MAX = AGAIN_CONF_MAX + AGENT_NAME_MAX + 2
+    ENTRY_MAX = MALLOC_CONF_MAX + AGENT_NAME_MAX + 2
 };
 
 #define MARK_FILE "agent.again"
@@ -39,7 +39,7 @@ struct plan {
     char mark_file[AGENT_PATH_MAX + sizeof(MARK_FILE)];
     char exe[AGENT_PATH_MAX];
     char entry[ENTRY_MAX]; /* the variable, set */
-    char again[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
+    char mark[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
 };
 
 /* Counts other threads, except jemalloc's background thread, which may be lost.
@@ -98,7 +98,7 @@ compiled_conf(const struct allocator *a)
 }
 
 static bool
-has_executed_again(const struct agent_start *start, const struct plan *plan)
+was_program_reexecuted(const struct agent_start *start, const struct plan *plan)
 {
     const char *mark = agent_settings_get(start->settings, AGENT_ENV_AGAIN);
     char text[MARK_MAX];
@@ -157,7 +157,7 @@ build_plan_environment(struct plan *plan, char **envp)
             !agent_env_value(*envp, AGENT_ENV_AGAIN))
             copy[used++] = *envp;
     copy[used++] = plan->entry;
-    copy[used++] = plan->again;
+    copy[used++] = plan->mark;
     copy[used] = NULL;
     return copy;
 }
@@ -178,20 +178,20 @@ make_execution_plan(struct plan *plan, const struct agent_start *start,
         return false;
     plan->variable = a->variable;
     size = snprintf(plan->entry, sizeof(plan->entry), "%s=", a->variable);
-    if (!again_conf_merge(plan->entry + size, wanted,
+    if (!malloc_conf_merge(plan->entry + size, wanted,
                           agent_env(envp, a->variable), compiled_conf(a)))
         return false;
     agent_identify(&self);
     snprintf(plan->mark, sizeof(plan->mark), "%d.%llu", (int)self.pid,
              (unsigned long long)self.start_ticks);
-    snprintf(plan->again, sizeof(plan->again), AGENT_ENV_AGAIN "=%s",
+    snprintf(plan->mark, sizeof(plan->mark), AGENT_ENV_AGAIN "=%s",
              plan->mark);
     snprintf(plan->mark_file, sizeof(plan->mark_file), "%s/" MARK_FILE, dir);
     return self.start_ticks != 0;
 }
 
 void
-again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
+reexec_program(const struct agent_start *start, struct jemalloc *jemalloc,
               char **argv, char **envp)
 {
     static struct plan plan;
@@ -201,7 +201,7 @@ again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
     if (all->chosen < 0 ||
         !make_execution_plan(&plan, start, &all->list[all->chosen], envp))
         return;
-    if (has_executed_again(start, &plan)) {
+    if (was_program_reexecuted(start, &plan)) {
         snprintf(all->why, sizeof(all->why),
                  "it was executed again with %.150s, and opt.prof is false "
                  "still",

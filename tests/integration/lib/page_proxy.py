@@ -13,7 +13,7 @@ def pump(source, target):
         target.shutdown(socket.SHUT_WR)
 
 
-class PageDoor:
+class PageProxy:
     def __init__(self, node):
         self.path = os.path.join(os.path.dirname(node.socket), "http.sock")
         self.listener = socket.create_server(("127.0.0.1", 0))

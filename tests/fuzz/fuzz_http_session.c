@@ -1,5 +1,5 @@
 /*
- * fuzz_http_door.c - any bytes as what comes over a connection of HTTP.
+ * fuzz_http_session.c - any bytes as what comes over a connection of HTTP.
  *
  * The conversation of http.c with a session around it that has no socket:
  * each login with an Authorization succeeds, and each statement is answered at

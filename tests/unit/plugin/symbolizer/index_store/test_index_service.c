@@ -1,4 +1,4 @@
-/* test_index_keeper.c - symbol indexes are made, kept and let go, with helpers
+/* test_index_service.c - symbol indexes are made, kept and let go, with helpers
  * that misbehave. */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "elf_file.h"
 #include "errors.h"
 #include "files.h"
-#include "index_keeper.h"
+#include "index_service.h"
 #include "suite.h"
 #include "symbolizer.h"
 
@@ -28,8 +28,8 @@ enum { WAIT_MS = 100000, SLOW_MS = 50 };
 static char directory[] = "/tmp/hw-indexes-XXXXXX";
 static char dir[64], program[96];
 static struct elf_file elf;
-static struct index_keeper *keeper;
-static struct index_keeper_options options;
+static struct index_service *keeper;
+static struct index_service_options options;
 static struct index_entry list[INDEX_ENTRIES_MAX];
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,7 +97,7 @@ set_up(void)
     snprintf(dir, sizeof(dir), "%s/symbols", directory);
     ck_assert_int_eq(elf_init(&elf, fd, "this", &err), 0);
     logged[0] = '\0';
-    options = index_keeper_defaults;
+    options = index_service_defaults;
     options.dir = dir;
     options.program = program;
     options.rules.debug_bytes = UINT64_MAX;
@@ -112,14 +112,14 @@ start(void)
 {
     struct error err = {0};
 
-    keeper = index_keeper_start(&options, &err);
+    keeper = index_service_start(&options, &err);
     ck_assert_msg(keeper != NULL, "%s", err.text);
 }
 
 static void
 stop(void)
 {
-    index_keeper_stop(keeper);
+    index_service_stop(keeper);
     keeper = NULL;
 }
 
@@ -168,7 +168,7 @@ ask(uint8_t number, const char *path, uint32_t elapsed_ms)
         .elf = &elf, .path = path, .elapsed_ms = elapsed_ms};
 
     build_is(number);
-    index_keeper_asked(keeper, &asked);
+    index_service_asked(keeper, &asked);
 }
 
 static void
@@ -178,13 +178,13 @@ refuse(uint8_t number, const char *why)
         .elf = &elf, .path = "/bin/x", .refused = why};
 
     build_is(number);
-    index_keeper_asked(keeper, &asked);
+    index_service_asked(keeper, &asked);
 }
 
 static const struct index_entry *
 entry(uint8_t number)
 {
-    size_t count = index_keeper_list(keeper, list, INDEX_ENTRIES_MAX);
+    size_t count = index_service_list(keeper, list, INDEX_ENTRIES_MAX);
 
     for (size_t i = 0; i < count; i++)
         if (list[i].id.bytes[19] == number)
@@ -213,7 +213,7 @@ static int
 open_index(uint8_t number)
 {
     build_is(number);
-    return index_keeper_open(keeper, &elf, &open_error);
+    return index_service_open(keeper, &elf, &open_error);
 }
 
 static size_t
@@ -296,11 +296,11 @@ START_TEST(what_is_cheap_or_has_no_build_id_gets_none)
     start();
     ask(1, "/bin/x", SLOW_MS - 1);
     elf.build_id_size = 7;
-    index_keeper_asked(keeper, &asked);
+    index_service_asked(keeper, &asked);
     elf.build_id_size = 0;
-    index_keeper_asked(keeper, &asked);
-    ck_assert_int_eq(index_keeper_open(keeper, &elf, &open_error), -1);
-    ck_assert_uint_eq(index_keeper_list(keeper, list, INDEX_ENTRIES_MAX), 0);
+    index_service_asked(keeper, &asked);
+    ck_assert_int_eq(index_service_open(keeper, &elf, &open_error), -1);
+    ck_assert_uint_eq(index_service_list(keeper, list, INDEX_ENTRIES_MAX), 0);
     ck_assert_uint_eq(files(), 0);
 }
 END_TEST
@@ -313,13 +313,13 @@ START_TEST(an_index_beside_the_object_is_reported)
     helper_is("parts");
     start();
     build_is(1);
-    index_keeper_asked(keeper, &asked);
+    index_service_asked(keeper, &asked);
     ck_assert_int_eq(entry(1)->state, INDEX_SHIPPED);
     ck_assert_str_eq(entry(1)->object, "x");
     ck_assert_int_eq(open_index(1), -1);
     ask(1, "/bin/x", SLOW_MS); /* it is gone */
     (void)await(1, INDEX_READY);
-    index_keeper_asked(keeper, &asked);
+    index_service_asked(keeper, &asked);
     ck_assert_int_eq(entry(1)->state, INDEX_READY);
 }
 END_TEST
@@ -426,7 +426,7 @@ START_TEST(a_shipped_index_fault_is_reported_once)
     refuse(1, "it is damaged");
     ck_assert(has_logged("it is damaged"));
     build_is(1);
-    index_keeper_asked(keeper, &asked); /* it is well */
+    index_service_asked(keeper, &asked); /* it is well */
     ck_assert_str_eq(entry(1)->why, "");
 }
 END_TEST
@@ -446,7 +446,7 @@ make_directory(const char *path)
 static const struct {
     void (*make)(const char *path);
     const char *what;
-} strangers[] = {{make_link, "symbolic link"},
+} bad_files[] = {{make_link, "symbolic link"},
                  {make_directory, "not a regular file"}};
 
 START_TEST(what_is_no_file_is_neither_used_nor_replaced)
@@ -459,10 +459,10 @@ START_TEST(what_is_no_file_is_neither_used_nor_replaced)
     ask(1, "/bin/x", SLOW_MS);
     (void)await(1, INDEX_READY);
     ck_assert_int_eq(unlink(path_of(1, ".hwindex")), 0);
-    strangers[_i].make(path_of(1, ".hwindex"));
+    bad_files[_i].make(path_of(1, ".hwindex"));
     ck_assert_int_eq(open_index(1), -1);
     ck_assert_int_eq(entry(1)->state, INDEX_FAILED);
-    ck_assert_msg(strstr(entry(1)->why, strangers[_i].what), "%s",
+    ck_assert_msg(strstr(entry(1)->why, bad_files[_i].what), "%s",
                   entry(1)->why);
     ask(1, "/bin/x", SLOW_MS);
     (void)await(1, INDEX_FAILED);
@@ -470,7 +470,7 @@ START_TEST(what_is_no_file_is_neither_used_nor_replaced)
     stop();
     start();
     ck_assert_ptr_null(entry(1));
-    ck_assert(has_logged(strangers[_i].what));
+    ck_assert(has_logged(bad_files[_i].what));
     ck_assert_int_eq(lstat(path_of(1, ".hwindex"), &st), 0);
     ck_assert(!S_ISREG(st.st_mode));
     ck_assert_int_eq(stat("/etc/passwd", &st), 0);
@@ -530,7 +530,7 @@ START_TEST(those_unused_for_longest_go)
     options.rules.bytes = 40;
     start();
     ck_assert_uint_eq(files(), 1);
-    ck_assert_uint_eq(index_keeper_list(keeper, list, INDEX_ENTRIES_MAX), 1);
+    ck_assert_uint_eq(index_service_list(keeper, list, INDEX_ENTRIES_MAX), 1);
     /* One that is larger than all may be does not cost the others. */
     ask(4, "/bin/much_longer", SLOW_MS);
     (void)await(4, INDEX_FAILED);
@@ -565,7 +565,7 @@ END_TEST
 
 START_TEST(another_node_in_the_same_directory_is_not_disturbed)
 {
-    struct index_keeper *other;
+    struct index_service *other;
     struct error err = {0};
     char text[8];
     int fd;
@@ -591,7 +591,7 @@ START_TEST(another_node_in_the_same_directory_is_not_disturbed)
     /* What that one makes, this one finds, and leaves where it fails. */
     helper_is("parts");
     start();
-    other = index_keeper_start(&options, &err);
+    other = index_service_start(&options, &err);
     ck_assert_msg(other != NULL, "%s", err.text);
     ask(1, "/bin/x", SLOW_MS);
     (void)await(1, INDEX_READY);
@@ -634,7 +634,7 @@ START_TEST(a_directory_that_others_reach_is_refused)
     struct error err;
 
     ck_assert_int_eq(mkdir(dir, 0755), 0);
-    ck_assert_ptr_null(index_keeper_start(&options, &err));
+    ck_assert_ptr_null(index_service_start(&options, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "open to others"));
 }
 END_TEST
@@ -680,7 +680,7 @@ START_TEST(wishes_have_a_ceiling)
     start();
     for (uint8_t i = 0; i < INDEX_WISHES_MAX + 10; i++)
         ask(i, "/bin/x", SLOW_MS);
-    count = index_keeper_list(keeper, list, INDEX_ENTRIES_MAX);
+    count = index_service_list(keeper, list, INDEX_ENTRIES_MAX);
     for (size_t i = 0; i < count; i++)
         wanted += list[i].state == INDEX_WANTED;
     ck_assert_uint_ge(wanted, INDEX_WISHES_MAX - 1);
@@ -698,9 +698,9 @@ START_TEST(entries_have_a_ceiling)
     for (unsigned i = 0; i < 3 * INDEX_ENTRIES_MAX; i++) {
         build_is((uint8_t)i);
         elf.build_id[0] = (uint8_t)(i >> 8);
-        index_keeper_asked(keeper, &asked);
+        index_service_asked(keeper, &asked);
     }
-    ck_assert_uint_eq(index_keeper_list(keeper, list, INDEX_ENTRIES_MAX),
+    ck_assert_uint_eq(index_service_list(keeper, list, INDEX_ENTRIES_MAX),
                       INDEX_ENTRIES_MAX);
 }
 END_TEST
@@ -722,7 +722,7 @@ START_TEST(others_get_the_files_and_the_work_goes_on)
     ask(2, "/bin/y", SLOW_MS);
     (void)await(2, INDEX_MAKING);
     (void)unlink(program); /* what is begun again must fail */
-    ck_assert_msg(index_keeper_give(keeper, uid, gid, &err) == 0, "%s",
+    ck_assert_msg(index_service_give(keeper, uid, gid, &err) == 0, "%s",
                   err.text);
     ck_assert_int_eq(stat(dir, &st), 0);
     ck_assert_uint_eq(st.st_uid, uid);
@@ -736,8 +736,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("index_keeper");
-    TCase *tc = tcase_create("index_keeper");
+    Suite *suite = suite_create("index_service");
+    TCase *tc = tcase_create("index_service");
 
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, set_up, tear_down);
@@ -752,7 +752,7 @@ main(void)
     tcase_add_test(tc, what_is_wrong_with_a_shipped_one_is_mended);
     tcase_add_test(tc, a_shipped_index_fault_is_reported_once);
     tcase_add_loop_test(tc, what_is_no_file_is_neither_used_nor_replaced, 0,
-                        sizeof(strangers) / sizeof(strangers[0]));
+                        sizeof(bad_files) / sizeof(bad_files[0]));
     tcase_add_test(tc, a_file_that_was_removed_is_not_listed_and_made_again);
     tcase_add_test(tc, those_unused_for_longest_go);
     tcase_add_test(tc, a_start_removes_what_was_not_finished);

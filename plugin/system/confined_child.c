@@ -1,5 +1,5 @@
 /*
- * confined_apart.c - see confined.h: calls that are tried in a child.
+ * confined_child.c - see confined.h: calls that are tried in a child.
  *
  * By fork(), not vfork(): before Linux 5.16 a core dump ends all processes that
  * share the memory.
@@ -13,7 +13,7 @@
 #include "confined.h"
 
 int
-confined_try_apart(enum confined_call call)
+confined_try_in_child(enum confined_call call)
 {
     const struct rlimit no_core = {0, 0};
     pid_t pid = fork(), found;
@@ -39,7 +39,7 @@ confined_spares(enum confined_call call)
 
     if (atomic_load(&tried) & call)
         return atomic_load(&spared) & call;
-    rc = confined_filters() == 0 ? 1 : confined_try_apart(call);
+    rc = confined_filters() == 0 ? 1 : confined_try_in_child(call);
     if (rc < 0)
         return false; /* for now */
     if (rc > 0)

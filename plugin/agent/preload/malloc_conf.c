@@ -1,5 +1,5 @@
-/* again_conf.c - see again_conf.h. */
-#include "again_conf.h"
+/* malloc_conf.c - see malloc_conf.h. */
+#include "malloc_conf.h"
 
 #include <string.h>
 
@@ -25,12 +25,12 @@ is_prof(const char *pair, size_t size)
 }
 
 static bool
-append_conf_text(char out[AGAIN_CONF_MAX], size_t *used, const char *text,
+append_conf_text(char out[MALLOC_CONF_MAX], size_t *used, const char *text,
                  size_t size)
 {
     size_t comma = *used > 0;
 
-    if (size + comma >= AGAIN_CONF_MAX - *used)
+    if (size + comma >= MALLOC_CONF_MAX - *used)
         return false;
     if (comma)
         out[*used] = ',';
@@ -41,7 +41,7 @@ append_conf_text(char out[AGAIN_CONF_MAX], size_t *used, const char *text,
 }
 
 bool
-again_conf_merge(char out[AGAIN_CONF_MAX], const char *wanted,
+malloc_conf_merge(char out[MALLOC_CONF_MAX], const char *wanted,
                  const char *present, const char *compiled)
 {
     bool prof = false;

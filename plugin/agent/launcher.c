@@ -1,4 +1,4 @@
-/* beside.c - see agent.h. */
+/* launcher.c - see agent.h. */
 #include "agent.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum { STACK_BYTES = 32 * 1024 };
 
 /* heapwired's arguments, which point into the settings. */
 struct command {
-    const char *argv[BESIDE_OPTIONS_MAX + 4];
+    const char *argv[LAUNCHER_OPTIONS_MAX + 4];
     int log; /* its stderr; -1: none */
 };
 
@@ -40,7 +40,7 @@ build_heapwired_arguments(struct command *command, const char *settings)
     command->argv[count++] = agent_settings_get(settings, AGENT_ENV_STATE);
     for (const char *option = agent_settings_get(settings, AGENT_ENV_OPTION);
          option; option = agent_settings_next(option, AGENT_ENV_OPTION)) {
-        if (count == BESIDE_OPTIONS_MAX + 3)
+        if (count == LAUNCHER_OPTIONS_MAX + 3)
             return E2BIG;
         command->argv[count++] = option;
     }
@@ -49,7 +49,7 @@ build_heapwired_arguments(struct command *command, const char *settings)
 }
 
 int
-beside_check(const char *settings)
+launcher_check(const char *settings)
 {
     const char *path = agent_settings_get(settings, AGENT_ENV_HEAPWIRED);
     struct command command;
@@ -124,13 +124,13 @@ spawn_detached(struct command *command)
 }
 
 static void
-start_one(struct beside *beside)
+start_one(struct launcher *launcher)
 {
     struct command command;
 
-    if (build_heapwired_arguments(&command, beside->settings) != 0)
+    if (build_heapwired_arguments(&command, launcher->settings) != 0)
         return;
-    command.log = openat(beside->directory, LOG_NAME,
+    command.log = openat(launcher->directory, LOG_NAME,
                          O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW |
                              O_NONBLOCK | O_CLOEXEC,
                          0600);
@@ -146,9 +146,9 @@ start_one(struct beside *beside)
 /* True if another process holds heapwired's lock: tries the lock and releases
  * it. */
 static bool
-is_heapwired_running(const struct beside *beside)
+is_heapwired_running(const struct launcher *launcher)
 {
-    int fd = openat(beside->directory, LOCK_NAME,
+    int fd = openat(launcher->directory, LOCK_NAME,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     bool locked;
 
@@ -163,56 +163,56 @@ is_heapwired_running(const struct beside *beside)
 /* ---- when ---- */
 
 void
-beside_begin(struct beside *beside, const char *settings, int directory)
+launcher_begin(struct launcher *launcher, const char *settings, int directory)
 {
-    memset(beside, 0, sizeof(*beside));
-    beside->settings = settings;
-    beside->directory = directory;
-    beside->due_ms = agent_monotonic_ms();
+    memset(launcher, 0, sizeof(*launcher));
+    launcher->settings = settings;
+    launcher->directory = directory;
+    launcher->due_ms = agent_monotonic_ms();
 }
 
 static void
-pause_longer(struct beside *beside, int64_t now)
+pause_longer(struct launcher *launcher, int64_t now)
 {
-    int64_t pause_ms = beside->pause_ms * 2;
+    int64_t pause_ms = launcher->pause_ms * 2;
 
-    if (pause_ms < BESIDE_PAUSE_MIN_MS)
-        pause_ms = BESIDE_PAUSE_MIN_MS;
-    if (pause_ms > BESIDE_PAUSE_MAX_MS)
-        pause_ms = BESIDE_PAUSE_MAX_MS;
-    beside->pause_ms = pause_ms;
-    beside->due_ms = now + pause_ms;
+    if (pause_ms < LAUNCHER_PAUSE_MIN_MS)
+        pause_ms = LAUNCHER_PAUSE_MIN_MS;
+    if (pause_ms > LAUNCHER_PAUSE_MAX_MS)
+        pause_ms = LAUNCHER_PAUSE_MAX_MS;
+    launcher->pause_ms = pause_ms;
+    launcher->due_ms = now + pause_ms;
 }
 
 int
-beside_tick(struct beside *beside, bool connected)
+launcher_tick(struct launcher *launcher, bool connected)
 {
     int64_t now = agent_monotonic_ms();
 
-    if (!agent_settings_get(beside->settings, AGENT_ENV_HEAPWIRED))
+    if (!agent_settings_get(launcher->settings, AGENT_ENV_HEAPWIRED))
         return -1;
     if (connected) {
-        beside->pause_ms = beside->due_ms = 0;
+        launcher->pause_ms = launcher->due_ms = 0;
         return -1;
     }
-    if (beside->due_ms == 0)
-        pause_longer(beside, now);
-    if (now >= beside->due_ms) {
-        if (!is_heapwired_running(beside))
-            start_one(beside);
-        pause_longer(beside, now);
+    if (launcher->due_ms == 0)
+        pause_longer(launcher, now);
+    if (now >= launcher->due_ms) {
+        if (!is_heapwired_running(launcher))
+            start_one(launcher);
+        pause_longer(launcher, now);
     }
-    return (int)(beside->due_ms - now);
+    return (int)(launcher->due_ms - now);
 }
 
 void
-beside_end(const struct beside *beside)
+launcher_end(const struct launcher *launcher)
 {
     int fd;
 
-    if (!agent_settings_get(beside->settings, AGENT_ENV_HEAPWIRED))
+    if (!agent_settings_get(launcher->settings, AGENT_ENV_HEAPWIRED))
         return;
-    fd = openat(beside->directory, AGENT_LINGER,
+    fd = openat(launcher->directory, AGENT_LINGER,
                 O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;

@@ -1,7 +1,7 @@
-/* test_again_conf.c - what is put in front of jemalloc's variable. */
+/* test_malloc_conf.c - what is put in front of jemalloc's variable. */
 #include <string.h>
 
-#include "again_conf.h"
+#include "malloc_conf.h"
 #include "suite.h"
 
 #define BOTH "prof:true,prof_active:false"
@@ -36,8 +36,8 @@ static const struct {
 
 START_TEST(what_the_program_sets_stays)
 {
-    char out[AGAIN_CONF_MAX];
-    bool merged = again_conf_merge(out, cases[_i].wanted, cases[_i].present,
+    char out[MALLOC_CONF_MAX];
+    bool merged = malloc_conf_merge(out, cases[_i].wanted, cases[_i].present,
                                    cases[_i].compiled);
 
     ck_assert_int_eq(merged, cases[_i].merged != NULL);
@@ -48,17 +48,17 @@ END_TEST
 
 START_TEST(a_value_without_room_is_left_alone)
 {
-    char out[AGAIN_CONF_MAX], present[AGAIN_CONF_MAX];
+    char out[MALLOC_CONF_MAX], present[MALLOC_CONF_MAX];
 
     memset(present, 'x', sizeof(present));
     for (size_t size = sizeof(present) - 16; size < sizeof(present); size++) {
         present[size] = '\0';
-        ck_assert_int_eq(again_conf_merge(out, "prof:true", present, NULL),
+        ck_assert_int_eq(malloc_conf_merge(out, "prof:true", present, NULL),
                          size + strlen("prof:true,") < sizeof(out));
         present[size] = 'x';
     }
     present[sizeof(present) - 1] = '\0';
-    ck_assert(!again_conf_merge(out, present, NULL, NULL));
+    ck_assert(!malloc_conf_merge(out, present, NULL, NULL));
 }
 END_TEST
 

@@ -1,13 +1,13 @@
 /*
- * index_keeper.h - makes and keeps the symbol indexes for this node's objects.
+ * index_service.h - makes and keeps the symbol indexes for this node's objects.
  *
  * It has an index made of each object that was costly to name: one at a time,
  * by a helper of its own that runs on idle processors only.  Only its thread
  * writes to the directory.  All functions are callable from any thread.  Its
  * lock is the last in the order of locks.
  */
-#ifndef HW_INDEX_KEEPER_H
-#define HW_INDEX_KEEPER_H
+#ifndef HW_INDEX_SERVICE_H
+#define HW_INDEX_SERVICE_H
 
 #include <sys/types.h>
 
@@ -15,10 +15,10 @@
 
 struct elf_file;
 struct error;
-struct index_keeper;
+struct index_service;
 struct symbolizer_asked;
 
-struct index_keeper_options {
+struct index_service_options {
     const char *dir;     /* made with mode 0700 if missing */
     const char *program; /* path of heapwire-symbolizer */
     struct index_rules rules;
@@ -27,32 +27,32 @@ struct index_keeper_options {
     uint32_t quiet_ms;  /* without questions, before an index is made */
     void (*log)(const char *line); /* NULL: no log */
 };
-extern const struct index_keeper_options index_keeper_defaults;
+extern const struct index_service_options index_service_defaults;
 
 /* NULL with *err. */
-struct index_keeper *
-index_keeper_start(const struct index_keeper_options *options,
+struct index_service *
+index_service_start(const struct index_service_options *options,
                    struct error *err);
 /* Likewise, by the defaults but for these (bytes: of all indexes).  NULL: dir
  * is, or, which is logged, none can be made; names take longer then, but are
  * the same. */
-struct index_keeper *
-index_keeper_start_anyhow(const char *dir, const char *program, uint64_t bytes,
+struct index_service *
+index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
                           uint32_t reader_mb, void (*log)(const char *line));
 /* Gives up the index being made: its helper is killed, and may end after this.
  * NULL is fine. */
-void index_keeper_stop(struct index_keeper *keeper);
+void index_service_stop(struct index_service *service);
 
 /* For struct symbolizer_indexes, with the keeper as arg. */
-int index_keeper_open(void *arg, const struct elf_file *elf, struct error *why);
-void index_keeper_asked(void *arg, const struct symbolizer_asked *asked);
+int index_service_open(void *arg, const struct elf_file *elf, struct error *why);
+void index_service_asked(void *arg, const struct symbolizer_asked *asked);
 
 /* Fills at most max entries; returns how many. */
-size_t index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
+size_t index_service_list(struct index_service *service, struct index_entry *out,
                          size_t max);
 
 /* Gives the files to another user, as whom the process continues. */
-int index_keeper_give(struct index_keeper *keeper, uid_t uid, gid_t gid,
+int index_service_give(struct index_service *service, uid_t uid, gid_t gid,
                       struct error *err);
 
 #endif

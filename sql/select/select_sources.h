@@ -1,5 +1,5 @@
 /*
- * select_pins.h - the snapshots that a SELECT reads, the same for all its
+ * select_sources.h - the snapshots that a SELECT reads, the same for all its
  * tables.
  *
  * A pin stands for a name, and lasts as long as the statement.  Its snapshot is
@@ -7,8 +7,8 @@
  * can read all kept snapshots in the memory of a few.  If a snapshot is
  * replaced under the same name meanwhile, the statement fails.
  */
-#ifndef HW_SELECT_PINS_H
-#define HW_SELECT_PINS_H
+#ifndef HW_SELECT_SOURCES_H
+#define HW_SELECT_SOURCES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ enum {
 };
 
 /* A snapshot that the statement reads, or the difference of two. */
-struct select_pin {
+struct select_source {
     struct snapshot *snapshot;     /* a reference; NULL: dropped to make room */
     struct profile *difference;    /* owned; NULL: no difference */
     const struct profile *profile; /* of the snapshot, or the difference */
@@ -52,23 +52,23 @@ struct select_pin {
     unsigned readers;  /* the pin stays in memory while any table reads it */
     bool warned;   /* the warning that it is unreadable or empty was given */
     uint64_t used; /* when a table last asked for it, as a count */
-    struct select_pin *of, *since; /* the two snapshots of a difference */
+    struct select_source *of, *since; /* the two snapshots of a difference */
     uint64_t serial;               /* of a kept one; 0: not kept */
     bool observed;                 /* of a kept one: not of the heap */
     char name[SNAPSHOT_NAME_MAX + 1], alias[SNAPSHOT_NAME_MAX + 1];
 };
 
 /* The pins of a statement; zeroed: none. */
-struct select_pins {
-    struct select_pin fresh;
-    struct select_pin *list[SELECT_SNAPSHOTS_MAX]; /* without the fresh one */
+struct select_sources {
+    struct select_source fresh;
+    struct select_source *list[SELECT_SNAPSHOTS_MAX]; /* without the fresh one */
     size_t count, held;
     uint64_t uses;
     bool listed;  /* it contains all kept snapshots */
     bool no_base; /* the warning that the base has no name was given */
 };
 
-void select_pins_end(struct select_pins *pins);
+void select_sources_end(struct select_sources *sources);
 
 /*
  * Pins, for a table, the kept snapshot called name, the fresh one (NULL or
@@ -76,35 +76,35 @@ void select_pins_end(struct select_pins *pins);
  * of the two.  Returns SQLite's codes, as fetch_needs does.  The caller is one
  * of its readers from then on.
  */
-int select_pin(struct handle *handle, const char *name, const char *base,
-               struct select_pin **out);
+int select_source(struct handle *handle, const char *name, const char *base,
+               struct select_source **out);
 
 /* What functions and calls are made with; wrappers has WRAPPERS_TEXT_BYTES. */
-struct view_options select_pin_options(const struct handle *handle,
+struct view_options select_source_options(const struct handle *handle,
                                        char *wrappers);
 
-/* Makes the tree and the calls of a pin that is read.  Returns as select_pin.
+/* Makes the tree and the calls of a pin that is read.  Returns as select_source.
  */
-int select_pin_calls(struct handle *handle, struct select_pin *pin);
+int select_source_calls(struct handle *handle, struct select_source *source);
 
 /* Likewise its rows by thread and by age.  *has: threads, or (ages) ages are
  * known; else it warns once why not. */
-int select_pin_parts(struct handle *handle, struct select_pin *pin, bool ages,
+int select_source_parts(struct handle *handle, struct select_source *source, bool ages,
                      bool *has);
 /* Likewise its rows of waste. */
-int select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has);
+int select_source_waste(struct handle *handle, struct select_source *source, bool *has);
 /* Likewise, of a difference, its rows by pool.  *has: they are known. */
-int select_pin_pools(struct handle *handle, struct select_pin *pin, bool *has);
+int select_source_pools(struct handle *handle, struct select_source *source, bool *has);
 /* Likewise whether there are rows of what was allocated and freed. */
-bool select_pin_counts(struct handle *handle, struct select_pin *pin);
+bool select_source_counts(struct handle *handle, struct select_source *source);
 
 /*
  * Pins the next kept snapshot from *at on, which starts at 0; before these the
  * fresh one, if the statement names it.  Those of the heap; observed: the
  * others.  *out NULL: no more.  Skips, with a
- * warning, those that cannot be read or compared.  Returns as select_pin.
+ * warning, those that cannot be read or compared.  Returns as select_source.
  */
-int select_pin_next(struct handle *handle, size_t *at, const char *base,
-                    bool observed, struct select_pin **out);
+int select_source_next(struct handle *handle, size_t *at, const char *base,
+                    bool observed, struct select_source **out);
 
 #endif

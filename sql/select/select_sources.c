@@ -1,5 +1,5 @@
-/* select_pins.c - see select_pins.h. */
-#include "select_pins.h"
+/* select_sources.c - see select_sources.h. */
+#include "select_sources.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,66 +34,66 @@ select_snapshot_store(const struct handle *handle)
 /* ---- what is held ---- */
 
 static void
-unload_select_snapshot(struct select_pins *pins, struct select_pin *pin)
+unload_select_snapshot(struct select_sources *sources, struct select_source *source)
 {
-    if (!pin->snapshot)
+    if (!source->snapshot)
         return;
-    functions_free(pin->functions);
-    pool_rows_fini(&pin->pools);
-    functions_free(pin->pool_functions);
-    profile_free(pin->by_pool);
-    snapshot_unref(pin->pool_sum);
-    part_rows_fini(&pin->parts);
-    waste_rows_fini(&pin->waste);
-    call_rows_fini(&pin->calls);
-    call_tree_free(pin->tree);
-    profile_free(pin->difference);
-    snapshot_unref(pin->snapshot);
-    pin->functions = pin->pool_functions = NULL;
-    pin->by_pool = NULL;
-    pin->pool_sum = NULL;
-    pin->tree = NULL;
-    pin->profile = pin->difference = NULL;
-    pin->snapshot = NULL;
-    pins->held--;
-    if (pin->of) {
-        pin->of->readers--;
-        pin->since->readers--;
+    functions_free(source->functions);
+    pool_rows_fini(&source->pools);
+    functions_free(source->pool_functions);
+    profile_free(source->by_pool);
+    snapshot_unref(source->pool_sum);
+    part_rows_fini(&source->parts);
+    waste_rows_fini(&source->waste);
+    call_rows_fini(&source->calls);
+    call_tree_free(source->tree);
+    profile_free(source->difference);
+    snapshot_unref(source->snapshot);
+    source->functions = source->pool_functions = NULL;
+    source->by_pool = NULL;
+    source->pool_sum = NULL;
+    source->tree = NULL;
+    source->profile = source->difference = NULL;
+    source->snapshot = NULL;
+    sources->held--;
+    if (source->of) {
+        source->of->readers--;
+        source->since->readers--;
     }
 }
 
 void
-select_pins_end(struct select_pins *pins)
+select_sources_end(struct select_sources *sources)
 {
     /* free a difference before its two snapshots */
-    for (size_t i = pins->count; i > 0; i--) {
-        unload_select_snapshot(pins, pins->list[i - 1]);
-        mem_free(pins->list[i - 1]);
+    for (size_t i = sources->count; i > 0; i--) {
+        unload_select_snapshot(sources, sources->list[i - 1]);
+        mem_free(sources->list[i - 1]);
     }
-    unload_select_snapshot(pins, &pins->fresh);
-    memset(pins, 0, sizeof(*pins));
+    unload_select_snapshot(sources, &sources->fresh);
+    memset(sources, 0, sizeof(*sources));
 }
 
 /* Takes the snapshot. */
 static void
-attach_loaded_snapshot(struct select_pins *pins, struct select_pin *pin,
+attach_loaded_snapshot(struct select_sources *sources, struct select_source *source,
                        struct snapshot *snapshot, const struct profile *profile)
 {
-    pin->snapshot = snapshot;
-    pin->profile = profile;
-    pins->held++;
+    source->snapshot = snapshot;
+    source->profile = profile;
+    sources->held++;
 }
 
 static void
 take_fresh(struct handle *handle)
 {
-    struct select_pins *pins = handle->fetch->pins;
+    struct select_sources *sources = handle->fetch->sources;
     struct snapshot *fresh = handle->scope.snapshot;
 
-    if (pins->fresh.snapshot)
+    if (sources->fresh.snapshot)
         return;
-    pins->fresh.label = SNAPSHOT_NOW;
-    attach_loaded_snapshot(pins, &pins->fresh, snapshot_ref(fresh),
+    sources->fresh.label = SNAPSHOT_NOW;
+    attach_loaded_snapshot(sources, &sources->fresh, snapshot_ref(fresh),
                            fresh->profile);
 }
 
@@ -102,20 +102,20 @@ take_fresh(struct handle *handle)
 static int
 evict_unused_snapshot(struct handle *handle)
 {
-    struct select_pins *pins = handle->fetch->pins;
-    struct select_pin *oldest = NULL;
+    struct select_sources *sources = handle->fetch->sources;
+    struct select_source *oldest = NULL;
 
-    if (pins->held < SELECT_SNAPSHOTS_HELD - 1)
+    if (sources->held < SELECT_SNAPSHOTS_HELD - 1)
         return SQLITE_OK;
-    for (size_t i = 0; i < pins->count; i++) {
-        struct select_pin *pin = pins->list[i];
+    for (size_t i = 0; i < sources->count; i++) {
+        struct select_source *source = sources->list[i];
 
-        if (pin->snapshot && pin->readers == 0 && (pin->serial || pin->of) &&
-            (!oldest || pin->used < oldest->used))
-            oldest = pin;
+        if (source->snapshot && source->readers == 0 && (source->serial || source->of) &&
+            (!oldest || source->used < oldest->used))
+            oldest = source;
     }
     if (oldest) {
-        unload_select_snapshot(pins, oldest);
+        unload_select_snapshot(sources, oldest);
         return SQLITE_OK;
     }
     error_set(&handle->failure, ER_NOT_SUPPORTED,
@@ -132,61 +132,61 @@ same_name(const char *a, const char *b)
     return a && b ? strcasecmp(a, b) == 0 : a == b;
 }
 
-static struct select_pin *
-find_select_snapshot(struct select_pins *pins, const char *label,
+static struct select_source *
+find_select_snapshot(struct select_sources *sources, const char *label,
                      const char *base)
 {
-    if (pins->fresh.snapshot && !base && same_name(label, SNAPSHOT_NOW))
-        return &pins->fresh;
-    for (size_t i = 0; i < pins->count; i++)
-        if (same_name(pins->list[i]->label, label) &&
-            same_name(pins->list[i]->base, base))
-            return pins->list[i];
+    if (sources->fresh.snapshot && !base && same_name(label, SNAPSHOT_NOW))
+        return &sources->fresh;
+    for (size_t i = 0; i < sources->count; i++)
+        if (same_name(sources->list[i]->label, label) &&
+            same_name(sources->list[i]->base, base))
+            return sources->list[i];
     return NULL;
 }
 
-static struct select_pin *
+static struct select_source *
 add_select_snapshot(struct handle *handle, const char *label, const char *base)
 {
-    struct select_pins *pins = handle->fetch->pins;
-    struct select_pin *pin;
+    struct select_sources *sources = handle->fetch->sources;
+    struct select_source *source;
 
-    if (pins->count == SELECT_SNAPSHOTS_MAX) {
+    if (sources->count == SELECT_SNAPSHOTS_MAX) {
         error_set(&handle->failure, ER_NOT_SUPPORTED,
                   "a SELECT reads at most %d snapshots and differences",
                   SELECT_SNAPSHOTS_MAX);
         return NULL;
     }
-    pin = mem_zalloc(1, sizeof(*pin));
-    if (!pin) {
+    source = mem_zalloc(1, sizeof(*source));
+    if (!source) {
         error_memory(&handle->failure, "a SELECT");
         return NULL;
     }
-    pin->label = label;
-    pin->base = base;
-    pins->list[pins->count++] = pin;
-    pin->number = pins->count;
-    return pin;
+    source->label = label;
+    source->base = base;
+    sources->list[sources->count++] = source;
+    source->number = sources->count;
+    return source;
 }
 
 /* alias: the name that the statement used for entry. */
-static struct select_pin *
+static struct select_source *
 add_stored_snapshot(struct handle *handle, const struct store_entry *entry,
                     const char *alias)
 {
-    struct select_pin *pin = add_select_snapshot(handle, NULL, NULL);
+    struct select_source *source = add_select_snapshot(handle, NULL, NULL);
 
-    if (!pin)
+    if (!source)
         return NULL;
-    memcpy(pin->name, entry->name, sizeof(pin->name));
-    memcpy(pin->alias, alias, strnlen(alias, SNAPSHOT_NAME_MAX));
-    pin->label = pin->alias;
-    pin->serial = entry->serial;
-    pin->observed = entry->kind != PROFILE_HEAP;
-    return pin;
+    memcpy(source->name, entry->name, sizeof(source->name));
+    memcpy(source->alias, alias, strnlen(alias, SNAPSHOT_NAME_MAX));
+    source->label = source->alias;
+    source->serial = entry->serial;
+    source->observed = entry->kind != PROFILE_HEAP;
+    return source;
 }
 
-static struct select_pin *
+static struct select_source *
 find_stored_snapshot(struct handle *handle, const char *name)
 {
     char lower[SNAPSHOT_NAME_MAX + 2]; /* longer than any name */
@@ -206,7 +206,7 @@ find_stored_snapshot(struct handle *handle, const char *name)
 /* ---- what they name ---- */
 
 static int
-read_kept(struct handle *handle, struct select_pin *pin)
+read_kept(struct handle *handle, struct select_source *source)
 {
     struct snapshot *snapshot;
 
@@ -215,82 +215,82 @@ read_kept(struct handle *handle, struct select_pin *pin)
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
     snapshot =
-        store_get(select_snapshot_store(handle), pin->name, &handle->failure);
+        store_get(select_snapshot_store(handle), source->name, &handle->failure);
     if (!snapshot)
         return SQLITE_ERROR;
-    if (snapshot->serial != pin->serial) {
+    if (snapshot->serial != source->serial) {
         snapshot_unref(snapshot);
         error_set(&handle->failure, ER_UNKNOWN,
                   "the snapshot '%s' was deleted, and another one kept by that "
                   "name, while this statement was reading",
-                  pin->name);
+                  source->name);
         return SQLITE_ERROR;
     }
-    attach_loaded_snapshot(handle->fetch->pins, pin, snapshot,
+    attach_loaded_snapshot(handle->fetch->sources, source, snapshot,
                            snapshot->profile);
     return SQLITE_OK;
 }
 
 /* The sum of nodes, or how much it grew. */
 static int
-pin_cluster(struct handle *handle, const char *name, const char *base,
-            struct select_pin **out)
+open_cluster_source(struct handle *handle, const char *name, const char *base,
+            struct select_source **out)
 {
-    struct select_pin *pin =
-        find_select_snapshot(handle->fetch->pins, name, base);
+    struct select_source *source =
+        find_select_snapshot(handle->fetch->sources, name, base);
     struct cluster_sum sum;
     int rc;
 
-    *out = pin;
-    if (pin)
+    *out = source;
+    if (source)
         return SQLITE_OK;
     rc = evict_unused_snapshot(handle);
     if (rc == SQLITE_OK)
         rc = cluster_heap_need(handle, name, base, false, NULL, &sum);
     if (rc != SQLITE_OK)
         return rc;
-    *out = pin = add_select_snapshot(handle, sum.name, sum.base);
-    if (!pin)
+    *out = source = add_select_snapshot(handle, sum.name, sum.base);
+    if (!source)
         return SQLITE_ERROR;
-    attach_loaded_snapshot(handle->fetch->pins, pin, snapshot_ref(sum.snapshot),
+    attach_loaded_snapshot(handle->fetch->sources, source, snapshot_ref(sum.snapshot),
                            sum.snapshot->profile);
     return SQLITE_OK;
 }
 
 /* A profile that is taken for the statement. */
 static int
-pin_observed(struct handle *handle, const char *name, struct select_pin **out)
+open_observed_source(struct handle *handle, const char *name, struct select_source **out)
 {
-    struct select_pin *pin =
-        find_select_snapshot(handle->fetch->pins, name, NULL);
+    struct select_source *source =
+        find_select_snapshot(handle->fetch->sources, name, NULL);
     struct snapshot *snapshot;
     int rc;
 
-    *out = pin;
-    if (pin)
+    *out = source;
+    if (source)
         return SQLITE_OK;
     rc = evict_unused_snapshot(handle);
     if (rc == SQLITE_OK)
         rc = observed_need(handle, name, &snapshot);
     if (rc != SQLITE_OK)
         return rc;
-    *out = pin = add_select_snapshot(handle, NULL, NULL);
-    if (!pin)
+    *out = source = add_select_snapshot(handle, NULL, NULL);
+    if (!source)
         return SQLITE_ERROR;
-    snprintf(pin->alias, sizeof(pin->alias), "%s", name);
-    pin->label = pin->alias;
-    attach_loaded_snapshot(handle->fetch->pins, pin, snapshot_ref(snapshot),
+    snprintf(source->alias, sizeof(source->alias), "%s", name);
+    source->label = source->alias;
+    attach_loaded_snapshot(handle->fetch->sources, source, snapshot_ref(snapshot),
                            snapshot->profile);
     return SQLITE_OK;
 }
 
 static int
-pin_one(struct handle *handle, const char *name, struct select_pin **out)
+open_single_source(struct handle *handle, const char *name, struct select_source **out)
 {
-    struct select_pin *pin;
+    struct select_source *source;
 
     if (observed_name_is(name))
-        return pin_observed(handle, name, out);
+        return open_observed_source(handle, name, out);
     if (strcasecmp(name, SNAPSHOT_NOW) == 0) {
         int rc = fetch_needs(handle, NEED_SNAPSHOT);
 
@@ -298,13 +298,13 @@ pin_one(struct handle *handle, const char *name, struct select_pin **out)
             return rc;
         take_fresh(handle);
     }
-    pin = find_select_snapshot(handle->fetch->pins, name, NULL);
-    if (!pin)
-        pin = find_stored_snapshot(handle, name);
-    *out = pin;
-    if (!pin)
+    source = find_select_snapshot(handle->fetch->sources, name, NULL);
+    if (!source)
+        source = find_stored_snapshot(handle, name);
+    *out = source;
+    if (!source)
         return SQLITE_ERROR;
-    return pin->snapshot ? SQLITE_OK : read_kept(handle, pin);
+    return source->snapshot ? SQLITE_OK : read_kept(handle, source);
 }
 
 /* A table has no option 'force'; profiles of two kinds have no advice. */
@@ -325,10 +325,10 @@ advise_forced_difference(struct error *failure)
 
 /* Computes what now has more than base; both are loaded. */
 static int
-compute_snapshot_difference(struct handle *handle, struct select_pin *pin)
+compute_snapshot_difference(struct handle *handle, struct select_source *source)
 {
-    const struct snapshot *now = pin->of->snapshot;
-    const struct snapshot *base = pin->since->snapshot;
+    const struct snapshot *now = source->of->snapshot;
+    const struct snapshot *base = source->since->snapshot;
 
     if (evict_unused_snapshot(handle) != SQLITE_OK)
         return SQLITE_ERROR;
@@ -338,45 +338,45 @@ compute_snapshot_difference(struct handle *handle, struct select_pin *pin)
     }
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
-    pin->difference = diff_make_until(now->profile, base->profile,
+    source->difference = diff_make_until(now->profile, base->profile,
                                       handle->cancelled, &handle->failure);
-    if (!pin->difference)
+    if (!source->difference)
         return SQLITE_ERROR;
-    attach_loaded_snapshot(handle->fetch->pins, pin,
-                           snapshot_ref(pin->of->snapshot), pin->difference);
+    attach_loaded_snapshot(handle->fetch->sources, source,
+                           snapshot_ref(source->of->snapshot), source->difference);
     return SQLITE_OK;
 }
 
 /* Keeps both snapshots of a difference as long as the difference. */
 static int
-pin_difference(struct handle *handle, const char *name, const char *base_name,
-               struct select_pin **out)
+open_difference_source(struct handle *handle, const char *name, const char *base_name,
+               struct select_source **out)
 {
-    struct select_pin *pin =
-        find_select_snapshot(handle->fetch->pins, name, base_name);
-    struct select_pin *now = NULL, *base = NULL;
+    struct select_source *source =
+        find_select_snapshot(handle->fetch->sources, name, base_name);
+    struct select_source *now = NULL, *base = NULL;
     int rc;
 
-    *out = pin;
-    if (pin && pin->snapshot)
+    *out = source;
+    if (source && source->snapshot)
         return SQLITE_OK;
-    rc = pin_one(handle, base_name, &base);
+    rc = open_single_source(handle, base_name, &base);
     if (rc != SQLITE_OK)
         return rc;
     base->readers++;
-    rc = pin_one(handle, name, &now);
+    rc = open_single_source(handle, name, &now);
     if (rc != SQLITE_OK) {
         base->readers--;
         return rc;
     }
     now->readers++;
-    if (!pin)
-        *out = pin = add_select_snapshot(handle, now->label, base->label);
+    if (!source)
+        *out = source = add_select_snapshot(handle, now->label, base->label);
     rc = SQLITE_ERROR;
-    if (pin) {
-        pin->of = now;
-        pin->since = base;
-        rc = compute_snapshot_difference(handle, pin);
+    if (source) {
+        source->of = now;
+        source->since = base;
+        rc = compute_snapshot_difference(handle, source);
     }
     if (rc != SQLITE_OK) {
         now->readers--;
@@ -389,21 +389,21 @@ pin_difference(struct handle *handle, const char *name, const char *base_name,
 
 /* Warns once why a snapshot has no rows. */
 static void
-tell_empty(struct handle *handle, struct select_pin *pin)
+tell_empty(struct handle *handle, struct select_source *source)
 {
     static const struct view_options plain;
     char why[EMPTINESS_TEXT];
 
-    if (pin->warned || pin->difference || pin->profile->samples > 0 ||
-        pin->profile->accumulated || !handle->session)
+    if (source->warned || source->difference || source->profile->samples > 0 ||
+        source->profile->accumulated || !handle->session)
         return;
-    warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s", pin->label,
-                 emptiness_text(pin->profile, &plain, true, why));
-    pin->warned = true;
+    warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s", source->label,
+                 emptiness_text(source->profile, &plain, true, why));
+    source->warned = true;
 }
 
 struct view_options
-select_pin_options(const struct handle *handle, char *wrappers)
+select_source_options(const struct handle *handle, char *wrappers)
 {
     struct view_options options = view_defaults;
 
@@ -416,27 +416,27 @@ select_pin_options(const struct handle *handle, char *wrappers)
 }
 
 static struct functions *
-make_functions(struct handle *handle, const struct select_pin *pin)
+make_functions(struct handle *handle, const struct select_source *source)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = select_pin_options(handle, wrappers);
+    struct view_options options = select_source_options(handle, wrappers);
 
-    return functions_new(pin->profile, &options, &handle->failure);
+    return functions_new(source->profile, &options, &handle->failure);
 }
 
 int
-select_pin_calls(struct handle *handle, struct select_pin *pin)
+select_source_calls(struct handle *handle, struct select_source *source)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = select_pin_options(handle, wrappers);
+    struct view_options options = select_source_options(handle, wrappers);
 
-    if (!pin->tree && handle_compute(handle))
+    if (!source->tree && handle_compute(handle))
         return SQLITE_INTERRUPT;
-    if (!pin->tree)
-        pin->tree = call_tree_new(pin->profile, &options, CALL_TREE_SHORT,
+    if (!source->tree)
+        source->tree = call_tree_new(source->profile, &options, CALL_TREE_SHORT,
                                   CALL_TREE_BY_NAME, &handle->failure);
-    if (pin->tree &&
-        (pin->calls.list || call_rows_make(&pin->calls, pin->tree, &options,
+    if (source->tree &&
+        (source->calls.list || call_rows_make(&source->calls, source->tree, &options,
                                            &handle->failure) == 0))
         return SQLITE_OK;
     handle->failed = true;
@@ -444,10 +444,10 @@ select_pin_calls(struct handle *handle, struct select_pin *pin)
 }
 
 int
-select_pin(struct handle *handle, const char *name, const char *base,
-           struct select_pin **out)
+select_source(struct handle *handle, const char *name, const char *base,
+           struct select_source **out)
 {
-    struct select_pin *pin = NULL;
+    struct select_source *source = NULL;
     bool cluster;
     int rc;
 
@@ -458,23 +458,23 @@ select_pin(struct handle *handle, const char *name, const char *base,
     if (!name)
         name = SNAPSHOT_NOW;
     if (cluster)
-        rc = pin_cluster(handle, name, base, &pin);
+        rc = open_cluster_source(handle, name, base, &source);
     else
-        rc = base ? pin_difference(handle, name, base, &pin)
-                  : pin_one(handle, name, &pin);
-    if (rc == SQLITE_OK && !pin->functions) {
+        rc = base ? open_difference_source(handle, name, base, &source)
+                  : open_single_source(handle, name, &source);
+    if (rc == SQLITE_OK && !source->functions) {
         if (handle_compute(handle))
             return SQLITE_INTERRUPT;
-        pin->functions = make_functions(handle, pin);
-        rc = pin->functions ? SQLITE_OK : SQLITE_ERROR;
+        source->functions = make_functions(handle, source);
+        rc = source->functions ? SQLITE_OK : SQLITE_ERROR;
     }
     handle->failed = handle->failed || rc == SQLITE_ERROR;
     if (rc != SQLITE_OK)
         return rc;
-    tell_empty(handle, pin);
-    pin->readers++;
-    pin->used = ++handle->fetch->pins->uses;
-    *out = pin;
+    tell_empty(handle, source);
+    source->readers++;
+    source->used = ++handle->fetch->sources->uses;
+    *out = source;
     return SQLITE_OK;
 }
 
@@ -482,32 +482,32 @@ select_pin(struct handle *handle, const char *name, const char *base,
 static int
 list_stored_snapshots(struct handle *handle)
 {
-    struct select_pins *pins = handle->fetch->pins;
+    struct select_sources *sources = handle->fetch->sources;
     struct store_entry *entries;
     size_t count;
     int rc = SQLITE_OK;
 
-    if (pins->listed)
+    if (sources->listed)
         return SQLITE_OK;
     entries = mem_zalloc(STORE_COUNT_MAX, sizeof(*entries));
     if (!entries)
         return SQLITE_NOMEM;
     count = store_list(select_snapshot_store(handle), entries, STORE_COUNT_MAX);
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
-        if (!find_select_snapshot(pins, entries[i].name, NULL) &&
+        if (!find_select_snapshot(sources, entries[i].name, NULL) &&
             !add_stored_snapshot(handle, &entries[i], entries[i].name))
             rc = SQLITE_ERROR;
     mem_free(entries);
     handle->failed = handle->failed || rc == SQLITE_ERROR;
-    pins->listed = rc == SQLITE_OK;
+    sources->listed = rc == SQLITE_OK;
     return rc;
 }
 
 /* Whether the text is the snapshot's own name and no short form of it. */
 static bool
-is_full_snapshot_name(const struct select_pin *pin)
+is_full_snapshot_name(const struct select_source *source)
 {
-    return pin->serial && strcmp(pin->name, pin->alias) == 0;
+    return source->serial && strcmp(source->name, source->alias) == 0;
 }
 
 static bool
@@ -521,52 +521,52 @@ is_fatal(const struct error *failure)
 static int
 begin_list(struct handle *handle, const char *base)
 {
-    struct select_pin *compared;
+    struct select_source *compared;
     int rc = list_stored_snapshots(handle);
 
     if (rc == SQLITE_OK && base)
-        rc = pin_one(handle, base, &compared);
+        rc = open_single_source(handle, base, &compared);
     handle->failed = handle->failed || rc == SQLITE_ERROR;
     return rc;
 }
 
 /* Warns once, though a join may read it again. */
 static void
-warn_of_skipped_snapshot(struct handle *handle, struct select_pin *pin)
+warn_of_skipped_snapshot(struct handle *handle, struct select_source *source)
 {
-    if (!pin->warned)
+    if (!source->warned)
         warnings_add(handle->session, handle->failure.code, "%s",
                      handle->failure.text);
-    pin->warned = true;
+    source->warned = true;
     handle->failed = false;
 }
 
 int
-select_pin_next(struct handle *handle, size_t *at, const char *base,
-                bool observed, struct select_pin **out)
+select_source_next(struct handle *handle, size_t *at, const char *base,
+                bool observed, struct select_source **out)
 {
-    struct select_pins *pins;
+    struct select_sources *sources;
     int rc;
 
     *out = NULL;
     if (!handle->fetch || (base && cluster_name_is(base)))
-        return select_pin(handle, NULL, base, out); /* which sets the reason */
-    pins = handle->fetch->pins;
+        return select_source(handle, NULL, base, out); /* which sets the reason */
+    sources = handle->fetch->sources;
     rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
-    while (rc == SQLITE_OK && *at <= pins->count) {
+    while (rc == SQLITE_OK && *at <= sources->count) {
         size_t number = (*at)++;
-        struct select_pin *pin = number ? pins->list[number - 1] : &pins->fresh;
+        struct select_source *source = number ? sources->list[number - 1] : &sources->fresh;
 
         if (handle->cancelled && atomic_load(handle->cancelled))
             return SQLITE_INTERRUPT;
         if (number == 0
                 ? observed || !handle->names_now
-                : !is_full_snapshot_name(pin) || pin->observed != observed)
+                : !is_full_snapshot_name(source) || source->observed != observed)
             continue;
-        rc = select_pin(handle, number ? pin->label : NULL, base, out);
+        rc = select_source(handle, number ? source->label : NULL, base, out);
         if (rc != SQLITE_ERROR || is_fatal(&handle->failure))
             return rc;
-        warn_of_skipped_snapshot(handle, pin);
+        warn_of_skipped_snapshot(handle, source);
         rc = SQLITE_OK;
     }
     return rc;

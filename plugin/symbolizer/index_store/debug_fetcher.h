@@ -1,5 +1,5 @@
 /*
- * debug_keeper.h - fetches debug information from debuginfod servers, for
+ * debug_fetcher.h - fetches debug information from debuginfod servers, for
  * objects that have none on this machine.
  *
  * One at a time, in the background, by a program of its own
@@ -9,13 +9,13 @@
  * DEBUG_MISS_MS.  All functions are callable from any thread.  Its lock is the
  * last in the order of locks.
  */
-#ifndef HW_DEBUG_KEEPER_H
-#define HW_DEBUG_KEEPER_H
+#ifndef HW_DEBUG_FETCHER_H
+#define HW_DEBUG_FETCHER_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-struct debug_keeper;
+struct debug_fetcher;
 struct error;
 struct symbolizer_asked;
 
@@ -26,7 +26,7 @@ enum {
     DEBUG_MISS_MS = 3600 * 1000
 };
 
-struct debug_keeper_options {
+struct debug_fetcher_options {
     const char *dir;     /* made with mode 0700 if missing */
     const char *program; /* path of heapwire-debuginfod */
     const char *urls;    /* as DEBUGINFOD_URLS has them */
@@ -36,18 +36,18 @@ struct debug_keeper_options {
 };
 
 /* NULL with *err. */
-struct debug_keeper *
-debug_keeper_start(const struct debug_keeper_options *options,
+struct debug_fetcher *
+debug_fetcher_start(const struct debug_fetcher_options *options,
                    struct error *err);
 /* Gives up what is being fetched.  NULL is fine. */
-void debug_keeper_stop(struct debug_keeper *keeper);
+void debug_fetcher_stop(struct debug_fetcher *fetcher);
 
 /* For struct symbolizer_debug, with the keeper (or NULL) as arg. */
-void debug_keeper_asked(void *arg, const struct symbolizer_asked *asked);
+void debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked);
 
 /* Gives the files to another user, as whom the process continues.  keeper NULL
  * is fine. */
-int debug_keeper_give(struct debug_keeper *keeper, uid_t uid, gid_t gid,
+int debug_fetcher_give(struct debug_fetcher *fetcher, uid_t uid, gid_t gid,
                       struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * statement_aside.c - how a statement leaves the loop to another thread while
+ * statement_off_loop.c - how a statement leaves the loop to another thread while
  * it waits or computes for long, and what it tells meanwhile.
  *
  * It needs a place for that (turns.h), which it takes before it is opened, so
@@ -69,12 +69,12 @@ statement_take_place(struct statement *st)
 /* ---- aside and back ---- */
 
 bool
-statement_step_aside(struct statement *st)
+statement_leave_loop(struct statement *st)
 {
     struct session *s = st->session;
     struct loop *loop = &s->server->loop;
 
-    if (st->aside)
+    if (st->off_loop)
         return true;
     if (st->instant)
         error_set(&st->refusal, ER_USER_LIMIT_REACHED,
@@ -83,24 +83,24 @@ statement_step_aside(struct statement *st)
                   s->who.user);
     else if (loop_make_ready(loop, &st->refusal) == 0) {
         session_hold(s);
-        st->aside = true;
-        loop_step_aside(loop);
+        st->off_loop = true;
+        loop_yield_lead(loop);
     }
-    return st->aside;
+    return st->off_loop;
 }
 
 bool
-statement_come_back(struct statement *st)
+statement_rejoin_loop(struct statement *st)
 {
     struct session *s = st->session;
     struct server *server = s->server;
 
-    if (!st->aside)
+    if (!st->off_loop)
         return true;
     loop_restore_priority(); /* the lock is not held at a low one */
     loop_lock(&server->loop);
     turns_leave(&server->turns, &st->turn);
-    st->aside = false;
+    st->off_loop = false;
     session_unhold(s);
     return s->state != SESSION_CLOSED;
 }
@@ -129,10 +129,10 @@ statement_on_park(void *arg, bool waits)
 
     if (st->instant && !waits)
         return;
-    if (!st->aside) {
+    if (!st->off_loop) {
         if (!waits) /* with the lock: in the order they came */
             (void)turns_compute(&s->server->turns, &st->turn, false);
-        if (await_is_over(&st->await) || !statement_step_aside(st)) {
+        if (await_is_over(&st->await) || !statement_leave_loop(st)) {
             await_cancel(&st->await);
             return;
         }
@@ -223,7 +223,7 @@ statement_on_tick(void *arg)
     struct progress progress = {1, 1, 0, "executing"};
     bool known;
 
-    if (!st->aside || !is_to_tell(st, clock_ms()))
+    if (!st->off_loop || !is_to_tell(st, clock_ms()))
         return;
     known = await_progress(&st->await, &progress);
     tell_state(st, known ? &progress : NULL);

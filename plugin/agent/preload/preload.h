@@ -1,11 +1,11 @@
 /*
- * again.h - the program executed again, with prof:true.
+ * preload.h - the program executed again, with prof:true.
  *
  * Needed because a start script that sets jemalloc's variable replaces
  * heapwire-run's value.
  */
-#ifndef HW_AGAIN_H
-#define HW_AGAIN_H
+#ifndef HW_PRELOAD_H
+#define HW_PRELOAD_H
 
 #include <stdbool.h>
 
@@ -19,19 +19,19 @@ struct sock_fprog;
  * only where its jemalloc can profile, opt.prof is false, and
  * AGENT_ENV_PROFILING is given.  Otherwise the jemalloc's note has the reason.
  */
-void again_execute(const struct agent_start *start, struct jemalloc *jemalloc,
+void reexec_program(const struct agent_start *start, struct jemalloc *jemalloc,
                    char **argv, char **envp);
 
-/* ---- away.c ----
+/* ---- suspend.c ----
  * Out of the way while the host changes what its threads may do. */
 
 /* Looks up libc's functions, while the host has no threads: dlsym takes the
  * loader's lock. */
-void away_find_next(void);
-void away_forked(void); /* in a child */
+void suspend_find_libc(void);
+void suspend_forked(void); /* in a child */
 
 /* Whether a filter is there under which no thread of ours can live. */
-bool away_is_shut(void);
+bool suspend_is_final(void);
 
 /* ---- seccomp_filter.c ----
  * Whether our thread can live under a seccomp filter.  The filter is a program,

@@ -1,14 +1,14 @@
 /*
- * again_conf.h - adds missing options in front of jemalloc's variable.
+ * malloc_conf.h - adds missing options in front of jemalloc's variable.
  *
  * Pure.
  */
-#ifndef HW_AGAIN_CONF_H
-#define HW_AGAIN_CONF_H
+#ifndef HW_MALLOC_CONF_H
+#define HW_MALLOC_CONF_H
 
 #include <stdbool.h>
 
-enum { AGAIN_CONF_MAX = 8192 };
+enum { MALLOC_CONF_MAX = 8192 };
 
 /*
  * Into out: the pairs of wanted whose keys neither present, the variable's
@@ -16,7 +16,7 @@ enum { AGAIN_CONF_MAX = 8192 };
  * prof in compiled is ignored.  present and compiled may be NULL.  False if the
  * result lacks prof:true or does not fit.
  */
-bool again_conf_merge(char out[AGAIN_CONF_MAX], const char *wanted,
+bool malloc_conf_merge(char out[MALLOC_CONF_MAX], const char *wanted,
                       const char *present, const char *compiled);
 
 #endif

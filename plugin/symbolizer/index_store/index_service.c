@@ -1,12 +1,12 @@
 /*
- * index_keeper.c - see index_keeper.h.
+ * index_service.c - see index_service.h.
  *
  * The keeper's thread takes one wish at a time, has the index made under a
  * temporary name, and removes older ones before it moves the new one to its
- * place.  The lock is held across no I/O except index_keeper_give's, while the
+ * place.  The lock is held across no I/O except index_service_give's, while the
  * thread rests.
  */
-#include "index_keeper.h"
+#include "index_service.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -43,14 +43,14 @@ enum {
 
 static const uint64_t helper_memory_bytes = (uint64_t)4 << 30;
 
-const struct index_keeper_options index_keeper_defaults = {
+const struct index_service_options index_service_defaults = {
     .rules = {.bytes = (uint64_t)1 << 30,
               .debug_bytes = 4 << 20,
               .slow_ms = 50,
               .retry_ms = 10 * 60 * 1000},
     .quiet_ms = 1000};
 
-struct index_keeper {
+struct index_service {
     char *program;
     uint64_t bytes_max;
     uint32_t reader_mb, quiet_ms;
@@ -71,19 +71,19 @@ struct index_keeper {
 };
 
 static void
-forget_index_file(struct index_keeper *keeper, const struct build_id *id)
+forget_index_file(struct index_service *service, const struct build_id *id)
 {
-    pthread_mutex_lock(&keeper->lock);
-    index_list_gone(&keeper->list, id);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    index_list_gone(&service->list, id);
+    pthread_mutex_unlock(&service->lock);
 }
 
 /* ---- the symboliser's thread ---- */
 
 int
-index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
+index_service_open(void *arg, const struct elf_file *elf, struct error *why)
 {
-    struct index_keeper *keeper = arg;
+    struct index_service *service = arg;
     struct build_id id = build_id_of(elf);
     struct stat st;
     bool ready;
@@ -91,24 +91,24 @@ index_keeper_open(void *arg, const struct elf_file *elf, struct error *why)
 
     why->text[0] = '\0';
 
-    pthread_mutex_lock(&keeper->lock);
-    ready = index_list_is_ready(&keeper->list, &id);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    ready = index_list_is_ready(&service->list, &id);
+    pthread_mutex_unlock(&service->lock);
     if (!ready)
         return -1;
-    fd = index_dir_use(&keeper->dir, &id, &st, why);
+    fd = index_dir_use(&service->dir, &id, &st, why);
     if (fd >= 0)
         return fd;
-    if (!index_dir_has(&keeper->dir, &id)) {
+    if (!index_dir_has(&service->dir, &id)) {
         why->text[0] = '\0';
-        forget_index_file(keeper, &id);
+        forget_index_file(service, &id);
         return -1;
     }
-    pthread_mutex_lock(&keeper->lock);
-    ready = index_list_fail(&keeper->list, &id, why->text);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    ready = index_list_fail(&service->list, &id, why->text);
+    pthread_mutex_unlock(&service->lock);
     if (ready)
-        log_to(keeper->log, "a symbol index is not used: %s", why->text);
+        log_to(service->log, "a symbol index is not used: %s", why->text);
     return -1;
 }
 
@@ -132,9 +132,9 @@ debug_bytes_of(const struct symbolizer_asked *asked)
 }
 
 void
-index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
+index_service_asked(void *arg, const struct symbolizer_asked *asked)
 {
-    struct index_keeper *keeper = arg;
+    struct index_service *service = arg;
     struct build_id id = build_id_of(asked->elf);
     uint64_t debug_bytes;
     bool worth, news;
@@ -142,15 +142,15 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
     if (id.size == 0)
         return;
     debug_bytes = asked->indexed ? 0 : debug_bytes_of(asked);
-    pthread_mutex_lock(&keeper->lock);
-    keeper->asked_ms = clock_ms();
-    worth = index_list_is_worth(&keeper->list, asked, debug_bytes);
-    news = asked->refused && index_list_is_news(&keeper->list, &id, asked);
-    if (index_list_asked(&keeper->list, &id, asked, worth, debug_bytes))
-        pthread_cond_signal(&keeper->work);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    service->asked_ms = clock_ms();
+    worth = index_list_is_worth(&service->list, asked, debug_bytes);
+    news = asked->refused && index_list_is_news(&service->list, &id, asked);
+    if (index_list_asked(&service->list, &id, asked, worth, debug_bytes))
+        pthread_cond_signal(&service->work);
+    pthread_mutex_unlock(&service->lock);
     if (news)
-        log_to(keeper->log, "a symbol index of %s was refused: %s",
+        log_to(service->log, "a symbol index of %s was refused: %s",
                mapping_basename(asked->path), asked->refused);
 }
 
@@ -158,27 +158,27 @@ index_keeper_asked(void *arg, const struct symbolizer_asked *asked)
 
 /* Removes the least recently used ones until there is room for so many more. */
 static void
-evict_index_files(struct index_keeper *keeper, uint64_t bytes, size_t files)
+evict_index_files(struct index_service *service, uint64_t bytes, size_t files)
 {
     struct build_id victims[INDEX_ENTRIES_MAX];
     struct error err;
     size_t count;
 
-    pthread_mutex_lock(&keeper->lock);
-    count = index_list_evict(&keeper->list, bytes, files, victims);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    count = index_list_evict(&service->list, bytes, files, victims);
+    pthread_mutex_unlock(&service->lock);
     for (size_t i = 0; i < count; i++)
-        if (index_dir_remove(&keeper->dir, &victims[i], &err) != 0)
-            log_to(keeper->log, "%s", err.text);
+        if (index_dir_remove(&service->dir, &victims[i], &err) != 0)
+            log_to(service->log, "%s", err.text);
 }
 
 /* The memory for making it; half of the free memory stays free.  0 with *err.
  */
 static uint32_t
-reader_mb(const struct index_keeper *keeper, const struct index_wish *wish,
+reader_mb(const struct index_service *service, const struct index_wish *wish,
           struct error *err)
 {
-    uint64_t most = (uint64_t)keeper->reader_mb * READER_FACTOR;
+    uint64_t most = (uint64_t)service->reader_mb * READER_FACTOR;
     uint64_t need = NEED_MIN_MB + (wish->debug_bytes >> 20) * NEED_FACTOR;
     uint64_t left_mb = memory_left() >> 20;
 
@@ -194,16 +194,16 @@ reader_mb(const struct index_keeper *keeper, const struct index_wish *wish,
 }
 
 static int
-write_wished_index(struct index_keeper *keeper, const struct index_wish *wish,
+write_wished_index(struct index_service *service, const struct index_wish *wish,
                    struct index_writer *writer, struct error *err)
 {
-    struct helper_options options = {.program = keeper->program,
+    struct helper_options options = {.program = service->program,
                                      .memory_bytes = helper_memory_bytes,
                                      .cpu_ms = CPU_MS,
-                                     .reader_mb = reader_mb(keeper, wish, err),
+                                     .reader_mb = reader_mb(service, wish, err),
                                      .idle = true,
-                                     .cancel_fd = keeper->cancel_fd,
-                                     .lost = &keeper->lost};
+                                     .cancel_fd = service->cancel_fd,
+                                     .lost = &service->lost};
     struct helper_index index = {.object_fd = wish->fd,
                                  .path = wish->path,
                                  .deadline_ms = DEADLINE_MS,
@@ -227,19 +227,19 @@ write_wished_index(struct index_keeper *keeper, const struct index_wish *wish,
 }
 
 static int
-make_stored_index(struct index_keeper *keeper, const struct index_wish *wish,
+make_stored_index(struct index_service *service, const struct index_wish *wish,
                   uint64_t *bytes, struct error *err)
 {
     struct index_writer writer;
     int64_t made_ms;
     int rc = -1;
 
-    if (file_store_renew(&keeper->dir, err) < 0 ||
-        index_writer_open(&writer, &keeper->dir, &wish->id, keeper->bytes_max,
+    if (file_store_renew(&service->dir, err) < 0 ||
+        index_writer_open(&writer, &service->dir, &wish->id, service->bytes_max,
                           err) != 0)
         return -1;
-    if (write_wished_index(keeper, wish, &writer, err) == 0) {
-        evict_index_files(keeper, writer.bytes, 1);
+    if (write_wished_index(service, wish, &writer, err) == 0) {
+        evict_index_files(service, writer.bytes, 1);
         rc = file_writer_commit(&writer.file, true, &made_ms, err);
     }
     *bytes = writer.bytes;
@@ -248,7 +248,7 @@ make_stored_index(struct index_keeper *keeper, const struct index_wish *wish,
 }
 
 static void
-say_made(const struct index_keeper *keeper, const struct index_wish *wish,
+say_made(const struct index_service *service, const struct index_wish *wish,
          uint64_t bytes, uint32_t took_ms)
 {
     char id[BUILD_ID_TEXT], share[64] = "";
@@ -257,14 +257,14 @@ say_made(const struct index_keeper *keeper, const struct index_wish *wish,
     if (wish->debug_bytes)
         snprintf(share, sizeof(share), ", %.1f %% of its debug information",
                  100. * (double)bytes / (double)wish->debug_bytes);
-    log_to(keeper->log,
+    log_to(service->log,
            "made the symbol index of %s (%s): %llu bytes%s, in %u ms",
            wish->object, id, (unsigned long long)bytes, share, took_ms);
 }
 
 /* Another node may have made it meanwhile in the same directory. */
 static bool
-is_made(struct index_keeper *keeper, const struct index_wish *wish)
+is_made(struct index_service *service, const struct index_wish *wish)
 {
     struct error unsaid;
     struct stat st;
@@ -272,79 +272,79 @@ is_made(struct index_keeper *keeper, const struct index_wish *wish)
 
     if (wish->damaged)
         return false;
-    fd = index_dir_use(&keeper->dir, &wish->id, &st, &unsaid);
+    fd = index_dir_use(&service->dir, &wish->id, &st, &unsaid);
     if (fd < 0)
         return false;
     fd_close(fd);
-    pthread_mutex_lock(&keeper->lock);
-    index_list_made(&keeper->list, &wish->id, (uint64_t)st.st_size,
+    pthread_mutex_lock(&service->lock);
+    index_list_made(&service->list, &wish->id, (uint64_t)st.st_size,
                     file_made_ms(&st), 0);
-    pthread_mutex_unlock(&keeper->lock);
-    log_to(keeper->log, "found the symbol index of %s", wish->object);
+    pthread_mutex_unlock(&service->lock);
+    log_to(service->log, "found the symbol index of %s", wish->object);
     return true;
 }
 
 /* An interrupted job becomes a wish again. */
 static void
-carry_out_index_wish(struct index_keeper *keeper, struct index_wish *wish)
+carry_out_index_wish(struct index_service *service, struct index_wish *wish)
 {
     uint64_t began = clock_ms(), bytes = 0;
     struct error err = {0}, unsaid;
-    int rc = make_stored_index(keeper, wish, &bytes, &err);
+    int rc = make_stored_index(service, wish, &bytes, &err);
     uint32_t took_ms = (uint32_t)(clock_ms() - began);
     bool interrupted;
 
     if (rc != 0 && wish->damaged)
-        (void)index_dir_remove(&keeper->dir, &wish->id, &unsaid);
-    pthread_mutex_lock(&keeper->lock);
-    interrupted = rc != 0 && (keeper->pause || keeper->stop);
+        (void)index_dir_remove(&service->dir, &wish->id, &unsaid);
+    pthread_mutex_lock(&service->lock);
+    interrupted = rc != 0 && (service->pause || service->stop);
     if (rc == 0)
-        index_list_made(&keeper->list, &wish->id, bytes, clock_wall_ms(),
+        index_list_made(&service->list, &wish->id, bytes, clock_wall_ms(),
                         took_ms);
     else if (interrupted)
-        index_list_put_back(&keeper->list, wish);
+        index_list_put_back(&service->list, wish);
     else
-        index_list_failed(&keeper->list, &wish->id, err.text);
-    pthread_mutex_unlock(&keeper->lock);
+        index_list_failed(&service->list, &wish->id, err.text);
+    pthread_mutex_unlock(&service->lock);
     if (rc == 0)
-        say_made(keeper, wish, bytes, took_ms);
+        say_made(service, wish, bytes, took_ms);
     else if (!interrupted)
-        log_to(keeper->log, "no symbol index of %s was made: %s", wish->object,
+        log_to(service->log, "no symbol index of %s was made: %s", wish->object,
                err.text);
 }
 
 /* The caller holds the lock. */
 static void
-wait_for_quiet(struct index_keeper *keeper)
+wait_for_quiet(struct index_service *service)
 {
-    (void)clock_cond_wait(&keeper->work, &keeper->lock,
-                          keeper->asked_ms + keeper->quiet_ms);
+    (void)clock_cond_wait(&service->work, &service->lock,
+                          service->asked_ms + service->quiet_ms);
 }
 
 static void *
-keeper_main(void *arg)
+index_service_main(void *arg)
 {
-    struct index_keeper *keeper = arg;
+    struct index_service *service = arg;
     struct index_wish wish;
 
-    pthread_mutex_lock(&keeper->lock);
-    while (!keeper->stop) {
-        if (keeper->pause || index_list_wishes(&keeper->list) == 0) {
-            pthread_cond_wait(&keeper->work, &keeper->lock);
-        } else if (clock_ms() < keeper->asked_ms + keeper->quiet_ms) {
-            wait_for_quiet(keeper);
-        } else if (index_list_begin(&keeper->list, &wish)) {
-            keeper->making = true;
-            pthread_mutex_unlock(&keeper->lock);
-            if (!is_made(keeper, &wish))
-                carry_out_index_wish(keeper, &wish);
+    pthread_mutex_lock(&service->lock);
+    while (!service->stop) {
+        if (service->pause || index_list_wishes(&service->list) == 0) {
+            pthread_cond_wait(&service->work, &service->lock);
+        } else if (clock_ms() < service->asked_ms + service->quiet_ms) {
+            wait_for_quiet(service);
+        } else if (index_list_begin(&service->list, &wish)) {
+            service->making = true;
+            pthread_mutex_unlock(&service->lock);
+            if (!is_made(service, &wish))
+                carry_out_index_wish(service, &wish);
             index_wish_fini(&wish);
-            pthread_mutex_lock(&keeper->lock);
-            keeper->making = false;
-            pthread_cond_signal(&keeper->rests);
+            pthread_mutex_lock(&service->lock);
+            service->making = false;
+            pthread_cond_signal(&service->rests);
         }
     }
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_unlock(&service->lock);
     return NULL;
 }
 
@@ -353,84 +353,84 @@ keeper_main(void *arg)
 static void
 on_index_file_skipped(void *arg, const char *file, const char *why)
 {
-    const struct index_keeper *keeper = arg;
+    const struct index_service *service = arg;
 
-    log_to(keeper->log, "%s/%.100s is passed over: %s", keeper->dir.path, file,
+    log_to(service->log, "%s/%.100s is passed over: %s", service->dir.path, file,
            why);
 }
 
 static void
 on_index_file_found(void *arg, const struct file_found *file)
 {
-    struct index_keeper *keeper = arg;
+    struct index_service *service = arg;
     struct index_entry entry = {.state = INDEX_READY,
                                 .bytes = file->bytes,
                                 .made_ms = file->made_ms,
                                 .used_ms = file->used_ms};
 
     if (!build_id_parse(file->name, file->stem, &entry.id) ||
-        !index_list_add(&keeper->list, &entry))
-        on_index_file_skipped(keeper, "an index", "there are too many");
-    evict_index_files(keeper, 0, 0);
+        !index_list_add(&service->list, &entry))
+        on_index_file_skipped(service, "an index", "there are too many");
+    evict_index_files(service, 0, 0);
 }
 
 static int
-index_store_init(struct index_keeper *keeper,
-                 const struct index_keeper_options *options, struct error *err)
+index_store_init(struct index_service *service,
+                 const struct index_service_options *options, struct error *err)
 {
     struct file_scan scan = {on_index_file_found, on_index_file_skipped,
-                             keeper};
+                             service};
 
-    keeper->bytes_max = options->rules.bytes;
-    keeper->reader_mb = options->reader_mb ? options->reader_mb : READER_MB;
-    keeper->quiet_ms = options->quiet_ms;
-    keeper->log = options->log;
-    keeper->program = mem_strdup(options->program);
-    if (!keeper->program ||
-        index_list_init(&keeper->list, &options->rules) != 0) {
+    service->bytes_max = options->rules.bytes;
+    service->reader_mb = options->reader_mb ? options->reader_mb : READER_MB;
+    service->quiet_ms = options->quiet_ms;
+    service->log = options->log;
+    service->program = mem_strdup(options->program);
+    if (!service->program ||
+        index_list_init(&service->list, &options->rules) != 0) {
         error_memory(err, "the symbol indexes");
         return -1;
     }
-    keeper->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (keeper->cancel_fd < 0) {
+    service->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (service->cancel_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
         return -1;
     }
-    if (file_store_open(&keeper->dir, options->dir, &index_dir_kind, err) != 0)
+    if (file_store_open(&service->dir, options->dir, &index_dir_kind, err) != 0)
         return -1;
-    return file_store_scan(&keeper->dir, &scan, err);
+    return file_store_scan(&service->dir, &scan, err);
 }
 
-struct index_keeper *
-index_keeper_start(const struct index_keeper_options *options,
+struct index_service *
+index_service_start(const struct index_service_options *options,
                    struct error *err)
 {
-    struct index_keeper *keeper = mem_zalloc(1, sizeof(*keeper));
-    struct thread_start start = {"hw-indexes", STACK_BYTES, keeper_main,
-                                 keeper};
+    struct index_service *service = mem_zalloc(1, sizeof(*service));
+    struct thread_start start = {"hw-indexes", STACK_BYTES, index_service_main,
+                                 service};
 
-    if (!keeper) {
+    if (!service) {
         error_memory(err, "the symbol indexes");
         return NULL;
     }
-    pthread_mutex_init(&keeper->lock, NULL);
-    clock_cond_init(&keeper->work);
-    pthread_cond_init(&keeper->rests, NULL);
-    keeper->dir.fd = keeper->cancel_fd = -1;
-    if (index_store_init(keeper, options, err) == 0)
-        keeper->runs = thread_start(&keeper->thread, &start, err) == 0;
-    if (keeper->runs)
-        return keeper;
-    index_keeper_stop(keeper);
+    pthread_mutex_init(&service->lock, NULL);
+    clock_cond_init(&service->work);
+    pthread_cond_init(&service->rests, NULL);
+    service->dir.fd = service->cancel_fd = -1;
+    if (index_store_init(service, options, err) == 0)
+        service->runs = thread_start(&service->thread, &start, err) == 0;
+    if (service->runs)
+        return service;
+    index_service_stop(service);
     return NULL;
 }
 
-struct index_keeper *
-index_keeper_start_anyhow(const char *dir, const char *program, uint64_t bytes,
+struct index_service *
+index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
                           uint32_t reader_mb, void (*log)(const char *line))
 {
-    struct index_keeper_options options = index_keeper_defaults;
-    struct index_keeper *keeper;
+    struct index_service_options options = index_service_defaults;
+    struct index_service *service;
     struct error err;
 
     if (!dir)
@@ -440,81 +440,81 @@ index_keeper_start_anyhow(const char *dir, const char *program, uint64_t bytes,
     options.rules.bytes = bytes;
     options.reader_mb = reader_mb;
     options.log = log;
-    keeper = index_keeper_start(&options, &err);
-    if (!keeper)
+    service = index_service_start(&options, &err);
+    if (!service)
         log_to(log, "no symbol indexes are made: %s", err.text);
-    return keeper;
+    return service;
 }
 
 void
-index_keeper_stop(struct index_keeper *keeper)
+index_service_stop(struct index_service *service)
 {
-    if (!keeper)
+    if (!service)
         return;
-    pthread_mutex_lock(&keeper->lock);
-    keeper->stop = true;
-    pthread_cond_signal(&keeper->work);
-    pthread_mutex_unlock(&keeper->lock);
-    if (keeper->runs) {
-        (void)eventfd_write(keeper->cancel_fd, 1);
-        pthread_join(keeper->thread, NULL);
+    pthread_mutex_lock(&service->lock);
+    service->stop = true;
+    pthread_cond_signal(&service->work);
+    pthread_mutex_unlock(&service->lock);
+    if (service->runs) {
+        (void)eventfd_write(service->cancel_fd, 1);
+        pthread_join(service->thread, NULL);
     }
-    helper_lost_reap(&keeper->lost, 0);
-    index_list_fini(&keeper->list);
-    file_store_close(&keeper->dir);
-    fd_close(keeper->cancel_fd);
-    pthread_cond_destroy(&keeper->rests);
-    pthread_cond_destroy(&keeper->work);
-    pthread_mutex_destroy(&keeper->lock);
-    mem_free(keeper->program);
-    mem_free(keeper);
+    helper_lost_reap(&service->lost, 0);
+    index_list_fini(&service->list);
+    file_store_close(&service->dir);
+    fd_close(service->cancel_fd);
+    pthread_cond_destroy(&service->rests);
+    pthread_cond_destroy(&service->work);
+    pthread_mutex_destroy(&service->lock);
+    mem_free(service->program);
+    mem_free(service);
 }
 
 static size_t
-copy_list(struct index_keeper *keeper, struct index_entry *out, size_t max)
+copy_list(struct index_service *service, struct index_entry *out, size_t max)
 {
     size_t count;
 
-    pthread_mutex_lock(&keeper->lock);
-    count = index_list_copy(&keeper->list, out, max);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    count = index_list_copy(&service->list, out, max);
+    pthread_mutex_unlock(&service->lock);
     return count;
 }
 
 /* A user, or another node, may have removed files. */
 size_t
-index_keeper_list(struct index_keeper *keeper, struct index_entry *out,
+index_service_list(struct index_service *service, struct index_entry *out,
                   size_t max)
 {
-    size_t count = copy_list(keeper, out, max);
+    size_t count = copy_list(service, out, max);
     bool gone = false;
 
     for (size_t i = 0; i < count; i++)
         if (out[i].state == INDEX_READY &&
-            !index_dir_has(&keeper->dir, &out[i].id)) {
+            !index_dir_has(&service->dir, &out[i].id)) {
             gone = true;
-            forget_index_file(keeper, &out[i].id);
+            forget_index_file(service, &out[i].id);
         }
-    return gone ? copy_list(keeper, out, max) : count;
+    return gone ? copy_list(service, out, max) : count;
 }
 
 /* Files made meanwhile would stay the old user's. */
 int
-index_keeper_give(struct index_keeper *keeper, uid_t uid, gid_t gid,
+index_service_give(struct index_service *service, uid_t uid, gid_t gid,
                   struct error *err)
 {
     eventfd_t drained;
     int rc;
 
-    pthread_mutex_lock(&keeper->lock);
-    keeper->pause = true;
-    (void)eventfd_write(keeper->cancel_fd, 1);
-    while (keeper->making)
-        pthread_cond_wait(&keeper->rests, &keeper->lock);
-    (void)eventfd_read(keeper->cancel_fd, &drained);
-    rc = file_store_give(&keeper->dir, uid, gid, err);
-    keeper->pause = false;
-    pthread_cond_signal(&keeper->work);
-    pthread_mutex_unlock(&keeper->lock);
+    pthread_mutex_lock(&service->lock);
+    service->pause = true;
+    (void)eventfd_write(service->cancel_fd, 1);
+    while (service->making)
+        pthread_cond_wait(&service->rests, &service->lock);
+    (void)eventfd_read(service->cancel_fd, &drained);
+    rc = file_store_give(&service->dir, uid, gid, err);
+    service->pause = false;
+    pthread_cond_signal(&service->work);
+    pthread_mutex_unlock(&service->lock);
     return rc;
 }

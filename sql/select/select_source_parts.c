@@ -1,6 +1,6 @@
-/* select_pin_parts.c - what is known of a pin's samples besides their stacks:
- * see select_pins.h. */
-#include "select_pins.h"
+/* select_source_parts.c - what is known of a pin's samples besides their stacks:
+ * see select_sources.h. */
+#include "select_sources.h"
 
 #include <strings.h>
 
@@ -20,13 +20,13 @@
 
 /* Warns once that a table has no rows of a snapshot. */
 static void
-tell_unknown(struct handle *handle, struct select_pin *pin, const char *what,
+tell_unknown(struct handle *handle, struct select_source *source, const char *what,
              const char *why)
 {
-    if (!pin->warned && handle->session)
+    if (!source->warned && handle->session)
         warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s %s",
-                     pin->label, what, why);
-    pin->warned = true;
+                     source->label, what, why);
+    source->warned = true;
 }
 
 #define ONLY_RECORDED                                                          \
@@ -41,22 +41,22 @@ has_recorders_parts(const struct profile *profile)
 }
 
 int
-select_pin_parts(struct handle *handle, struct select_pin *pin, bool ages,
+select_source_parts(struct handle *handle, struct select_source *source, bool ages,
                  bool *has)
 {
-    const struct profile *profile = pin->profile;
+    const struct profile *profile = source->profile;
 
     *has = ages ? has_recorders_parts(profile) : profile->parts != NULL;
     if (!*has && ages)
-        tell_unknown(handle, pin, "ages",
+        tell_unknown(handle, source, "ages",
                      profile->nodes > 0 ? "are not known of several nodes' sum"
                                         : "are " ONLY_RECORDED);
     else if (!*has && profile->stack_count > 0)
-        tell_unknown(handle, pin,
+        tell_unknown(handle, source,
                      "threads are not known:", profile_no_threads(profile));
-    if (!*has || pin->parts.threads)
+    if (!*has || source->parts.threads)
         return SQLITE_OK;
-    if (part_rows_make(&pin->parts, profile, pin->functions,
+    if (part_rows_make(&source->parts, profile, source->functions,
                        &handle->failure) == 0)
         return SQLITE_OK;
     handle->failed = true;
@@ -64,22 +64,22 @@ select_pin_parts(struct handle *handle, struct select_pin *pin, bool ages,
 }
 
 int
-select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has)
+select_source_waste(struct handle *handle, struct select_source *source, bool *has)
 {
-    const struct profile *profile = pin->profile;
+    const struct profile *profile = source->profile;
 
     *has = profile->waste != NULL;
     if (!*has)
-        tell_unknown(handle, pin, "waste",
+        tell_unknown(handle, source, "waste",
                      profile->nodes > 0
                          ? "is not known of several nodes' sum: "
                            "cluster_heap_waste has each node's"
                          : "is known only where jemalloc's size classes "
                            "(heapwire.malloc_bins) are known of when the "
                            "snapshot was taken");
-    if (!*has || pin->waste.list)
+    if (!*has || source->waste.list)
         return SQLITE_OK;
-    if (waste_rows_make(&pin->waste, profile, pin->functions,
+    if (waste_rows_make(&source->waste, profile, source->functions,
                         &handle->failure) == 0)
         return SQLITE_OK;
     handle->failed = true;
@@ -88,55 +88,55 @@ select_pin_waste(struct handle *handle, struct select_pin *pin, bool *has)
 
 /* The difference again, of the two profiles by pool. */
 static int
-diff_pools(struct handle *handle, struct select_pin *pin,
+diff_pools(struct handle *handle, struct select_source *source,
            const struct view_options *options)
 {
-    const struct profile *now = pin->of->snapshot->profile;
-    const struct profile *base = pin->since->snapshot->profile;
+    const struct profile *now = source->of->snapshot->profile;
+    const struct profile *base = source->since->snapshot->profile;
     struct profile *roots[2] = {NULL, NULL};
 
     if (profile_root(now, options, &roots[0], &handle->failure) == 0 &&
         profile_root(base, options, &roots[1], &handle->failure) == 0)
-        pin->by_pool = diff_make_until(roots[0] ? roots[0] : now,
+        source->by_pool = diff_make_until(roots[0] ? roots[0] : now,
                                        roots[1] ? roots[1] : base,
                                        handle->cancelled, &handle->failure);
     profile_free(roots[0]);
     profile_free(roots[1]);
-    handle->failed |= !pin->by_pool;
-    return pin->by_pool ? SQLITE_OK : SQLITE_ERROR;
+    handle->failed |= !source->by_pool;
+    return source->by_pool ? SQLITE_OK : SQLITE_ERROR;
 }
 
 /* Likewise, the sum of the nodes' differences by pool. */
 static int
-sum_pools(struct handle *handle, struct select_pin *pin,
+sum_pools(struct handle *handle, struct select_source *source,
           const struct view_options *options)
 {
     struct cluster_sum sum;
     int rc =
-        cluster_heap_need(handle, pin->label, pin->base, false, options, &sum);
+        cluster_heap_need(handle, source->label, source->base, false, options, &sum);
 
     if (rc == SQLITE_OK)
-        pin->pool_sum = snapshot_ref(sum.snapshot);
+        source->pool_sum = snapshot_ref(sum.snapshot);
     return rc;
 }
 
 static int
-make_pools(struct handle *handle, struct select_pin *pin)
+make_pools(struct handle *handle, struct select_source *source)
 {
     char wrappers[WRAPPERS_TEXT_BYTES];
-    struct view_options options = select_pin_options(handle, wrappers);
+    struct view_options options = select_source_options(handle, wrappers);
     const struct profile *by_pool;
     int rc;
 
     options.by_pool = true;
-    rc = pin->of ? diff_pools(handle, pin, &options)
-                 : sum_pools(handle, pin, &options);
+    rc = source->of ? diff_pools(handle, source, &options)
+                 : sum_pools(handle, source, &options);
     if (rc != SQLITE_OK)
         return rc;
-    by_pool = pin->of ? pin->by_pool : pin->pool_sum->profile;
-    pin->pool_functions = functions_new(by_pool, &options, &handle->failure);
-    if (pin->pool_functions &&
-        pool_rows_make(&pin->pools, by_pool, pin->pool_functions,
+    by_pool = source->of ? source->by_pool : source->pool_sum->profile;
+    source->pool_functions = functions_new(by_pool, &options, &handle->failure);
+    if (source->pool_functions &&
+        pool_rows_make(&source->pools, by_pool, source->pool_functions,
                        &handle->failure) == 0)
         return SQLITE_OK;
     handle->failed = true;
@@ -145,52 +145,52 @@ make_pools(struct handle *handle, struct select_pin *pin)
 
 /* Whether the threads of a snapshot's profile are known, if it has any. */
 static bool
-knows_threads(struct handle *handle, struct select_pin *pin,
+knows_threads(struct handle *handle, struct select_source *source,
               const struct profile *profile)
 {
     if (profile->parts || profile->stack_count == 0)
         return true;
-    tell_unknown(handle, pin,
+    tell_unknown(handle, source,
                  "threads are not known:", profile_no_threads(profile));
     return false;
 }
 
 /* Its stacks begin with nodes. */
 static bool
-is_by_node(struct handle *handle, struct select_pin *pin)
+is_by_node(struct handle *handle, struct select_source *source)
 {
     const size_t size = sizeof(SNAPSHOT_CLUSTER_BY_NODE) - 1;
 
-    if (strncasecmp(pin->label, SNAPSHOT_CLUSTER_BY_NODE, size) != 0)
+    if (strncasecmp(source->label, SNAPSHOT_CLUSTER_BY_NODE, size) != 0)
         return false;
-    tell_unknown(handle, pin, "pools",
+    tell_unknown(handle, source, "pools",
                  "are not known by node: say '" SNAPSHOT_CLUSTER
                  "' in the place of '" SNAPSHOT_CLUSTER_BY_NODE "'");
     return true;
 }
 
 int
-select_pin_pools(struct handle *handle, struct select_pin *pin, bool *has)
+select_source_pools(struct handle *handle, struct select_source *source, bool *has)
 {
-    *has = pin->of
-               ? knows_threads(handle, pin, pin->of->snapshot->profile) &&
-                     knows_threads(handle, pin, pin->since->snapshot->profile)
-               : !is_by_node(handle, pin);
-    if (!*has || pin->pools.list)
+    *has = source->of
+               ? knows_threads(handle, source, source->of->snapshot->profile) &&
+                     knows_threads(handle, source, source->since->snapshot->profile)
+               : !is_by_node(handle, source);
+    if (!*has || source->pools.list)
         return SQLITE_OK;
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
-    return make_pools(handle, pin);
+    return make_pools(handle, source);
 }
 
 bool
-select_pin_counts(struct handle *handle, struct select_pin *pin)
+select_source_counts(struct handle *handle, struct select_source *source)
 {
-    const struct profile *profile = pin->profile;
+    const struct profile *profile = source->profile;
 
     if (profile->counted_ms > 0)
         return true;
-    tell_unknown(handle, pin, "what is allocated and freed a second",
+    tell_unknown(handle, source, "what is allocated and freed a second",
                  profile->nodes > 0 ? "is not known of several nodes' sum"
                  : has_recorders_parts(profile)
                      ? "is not known once its profile was reset"

@@ -1,11 +1,11 @@
-/* spawn_apart.h - a foreign program, started apart from us. */
-#ifndef HW_SPAWN_APART_H
-#define HW_SPAWN_APART_H
+/* spawn_program.h - a foreign program, started apart from us. */
+#ifndef HW_SPAWN_PROGRAM_H
+#define HW_SPAWN_PROGRAM_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct spawn_apart {
+struct spawn_program {
     const char *program; /* a path */
     char *const *argv, *const *environment;
     int fds[3];   /* its 0, 1 and 2; -1: /dev/null, to be written to */
@@ -16,6 +16,6 @@ struct spawn_apart {
 /* Starts it in a process group, or a session, of its own; it inherits no signal
  * handler, mask (but for ready), descriptor or variable of ours.  An errno, 0
  * when it runs; the caller reaps. */
-int spawn_apart(const struct spawn_apart *spawn, pid_t *pid);
+int spawn_program(const struct spawn_program *spawn, pid_t *pid);
 
 #endif

@@ -1,0 +1,345 @@
+/*
+ * debug_fetcher.c - see debug_fetcher.h.
+ *
+ * The keeper's thread takes one wish at a time.  The lock is held across no I/O
+ * but debug_fetcher_give's, while the thread rests.
+ */
+#include "debug_fetcher.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "clock.h"
+#include "debug_fetch.h"
+#include "elf_file.h"
+#include "errors.h"
+#include "files.h"
+#include "log.h"
+#include "mappings.h"
+#include "memory.h"
+#include "symbolizer.h"
+#include "thread.h"
+
+enum { STACK_BYTES = 256 * 1024, OBJECT_MAX = 128 };
+
+struct debug_wish {
+    struct build_id id;
+    char object[OBJECT_MAX];
+};
+
+/* What no server has, for now. */
+struct debug_miss {
+    struct build_id id;
+    uint64_t until_ms; /* monotonic */
+};
+
+struct debug_fetcher {
+    char *program, *urls;
+    uint64_t bytes;
+    uint32_t timeout_s;
+    void (*log)(const char *line);
+    struct file_store dir; /* the thread's */
+    int cancel_fd;         /* eventfd */
+    pthread_t thread;
+    bool runs;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t work, rests;
+    struct debug_wish wishes[DEBUG_WISHES_MAX]; /* the first is at hand */
+    size_t wish_count;
+    struct debug_miss misses[DEBUG_MISSES_MAX];
+    size_t miss_next; /* the oldest one's place */
+    bool stop, pause, fetching;
+};
+
+/* ---- the symboliser's thread ---- */
+
+/* With the lock. */
+static bool
+is_debug_wish_settled(struct debug_fetcher *fetcher, const struct build_id *id)
+{
+    uint64_t now_ms = clock_ms();
+
+    for (size_t i = 0; i < fetcher->wish_count; i++)
+        if (build_id_equal(&fetcher->wishes[i].id, id))
+            return true;
+    for (size_t i = 0; i < DEBUG_MISSES_MAX; i++)
+        if (fetcher->misses[i].until_ms > now_ms &&
+            build_id_equal(&fetcher->misses[i].id, id))
+            return true;
+    return fetcher->wish_count == DEBUG_WISHES_MAX;
+}
+
+/* In the file, beside it, or fetched. */
+static bool
+has_debug(const struct symbolizer_asked *asked)
+{
+    struct elf_file elf = {0};
+    struct error unsaid;
+    bool has = true; /* what cannot be read is not fetched for, either */
+
+    if (elf_init(&elf, asked->elf->fd, asked->path, &unsaid) == 0)
+        has = debug_info_may_exist(&elf, asked->path);
+    elf_fini(&elf);
+    return has;
+}
+
+void
+debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
+{
+    struct debug_fetcher *fetcher = arg;
+    struct debug_wish wish = {.id = build_id_of(asked->elf)};
+    bool settled;
+
+    if (!fetcher || wish.id.size == 0)
+        return;
+    pthread_mutex_lock(&fetcher->lock);
+    settled = is_debug_wish_settled(fetcher, &wish.id);
+    pthread_mutex_unlock(&fetcher->lock);
+    if (settled || has_debug(asked))
+        return;
+    snprintf(wish.object, sizeof(wish.object), "%.*s", OBJECT_MAX - 1,
+             mapping_basename(asked->path));
+    pthread_mutex_lock(&fetcher->lock);
+    if (!is_debug_wish_settled(fetcher, &wish.id)) {
+        fetcher->wishes[fetcher->wish_count++] = wish;
+        pthread_cond_signal(&fetcher->work);
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+/* ---- the keeper's thread ---- */
+
+struct debug_held {
+    struct file_held held[DEBUG_FILES_MAX + 1];
+    char names[DEBUG_FILES_MAX + 1][FILE_STORE_NAME];
+    size_t count;
+    const struct debug_fetcher *fetcher;
+};
+
+static void
+hold_file(void *arg, const struct file_found *file)
+{
+    struct debug_held *all = arg;
+    struct file_held held = {1, file->used_ms, file->bytes};
+
+    if (all->count > DEBUG_FILES_MAX)
+        return;
+    snprintf(all->names[all->count], FILE_STORE_NAME, "%s", file->name);
+    all->held[all->count++] = held;
+}
+
+static void
+pass_odd(void *arg, const char *name, const char *why)
+{
+    (void)arg;
+    (void)name;
+    (void)why;
+}
+
+/* Removes those that were unused for the longest time, until there is room for
+ * one of so many bytes.  -1 with *err. */
+static int
+make_room_for(struct debug_fetcher *fetcher, uint64_t bytes, struct error *err)
+{
+    struct debug_held *all = mem_zalloc(1, sizeof(*all));
+    struct file_scan scan = {hold_file, pass_odd, all};
+    int rc = -1;
+
+    if (!all)
+        error_memory(err, "the list of debug files");
+    else
+        rc = file_store_scan(&fetcher->dir, &scan, err);
+    if (rc == 0)
+        (void)file_store_evict(all->held, all->count, DEBUG_FILES_MAX - 1,
+                               bytes < fetcher->bytes ? fetcher->bytes - bytes
+                                                     : 0);
+    for (size_t i = 0; rc == 0 && i < all->count; i++)
+        if (all->held[i].turn == FILE_GOES)
+            rc = file_store_remove(&fetcher->dir, all->names[i], err);
+    mem_free(all);
+    return rc;
+}
+
+static int
+fetch_wish(struct debug_fetcher *fetcher, const struct debug_wish *wish,
+           uint64_t *bytes, struct error *err)
+{
+    struct debug_fetch fetch = {
+        fetcher->program, fetcher->urls,      &fetcher->dir,     &wish->id,
+        fetcher->bytes,   fetcher->timeout_s, fetcher->cancel_fd};
+    struct index_writer writer;
+    int64_t made_ms;
+    int rc = -1;
+
+    if (file_store_renew(&fetcher->dir, err) < 0 ||
+        index_writer_open(&writer, &fetcher->dir, &wish->id, fetcher->bytes,
+                          err) != 0)
+        return -1;
+    if (debug_fetch(&fetch, &writer, err) == 0 &&
+        make_room_for(fetcher, writer.bytes, err) == 0)
+        rc = file_writer_commit(&writer.file, true, &made_ms, err);
+    *bytes = writer.bytes;
+    file_writer_close(&writer.file);
+    return rc;
+}
+
+/* With the lock. */
+static void
+settle_wish(struct debug_fetcher *fetcher, bool missed)
+{
+    if (missed) {
+        fetcher->misses[fetcher->miss_next] = (struct debug_miss){
+            fetcher->wishes[0].id, clock_ms() + DEBUG_MISS_MS};
+        fetcher->miss_next = (fetcher->miss_next + 1) % DEBUG_MISSES_MAX;
+    }
+    fetcher->wish_count--;
+    memmove(fetcher->wishes, fetcher->wishes + 1,
+            fetcher->wish_count * sizeof(fetcher->wishes[0]));
+}
+
+static void
+grant_wish(struct debug_fetcher *fetcher, const struct debug_wish *wish)
+{
+    uint64_t began = clock_ms(), bytes = 0;
+    struct error err = {0};
+    int rc = fetch_wish(fetcher, wish, &bytes, &err);
+    char id[BUILD_ID_TEXT];
+    bool interrupted;
+
+    pthread_mutex_lock(&fetcher->lock);
+    interrupted = rc != 0 && (fetcher->pause || fetcher->stop);
+    if (!interrupted)
+        settle_wish(fetcher, rc != 0);
+    pthread_mutex_unlock(&fetcher->lock);
+    build_id_text(&wish->id, id);
+    if (rc == 0)
+        log_to(fetcher->log,
+               "fetched debug information of %s (%s): %llu bytes, in %llu ms",
+               wish->object, id, (unsigned long long)bytes,
+               (unsigned long long)(clock_ms() - began));
+    else if (!interrupted)
+        log_to(fetcher->log,
+               "no debug information of %s (%s) was fetched: %s; not asked for "
+               "again for %d minutes",
+               wish->object, id, err.text, DEBUG_MISS_MS / 60000);
+}
+
+static void *
+keep_debug(void *arg)
+{
+    struct debug_fetcher *fetcher = arg;
+    struct debug_wish wish;
+
+    pthread_mutex_lock(&fetcher->lock);
+    while (!fetcher->stop) {
+        if (fetcher->pause || fetcher->wish_count == 0) {
+            pthread_cond_wait(&fetcher->work, &fetcher->lock);
+            continue;
+        }
+        wish = fetcher->wishes[0];
+        fetcher->fetching = true;
+        pthread_mutex_unlock(&fetcher->lock);
+        grant_wish(fetcher, &wish);
+        pthread_mutex_lock(&fetcher->lock);
+        fetcher->fetching = false;
+        pthread_cond_signal(&fetcher->rests);
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static int
+prepare_debug_fetcher(struct debug_fetcher *fetcher,
+               const struct debug_fetcher_options *options, struct error *err)
+{
+    fetcher->program = mem_strdup(options->program);
+    fetcher->urls = mem_strdup(options->urls);
+    fetcher->bytes = options->bytes;
+    fetcher->timeout_s = options->timeout_s;
+    fetcher->log = options->log;
+    if (!fetcher->program || !fetcher->urls) {
+        error_memory(err, "the keeper of debug files");
+        return -1;
+    }
+    fetcher->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fetcher->cancel_fd < 0) {
+        error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
+        return -1;
+    }
+    return file_store_open(&fetcher->dir, options->dir, &debug_dir_kind, err);
+}
+
+struct debug_fetcher *
+debug_fetcher_start(const struct debug_fetcher_options *options,
+                   struct error *err)
+{
+    struct debug_fetcher *fetcher = mem_zalloc(1, sizeof(*fetcher));
+    struct thread_start start = {"hw-debuginfod", STACK_BYTES, keep_debug,
+                                 fetcher};
+
+    if (!fetcher) {
+        error_memory(err, "the keeper of debug files");
+        return NULL;
+    }
+    pthread_mutex_init(&fetcher->lock, NULL);
+    pthread_cond_init(&fetcher->work, NULL);
+    pthread_cond_init(&fetcher->rests, NULL);
+    fetcher->dir.fd = fetcher->cancel_fd = -1;
+    if (prepare_debug_fetcher(fetcher, options, err) == 0)
+        fetcher->runs = thread_start(&fetcher->thread, &start, err) == 0;
+    if (fetcher->runs)
+        return fetcher;
+    debug_fetcher_stop(fetcher);
+    return NULL;
+}
+
+void
+debug_fetcher_stop(struct debug_fetcher *fetcher)
+{
+    if (!fetcher)
+        return;
+    pthread_mutex_lock(&fetcher->lock);
+    fetcher->stop = true;
+    pthread_cond_signal(&fetcher->work);
+    pthread_mutex_unlock(&fetcher->lock);
+    if (fetcher->runs) {
+        (void)eventfd_write(fetcher->cancel_fd, 1);
+        pthread_join(fetcher->thread, NULL);
+    }
+    file_store_close(&fetcher->dir);
+    fd_close(fetcher->cancel_fd);
+    pthread_cond_destroy(&fetcher->rests);
+    pthread_cond_destroy(&fetcher->work);
+    pthread_mutex_destroy(&fetcher->lock);
+    mem_free(fetcher->program);
+    mem_free(fetcher->urls);
+    mem_free(fetcher);
+}
+
+/* Files made meanwhile would stay the old user's. */
+int
+debug_fetcher_give(struct debug_fetcher *fetcher, uid_t uid, gid_t gid,
+                  struct error *err)
+{
+    eventfd_t drained;
+    int rc;
+
+    if (!fetcher)
+        return 0;
+    pthread_mutex_lock(&fetcher->lock);
+    fetcher->pause = true;
+    (void)eventfd_write(fetcher->cancel_fd, 1);
+    while (fetcher->fetching)
+        pthread_cond_wait(&fetcher->rests, &fetcher->lock);
+    (void)eventfd_read(fetcher->cancel_fd, &drained);
+    rc = file_store_give(&fetcher->dir, uid, gid, err);
+    fetcher->pause = false;
+    pthread_cond_signal(&fetcher->work);
+    pthread_mutex_unlock(&fetcher->lock);
+    return rc;
+}
