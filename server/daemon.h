@@ -119,7 +119,7 @@ void daemon_cluster_reload(struct daemon_cluster *c, struct config *from);
 /* Before the server stops; may come twice. */
 void daemon_cluster_stop(struct daemon_cluster *c);
 
-/* ---- daemon_place.c, too ----
+/* ---- daemon_state_dir.c, too ----
  * Gives the state directory's files to another user.  The directory's owner of
  * an earlier run may have moved other users' files into it, or linked them:
  * those are never given away. */
@@ -142,15 +142,15 @@ int given_files_give(const struct given_files *files, int fd,
 int given_files_give_two(const struct given_files *files, const char *one,
                          const char *other, const struct account *account);
 
-/* ---- daemon_place.c ----
+/* ---- daemon_state_dir.c ----
  * Notices on the loop that the state directory was deleted, or names in it:
  * cleaners of /tmp do that, file by file or all at once.  All is made again.
  * Where heapwired has left root, who alone can make the directory, heapwire-run
  * makes it, or whoever starts heapwired again. */
 
-enum { PLACE_LOOK_MS = 2000 };
+enum { STATE_DIR_CHECK_MS = 2000 };
 
-struct place_watch {
+struct state_dir_watch {
     uv_timer_t timer;
     struct state_dir *dir;
     const char *path;
@@ -165,12 +165,12 @@ struct place_watch {
 
 /* renewed: the directory is a new one; end: it is gone, and somebody starts
  * heapwired again. */
-void place_watch_start(struct place_watch *watch, uv_loop_t *loop,
+void state_dir_watch_start(struct state_dir_watch *watch, uv_loop_t *loop,
                        struct state_dir *dir, const char *path,
                        const struct supervised *supervised,
                        struct listener *local, struct listener *http_local,
                        void (*renewed)(void *arg), void (*end)(void *arg),
                        void *arg);
-void place_watch_stop(struct place_watch *watch);
+void state_dir_watch_stop(struct state_dir_watch *watch);
 
 #endif

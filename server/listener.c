@@ -101,7 +101,7 @@ accept_some(struct listener *l)
                 pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
             return; /* none left, or the client has gone */
         }
-        if (!server_make_room(l->server, l->transport, l->conversation)) {
+        if (!server_admit_connection(l->server, l->transport, l->conversation)) {
             error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
             refuse_connection(l, fd, &err);
         } else if (session_accept(l->server, fd, l->transport,

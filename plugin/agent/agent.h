@@ -79,13 +79,13 @@ int channel_receive(struct channel *channel, void *out, size_t size, int *fd);
 int channel_send(struct channel *channel, const void *data, size_t size,
                  const int *fds, size_t fd_count);
 
-/* ---- likeness.c ---- */
+/* ---- host_privileges.c ---- */
 
 /* Whether our thread may do more than the host's main thread.  A host may
  * change its ids or its sandbox past libc, or where we are not preloaded.  Once
  * a second the thread compares itself with the main one, gives up what it has
  * beyond that, and must end where it cannot. */
-struct likeness {
+struct host_privileges {
     int64_t due_ms; /* monotonic */
     bool more;      /* at the last look, too: it was no moment in between */
     bool diverged;     /* it cannot be like the main thread */
@@ -93,11 +93,11 @@ struct likeness {
 
 /* Milliseconds until the next look.  calls (enum confined_call) are those that
  * may be made under so many filters. */
-int likeness_tick(struct likeness *likeness, int filters, unsigned calls);
+int host_privileges_tick(struct host_privileges *host_privileges, int filters, unsigned calls);
 
 /* Whether two threads of this process have the same ids, capabilities and
  * filters.  One thread at a time: the host's may have little stack. */
-bool likeness_same(pid_t a, pid_t b);
+bool host_privileges_equal(pid_t a, pid_t b);
 
 /* ---- launcher.c ---- */
 
@@ -152,7 +152,7 @@ struct agent {
     struct mapped_files files;
     struct agent_hello self;     /* as of the start: chroot hides /proc */
     struct shared_fds_file root; /* the root directory, likewise */
-    struct likeness likeness;
+    struct host_privileges host_privileges;
     struct launcher launcher;
     int null; /* /dev/null, in a table of its own; -1: none */
     int wake; /* signalfd: readable when the thread must end; -1: none */

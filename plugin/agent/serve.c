@@ -154,7 +154,7 @@ run_due_agent_work(struct agent *agent)
     if (agent->start->no_new_privs) /* without /proc it is not seen */
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     due_ms = earlier_timeout_ms(
-        due_ms, likeness_tick(&agent->likeness, agent->filters, agent->calls));
+        due_ms, host_privileges_tick(&agent->host_privileges, agent->filters, agent->calls));
     return earlier_timeout_ms(
         due_ms, launcher_tick(&agent->launcher, agent->channel.connection >= 0));
 }
@@ -260,7 +260,7 @@ serve_channel(struct agent *agent)
 {
     struct channel *channel = &agent->channel;
 
-    while (!phase_stopping() && !agent->likeness.diverged) {
+    while (!phase_stopping() && !agent->host_privileges.diverged) {
         struct pollfd polled[] = {
             {.fd = -1}, /* the wake's */
             {.fd = channel->listener, .events = POLLIN},
@@ -490,7 +490,7 @@ why_it_ends(const struct agent *agent)
                "afterwards";
     if (agent->start->unfit)
         return filtered;
-    return agent->likeness.diverged
+    return agent->host_privileges.diverged
                ? "the database's main thread gave up what the agent's thread "
                  "could not give up"
                : "";
@@ -577,7 +577,7 @@ serve_run(const struct agent_start *start)
         serve_channel(&agent);
         (void)access_close();
     }
-    if (error == 0 && !phase_stopping() && !agent.likeness.diverged) {
+    if (error == 0 && !phase_stopping() && !agent.host_privileges.diverged) {
         channel_close(&agent.channel);
         serve_without_listener(&agent);
     }

@@ -342,7 +342,7 @@ bool
 start_is_alike(void)
 {
     return own.pid == getpid() &&
-           likeness_same((pid_t)syscall(SYS_gettid), own.tid);
+           host_privileges_equal((pid_t)syscall(SYS_gettid), own.tid);
 }
 
 /* The kernel wakes who joins a thread a little before the thread is gone, and

@@ -116,7 +116,7 @@ arena_clear(struct arena *arena)
 }
 
 static struct block *
-block_with_room(struct arena *arena, size_t size)
+find_block_for(struct arena *arena, size_t size)
 {
     struct block *b = arena->blocks;
     size_t room;
@@ -151,7 +151,7 @@ allocate_arena_bytes(struct arena *arena, size_t size)
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     if (size > arena->limit - arena->used)
         return NULL;
-    b = block_with_room(arena, size);
+    b = find_block_for(arena, size);
     if (!b)
         return NULL;
     place = b->bytes + b->used;

@@ -8,7 +8,7 @@
 #include "hash.h"
 #include "memory.h"
 
-enum { ROOM_FIRST = 256 }; /* a power of two, as TEXTS_MAX is */
+enum { FIRST_CAPACITY = 256 }; /* a power of two, as TEXTS_MAX is */
 
 struct entry {
     const char *text;
@@ -31,8 +31,8 @@ struct texts {
     struct entry *entries; /* room of them, count in use */
     struct slot *slots;    /* twice room */
     uint32_t room, count;
-    struct place *places; /* place_room of them, at most half in use */
-    uint32_t place_room, place_count;
+    struct place *places; /* address_slot_capacity of them, at most half in use */
+    uint32_t address_slot_capacity, address_slot_count;
     bool borrows, distinct;
 };
 
@@ -44,9 +44,9 @@ texts_new(struct arena *arena)
     if (!texts)
         return NULL;
     texts->arena = arena;
-    texts->room = ROOM_FIRST;
-    texts->entries = mem_zalloc(ROOM_FIRST, sizeof(*texts->entries));
-    texts->slots = mem_zalloc((size_t)ROOM_FIRST * 2, sizeof(*texts->slots));
+    texts->room = FIRST_CAPACITY;
+    texts->entries = mem_zalloc(FIRST_CAPACITY, sizeof(*texts->entries));
+    texts->slots = mem_zalloc((size_t)FIRST_CAPACITY * 2, sizeof(*texts->slots));
     if (!texts->entries || !texts->slots) {
         texts_free(texts);
         return NULL;
@@ -190,9 +190,9 @@ find_text_address_slot(struct place *places, uint32_t room,
 }
 
 static int
-grow_places(struct texts *texts)
+grow_text_address_slots(struct texts *texts)
 {
-    uint32_t room = texts->place_room ? texts->place_room * 2 : ROOM_FIRST;
+    uint32_t room = texts->address_slot_capacity ? texts->address_slot_capacity * 2 : FIRST_CAPACITY;
     struct place *places;
 
     if (room > TEXTS_MAX)
@@ -202,13 +202,13 @@ grow_places(struct texts *texts)
     places = mem_zalloc(room, sizeof(*places));
     if (!places)
         return -1;
-    for (uint32_t i = 0; i < texts->place_room; i++)
+    for (uint32_t i = 0; i < texts->address_slot_capacity; i++)
         if (texts->places[i].text)
             *find_text_address_slot(places, room, texts,
                                     texts->places[i].text) = texts->places[i];
     mem_free(texts->places);
     texts->places = places;
-    texts->place_room = room;
+    texts->address_slot_capacity = room;
     return 0;
 }
 
@@ -217,10 +217,10 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
 {
     struct place *place;
 
-    if (texts->place_count * 2 >= texts->place_room && grow_places(texts) != 0)
+    if (texts->address_slot_count * 2 >= texts->address_slot_capacity && grow_text_address_slots(texts) != 0)
         return -1;
     place =
-        find_text_address_slot(texts->places, texts->place_room, texts, text);
+        find_text_address_slot(texts->places, texts->address_slot_capacity, texts, text);
     if (!place->text) {
         if ((texts->distinct
                  ? append_text_entry(texts, text, &place->number)
@@ -228,18 +228,18 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
                                    &place->number)) != 0)
             return -1;
         place->text = text;
-        texts->place_count++;
+        texts->address_slot_count++;
     }
     *number = place->number;
     return 0;
 }
 
 void
-texts_forget_places(struct texts *texts)
+texts_clear_addresses(struct texts *texts)
 {
-    if (texts->place_count > 0)
-        memset(texts->places, 0, texts->place_room * sizeof(*texts->places));
-    texts->place_count = 0;
+    if (texts->address_slot_count > 0)
+        memset(texts->places, 0, texts->address_slot_capacity * sizeof(*texts->places));
+    texts->address_slot_count = 0;
 }
 
 const char *
@@ -265,5 +265,5 @@ texts_memory(const struct texts *texts)
 {
     return sizeof(*texts) +
            texts->room * (sizeof(*texts->entries) + 2 * sizeof(*texts->slots)) +
-           texts->place_room * sizeof(*texts->places);
+           texts->address_slot_capacity * sizeof(*texts->places);
 }

@@ -30,7 +30,7 @@ int texts_add(struct texts *texts, const char *text, size_t size,
 int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 
 /* Those places may hold other texts by now. */
-void texts_forget_places(struct texts *texts);
+void texts_clear_addresses(struct texts *texts);
 
 const char *texts_get(const struct texts *texts, uint32_t number);
 size_t texts_size(const struct texts *texts, uint32_t number); /* its bytes */

@@ -352,8 +352,8 @@ run_job(struct job *job)
         run_mappings(c, job);
         return;
     }
-    if (job->request.kind == JOB_PLACES) {
-        mappings_take_places(job, &c->client, &c->seen);
+    if (job->request.kind == JOB_RANGES) {
+        mappings_take_ranges(job, &c->client, &c->seen);
         return;
     }
     rc = ask_agent(c, job, &result, &err);
@@ -410,7 +410,7 @@ greeter_main(void *arg)
         polls[1].events =
             c->client.status.state == NODE_CONNECTED ? POLLRDHUP : POLLIN;
         jobs_greeter_give(&c->jobs);
-        mappings_ask_places(&c->jobs, &c->status, &c->seen, &c->places);
+        mappings_ask_ranges(&c->jobs, &c->status, &c->seen, &c->places);
         poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
         if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
             drained = 0; /* another wake-up took it: fine */

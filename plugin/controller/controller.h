@@ -174,7 +174,7 @@ enum job_kind {
     /* result.mappings, of at most CONTROLLER_RECENT_MS ago, with its failure
      * where there is nothing to read. */
     JOB_MAPPINGS,
-    JOB_PLACES, /* only remembers what is mapped: map_seen.h */
+    JOB_RANGES, /* only remembers what is mapped: map_seen.h */
     JOB_ACCESS, /* the observer's: result.active: it is dumpable by us */
     JOB_LEVER   /* request.lever, in the owner's name: result.lever */
 };

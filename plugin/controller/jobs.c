@@ -8,7 +8,7 @@
 #include "files.h"
 #include "memory.h"
 #include "memory_map.h"
-#include "share.h"
+#include "user_quota.h"
 #include "snapshot.h"
 #include "stats.h"
 
@@ -38,7 +38,7 @@ static const struct {
     [JOB_RECORDED] = {.dumps = true},
     [JOB_STATS] = {.text = "Reading statistics"},
     [JOB_MAPPINGS] = {.text = "Reading mappings"},
-    [JOB_PLACES] = {.text = "Reading mappings"},
+    [JOB_RANGES] = {.text = "Reading mappings"},
     [JOB_ACCESS] = {.text = "Asking the database"},
     [JOB_LEVER] = {.changes = true, .text = "Changing jemalloc"},
 };
@@ -75,7 +75,7 @@ find_job(const struct jobs *jobs, bool asks)
 static bool
 reads_mappings(const struct job *job)
 {
-    return job->request.kind == JOB_MAPPINGS || job->request.kind == JOB_PLACES;
+    return job->request.kind == JOB_MAPPINGS || job->request.kind == JOB_RANGES;
 }
 
 /* The one that reads mappings, after it gave the agent to others, too; or NULL.
@@ -276,7 +276,7 @@ job_new(struct jobs *jobs, const struct job_request *request, struct error *err)
     for (struct flight *f = jobs->flights.first; f; f = f->next)
         if (!f->started)
             share_count(&places, f->owner);
-    if (share_check(&places, JOBS_MAX, "requests that wait for the node",
+    if (user_quota_check(&places, JOBS_MAX, "requests that wait for the node",
                     "cancel some", err) != 0)
         return NULL;
     job = mem_zalloc(1, sizeof(*job));

@@ -201,7 +201,7 @@ mappings_take_close(struct mappings_take *take, struct agent_client *client,
 /* ---- what is there, and since when ---- */
 
 void
-mappings_take_places(struct job *job, const struct agent_client *client,
+mappings_take_ranges(struct job *job, const struct agent_client *client,
                      struct map_seen *seen)
 {
     pthread_mutex_t *lock = &job->flight.flights->lock;
@@ -225,10 +225,10 @@ wake_nobody(void *arg)
 }
 
 void
-mappings_ask_places(struct jobs *jobs, const struct node_status *status,
+mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                     struct map_seen *seen, struct seat **places)
 {
-    const struct job_request request = {.kind = JOB_PLACES};
+    const struct job_request request = {.kind = JOB_RANGES};
     struct waker nobody = {wake_nobody, NULL};
     struct error unsaid;
 

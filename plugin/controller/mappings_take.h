@@ -41,13 +41,13 @@ void mappings_take_close(struct mappings_take *take,
                          struct agent_client *client,
                          struct observer *observer);
 
-/* Runs a JOB_PLACES, which gives the agent to others first: the kernel may have
+/* Runs a JOB_RANGES, which gives the agent to others first: the kernel may have
  * the memory map locked for as long as the database hangs. */
-void mappings_take_places(struct job *job, const struct agent_client *client,
+void mappings_take_ranges(struct job *job, const struct agent_client *client,
                           struct map_seen *seen);
 /* Of one thread: asks for one where that is due.  status is of the jobs' lock;
  * *places: the seat, or NULL. */
-void mappings_ask_places(struct jobs *jobs, const struct node_status *status,
+void mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                          struct map_seen *seen, struct seat **places);
 
 #endif

@@ -143,7 +143,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
 
     if (kind == JOB_STATS || kind == JOB_MAPPINGS)
         return 0; /* at least the kernel's */
-    if (kind == JOB_LEVER || kind == JOB_PLACES)
+    if (kind == JOB_LEVER || kind == JOB_RANGES)
         return 0; /* profiling or not: the agent says what it lacks */
     if (hello->opt_prof == AGENT_PROF_FORKED) {
         error_set(err, ER_FEATURE_DISABLED,

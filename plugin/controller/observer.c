@@ -30,7 +30,7 @@
 #include "observe.h"
 #include "process_stat.h"
 #include "profile.h"
-#include "share.h"
+#include "user_quota.h"
 #include "snapshot.h"
 #include "store.h"
 #include "symbolizer.h"
@@ -416,7 +416,7 @@ new_observation(struct observer *observer,
     for (struct flight *f = observer->flights.first; f; f = f->next)
         if (!f->started)
             share_count(&places, f->owner);
-    if (share_check(&places, WAITING_MAX, "profiles that wait for their turn",
+    if (user_quota_check(&places, WAITING_MAX, "profiles that wait for their turn",
                     "cancel some", err) != 0)
         return NULL;
     o = mem_zalloc(1, sizeof(*o));

@@ -38,7 +38,7 @@ enum {
     STATS_AGE_MS = 2500,
     AHEAD_EVERY_MS = 10 * SECOND_MS,
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
-    PLACE_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
+    CGROUP_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
     LAST_MS = 2000, /* that the last profile of a database may take */
     LAST_STEP_MS = 20,
     STACK_BYTES = 256 * 1024
@@ -60,12 +60,12 @@ struct memory_sampler {
     /* The thread's own. */
     struct marks marks;
     struct highest highest;
-    struct cgroup_place place;
+    struct cgroup_path place;
     bool placed;
     bool urgent;   /* pace_is_urgent */
     bool recorded; /* snapshot is of last's */
-    int32_t placed_pid;
-    uint64_t placed_ms, stats_ms, expired_ms; /* monotonic: done last */
+    int32_t cgroup_pid;
+    uint64_t cgroup_ms, stats_ms, expired_ms; /* monotonic: done last */
     struct seat *stats, *snapshot;            /* asked for */
     struct marks_rules snapshot_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
@@ -141,14 +141,14 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
 
 /* ---- samples ---- */
 
-static const struct cgroup_place *
-find_cgroup_place(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
+static const struct cgroup_path *
+find_sampled_cgroup(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
 {
-    if (pid != sampler->placed_pid ||
-        now_ms - sampler->placed_ms >= PLACE_EVERY_MS) {
-        sampler->placed = process_memory_place(pid, &sampler->place);
-        sampler->placed_pid = pid;
-        sampler->placed_ms = now_ms;
+    if (pid != sampler->cgroup_pid ||
+        now_ms - sampler->cgroup_ms >= CGROUP_EVERY_MS) {
+        sampler->placed = process_memory_find_cgroup(pid, &sampler->place);
+        sampler->cgroup_pid = pid;
+        sampler->cgroup_ms = now_ms;
     }
     return sampler->placed ? &sampler->place : NULL;
 }
@@ -184,7 +184,7 @@ take_memory_sample(struct memory_sampler *sampler,
         return false;
     if (status->peer != 0)
         process_memory_read_at(
-            status->peer, find_cgroup_place(sampler, status->peer, clock_ms()),
+            status->peer, find_sampled_cgroup(sampler, status->peer, clock_ms()),
             &kernel);
     if (status->peer != 0 && !kernel.rss.known)
         return false; /* it has just ended */

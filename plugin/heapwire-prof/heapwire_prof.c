@@ -484,7 +484,7 @@ run_view_command(const struct prof_command *command, struct error *err)
     reading.alone = !command->base;
     /* A difference distinguishes functions of one name by their files. */
     reading.no_lines =
-        reading.alone && !view_needs_places(command->form, &command->options);
+        reading.alone && !view_needs_source_lines(command->form, &command->options);
     reading.short_names =
         reading.alone &&
         view_takes_short_names(command->form, &command->options);
@@ -546,7 +546,7 @@ main(int argc, char **argv)
     struct error err = {0};
 
     large_heap(heap_bytes);
-    decode_room_set(0);
+    decode_budget_set(0);
     if (prof_flags_parse(argc, argv, &command) != 0)
         return EXIT_USAGE;
     if (command.help) {

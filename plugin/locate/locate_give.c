@@ -165,7 +165,7 @@ static bool
 search_source(void *arg, const struct symbol_source *source)
 {
     struct search *search = arg;
-    struct symbol_wish wish = {search->symbol, is_whole_name, search};
+    struct symbol_query wish = {search->symbol, is_whole_name, search};
 
     source->find(source->elf, search->work, &wish);
     return search->address == 0;

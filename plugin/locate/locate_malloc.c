@@ -27,7 +27,7 @@ static bool
 search_first(void *arg, const struct symbol_source *source)
 {
     struct search *search = arg;
-    const struct symbol_wish wish = {"malloc", see_malloc, search};
+    const struct symbol_query wish = {"malloc", see_malloc, search};
 
     source->find(source->elf, search->work, &wish);
     return false;

@@ -48,7 +48,7 @@ static bool
 has_sibling(const struct symbol_source *source, struct locate_work *work,
             const char *prefix)
 {
-    struct symbol_wish wish = {"mallctlnametomib", is_sibling, &prefix};
+    struct symbol_query wish = {"mallctlnametomib", is_sibling, &prefix};
 
     source->find(source->elf, work, &wish);
     return prefix == NULL;
@@ -86,7 +86,7 @@ pick_symbols(void *arg, const struct symbol_source *source)
     const struct picking *picking = arg;
     struct locate *out = picking->out;
     struct candidates all = {.count = 0};
-    struct symbol_wish wish = {"mallctl", take_candidate, &all};
+    struct symbol_query wish = {"mallctl", take_candidate, &all};
     bool agree = true;
 
     source->find(source->elf, picking->work, &wish);

@@ -39,7 +39,7 @@ struct names {
 };
 
 static void
-add_wished_name(struct names *names, const uint8_t *bytes, size_t at,
+add_matching_name(struct names *names, const uint8_t *bytes, size_t at,
                 uint64_t position)
 {
     struct name *name = &names->list[names->count];
@@ -73,7 +73,7 @@ find_names(const struct elf_file *elf, const struct table *table,
                (size_t)(found - room->piece) < back + PIECE_BYTES) {
             size_t at = (size_t)(found - room->piece);
 
-            add_wished_name(out, room->piece, at, done - back + at);
+            add_matching_name(out, room->piece, at, done - back + at);
             from = found + 1;
         }
     }
@@ -81,8 +81,8 @@ find_names(const struct elf_file *elf, const struct table *table,
 
 /* false: the caller has enough. */
 static bool
-report_wished_symbol(const struct elf_file *loaded, struct reader *r,
-                     const struct names *names, const struct symbol_wish *wish)
+report_matching_symbol(const struct elf_file *loaded, struct reader *r,
+                     const struct names *names, const struct symbol_query *wish)
 {
     uint32_t at = reader_u32(r);
     uint8_t info = reader_u8(r);
@@ -108,7 +108,7 @@ report_wished_symbol(const struct elf_file *loaded, struct reader *r,
 
 static void
 find_in(const struct elf_file *elf, const struct table *table,
-        struct locate_work *room, const struct symbol_wish *wish)
+        struct locate_work *room, const struct symbol_query *wish)
 {
     enum { STEP = PIECE_BYTES / SYMBOL_SIZE * SYMBOL_SIZE };
     struct names names = {.count = 0};
@@ -128,7 +128,7 @@ find_in(const struct elf_file *elf, const struct table *table,
         if (elf_read_at(elf, table->symbols + done, n, room->piece) != 0)
             return;
         while (more && reader_left(&r) >= SYMBOL_SIZE)
-            more = report_wished_symbol(room->elf, &r, &names, wish);
+            more = report_matching_symbol(room->elf, &r, &names, wish);
     }
 }
 
@@ -179,7 +179,7 @@ count_hashed(const struct elf_file *elf, struct locate_work *room,
 
 static void
 find_dynamic(const struct elf_file *elf, struct locate_work *room,
-             const struct symbol_wish *wish)
+             const struct symbol_query *wish)
 {
     uint64_t value[DT_NUM] = {0}, gnu_hash = 0, tag, number, hash, left;
     struct table table = {0};
@@ -216,7 +216,7 @@ find_dynamic(const struct elf_file *elf, struct locate_work *room,
 
 static void
 find_symtab(const struct elf_file *elf, struct locate_work *room,
-            const struct symbol_wish *wish)
+            const struct symbol_query *wish)
 {
     const struct elf_section *symbols = elf_section(elf, ".symtab"), *names;
 

@@ -87,7 +87,7 @@ uint32_t locate_votes(const struct locate_work *work, uint64_t target);
 
 /* Looks for functions whose names end with ending: found gets the part before
  * it, and returns false when it has enough. */
-struct symbol_wish {
+struct symbol_query {
     const char *ending;
     bool (*found)(void *arg, const char *before, uint64_t address);
     void *arg;
@@ -98,7 +98,7 @@ struct symbol_source {
     enum locate_how how;
     const struct elf_file *elf; /* the file, or its debug file */
     void (*find)(const struct elf_file *elf, struct locate_work *room,
-                 const struct symbol_wish *wish);
+                 const struct symbol_query *wish);
 };
 
 /* Calls use with one after the other: dynamic symbols, .symtab, those of the

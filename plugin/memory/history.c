@@ -62,13 +62,13 @@ struct history {
 /* ---- the file ---- */
 
 static size_t
-place_of_number(int ring, uint64_t number)
+history_slot_of_number(int ring, uint64_t number)
 {
     return rings[ring].first + (size_t)((number - 1) % rings[ring].places);
 }
 
 static int
-ring_of_place(size_t place)
+ring_of_history_slot(size_t place)
 {
     int ring = RINGS - 1;
 
@@ -87,14 +87,14 @@ load_history_samples(struct history *history, const uint8_t *bytes, size_t size)
 
     for (size_t place = 0; place < HISTORY_SAMPLES; place++) {
         const uint8_t *record = bytes + (place + 1) * HISTORY_RECORD;
-        int ring = ring_of_place(place);
+        int ring = ring_of_history_slot(place);
         struct history_sample sample;
         uint64_t number;
 
         if ((place + 2) * HISTORY_RECORD > size)
             break;
         number = history_record_decode(record, &sample);
-        if (number == 0 || place_of_number(ring, number) != place) {
+        if (number == 0 || history_slot_of_number(ring, number) != place) {
             wrong += memcmp(record, empty, sizeof(empty)) != 0;
             continue;
         }
@@ -312,7 +312,7 @@ history_close(struct history *history)
 static void
 write_newest_sample(struct history *history, int ring)
 {
-    size_t place = place_of_number(ring, history->next[ring] - 1);
+    size_t place = history_slot_of_number(ring, history->next[ring] - 1);
     uint8_t record[HISTORY_RECORD];
     bool faulty = !history_record_encode(&history->samples[place],
                                          history->numbers[place], record) ||
@@ -341,7 +341,7 @@ latest_sample(struct history *history, int ring, uint64_t but)
     if (number <= but)
         return NULL;
     number -= but;
-    place = place_of_number(ring, number);
+    place = history_slot_of_number(ring, number);
     return history->numbers[place] == number ? &history->samples[place] : NULL;
 }
 
@@ -350,7 +350,7 @@ append_sample(struct history *history, int ring,
               const struct history_sample *sample)
 {
     uint64_t number = history->next[ring]++;
-    size_t place = place_of_number(ring, number);
+    size_t place = history_slot_of_number(ring, number);
 
     history->samples[place] = *sample;
     history->numbers[place] = number;
@@ -440,7 +440,7 @@ oldest_number(const struct history *history, int ring)
 static const struct history_sample *
 sample_at(const struct history *history, int ring, uint64_t number)
 {
-    size_t place = place_of_number(ring, number);
+    size_t place = history_slot_of_number(ring, number);
 
     return history->numbers[place] == number ? &history->samples[place] : NULL;
 }

@@ -13,9 +13,9 @@
 #include "files.h"
 #include "process_memory.h"
 #include "reader.h"
-#include "share.h"
+#include "user_quota.h"
 
-enum { DECODE_ROOM_BYTES = MEMORY_BUDGET_BYTES - MEMORY_BUDGET_KEPT };
+enum { DECODE_BUDGET_BYTES = MEMORY_BUDGET_BYTES - MEMORY_BUDGET_KEPT };
 
 enum { MEMINFO_MAX = 64 << 10 };
 
@@ -95,7 +95,7 @@ static struct {
     pthread_mutex_t lock;
     size_t taken;
     struct {
-        char name[SHARE_OWNER_MAX + 1];
+        char name[USER_QUOTA_OWNER_MAX + 1];
         size_t bytes;
     } users[USERS];
 } budget = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -211,10 +211,10 @@ memory_budget_explain(struct error *err, const char *what)
               what, MEMORY_BUDGET_BYTES >> 20, memory_budget_used() >> 20);
 }
 
-const struct arena_meter decode_room_meter = {decode_room_take,
-                                              decode_room_give};
+const struct arena_meter decode_budget_meter = {decode_budget_take,
+                                              decode_budget_give};
 
-static size_t ceiling = DECODE_ROOM_BYTES; /* set before threads are */
+static size_t ceiling = DECODE_BUDGET_BYTES; /* set before threads are */
 static struct {
     pthread_mutex_t lock;
     size_t used;
@@ -223,13 +223,13 @@ static struct {
 static _Thread_local bool refused;
 
 void
-decode_room_set(size_t bytes)
+decode_budget_set(size_t bytes)
 {
     ceiling = bytes;
 }
 
 size_t
-decode_room_used(void)
+decode_budget_used(void)
 {
     size_t used;
 
@@ -240,7 +240,7 @@ decode_room_used(void)
 }
 
 bool
-decode_room_take(size_t bytes)
+decode_budget_take(size_t bytes)
 {
     bool taken = true;
     size_t sum;
@@ -256,7 +256,7 @@ decode_room_take(size_t bytes)
 }
 
 void
-decode_room_give(size_t bytes)
+decode_budget_give(size_t bytes)
 {
     pthread_mutex_lock(&room.lock);
     room.used -= bytes;
@@ -266,13 +266,13 @@ decode_room_give(size_t bytes)
 }
 
 void
-decode_room_begin(void)
+decode_budget_begin(void)
 {
     refused = false;
 }
 
 void
-decode_room_explain(struct error *err)
+decode_budget_explain(struct error *err)
 {
     uint64_t left;
 

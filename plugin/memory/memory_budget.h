@@ -6,7 +6,7 @@
  * One ceiling for all, because one for each kind is as many times the memory as
  * there are kinds, and heapwired shares its cgroup with the database; and no
  * more than half of the memory that was free there and on the machine.  Users
- * share it as share.h says: a user gets more while it holds less than is free.
+ * share it as user_quota.h says: a user gets more while it holds less than is free.
  * What decodes holds for nobody, and leaves MEMORY_BUDGET_KEPT to users.  Any
  * thread.
  */
@@ -65,20 +65,20 @@ uint64_t memory_left_of(const char *meminfo, size_t size);
 
 /* Sets another ceiling, before anything is decoded; 0: none, and free memory is
  * not checked either. */
-void decode_room_set(size_t bytes);
+void decode_budget_set(size_t bytes);
 
 /* false: the ceiling has less left, or less of the machine's or the cgroup's
  * memory would stay free than decoding has taken. */
-bool decode_room_take(size_t bytes);
-void decode_room_give(size_t bytes);
+bool decode_budget_take(size_t bytes);
+void decode_budget_give(size_t bytes);
 
 /* The two, for an arena. */
-extern const struct arena_meter decode_room_meter;
+extern const struct arena_meter decode_budget_meter;
 
 /* Fills err if this thread was refused any since it began: why, and what to
  * do. */
-void decode_room_begin(void);
-void decode_room_explain(struct error *err);
-size_t decode_room_used(void);
+void decode_budget_begin(void);
+void decode_budget_explain(struct error *err);
+size_t decode_budget_used(void);
 
 #endif

@@ -179,7 +179,7 @@ is_mount(struct span line, bool v2, struct span *root, struct span *point)
  * here; names with a backslash are encoded and not worth the trouble. */
 static bool
 make_path(struct span root, struct span point, struct span path,
-          struct cgroup_place *out)
+          struct cgroup_path *out)
 {
     struct span rest = path;
     int n;
@@ -204,7 +204,7 @@ make_path(struct span root, struct span point, struct span path,
 }
 
 static bool
-find_mount(const char *mountinfo, struct span path, struct cgroup_place *out)
+find_mount(const char *mountinfo, struct span path, struct cgroup_path *out)
 {
     struct reader r = reader_of(mountinfo, strlen(mountinfo));
     struct span line, root, point;
@@ -217,7 +217,7 @@ find_mount(const char *mountinfo, struct span path, struct cgroup_place *out)
 }
 
 bool
-cgroup_find(const char *cgroup, const char *mountinfo, struct cgroup_place *out)
+cgroup_find(const char *cgroup, const char *mountinfo, struct cgroup_path *out)
 {
     struct span path;
 
@@ -294,7 +294,7 @@ read_cache(const char *directory, size_t size, bool v2)
 }
 
 void
-cgroup_read_kernel(const struct cgroup_place *place, const char *const *words,
+cgroup_read_kernel(const struct cgroup_path *place, const char *const *words,
                    struct stats_figure *figures, size_t count)
 {
     char path[4200];
@@ -306,7 +306,7 @@ cgroup_read_kernel(const struct cgroup_place *place, const char *const *words,
 }
 
 struct stats_figure
-process_memory_oom_kills(const struct cgroup_place *place)
+process_memory_oom_kills(const struct cgroup_path *place)
 {
     char path[4200] = "/proc/vmstat";
 
@@ -318,7 +318,7 @@ process_memory_oom_kills(const struct cgroup_place *place)
 
 /* A parent's limit binds its children. */
 void
-cgroup_read(const struct cgroup_place *place, struct stats *stats)
+cgroup_read(const struct cgroup_path *place, struct stats *stats)
 {
     const char *current =
         place->v2 ? "memory.current" : "memory.usage_in_bytes";
@@ -354,7 +354,7 @@ read_proc_text_file(struct buffer *out, const char *path)
 }
 
 bool
-process_memory_place(pid_t pid, struct cgroup_place *out)
+process_memory_find_cgroup(pid_t pid, struct cgroup_path *out)
 {
     struct buffer cgroup, mounts;
     const char *text, *mountinfo;
@@ -371,7 +371,7 @@ process_memory_place(pid_t pid, struct cgroup_place *out)
 }
 
 void
-process_memory_read_at(pid_t pid, const struct cgroup_place *place,
+process_memory_read_at(pid_t pid, const struct cgroup_path *place,
                        struct stats *stats)
 {
     read_resident(pid, stats);
@@ -382,8 +382,8 @@ process_memory_read_at(pid_t pid, const struct cgroup_place *place,
 void
 process_memory_read(pid_t pid, struct stats *stats)
 {
-    struct cgroup_place place;
-    bool found = process_memory_place(pid, &place);
+    struct cgroup_path place;
+    bool found = process_memory_find_cgroup(pid, &place);
 
     process_memory_read_at(pid, found ? &place : NULL, stats);
     /* Without a file: of System V or POSIX, or without a name. */

@@ -270,7 +270,7 @@ names_add_known(struct names *names, uint64_t address,
 void
 names_forget_other(struct names *names)
 {
-    texts_forget_places(names->texts);
+    texts_clear_addresses(names->texts);
 }
 
 int

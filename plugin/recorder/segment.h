@@ -66,7 +66,7 @@ struct segment_part {
 
 /* What the observer wishes; the recorder looks when a thread takes a sample,
  * and after each SAMPLER_LOOK bytes at most. */
-struct segment_wish {
+struct segment_settings {
     uint32_t active;             /* 0: nothing is sampled, frees are followed */
     uint32_t samples_per_second; /* of a thread; 0: no cap */
     uint64_t mean_bytes;         /* between samples; 0, 1: every allocation */
@@ -95,11 +95,11 @@ struct segment_header {
      * again behind the highest. */
     uint32_t by_library;
     /* 128: a cache line of the observer's. */
-    struct segment_wish wish;
-    struct segment_wish first_wish; /* each owner's begins as this one */
+    struct segment_settings wish;
+    struct segment_settings first_settings; /* each owner's begins as this one */
     /* The owner before, whose end made a daemon of this one; or 0. */
     uint64_t forked_from;
-    uint64_t unused_wish;
+    uint64_t unused_settings;
     /* 192: the recorder's. */
     uint64_t owner;         /* process id: 0 until a program claims it */
     uint64_t owner_started; /* its start, in ticks since boot */
@@ -112,7 +112,7 @@ struct segment_header {
     uint32_t thinning;       /* tid of the thread that thins, or 0 */
     uint64_t mean_bytes;     /* in use: the wish's, doubled where need was */
     uint64_t mean_large;     /* that of large blocks, if it is greater */
-    uint64_t mean_wished;    /* the wish that they come from */
+    uint64_t mean_requested;    /* the wish that they come from */
     uint64_t frame_count;    /* may pass the part's: those are lost */
     uint64_t live_samples;   /* nearly */
     uint64_t live_large;     /* of them, those of large blocks */

@@ -15,10 +15,10 @@ static const uint32_t entry_bytes[SEGMENT_PARTS] = {
     [SEGMENT_THREADS] = sizeof(struct segment_thread),
 };
 
-struct segment_room
-segment_room_usual(void)
+struct segment_capacity
+segment_capacity_default(void)
 {
-    return (struct segment_room){
+    return (struct segment_capacity){
         .modules = 512,
         .stacks = 1 << 15,
         .frames = 1 << 20,
@@ -28,7 +28,7 @@ segment_room_usual(void)
 }
 
 bool
-segment_plan(const struct segment_room *room, struct segment_header *header)
+segment_plan(const struct segment_capacity *room, struct segment_header *header)
 {
     const uint32_t counts[SEGMENT_PARTS] = {
         [SEGMENT_MODULES] = room->modules, [SEGMENT_STACKS] = room->stacks,

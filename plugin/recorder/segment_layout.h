@@ -15,16 +15,16 @@
 
 enum { SEGMENT_BYTES_MAX = 1 << 30 };
 
-struct segment_room {
+struct segment_capacity {
     uint32_t modules, stacks, frames, samples, threads;
 };
 
 /* What a database needs: 40,000 live samples, 5 MB where they are used. */
-struct segment_room segment_room_usual(void);
+struct segment_capacity segment_capacity_default(void);
 
 /* The header of an empty segment; its wish is off.  False if it is too large.
  */
-bool segment_plan(const struct segment_room *room,
+bool segment_plan(const struct segment_capacity *room,
                   struct segment_header *header);
 
 /* NULL, or what is wrong with a header that was found in size bytes. */

@@ -213,8 +213,8 @@ check_body(const void *bytes, size_t size, const struct snapshot_head *head,
         error_set(err, ER_UNKNOWN, "its body is not what its head says");
         return NULL;
     }
-    if (!decode_room_take(body->size)) {
-        decode_room_explain(err);
+    if (!decode_budget_take(body->size)) {
+        decode_budget_explain(err);
         return NULL;
     }
     unpacked = mem_alloc(body->size + 1); /* never 0 bytes */
@@ -223,7 +223,7 @@ check_body(const void *bytes, size_t size, const struct snapshot_head *head,
     else if (unpack_snapshot_body(packed, body, unpacked, err) == 0)
         return unpacked;
     mem_free(unpacked);
-    decode_room_give(body->size);
+    decode_budget_give(body->size);
     return NULL;
 }
 
@@ -266,7 +266,7 @@ decode_snapshot_file(const void *bytes, size_t size, bool foreign,
 
     if (snapshot_head_decode(bytes, size, &head, err) != 0)
         return NULL;
-    decode_room_begin();
+    decode_budget_begin();
     body = check_body(bytes, size, &head, err);
     if (!body)
         return NULL;
@@ -278,7 +278,7 @@ decode_snapshot_file(const void *bytes, size_t size, bool foreign,
     snapshot->profile =
         snapshot_body_decode(body, head.body.size, foreign, err);
     if (!snapshot->profile) {
-        decode_room_explain(err);
+        decode_budget_explain(err);
         snapshot_unref(snapshot);
         snapshot = NULL;
         goto out;
@@ -293,7 +293,7 @@ decode_snapshot_file(const void *bytes, size_t size, bool foreign,
     unseen_fill(snapshot);
 out:
     mem_free(body);
-    decode_room_give(head.body.size);
+    decode_budget_give(head.body.size);
     return snapshot;
 }
 
@@ -381,7 +381,7 @@ name_dump_addresses(const struct heap_dump *dump, struct error *err)
     int rc = names ? 0 : -1;
 
     if (names)
-        names_count_memory(names, &decode_room_meter);
+        names_count_memory(names, &decode_budget_meter);
     for (size_t i = 0; i < dump->address_count && rc == 0; i++) {
         const struct mapping *mapping =
             mappings_find(&dump->maps, dump->addresses[i]);
@@ -418,7 +418,7 @@ static struct snapshot *
 import_raw(const void *bytes, size_t size, struct error *err)
 {
     struct heap_dump *dump =
-        heap_dump_parse_counted(bytes, size, &decode_room_meter, err);
+        heap_dump_parse_counted(bytes, size, &decode_budget_meter, err);
     struct names *names = dump ? name_dump_addresses(dump, err) : NULL;
     struct snapshot *snapshot = NULL;
 
@@ -450,7 +450,7 @@ snapshot_import(const void *bytes, size_t size, struct error *err)
     struct snapshot *snapshot;
     struct error why;
 
-    decode_room_begin();
+    decode_budget_begin();
     if (bytes_begin_with(bytes, size, "heap_v2/"))
         snapshot = import_raw(bytes, size, &why);
     else if (bytes_begin_with(bytes, size, SNAPSHOT_FILE_MAGIC))
@@ -463,7 +463,7 @@ snapshot_import(const void *bytes, size_t size, struct error *err)
         return NULL;
     }
     if (!snapshot) {
-        decode_room_explain(&why);
+        decode_budget_explain(&why);
         error_set(err, why.code, "the snapshot cannot be imported: %s",
                   why.text);
         return NULL;

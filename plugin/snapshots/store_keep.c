@@ -185,7 +185,7 @@ would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
     for (size_t i = 0; i < plan->count; i++)
         if (plan->held[i].turn == FILE_GOES)
             freed += plan->held[i].bytes;
-    return file_store_room(&store->dir, &room, &all) && room < wanted &&
+    return file_store_free_space(&store->dir, &room, &all) && room < wanted &&
            freed >= wanted - room;
 }
 

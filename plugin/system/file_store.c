@@ -137,7 +137,7 @@ out:
 }
 
 bool
-file_store_room(const struct file_store *store, uint64_t *left, uint64_t *all)
+file_store_free_space(const struct file_store *store, uint64_t *left, uint64_t *all)
 {
     struct statvfs st;
 
@@ -363,7 +363,7 @@ give_file(void *arg, const struct file_found *file)
 }
 
 static void
-leave_odd(void *arg, const char *name, const char *why)
+ignore_unusable_file(void *arg, const char *name, const char *why)
 {
     (void)arg;
     (void)name;
@@ -375,7 +375,7 @@ file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
                 struct error *err)
 {
     struct gift gift = {store, uid, gid, err, 0};
-    struct file_scan scan = {give_file, leave_odd, &gift};
+    struct file_scan scan = {give_file, ignore_unusable_file, &gift};
 
     if (file_store_scan(store, &scan, err) != 0 || gift.rc != 0)
         return -1;

@@ -80,7 +80,7 @@ int file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
                     struct error *err);
 /* Bytes that may still be written there, and that its disk has; false:
  * unknown. */
-bool file_store_room(const struct file_store *store, uint64_t *left,
+bool file_store_free_space(const struct file_store *store, uint64_t *left,
                      uint64_t *all);
 
 /* A file that is being written. */

@@ -21,7 +21,7 @@
 
 #include "await.h"
 #include "errors.h"
-#include "share.h"
+#include "user_quota.h"
 #include "waker.h"
 
 enum { FLIGHT_IDLE_MS = 5000 };
@@ -44,7 +44,7 @@ struct flight {
     struct flights *flights;
     struct flight *next;             /* in the list */
     struct seat *seats;              /* of those that follow */
-    char owner[SHARE_OWNER_MAX + 1]; /* who asked first */
+    char owner[USER_QUOTA_OWNER_MAX + 1]; /* who asked first */
     bool listed, started, finished, failed;
     atomic_bool cancelled; /* run looks at it; nobody may join any more */
     struct error error;

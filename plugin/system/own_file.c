@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "files.h"
 
-enum { TMP_FILE_ROOM = 64 }; /* that a name takes beyond its stem, at most */
+enum { TMP_FILE_EXTRA = 64 }; /* that a name takes beyond its stem, at most */
 
 static bool
 is_safe(int fd, const struct stat *dir)

@@ -32,17 +32,17 @@ used_of_cgroup(const struct history_sample *sample)
 }
 
 void
-outlook_room_of(const struct history_sample *now, uint64_t machine_left,
-                struct outlook_room *out)
+outlook_headroom_of(const struct history_sample *now, uint64_t machine_left,
+                struct outlook_headroom *out)
 {
     uint64_t used = used_of_cgroup(now), limit = now->cgroup_limit.value;
     uint64_t left = limit > used ? limit - used : 0;
 
-    *out = (struct outlook_room){.used = now->rss.value, .left = machine_left};
+    *out = (struct outlook_headroom){.used = now->rss.value, .left = machine_left};
     out->known = now->rss.known && machine_left != UINT64_MAX;
     if (!in_limited_cgroup(now) || left >= machine_left)
         return;
-    *out = (struct outlook_room){true, true, used, left};
+    *out = (struct outlook_headroom){true, true, used, left};
 }
 
 void
@@ -115,7 +115,7 @@ take_rate(struct outlook *out, const struct trend *trend, double seen_s,
 
 void
 outlook_judge(const struct outlook_past *past, int64_t now_ms,
-              const struct outlook_room *room, struct outlook *out)
+              const struct outlook_headroom *room, struct outlook *out)
 {
     *out = (struct outlook){.room = *room,
                             .why = "it was not seen for long "
@@ -157,13 +157,13 @@ read_whole_history(struct history *history, const struct history_sample *now,
     enum { CHUNK = 256 };
     struct history_sample *samples = mem_alloc(CHUNK * sizeof(*samples));
     struct outlook_past past;
-    struct outlook_room room = {false, false, 0, 0};
+    struct outlook_headroom room = {false, false, 0, 0};
     uint64_t next = 0;
     size_t count;
 
     memset(&past, 0, sizeof(past));
     if (samples)
-        outlook_room_of(now, memory_left_machine(), &room);
+        outlook_headroom_of(now, memory_left_machine(), &room);
     while (samples &&
            (count = history_read(history, &next, samples, CHUNK)) > 0)
         for (size_t i = 0; i < count; i++)

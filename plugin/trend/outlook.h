@@ -32,7 +32,7 @@ enum {
 
 /* How much is used and how much is left, as the tighter of two limits has it:
  * that of the cgroup and those around it, and what the machine has left. */
-struct outlook_room {
+struct outlook_headroom {
     bool known;
     bool of_cgroup; /* and used is the cgroup's without what the kernel can take
                        back; else the database's rss */
@@ -40,7 +40,7 @@ struct outlook_room {
 };
 
 struct outlook {
-    struct outlook_room room;
+    struct outlook_headroom room;
     bool judged;            /* whether it grows is known */
     bool grows;             /* the next five are known */
     double rate, low, high; /* bytes a second; 98 % */
@@ -52,8 +52,8 @@ struct outlook {
 };
 
 /* machine_left: memory_left_machine(). */
-void outlook_room_of(const struct history_sample *now, uint64_t machine_left,
-                     struct outlook_room *out);
+void outlook_headroom_of(const struct history_sample *now, uint64_t machine_left,
+                     struct outlook_headroom *out);
 
 /* The samples up to now, which is the last. */
 struct outlook_past {
@@ -67,7 +67,7 @@ struct outlook_past {
 void outlook_add(struct outlook_past *past, const struct history_sample *sample,
                  const struct history_sample *now, bool of_cgroup);
 void outlook_judge(const struct outlook_past *past, int64_t now_ms,
-                   const struct outlook_room *room, struct outlook *out);
+                   const struct outlook_headroom *room, struct outlook *out);
 
 /* All that, of the latest sample of history (NULL: none is kept), or of one
  * shortly before. */

@@ -73,10 +73,10 @@ walk_own_stack(const struct own_calls *calls, const struct given_tables *tables,
         return false;
     w->count = (uint32_t)unwind_walk_calls(&tables->source, tables->memo,
                                            &stack, call, &out, &why);
-    w->cut = why == UNWIND_END_ROOM;
+    w->cut = why == UNWIND_END_DEPTH;
     if (calls->hidden_end != 0)
         drop_hidden_frames(calls, frames, w);
-    return why == UNWIND_END_OUTERMOST || why == UNWIND_END_ROOM ||
+    return why == UNWIND_END_OUTERMOST || why == UNWIND_END_DEPTH ||
            (why == UNWIND_END_SIGNAL && calls->ends_at_signal);
 }
 

@@ -6,7 +6,7 @@
  * down to here each page must be readable: another stack lies behind a guard,
  * or a gap.  What was found stays true for as long as the thread lives, so it
  * is remembered: by the end, not in a thread's memory, which the agent has none
- * of.  The kernel is asked as recorder/record/stack_room.c has it.
+ * of.  The kernel is asked as recorder/record/stack_headroom.c has it.
  */
 #include "own_stack.h"
 

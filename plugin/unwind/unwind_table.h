@@ -56,14 +56,14 @@ enum unwind_where {
     UNWIND_LOST    /* no rule can say */
 };
 
-struct unwind_place {
+struct unwind_location {
     uint8_t where, base;
 };
 
 /* Registers are DWARF's (thread_state.h). */
 struct unwind_rule {
     uint8_t cfa, base; /* enum unwind_cfa, its register */
-    struct unwind_place return_address, frame_pointer;
+    struct unwind_location return_address, frame_pointer;
     uint8_t index;    /* a register + 1; 0: none */
     uint8_t reserved; /* 0 */
     int32_t offset, more;

@@ -112,7 +112,7 @@ read_known_register(struct frame *f, unsigned number, uint64_t *value)
 /* Of the caller; number is the register itself. */
 static bool
 get_saved(struct frame *f, uint64_t cfa, unsigned number,
-          struct unwind_place place, int32_t offset, uint64_t *value)
+          struct unwind_location place, int32_t offset, uint64_t *value)
 {
     uint64_t base;
 
@@ -301,7 +301,7 @@ unwind_walk(const struct unwind_source *source,
                       .known = (((uint64_t)1 << REGISTER_COUNT) - 1) &
                                ~registers->missing,
                       .exact = true,
-                      .why = UNWIND_END_ROOM};
+                      .why = UNWIND_END_DEPTH};
     size_t count = 0;
 
     memcpy(f.values, registers->values, sizeof(f.values));
@@ -318,7 +318,7 @@ unwind_walk(const struct unwind_source *source,
          * is another function's. */
         pcs[count - 1] += called && f.exact;
     }
-    *why = UNWIND_END_ROOM;
+    *why = UNWIND_END_DEPTH;
     return count;
 }
 
@@ -440,7 +440,7 @@ unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
                       .known = (uint64_t)1 << REGISTER_PC |
                                (uint64_t)1 << REGISTER_SP |
                                (uint64_t)1 << REGISTER_FP,
-                      .why = UNWIND_END_ROOM};
+                      .why = UNWIND_END_DEPTH};
     size_t count = 0;
 
     f.values[REGISTER_PC] = call->pc;
@@ -465,7 +465,7 @@ unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
         if (!step_plainly(&f, rule) && !step_to_call(&f, rule, why))
             return count;
     }
-    *why = UNWIND_END_ROOM;
+    *why = UNWIND_END_DEPTH;
     return count;
 }
 
@@ -477,7 +477,7 @@ unwind_end_text(enum unwind_end why)
         [UNWIND_END_STACK] = "its stack was not copied any further",
         [UNWIND_END_RULE] = "no unwind table or frame pointer goes on",
         [UNWIND_END_LOOP] = "its stack is damaged",
-        [UNWIND_END_ROOM] = "it has more calls than are kept",
+        [UNWIND_END_DEPTH] = "it has more calls than are kept",
         [UNWIND_END_SIGNAL] = "a signal has interrupted it"};
 
     return texts[why];

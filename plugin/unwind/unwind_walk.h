@@ -44,7 +44,7 @@ enum unwind_end {
     UNWIND_END_STACK,     /* the next frame lies beyond the copy */
     UNWIND_END_RULE,      /* no rule, and no frame pointers */
     UNWIND_END_LOOP,      /* a caller's frame would not lie above */
-    UNWIND_END_ROOM,
+    UNWIND_END_DEPTH,
     UNWIND_END_SIGNAL /* unwind_walk_calls alone */
 };
 

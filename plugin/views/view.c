@@ -37,7 +37,7 @@ const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
 
 /* Patterns are matched with places, too. */
 bool
-view_needs_places(const struct view_form *form,
+view_needs_source_lines(const struct view_form *form,
                   const struct view_options *options)
 {
     return form->places || options->granularity != GRANULARITY_FUNCTIONS ||
@@ -48,7 +48,7 @@ bool
 view_takes_short_names(const struct view_form *form,
                        const struct view_options *options)
 {
-    return !form->whole_names && !view_needs_places(form, options);
+    return !form->whole_names && !view_needs_source_lines(form, options);
 }
 
 const struct view_form *

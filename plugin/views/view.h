@@ -51,7 +51,7 @@ extern const struct view_form view_forms[];
 extern const size_t view_form_count;
 
 /* Whether what it shows depends on files and lines. */
-bool view_needs_places(const struct view_form *form,
+bool view_needs_source_lines(const struct view_form *form,
                        const struct view_options *options);
 
 /* Whether functions' names may be shortened (function_name.h) before. */

@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "profile.h"
 #include "profile_root.h"
-#include "share.h"
+#include "user_quota.h"
 #include "snapshot.h"
 #include "snapshot_file.h"
 #include "store.h"
@@ -369,7 +369,7 @@ next_view(struct flights *flights)
         for (struct flight *f = flights->first; f; f = f->next)
             if (f->started)
                 share_count(&threads, f->owner);
-        if (share_has_room(&threads, flights->max))
+        if (user_quota_has_slot(&threads, flights->max))
             return view;
     }
     return NULL;
@@ -385,7 +385,7 @@ check_view_quota(const struct view_cache *cache, const char *owner,
     for (struct flight *f = cache->flights.first; f; f = f->next)
         if (!f->cancelled)
             share_count(&places, f->owner);
-    if (share_check(&places, VIEW_JOBS_MAX, "views to be rendered",
+    if (user_quota_check(&places, VIEW_JOBS_MAX, "views to be rendered",
                     "cancel some", err) != 0)
         return -1;
     if (view_bytes_alive() < VIEW_ALIVE_BYTES_MAX)

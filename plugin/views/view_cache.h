@@ -39,7 +39,7 @@ enum {
 
 struct view_request {
     const char *owner; /* the user; NULL: none.  Owners share threads and places
-                          to wait, as share.h says */
+                          to wait, as user_quota.h says */
     const char *name;  /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */
     const char *base;          /* a kept one's name; NULL: no difference, */

@@ -7,7 +7,7 @@
 
 #include "hash.h"
 
-enum { KEY_LOOPBACK = 1, KEY_ODD = 2 };
+enum { KEY_LOOPBACK = 1, KEY_LOW_PREFIX = 2 };
 
 static const uint64_t KEY_OF_USERS = UINT64_C(1) << 32;
 
@@ -41,7 +41,7 @@ backoff_key(const struct sockaddr *address)
     }
     for (int i = 0; i < 8; i++)
         prefix = prefix << 8 | v6->s6_addr[i];
-    return prefix > KEY_ODD ? prefix : KEY_ODD;
+    return prefix > KEY_LOW_PREFIX ? prefix : KEY_LOW_PREFIX;
 }
 
 bool

@@ -42,7 +42,7 @@ struct stay {
     struct attach *attach;
     struct companion companion;
     struct death death;
-    struct cgroup_place place;
+    struct cgroup_path place;
     bool placed, ended, asked;
     int lock;          /* while we linger; -1 */
     uint64_t until_ms; /* the end of the linger */
@@ -254,7 +254,7 @@ note_start(struct stay *s)
     s->death.started_ms = clock_wall_ms() -
                           ((int64_t)up.tv_sec * 1000 + up.tv_nsec / 1000000) +
                           (int64_t)(t->started_ticks * 1000 / hertz);
-    s->placed = process_memory_place(t->pid, &s->place) &&
+    s->placed = process_memory_find_cgroup(t->pid, &s->place) &&
                 process_memory_oom_kills(&s->place).known;
     s->death.oom_machine = !s->placed;
     s->death.oom_before =

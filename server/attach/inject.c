@@ -64,7 +64,7 @@ find_agent_entry(struct work *w, struct error *err)
 }
 
 static int
-find_places(struct work *w, struct error *err)
+find_landmarks(struct work *w, struct error *err)
 {
     /* mov $15, %rax; syscall */
     static const unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
@@ -147,7 +147,7 @@ load_agent_library(struct work *w, struct error *err)
             0 ||
         borrow_call(&w->borrowed, w->dlopen, path, (uint64_t)w->mode, 0, err) !=
             0 ||
-        remote_look(&w->remote, err) != 0 || find_places(w, err) != 0)
+        remote_look(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
         return -1;
     if (w->call == 0) {
         ask_loader(w, err);
@@ -243,7 +243,7 @@ try_threads(struct work *w, struct error *err)
             return rc;
         nanosleep(&step, NULL);
         /* Stacks and libraries may be new. */
-        if (remote_look(&w->remote, err) != 0 || find_places(w, err) != 0)
+        if (remote_look(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
             return -1;
     }
 }
@@ -260,7 +260,7 @@ inject(struct injection *injection, struct error *err)
     }
     w->injection = injection;
     if (remote_open(&w->remote, injection->target->pid, err) == 0 &&
-        find_places(w, err) == 0)
+        find_landmarks(w, err) == 0)
         rc = try_threads(w, err) == 0 ? 0 : -1;
     if (rc != 0 && !target_is_there(injection->target))
         error_set(err, ER_UNKNOWN, "process %d has ended",

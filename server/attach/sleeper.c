@@ -13,7 +13,7 @@
 #include "errors.h"
 
 enum {
-    STACK_ROOM = 192 * 1024, /* free bytes below: the loader relocates there */
+    STACK_FREE_BYTES = 192 * 1024, /* free bytes below: the loader relocates there */
     STACK_WORDS = 512,       /* words of the stack examined */
     CALLER_WORDS = 64,       /* in which the wrapper's caller must be */
     CODE_BEFORE = 7,         /* the longest call, and a byte */
@@ -158,7 +158,7 @@ judge_stack(const struct remote *r, const struct landmarks *places,
     if (!stack)
         return "its stack is not mapped";
     if (strcmp(stack->path, "[stack]") != 0 &&
-        s->stack - stack->start < STACK_ROOM)
+        s->stack - stack->start < STACK_FREE_BYTES)
         return "its stack has little room";
     count = (size_t)(stack->end - s->stack) / sizeof(*words);
     if (count > STACK_WORDS)

@@ -10,7 +10,7 @@
 #include "show_rows.h"
 #include "sql_string.h"
 
-enum { STATEMENT_MAX = 16 << 20, ID_ROOM = 32 };
+enum { STATEMENT_MAX = 16 << 20, ID_BYTES = 32 };
 
 static const char not_nodes[] =
     "NODES are ids with commas between, or ALL, and not ";
@@ -83,7 +83,7 @@ tell_nothing(void)
 
 /* The id of the node that is asked. */
 static enum client_status
-find_own_id(const char *const *given, char out[ID_ROOM])
+find_own_id(const char *const *given, char out[ID_BYTES])
 {
     static const char statement[] = "SELECT id FROM heapwire.nodes WHERE self";
     enum client_status status = CLIENT_FAILED;
@@ -92,7 +92,7 @@ find_own_id(const char *const *given, char out[ID_ROOM])
     MYSQL_ROW row = rows ? mysql_fetch_row(rows) : NULL;
 
     if (row && row[0])
-        snprintf(out, ID_ROOM, "%s", row[0]);
+        snprintf(out, ID_BYTES, "%s", row[0]);
     else if (status == CLIENT_OK)
         status = tell_nothing();
     mysql_free_result(rows);
@@ -175,7 +175,7 @@ command_diagnose(const char *const *given, const char *nodes)
 {
     enum client_status status;
     struct buffer text;
-    char own[ID_ROOM];
+    char own[ID_BYTES];
 
     if (choose_form(given) == CLIENT_TEXT) {
         status = nodes ? CLIENT_OK : find_own_id(given, own);

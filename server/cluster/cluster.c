@@ -34,11 +34,11 @@ struct cluster {
 
 /* Where the others are */
 
-static struct peer_place
+static struct peer_endpoint
 member_peer_endpoint(const struct cluster *c, const struct member *member,
                      bool self)
 {
-    struct peer_place place = {.id = member->id, .port = member->port};
+    struct peer_endpoint place = {.id = member->id, .port = member->port};
 
     memcpy(place.address, member->address, sizeof(place.address));
     if (self)
@@ -81,7 +81,7 @@ static struct peer *
 peer_for(struct cluster *c, const struct member *member, bool self)
 {
     struct peer *known = find_cluster_peer(&c->home, member->id);
-    struct peer_place place = member_peer_endpoint(c, member, self);
+    struct peer_endpoint place = member_peer_endpoint(c, member, self);
     struct error err;
 
     if (!known || known->known.self != self ||

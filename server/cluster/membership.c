@@ -58,7 +58,7 @@ own_cluster_member(const struct config *config)
 }
 
 static bool
-is_same_place(const struct member *a, const struct member *b)
+is_same_endpoint(const struct member *a, const struct member *b)
 {
     return a->port == b->port && strcmp(a->address, b->address) == 0;
 }
@@ -101,7 +101,7 @@ add_etcds(struct merge *merge, const struct config *config,
         if (peer)
             member = member_of(peer);
         if (peer && peer->id != config->node_id &&
-            !is_same_place(&member, &node->member))
+            !is_same_endpoint(&member, &node->member))
             leave_out_member(merge, &node->member, "the configuration has",
                              &member);
         if (peer || node->member.id == config->node_id)
@@ -140,7 +140,7 @@ keep_first_comers(struct merge *merge, struct member *out)
         const struct candidate *c = &merge->items[i];
 
         if (kept == 0 || c->since == 0 ||
-            !is_same_place(&out[kept - 1], &c->member))
+            !is_same_endpoint(&out[kept - 1], &c->member))
             out[kept++] = c->member;
         else if (c->since != ETCD_PAST)
             leave_out_member(merge, &c->member, "that is the address of",

@@ -104,7 +104,7 @@ struct config_cluster {
     struct config_etcd etcd;
     /* Ascending by id once read; owned. */
     struct config_peer *peers;
-    size_t peer_count, peer_room;
+    size_t peer_count, peer_capacity;
 };
 
 void config_cluster_defaults(struct config_cluster *cluster);

@@ -28,7 +28,7 @@ config_cluster_fini(struct config_cluster *cluster)
     explicit_bzero(cluster->secret, sizeof(cluster->secret));
     explicit_bzero(cluster->etcd.password, sizeof(cluster->etcd.password));
     cluster->peers = NULL;
-    cluster->peer_count = cluster->peer_room = 0;
+    cluster->peer_count = cluster->peer_capacity = 0;
 }
 
 /* ---- sections ---- */
@@ -98,7 +98,7 @@ int
 config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
                 struct error *err)
 {
-    size_t room = cluster->peer_room ? 2 * cluster->peer_room : 16;
+    size_t room = cluster->peer_capacity ? 2 * cluster->peer_capacity : 16;
     struct config_peer *more;
 
     if (!peer->address_told)
@@ -111,14 +111,14 @@ config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
                              "[peer %u]: there are more than the %d nodes that "
                              "a cluster may have",
                              peer->id, PEERS_MAX);
-    if (cluster->peer_count == cluster->peer_room) {
+    if (cluster->peer_count == cluster->peer_capacity) {
         more = mem_realloc(cluster->peers, room * sizeof(*more));
         if (!more) {
             error_memory(err, "the peers");
             return -1;
         }
         cluster->peers = more;
-        cluster->peer_room = room;
+        cluster->peer_capacity = room;
     }
     cluster->peers[cluster->peer_count++] = *peer;
     return 0;
@@ -357,7 +357,7 @@ config_cluster_take(struct config *config, struct config *from)
     to->role = with->role;
     to->peers = with->peers;
     to->peer_count = with->peer_count;
-    to->peer_room = with->peer_room;
+    to->peer_capacity = with->peer_capacity;
     with->peers = NULL;
-    with->peer_count = with->peer_room = 0;
+    with->peer_count = with->peer_capacity = 0;
 }

@@ -17,10 +17,10 @@ enum { TYPE_UNSIGNED = 0x8000 };
 
 /* Room to print a value that is not sent as text. */
 struct scratch {
-    char text[MOMENT_TEXT];
+    char text[TEMPORAL_TEXT];
 };
 
-_Static_assert(MOMENT_TEXT > 20, "a scratch holds 64 bits in digits");
+_Static_assert(TEMPORAL_TEXT > 20, "a scratch holds 64 bits in digits");
 
 /* How a value is sent. */
 enum wire {
@@ -98,14 +98,14 @@ set_longlong(struct value *out, uint64_t v, bool is_unsigned,
 }
 
 static bool
-read_temporal_parameter(struct reader *r, enum moment_kind kind,
+read_temporal_parameter(struct reader *r, enum temporal_kind kind,
                         struct value *out, struct scratch *scratch)
 {
     struct moment t;
 
-    if (!binary_moment_read(r, kind, &t))
+    if (!binary_temporal_read(r, kind, &t))
         return false;
-    set_text_parameter(out, scratch->text, moment_text(&t, scratch->text));
+    set_text_parameter(out, scratch->text, temporal_text(&t, scratch->text));
     return true;
 }
 
@@ -154,11 +154,11 @@ read_parameter_value(struct reader *r, uint16_t type, struct value *out,
         out->real = read_real(r, wire);
         break;
     case DATE:
-        return read_temporal_parameter(r, MOMENT_DATE, out, scratch);
+        return read_temporal_parameter(r, TEMPORAL_DATE, out, scratch);
     case TIME:
-        return read_temporal_parameter(r, MOMENT_TIME, out, scratch);
+        return read_temporal_parameter(r, TEMPORAL_TIME, out, scratch);
     case DATETIME:
-        return read_temporal_parameter(r, MOMENT_DATETIME, out, scratch);
+        return read_temporal_parameter(r, TEMPORAL_DATETIME, out, scratch);
     case BYTES:
         set_bytes(out, reader_lenenc_bytes(r));
         break;

@@ -5,7 +5,7 @@
  *   TINY, SHORT, YEAR, INT24, LONG, LONGLONG    VALUE_INT
  *   unsigned LONGLONG above INT64_MAX           VALUE_TEXT, its digits
  *   FLOAT, DOUBLE                               VALUE_DOUBLE
- *   DATE, TIME, DATETIME, TIMESTAMP             VALUE_TEXT, as moment.h says
+ *   DATE, TIME, DATETIME, TIMESTAMP             VALUE_TEXT, as temporal.h says
  *   DECIMAL, NEWDECIMAL                         VALUE_TEXT
  *   strings, blobs, JSON, ENUM, SET             VALUE_TEXT if it is UTF-8,
  *                                               or else VALUE_BLOB

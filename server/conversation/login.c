@@ -14,7 +14,7 @@
 #include "peer_login.h"
 #include "peer_proof.h"
 #include "prepared_commands.h"
-#include "server_room.h"
+#include "server_counts.h"
 #include "session.h"
 #include "tcp_owner.h"
 #include "tls_stream.h"

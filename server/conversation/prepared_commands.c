@@ -60,7 +60,7 @@ prepared_prepare(struct session *s, struct span body)
 }
 
 static bool
-has_room_for_cursor(const struct prepared *p, struct error *err)
+can_open_prepared_cursor(const struct prepared *p, struct error *err)
 {
     if (p->list->cursors < PREPARED_CURSORS_MAX)
         return true;
@@ -88,7 +88,7 @@ prepared_execute(struct session *s, struct span body)
         error_set(&err, ER_MALFORMED_PACKET,
                   "Malformed communication packet: COM_STMT_EXECUTE is cut "
                   "short");
-    if (r.failed || (cursor && !has_room_for_cursor(p, &err))) {
+    if (r.failed || (cursor && !can_open_prepared_cursor(p, &err))) {
         reply_error(&s->reply, &err);
         prepared_drop_long(p);
         return;

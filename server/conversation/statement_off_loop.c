@@ -24,7 +24,7 @@ enum {
 
 /* The turns' lock is held, and the loop's. */
 void
-statement_on_place(void *arg)
+statement_on_slot(void *arg)
 {
     struct session *s = ((struct statement *)arg)->session;
 
@@ -45,15 +45,15 @@ static bool
 can_run_without_slot(struct statement *st)
 {
     return !st->waits && !st->cursor && !st->session->peer &&
-           !statement_is_long(st) && sql_is_instant(st->session->sql, st->text);
+           !statement_is_long(st) && sql_is_short_statement(st->session->sql, st->text);
 }
 
 bool
-statement_take_place(struct statement *st)
+statement_take_slot(struct statement *st)
 {
     struct session *s = st->session;
     struct turns *turns = &s->server->turns;
-    bool placed = st->instant || turns_take_place(turns, &st->turn);
+    bool placed = st->instant || scheduler_take_thread_slot(turns, &st->turn);
 
     if (!placed && can_run_without_slot(st)) {
         turns_leave(turns, &st->turn);

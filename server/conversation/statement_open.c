@@ -90,7 +90,7 @@ make_statement(struct session *s, struct span packet, struct error *err)
     st->deadline_ms = st->started_ms + st->timeout_ms;
     st->turn.owner = s->who.user;
     st->turn.forwarded = s->peer != NULL;
-    st->turn.place = (struct waker){statement_on_place, st};
+    st->turn.place = (struct waker){statement_on_slot, st};
     await_init(&st->await, statement_on_park, st);
     st->await.tick = statement_on_tick;
     st->turn.granted = await_waker(&st->await);
@@ -155,7 +155,7 @@ charge_caller(struct statement *st)
         return false;
     turns_leave(&st->session->server->turns, &st->turn);
     st->turn.owner = peer_session_owner(st->session->peer);
-    return statement_take_place(st);
+    return statement_take_slot(st);
 }
 
 /* False: it is over, or waits for a place. */
@@ -203,7 +203,7 @@ statement_run(struct statement *st)
         statement_fail(st);
         return;
     }
-    if (!statement_take_place(st))
+    if (!statement_take_slot(st))
         return;
     st->await.deadline_ms = st->deadline_ms;
     if (st->on_described)

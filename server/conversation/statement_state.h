@@ -95,7 +95,7 @@ void statement_close_opening(struct statement *st);
 void statement_on_park(void *arg, bool waits);
 void statement_on_tick(void *arg);
 /* Of st->turn. */
-void statement_on_place(void *arg);
+void statement_on_slot(void *arg);
 
 /* It is about to compute, or to send, for long.  False: it cannot: see refusal.
  */
@@ -106,7 +106,7 @@ bool statement_rejoin_loop(struct statement *st);
 /* Whether its text or its values are long. */
 bool statement_is_long(const struct statement *st);
 /* False: it waits for a place, and goes on once it has one. */
-bool statement_take_place(struct statement *st);
+bool statement_take_slot(struct statement *st);
 /* To another node that waits for it: it is alive. */
 void statement_tell_waiting(struct statement *st, uint64_t now_ms);
 

@@ -32,7 +32,7 @@
 
 /* Prints where to find it: the only line of a faultless start. */
 static void
-say_places(const struct run *run)
+print_endpoints(const struct run *run)
 {
     char *const *value = run->options.value;
     const char *listen = value[SETTING_LISTEN];
@@ -191,7 +191,7 @@ run_attached(struct run *run, char **envp)
     if (rc != 0) {
         rc = report_attach_refusal(&err);
     } else if (!options->dry_run) {
-        say_places(run);
+        print_endpoints(run);
         rc = attach_stay(&attach);
     }
     buffer_fini(&settings);
@@ -341,7 +341,7 @@ prepare_database_run(struct run *run, char **envp)
             run_prepare_environments(run, &err) == 0 &&
             run_plan_heartbeat(run, &err) == 0) {
             run_plan_heapwired(run);
-            say_places(run);
+            print_endpoints(run);
         } else {
             run_say(err.text, without);
         }

@@ -387,7 +387,7 @@ make_segment(struct run *run)
                               : "; it runs without a recorder";
     const char *why = why_no_recorder(run);
     struct error unpatched;
-    struct segment_room room = segment_room_usual();
+    struct segment_capacity room = segment_capacity_default();
     struct segment_header header;
     int fd = -1;
 

@@ -19,7 +19,7 @@
 enum {
     IDLE_MS = 75 * 1000,
     TLS_HANDSHAKE = 0x16,
-    HOST_ROOM = 64,
+    HOST_BYTES = 64,
     UNAUTHENTICATED_REQUEST_MAX = 64 * 1024 /* a request that is larger proves its identity
                                 before its body comes */
 };
@@ -82,7 +82,7 @@ is_local_host(struct span host)
 {
     const char *end = memrchr(host.data, ':', host.size);
     const char *close = memrchr(host.data, ']', host.size);
-    char text[HOST_ROOM];
+    char text[HOST_BYTES];
 
     if (close) { /* [::1] or [::1]:9037 */
         if (*host.data != '[' ||
@@ -340,7 +340,7 @@ run_route_statement(struct session *s, const struct http_route *route)
     if (text.failed) {
         error_memory(&err, "a statement");
         say_error(s, &err);
-    } else if (server_check_web_share(s->server, s, &err) != 0) {
+    } else if (server_check_http_quota(s->server, s, &err) != 0) {
         say_error(s, &err);
     } else {
         statement_answer(s, (struct span){text.data, text.size}, &http_form,
@@ -557,7 +557,7 @@ const struct conversation http_conversation = {
     .next = next_http_request,
     .say_error = say_last_error,
     .on_packet = on_packet,
-    .on_room = statement_resume,
+    .on_drained = statement_resume,
     .on_closed = statement_abandon,
     .on_tick = statement_tick,
     .cancel = statement_cancel,

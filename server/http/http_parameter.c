@@ -14,12 +14,12 @@ int
 http_parameter_text(const struct http_request *request, const char *name,
                     char *out, struct error *err)
 {
-    if (http_query_get(request->query, name, out, HTTP_VALUE_ROOM) == 0)
+    if (http_query_get(request->query, name, out, HTTP_VALUE_BYTES) == 0)
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "the parameter '%s' may be given once, with at most %d bytes "
               "and no control characters",
-              name, HTTP_VALUE_ROOM - 1);
+              name, HTTP_VALUE_BYTES - 1);
     return -1;
 }
 
@@ -34,7 +34,7 @@ int
 http_parameter_number(const struct http_request *request, const char *name,
                       uint32_t max, uint32_t *out, struct error *err)
 {
-    char text[HTTP_VALUE_ROOM];
+    char text[HTTP_VALUE_BYTES];
     size_t digits;
 
     *out = 0;
@@ -72,7 +72,7 @@ http_path_name(struct span path, const char *route)
     if (!star || path.size < before || memcmp(path.data, route, before) != 0)
         return none;
     name = (struct span){path.data + before, path.size - before};
-    while (size < name.size && size < HTTP_VALUE_ROOM - 1 && name.data[size] &&
+    while (size < name.size && size < HTTP_VALUE_BYTES - 1 && name.data[size] &&
            strchr(name_characters, name.data[size]))
         size++;
     if (!span_is((struct span){name.data + size, name.size - size}, star + 1))
@@ -84,7 +84,7 @@ int
 http_parameter_node(const struct http_request *request, uint32_t node_id,
                     uint32_t *id, struct error *err)
 {
-    char text[HTTP_VALUE_ROOM];
+    char text[HTTP_VALUE_BYTES];
 
     *id = node_id;
     if (http_parameter_text(request, "node", text, err) != 0)

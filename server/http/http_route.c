@@ -39,7 +39,7 @@ static int
 make_view(const char *form, const struct http_request *request,
           uint32_t node_id, struct buffer *out, struct error *err)
 {
-    char kept[HTTP_VALUE_ROOM], base[HTTP_VALUE_ROOM];
+    char kept[HTTP_VALUE_BYTES], base[HTTP_VALUE_BYTES];
     uint32_t seconds, id;
     int which = http_parameter_node(request, node_id, &id, err);
 
@@ -82,7 +82,7 @@ static int
 make_cpu(const struct http_route *route, const struct http_request *request,
          uint32_t node_id, struct buffer *out, struct error *err)
 {
-    char chosen[HTTP_VALUE_ROOM], kind[HTTP_VALUE_ROOM];
+    char chosen[HTTP_VALUE_BYTES], kind[HTTP_VALUE_BYTES];
     char name[sizeof("wall:4294967295:4294967295:kernel")], rate[16] = "";
     const char *by = route->by ? route->by : "output";
     uint32_t seconds, hz, frequency, kernel, id;
@@ -268,7 +268,7 @@ static int
 make_snapshot_statement(const struct http_request *request, uint32_t node_id,
                         struct buffer *out, struct error *err)
 {
-    char name[HTTP_VALUE_ROOM], script[HTTP_VALUE_ROOM + 64];
+    char name[HTTP_VALUE_BYTES], script[HTTP_VALUE_BYTES + 64];
 
     if (http_parameter_name(request, "name", name, err) != 0)
         return -1;
@@ -424,7 +424,7 @@ is_path(const struct http_route *route, struct span path)
 static bool
 is_output(const struct http_route *route, struct span query)
 {
-    char output[HTTP_VALUE_ROOM];
+    char output[HTTP_VALUE_BYTES];
 
     return !route->output ||
            (http_query_get(query, route->by ? route->by : "output", output,

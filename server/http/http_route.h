@@ -70,9 +70,9 @@ int http_route_statement(const struct http_route *route,
  * A request's parameters, for the statement that it stands for.  Pure.  Each is
  * checked before SQL sees it; -1 with *err. */
 
-enum { HTTP_VALUE_ROOM = 160 };
+enum { HTTP_VALUE_BYTES = 160 };
 
-/* out: HTTP_VALUE_ROOM bytes; "": not given. */
+/* out: HTTP_VALUE_BYTES bytes; "": not given. */
 int http_parameter_text(const struct http_request *request, const char *name,
                         char *out, struct error *err);
 /* 0: not given. */

@@ -54,7 +54,7 @@ static int
 make_text(const struct http_request *request, uint32_t node_id,
           struct buffer *out, struct error *err)
 {
-    char output[HTTP_VALUE_ROOM];
+    char output[HTTP_VALUE_BYTES];
 
     (void)node_id;
     if (http_parameter_text(request, "output", output, err) != 0)

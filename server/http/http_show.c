@@ -118,7 +118,7 @@ is_etag_known(const struct http_show_state *show)
 
 /* Behind "script line 1, column 2: ": the client of a path wrote no script. */
 static size_t
-place_size(const char *text, size_t size)
+script_position_size(const char *text, size_t size)
 {
     static const char begin[] = "script line ";
     const char *end;
@@ -182,7 +182,7 @@ show_tabbed_row(struct http_show_state *show, struct buffer *out,
         if (i > 0)
             buffer_char(&line, '\t');
         if (i == 2 && v.type == VALUE_TEXT && is_failure(row, count)) {
-            size_t place = place_size(v.data, v.size);
+            size_t place = script_position_size(v.data, v.size);
 
             v.data += place;
             v.size -= place;
@@ -552,7 +552,7 @@ on_http_result_error(void *arg, struct reply *reply, const struct error *err)
     struct error said = *err;
 
     if (show->route->show == HTTP_SHOW_LINES) {
-        size_t place = place_size(err->text, strlen(err->text));
+        size_t place = script_position_size(err->text, strlen(err->text));
 
         snprintf(said.text, sizeof(said.text), "%s", err->text + place);
     }

@@ -187,7 +187,7 @@ keeper_put_config(struct buffer *out, const struct config *config)
                        sizeof(c.cluster.etcd.password));
     c.users = NULL;
     c.cluster.peers = NULL;
-    c.cluster.peer_room = c.cluster.peer_count;
+    c.cluster.peer_capacity = c.cluster.peer_count;
     buffer_add(out, &c, sizeof(c));
     if (c.cluster.peer_count > 0)
         buffer_add(out, config->cluster.peers,
@@ -207,7 +207,7 @@ read_peers(struct reader *in, struct config *config, struct error *err)
     struct span bytes = {"", 0};
 
     cluster->peers = NULL;
-    cluster->peer_count = cluster->peer_room = 0;
+    cluster->peer_count = cluster->peer_capacity = 0;
     if (count <= PEERS_MAX)
         bytes = reader_bytes(in, count * sizeof(*cluster->peers));
     if (count == 0 || bytes.size == 0)
@@ -218,7 +218,7 @@ read_peers(struct reader *in, struct config *config, struct error *err)
         return -1;
     }
     memcpy(cluster->peers, bytes.data, bytes.size);
-    cluster->peer_count = cluster->peer_room = count;
+    cluster->peer_count = cluster->peer_capacity = count;
     return 0;
 }
 

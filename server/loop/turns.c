@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "share.h"
+#include "user_quota.h"
 
 void
 turns_init(struct turns *turns)
@@ -22,14 +22,14 @@ turns_fini(struct turns *turns)
 /* ---- places: with the lock ---- */
 
 static bool
-has_place(const struct turns *turns, const struct turn *turn)
+can_take_thread_slot(const struct turns *turns, const struct turn *turn)
 {
     struct share places = {.user = turn->owner};
 
     for (const struct turn *t = turns->placed; t; t = t->next)
         if (t->forwarded == turn->forwarded)
             share_count(&places, t->owner);
-    return share_has_room(&places, PLACES);
+    return user_quota_has_slot(&places, PLACES);
 }
 
 static void
@@ -59,11 +59,11 @@ find_line(struct turns *turns, const struct turn *turn)
 
 /* Behind those of its user: thousands may wait. */
 static void
-await_place(struct turns *turns, struct turn *turn)
+queue_for_thread_slot(struct turns *turns, struct turn *turn)
 {
     struct turn **line = find_line(turns, turn), *first = *line;
 
-    turn->awaits_place = true;
+    turn->awaits_slot = true;
     turn->next = turn->behind = NULL;
     turn->ahead = first ? first->last : NULL;
     if (first)
@@ -77,7 +77,7 @@ leave_thread_slot_queue(struct turns *turns, struct turn *turn)
 {
     struct turn **line = find_line(turns, turn);
 
-    turn->awaits_place = false;
+    turn->awaits_slot = false;
     if (turn->behind)
         turn->behind->ahead = turn->ahead;
     else if (*line)
@@ -94,12 +94,12 @@ leave_thread_slot_queue(struct turns *turns, struct turn *turn)
 }
 
 static void
-grant_places(struct turns *turns)
+grant_thread_slots(struct turns *turns)
 {
     struct turn **at = &turns->awaiting, *turn;
 
     while ((turn = *at)) {
-        if (!has_place(turns, turn)) {
+        if (!can_take_thread_slot(turns, turn)) {
             at = &turn->next;
             continue;
         }
@@ -110,7 +110,7 @@ grant_places(struct turns *turns)
 }
 
 static void
-leave_place(struct turns *turns, struct turn *turn)
+release_thread_slot(struct turns *turns, struct turn *turn)
 {
     struct turn **at = &turns->placed;
 
@@ -118,22 +118,22 @@ leave_place(struct turns *turns, struct turn *turn)
         at = &(*at)->next;
     *at = turn->next;
     turn->placed = false;
-    grant_places(turns);
+    grant_thread_slots(turns);
 }
 
 /* ---- places ---- */
 
 bool
-turns_take_place(struct turns *turns, struct turn *turn)
+scheduler_take_thread_slot(struct turns *turns, struct turn *turn)
 {
     bool placed;
 
     pthread_mutex_lock(&turns->lock);
-    if (!turn->placed && !turn->awaits_place) {
-        if (has_place(turns, turn))
+    if (!turn->placed && !turn->awaits_slot) {
+        if (can_take_thread_slot(turns, turn))
             grant_thread_slot(turns, turn);
         else
-            await_place(turns, turn);
+            queue_for_thread_slot(turns, turn);
     }
     placed = turn->placed;
     pthread_mutex_unlock(&turns->lock);
@@ -160,7 +160,7 @@ may_compute(const struct turns *turns, const struct turn *turn)
     for (size_t i = 0; i < TURNS; i++)
         if (turns->computing[i])
             share_count(&share, turns->computing[i]->owner);
-    return share_has_room(&share, TURNS);
+    return user_quota_has_slot(&share, TURNS);
 }
 
 /* at_once may exceed the number of slots. */
@@ -325,9 +325,9 @@ turns_leave(struct turns *turns, struct turn *turn)
     pthread_mutex_lock(&turns->lock);
     dequeue_slot_waiter(turns, turn);
     end_computing(turns, turn);
-    if (turn->awaits_place)
+    if (turn->awaits_slot)
         leave_thread_slot_queue(turns, turn);
     if (turn->placed)
-        leave_place(turns, turn);
+        release_thread_slot(turns, turn);
     pthread_mutex_unlock(&turns->lock);
 }

@@ -4,7 +4,7 @@
  * A statement that steps aside takes a place, so many may wait; to compute it
  * takes a turn, which few have: a hundred threads never compute beside a
  * database.  Where others wait a turn is over after TURNS_MS, and goes on
- * behind them.  Users share both as share.h says.  Statements of other nodes
+ * behind them.  Users share both as user_quota.h says.  Statements of other nodes
  * have places of their own, or nodes full of statements that wait for nodes
  * would wait in a circle.
  *
@@ -33,7 +33,7 @@ struct turn {
                                     a turn */
     bool forwarded;              /* of another node, which waits for it */
     /* turns.lock guards the rest. */
-    bool placed, awaits_place, queued, computes;
+    bool placed, awaits_slot, queued, computes;
     struct turn *next; /* with a place; or the first of the next user that
                           awaits one */
     struct turn *ahead, *behind; /* of its user, that await a place */
@@ -55,7 +55,7 @@ void turns_fini(struct turns *turns);
 
 /* True: it has a place.  False: there is none for its owner, and `place` will
  * be called; fine while it waits already. */
-bool turns_take_place(struct turns *turns, struct turn *turn);
+bool scheduler_take_thread_slot(struct turns *turns, struct turn *turn);
 /* Gives up place and turn, or the wait; fine without. */
 void turns_leave(struct turns *turns, struct turn *turn);
 

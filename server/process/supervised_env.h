@@ -11,7 +11,7 @@
 #define SUPERVISED_RECORDER "HEAPWIRE_SEGMENT"
 
 /* heapwired's exit status where its state directory was deleted. */
-enum { SUPERVISED_PLACE_LOST = 74 };
+enum { SUPERVISED_STATE_DIR_LOST = 74 };
 
 /* heapwire-run says on the line: a database comes, before its agent can be
  * asked. */

@@ -19,9 +19,9 @@
 #include "hash.h"
 #include "host.h"
 #include "log.h"
-#include "server_room.h"
+#include "server_counts.h"
 #include "session.h"
-#include "share.h"
+#include "user_quota.h"
 #include "auth.h"
 
 static bool
@@ -304,7 +304,7 @@ find_idle(const struct server *server, bool peers, bool web,
     return found;
 }
 
-/* Connections with a statement never have all places (server_check_web_share),
+/* Connections with a statement never have all places (server_check_http_quota),
  * so there is one to evict: a stranger of many, an idle one, one that says its
  * last, at last any stranger; strangers on the unix socket after all others. */
 static struct session *
@@ -324,7 +324,7 @@ find_evicted(const struct server *server)
 }
 
 static bool
-make_web_room(struct server *server)
+admit_http_connection(struct server *server)
 {
     struct session *evicted;
 
@@ -339,7 +339,7 @@ make_web_room(struct server *server)
 }
 
 int
-server_check_web_share(const struct server *server, const struct session *s,
+server_check_http_quota(const struct server *server, const struct session *s,
                        struct error *err)
 {
     struct share share = {.user = s->who.user};
@@ -352,12 +352,12 @@ server_check_web_share(const struct server *server, const struct session *s,
          other = other->next)
         if (other->conversation->web && other->statement)
             share_count(&share, other->who.user);
-    return share_check(&share, max, "HTTP requests at work",
+    return user_quota_check(&share, max, "HTTP requests at work",
                        "wait until one is answered", err);
 }
 
 bool
-server_make_room(struct server *server, enum transport transport,
+server_admit_connection(struct server *server, enum transport transport,
                  const struct conversation *conversation)
 {
     struct server_logins *logins = &server->logins[0][transport];
@@ -365,9 +365,9 @@ server_make_room(struct server *server, enum transport transport,
     if (server->stopping)
         return false;
     if (conversation->web)
-        return make_web_room(server);
+        return admit_http_connection(server);
     if (logins->count < SERVER_LOGINS_MAX &&
-        (server_has_room(server, transport) || server->spares < SERVER_SPARES))
+        (server_can_admit(server, transport) || server->spares < SERVER_SPARES))
         return true;
     if (!logins->first)
         return false;

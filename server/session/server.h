@@ -132,15 +132,15 @@ void server_set_settings(struct server *server, const struct config *config);
 
 /* May one more come in?  When full, evicts the oldest unfinished login; of
  * HTTP, a connection without a statement. */
-bool server_make_room(struct server *server, enum transport transport,
+bool server_admit_connection(struct server *server, enum transport transport,
                       const struct conversation *conversation);
 /* The session has proven to be a node's and counts as one.  When full, evicts
  * the one that has been idle longest; -1 with *err: none is idle. */
 int server_note_peer(struct server *server, struct session *session,
                      struct error *err);
-/* May HTTP's session run a statement?  Users share places for that as share.h
+/* May HTTP's session run a statement?  Users share places for that as user_quota.h
  * says; -1 with *err. */
-int server_check_web_share(const struct server *server,
+int server_check_http_quota(const struct server *server,
                            const struct session *session, struct error *err);
 /* Says farewell to every session; main's loop ends when all are gone. */
 void server_stop(struct server *server);

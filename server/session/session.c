@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "log.h"
 #include "memory.h"
-#include "server_room.h"
+#include "server_counts.h"
 #include "tls_stream.h"
 
 enum {
@@ -401,7 +401,7 @@ on_writable(struct session *s)
 {
     flush_output(s);
     if (s->state != SESSION_CLOSED && session_unsent(s) == 0)
-        s->conversation->on_room(s);
+        s->conversation->on_drained(s);
     session_turn(s);
 }
 
@@ -474,7 +474,7 @@ steer_logins(struct server *server)
 /* A handshake with an RSA key takes milliseconds, and strangers may begin any
  * number: when the turn's time is up, one goes on in each turn of the loop. */
 static void
-share_logins(struct session *s)
+throttle_logins(struct session *s)
 {
     if (s->transport != TRANSPORT_TCP || s->sql || s->server->logins_wait ||
         !is_time_up(s))
@@ -512,7 +512,7 @@ session_turn(struct session *s)
         finish_closing(s);
     count_memory(s);
     update_session_events(s);
-    share_logins(s);
+    throttle_logins(s);
     if (loop_leads())
         watchdog_mark(&s->server->loop.watchdog, s->entry.id);
 }
@@ -546,6 +546,6 @@ session_more(struct loop_task *task)
     if (s->delayed_ms)
         end_delay(s);
     else if (s->state == SESSION_RUNNING)
-        s->conversation->on_room(s);
+        s->conversation->on_drained(s);
     session_turn(s);
 }

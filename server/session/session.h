@@ -119,7 +119,7 @@ struct conversation {
     void (*say_error)(struct reply *reply, const struct error *err);
     /* One packet, whole and in order; the payload is borrowed for the call. */
     void (*on_packet)(struct session *session, struct span packet);
-    void (*on_room)(struct session *session); /* what was to be sent is sent */
+    void (*on_drained)(struct session *session); /* what was to be sent is sent */
     /* What runs must end: at once, or soon if it is held. */
     void (*on_closed)(struct session *session);
     void (*on_tick)(struct session *session, uint64_t now_ms);

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "memory.h"
-#include "server_room.h"
+#include "server_counts.h"
 #include "session.h"
 
 static void

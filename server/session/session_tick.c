@@ -1,7 +1,7 @@
 /* session_tick.c - kills, delays, timeouts and farewells of a session. */
 #include "clock.h"
 #include "errors.h"
-#include "server_room.h"
+#include "server_counts.h"
 #include "session.h"
 
 void

@@ -95,7 +95,7 @@ state_dir_excludes(const char *path, uid_t owner, uid_t uid, char *out,
 
 #define SHARED "/tmp"
 
-enum { RANDOM_LETTERS = 10, NAME_ROOM = 64, BASE_ROOM = PATH_MAX - 16 };
+enum { RANDOM_LETTERS = 10, NAME_ROOM = 64, BASE_BYTES = PATH_MAX - 16 };
 
 /* A directory of ours, not a link to one, that others cannot use. */
 static bool
@@ -109,7 +109,7 @@ is_own_private_dir(const char *path)
 
 /* This user's own; false: no fit one. */
 static bool
-find_runtime(char base[BASE_ROOM], struct error *instead)
+find_runtime(char base[BASE_BYTES], struct error *instead)
 {
     const char *run = getenv("XDG_RUNTIME_DIR"); /* NOLINT: one thread so far */
     struct stat st;
@@ -118,7 +118,7 @@ find_runtime(char base[BASE_ROOM], struct error *instead)
         return false;
     if (stat(run, &st) == 0 && st.st_uid == geteuid() &&
         (st.st_mode & (S_IWGRP | S_IWOTH)) == 0 && access(run, W_OK) == 0 &&
-        snprintf(base, BASE_ROOM, "%s/heapwire", run) < BASE_ROOM)
+        snprintf(base, BASE_BYTES, "%s/heapwire", run) < BASE_BYTES)
         return true;
     error_set(instead, ER_WRONG_VALUE,
               "XDG_RUNTIME_DIR (%s) is no directory of uid %u's own", run,
@@ -179,7 +179,7 @@ void
 state_dir_default(uint32_t node_id, char *out, size_t size,
                   struct error *instead)
 {
-    char base[BASE_ROOM], prefix[NAME_ROOM - RANDOM_LETTERS], name[NAME_ROOM];
+    char base[BASE_BYTES], prefix[NAME_ROOM - RANDOM_LETTERS], name[NAME_ROOM];
     struct error why = {0}, fault;
     unsigned id = node_id;
 

@@ -34,7 +34,7 @@ begins_with(const char *text, const char *start)
 
 static int
 add_allocator(struct allocators *a, const char *path,
-              enum allocator_place place, const struct locate *file,
+              enum allocator_origin place, const struct locate *file,
               struct error *err)
 {
     struct allocator *list =
@@ -54,7 +54,7 @@ add_allocator(struct allocators *a, const char *path,
 
 static int
 examine_allocator_file(struct allocators *a, const char *path, int fd,
-                       enum allocator_place place, struct error *err)
+                       enum allocator_origin place, struct error *err)
 {
     const char *name = allocator_base_name(path);
     struct locate file;
@@ -122,7 +122,7 @@ allocators_fini(struct allocators *a)
 
 int
 allocators_add(struct allocators *a, const char *path,
-               enum allocator_place place, struct error *err)
+               enum allocator_origin place, struct error *err)
 {
     uint64_t began = clock_ms();
     size_t before = a->count;

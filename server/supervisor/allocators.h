@@ -14,7 +14,7 @@
 struct environment;
 struct error;
 
-enum allocator_place {
+enum allocator_origin {
     ALLOCATOR_OWN,       /* in the program */
     ALLOCATOR_LINKED,    /* in a shared library of it */
     ALLOCATOR_USERS,     /* in what the user preloads */
@@ -24,7 +24,7 @@ enum allocator_place {
 
 struct allocator {
     char *path; /* owned */
-    enum allocator_place place;
+    enum allocator_origin place;
     struct locate file;
 };
 
@@ -49,7 +49,7 @@ void allocators_fini(struct allocators *a);
 
 /* Looks at one more file; warns if it is preloaded and has no jemalloc. */
 int allocators_add(struct allocators *a, const char *path,
-                   enum allocator_place place, struct error *err);
+                   enum allocator_origin place, struct error *err);
 
 /* Applies the setting allocator, if it is a path: -1 also if that has no
  * jemalloc. */

@@ -192,7 +192,7 @@ has_beaten(const struct companion *companion)
 /* A heapwired that has left root may be unable to make its directory again
  * where somebody deleted it: it waits for us. */
 static void
-keep_place(const struct companion *companion)
+remake_state_dir(const struct companion *companion)
 {
     const char *dir = companion->plan->state_dir;
     uid_t uid = process_user(companion->pid);
@@ -214,7 +214,7 @@ check_companion_beats(struct companion *companion, uint64_t now)
     if (now < companion->look_ms)
         return;
     companion->look_ms = now + companion->plan->beat_ms;
-    keep_place(companion);
+    remake_state_dir(companion);
     if (has_beaten(companion)) {
         companion->beaten = companion->served = true;
         companion->missed = 0;
@@ -275,7 +275,7 @@ companion_ended(struct companion *companion, int status)
     else if (WIFSIGNALED(status))
         snprintf(what, sizeof(what), "heapwired was killed by signal %d",
                  WTERMSIG(status));
-    else if (WEXITSTATUS(status) == SUPERVISED_PLACE_LOST)
+    else if (WEXITSTATUS(status) == SUPERVISED_STATE_DIR_LOST)
         snprintf(what, sizeof(what),
                  "the state directory %.300s was deleted, and heapwired makes "
                  "it again",

@@ -55,7 +55,7 @@ struct supervisor {
     int exit_status;
     bool terminal;      /* the database has it, from us */
     struct death death; /* as far as known */
-    struct cgroup_place place;
+    struct cgroup_path place;
     bool placed;
     struct own_kills kills; /* in it */
     uint64_t started_ms;    /* monotonic: the database */
@@ -178,7 +178,7 @@ note_database(struct supervisor *s, pid_t pid)
         return;
     s->death.started_ms = clock_wall_ms();
     s->started_ms = clock_ms();
-    s->placed = process_memory_place(getpid(), &s->place) &&
+    s->placed = process_memory_find_cgroup(getpid(), &s->place) &&
                 process_memory_oom_kills(&s->place).known;
     s->death.oom_machine = !s->placed;
     s->death.oom_before = count_kills(s);

@@ -21,39 +21,39 @@ enum {
 static void
 put_clock(struct buffer *out, int64_t micros)
 {
-    int64_t seconds = micros / MOMENT_SECOND;
+    int64_t seconds = micros / TEMPORAL_SECOND;
 
     buffer_u8(out, (uint8_t)(seconds / 3600 % 24));
     buffer_u8(out, (uint8_t)(seconds / 60 % 60));
     buffer_u8(out, (uint8_t)(seconds % 60));
-    if (micros % MOMENT_SECOND)
-        buffer_u32(out, (uint32_t)(micros % MOMENT_SECOND));
+    if (micros % TEMPORAL_SECOND)
+        buffer_u32(out, (uint32_t)(micros % TEMPORAL_SECOND));
 }
 
 static void
 put_time(struct buffer *out, const struct moment *t)
 {
-    int64_t micros = moment_size(t);
+    int64_t micros = temporal_magnitude(t);
 
     if (micros == 0) {
         buffer_u8(out, 0);
         return;
     }
-    buffer_u8(out, micros % MOMENT_SECOND ? TIME_FULL : TIME_BYTES);
+    buffer_u8(out, micros % TEMPORAL_SECOND ? TIME_FULL : TIME_BYTES);
     buffer_u8(out, t->micros < 0);
-    buffer_u32(out, (uint32_t)(micros / MOMENT_DAY));
+    buffer_u32(out, (uint32_t)(micros / TEMPORAL_DAY));
     put_clock(out, micros);
 }
 
 /* Writes the parts of t that a value of this kind has; zero parts at the end
  * are left out, as MySQL does. */
 static void
-binary_moment_put(struct buffer *out, enum moment_kind kind,
+binary_temporal_put(struct buffer *out, enum temporal_kind kind,
                   const struct moment *t)
 {
-    bool clock = kind == MOMENT_DATETIME && t->micros != 0;
+    bool clock = kind == TEMPORAL_DATETIME && t->micros != 0;
 
-    if (kind == MOMENT_TIME) {
+    if (kind == TEMPORAL_TIME) {
         put_time(out, t);
         return;
     }
@@ -62,7 +62,7 @@ binary_moment_put(struct buffer *out, enum moment_kind kind,
         return;
     }
     buffer_u8(out, !clock                      ? DATE_BYTES
-                   : t->micros % MOMENT_SECOND ? DATETIME_FULL
+                   : t->micros % TEMPORAL_SECOND ? DATETIME_FULL
                                                : DATETIME_BYTES);
     buffer_u16(out, (uint16_t)t->year);
     buffer_u8(out, (uint8_t)t->month);
@@ -77,9 +77,9 @@ read_clock(struct reader *r, bool full, struct moment *t)
     int64_t hour = reader_u8(r), minute = reader_u8(r), second = reader_u8(r);
     uint32_t micros = full ? reader_u32(r) : 0;
 
-    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND + micros;
+    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND + micros;
     t->digits = micros == 0 ? 0 : micros % 1000 == 0 ? 3 : 6;
-    return hour < 24 && minute < 60 && second < 60 && micros < MOMENT_SECOND;
+    return hour < 24 && minute < 60 && second < 60 && micros < TEMPORAL_SECOND;
 }
 
 static bool
@@ -97,20 +97,20 @@ read_time(struct reader *r, struct moment *t)
     days = reader_u32(r);
     valid = read_clock(r, size == TIME_FULL, t) && days <= DAYS_MAX;
     if (valid)
-        t->micros += days * MOMENT_DAY;
+        t->micros += days * TEMPORAL_DAY;
     if (negative)
         t->micros = -t->micros;
     return valid;
 }
 
 bool
-binary_moment_read(struct reader *r, enum moment_kind kind, struct moment *out)
+binary_temporal_read(struct reader *r, enum temporal_kind kind, struct moment *out)
 {
     bool valid = true;
     uint8_t size;
 
     *out = (struct moment){.kind = kind};
-    if (kind == MOMENT_TIME)
+    if (kind == TEMPORAL_TIME)
         return read_time(r, out);
     size = reader_u8(r);
     if (size != 0 && size != DATE_BYTES && size != DATETIME_BYTES &&
@@ -123,7 +123,7 @@ binary_moment_read(struct reader *r, enum moment_kind kind, struct moment *out)
     }
     if (size >= DATETIME_BYTES)
         valid = read_clock(r, size == DATETIME_FULL, out);
-    return valid && out->year <= MOMENT_YEAR_MAX && out->month <= 12 &&
+    return valid && out->year <= TEMPORAL_YEAR_MAX && out->month <= 12 &&
            out->day <= 31;
 }
 
@@ -306,38 +306,38 @@ put_text_cell(struct buffer *out, const struct column *column,
     text_value_put(out, v);
 }
 
-/* Only as moment_text() writes it, but for a T; an integer or a double is
+/* Only as temporal_text() writes it, but for a T; an integer or a double is
  * invalid. */
 static bool
 parse_temporal_column(const struct value *v, bool time, struct moment *out)
 {
     enum { T_AT = 10 };
     struct span written = {v->data, v->size};
-    char text[MOMENT_TEXT];
+    char text[TEMPORAL_TEXT];
     size_t size;
 
     if ((v->type != VALUE_TEXT && v->type != VALUE_BLOB) ||
-        !(time ? moment_parse_time : moment_parse)(written, out) ||
-        (out->kind == MOMENT_TIME) != time)
+        !(time ? temporal_parse_time : temporal_parse)(written, out) ||
+        (out->kind == TEMPORAL_TIME) != time)
         return false;
-    size = moment_text(out, text);
-    if (size == v->size && out->kind == MOMENT_DATETIME && v->data[T_AT] == 'T')
+    size = temporal_text(out, text);
+    if (size == v->size && out->kind == TEMPORAL_DATETIME && v->data[T_AT] == 'T')
         text[T_AT] = 'T';
     return size == v->size && memcmp(text, v->data, size) == 0;
 }
 
 static void
-put_moment(struct buffer *out, const struct column *column,
+put_temporal_value(struct buffer *out, const struct column *column,
            const struct value *v)
 {
-    enum moment_kind kind = column->type == COLUMN_DATE   ? MOMENT_DATE
-                            : column->type == COLUMN_TIME ? MOMENT_TIME
-                                                          : MOMENT_DATETIME;
+    enum temporal_kind kind = column->type == COLUMN_DATE   ? TEMPORAL_DATE
+                            : column->type == COLUMN_TIME ? TEMPORAL_TIME
+                                                          : TEMPORAL_DATETIME;
     struct moment t;
 
-    if (!parse_temporal_column(v, kind == MOMENT_TIME, &t))
+    if (!parse_temporal_column(v, kind == TEMPORAL_TIME, &t))
         t = (struct moment){.kind = kind};
-    binary_moment_put(out, kind, &t);
+    binary_temporal_put(out, kind, &t);
 }
 
 static void (*const puts_of[])(struct buffer *out, const struct column *column,
@@ -347,8 +347,8 @@ static void (*const puts_of[])(struct buffer *out, const struct column *column,
     [COLUMN_BLOB] = put_text_cell,  [COLUMN_TINYINT] = put_tinyint,
     [COLUMN_INT] = put_int,         [COLUMN_BIGINT] = put_bigint,
     [COLUMN_DOUBLE] = put_double,   [COLUMN_DECIMAL] = put_text_cell,
-    [COLUMN_DATE] = put_moment,     [COLUMN_TIME] = put_moment,
-    [COLUMN_DATETIME] = put_moment, [COLUMN_TIMESTAMP] = put_moment,
+    [COLUMN_DATE] = put_temporal_value,     [COLUMN_TIME] = put_temporal_value,
+    [COLUMN_DATETIME] = put_temporal_value, [COLUMN_TIMESTAMP] = put_temporal_value,
 };
 
 void

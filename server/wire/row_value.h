@@ -11,7 +11,7 @@
 
 #include "buffer.h"
 #include "cursor.h"
-#include "moment.h"
+#include "temporal.h"
 
 struct reader;
 
@@ -30,7 +30,7 @@ void binary_row_put(struct buffer *out, const struct column *columns,
 /* Reads a date or a time; its text shows three digits of fraction if they
  * suffice, else six, and none for zero.  An invalid length makes the reader
  * fail; false: a part is out of range.  Zero dates are in it. */
-bool binary_moment_read(struct reader *r, enum moment_kind kind,
+bool binary_temporal_read(struct reader *r, enum temporal_kind kind,
                         struct moment *out);
 
 #endif

@@ -148,7 +148,7 @@ open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
 }
 
 static int
-check_place(const struct opening *o, struct error *err)
+check_forward_allowed(const struct opening *o, struct error *err)
 {
     if (!o->session->channel) {
         error_set(err, ER_PRIVILEGE,
@@ -170,7 +170,7 @@ forward_open(struct opening *o, struct error *err)
 {
     struct forward_cursor *c;
 
-    if (check_place(o, err) != 0)
+    if (check_forward_allowed(o, err) != 0)
         return NULL;
     c = mem_zalloc(1, sizeof(*c));
     if (!c) {

@@ -131,17 +131,17 @@ int cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                       const struct cluster_rows **out);
 
 /* One row of the answers. */
-struct cluster_place {
+struct cluster_position {
     const struct cluster_rows *rows;
     size_t node, row;
 };
 
-void cluster_place_first(struct cluster_place *place,
+void cluster_position_first(struct cluster_position *place,
                          const struct cluster_rows *rows);
-void cluster_place_next(struct cluster_place *place);
-bool cluster_place_done(const struct cluster_place *place);
+void cluster_position_next(struct cluster_position *place);
+bool cluster_position_done(const struct cluster_position *place);
 /* The caller sets *out to NULL; texts last as long as the rows. */
-void cluster_place_cell(const struct cluster_place *place, size_t column,
+void cluster_position_cell(const struct cluster_position *place, size_t column,
                         struct value *out);
 
 /* ---- the snapshots of several nodes as one ----

@@ -283,7 +283,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
 /* ---- reading ---- */
 
 static size_t
-rows_of(const struct cluster_place *place)
+rows_of(const struct cluster_position *place)
 {
     const struct rowset *set = &place->rows->sets[place->node];
 
@@ -291,37 +291,37 @@ rows_of(const struct cluster_place *place)
 }
 
 static void
-skip_empty(struct cluster_place *place)
+skip_empty(struct cluster_position *place)
 {
-    while (!cluster_place_done(place) && place->row >= rows_of(place)) {
+    while (!cluster_position_done(place) && place->row >= rows_of(place)) {
         place->node++;
         place->row = 0;
     }
 }
 
 void
-cluster_place_first(struct cluster_place *place,
+cluster_position_first(struct cluster_position *place,
                     const struct cluster_rows *rows)
 {
-    *place = (struct cluster_place){.rows = rows};
+    *place = (struct cluster_position){.rows = rows};
     skip_empty(place);
 }
 
 void
-cluster_place_next(struct cluster_place *place)
+cluster_position_next(struct cluster_position *place)
 {
     place->row++;
     skip_empty(place);
 }
 
 bool
-cluster_place_done(const struct cluster_place *place)
+cluster_position_done(const struct cluster_position *place)
 {
     return !place->rows || place->node >= place->rows->ask.id_count;
 }
 
 void
-cluster_place_cell(const struct cluster_place *place, size_t column,
+cluster_position_cell(const struct cluster_position *place, size_t column,
                    struct value *out)
 {
     if (column == 0) {

@@ -11,7 +11,7 @@
 #include "node_status.h"
 #include "observe.h"
 #include "peers.h"
-#include "share.h"
+#include "user_quota.h"
 #include "snapshot.h"
 #include "sql_session.h"
 #include "stats.h"
@@ -44,7 +44,7 @@ fetch_begin_waiting(struct handle *handle)
 
     pthread_mutex_lock(&waiters.lock);
     handle->fetch->place =
-        share_take(waiters.users, &waiters.count, FETCH_WAITERS_MAX, user,
+        user_quota_take(waiters.users, &waiters.count, FETCH_WAITERS_MAX, user,
                    "SELECTs that wait", "cancel one", &handle->failure);
     pthread_mutex_unlock(&waiters.lock);
     return handle->fetch->place ? 0 : -1;
@@ -54,7 +54,7 @@ void
 fetch_end_waiting(struct fetch *fetch)
 {
     pthread_mutex_lock(&waiters.lock);
-    share_give(fetch->place, &waiters.count);
+    user_quota_release(fetch->place, &waiters.count);
     pthread_mutex_unlock(&waiters.lock);
 }
 

@@ -11,7 +11,7 @@ struct show;
 
 struct cursor *show_open(struct opening *opening, struct error *err);
 /* Whether it never waits, and its rows are not filtered by an expression. */
-bool show_is_instant(const struct show *show);
+bool show_is_short_statement(const struct show *show);
 struct cursor *set_open(struct opening *opening, struct error *err);
 struct cursor *explain_open(struct opening *opening, struct error *err);
 struct cursor *import_open(struct opening *opening, struct error *err);

@@ -70,13 +70,13 @@ store_imported_snapshot(struct store *store, struct snapshot *snapshot,
     size_t bytes = profile_bytes(snapshot->profile);
     int rc;
 
-    decode_room_begin();
-    if (!decode_room_take(bytes)) {
-        decode_room_explain(err);
+    decode_budget_begin();
+    if (!decode_budget_take(bytes)) {
+        decode_budget_explain(err);
         return -1;
     }
     rc = store_add(store, snapshot, err);
-    decode_room_give(bytes);
+    decode_budget_give(bytes);
     return rc;
 }
 

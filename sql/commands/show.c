@@ -245,7 +245,7 @@ open_waiting(struct opening *o, const struct catalog_table *table,
 }
 
 bool
-show_is_instant(const struct show *show)
+show_is_short_statement(const struct show *show)
 {
     struct error unsaid;
     const struct catalog_table *table = find_show_source_table(show, &unsaid);

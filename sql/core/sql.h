@@ -216,7 +216,7 @@ struct cursor *sql_open(struct sql_session *session, struct span text,
 
 /* Whether opening and reading it takes no time to speak of, and never waits:
  * the words alone say so.  A text that is refused is answered as fast. */
-bool sql_is_instant(struct sql_session *session, struct span text);
+bool sql_is_short_statement(struct sql_session *session, struct span text);
 
 /* The text that a statement stands for, and the values of its ?. */
 struct sql_indirect {

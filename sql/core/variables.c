@@ -72,7 +72,7 @@ set_number(struct value *out, const char *text)
 
 void
 variable_get(const struct sql_session *session, const struct variable *variable,
-             enum variable_scope scope, char room[VARIABLE_ROOM],
+             enum variable_scope scope, char room[VARIABLE_BYTES],
              struct value *out)
 {
     struct span none = {"", 0};
@@ -87,7 +87,7 @@ variable_get(const struct sql_session *session, const struct variable *variable,
         return;
     }
     if (variable->compute) {
-        variable->compute(session, room, VARIABLE_ROOM);
+        variable->compute(session, room, VARIABLE_BYTES);
         text = room;
     }
     if (variable->type == VARIABLE_TEXT)
@@ -329,7 +329,7 @@ variable_sql_mode(const struct sql_session *session, const char *word)
 {
     struct span name = {"sql_mode", 8};
     const struct variable *variable = variable_find(name, NULL);
-    char room[VARIABLE_ROOM];
+    char room[VARIABLE_BYTES];
     struct value value;
     struct span text;
 

@@ -24,7 +24,7 @@ enum variable_access {
     ACCESS_READ     /* SET fails with 1238 */
 };
 
-enum { VARIABLE_ROOM = 256 }; /* bytes of a computed value */
+enum { VARIABLE_BYTES = 256 }; /* bytes of a computed value */
 
 struct variable {
     const char *name;
@@ -51,7 +51,7 @@ const struct variable *variable_find(struct span name, struct error *err);
  * table or room. */
 void variable_get(const struct sql_session *session,
                   const struct variable *variable, enum variable_scope scope,
-                  char room[VARIABLE_ROOM], struct value *out);
+                  char room[VARIABLE_BYTES], struct value *out);
 
 /* Checks and converts given to the value that SET stores; given NULL: the
  * default.  -1 with 1231, 1232 or 1238. */

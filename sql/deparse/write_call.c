@@ -234,14 +234,14 @@ static void
 compared_arguments(struct writer *w, const struct node *node)
 {
     bool second = span_is_nocase(node->name, "NULLIF");
-    enum moments as = write_moments(node->first, 0);
+    enum moments as = write_temporal_form(node->first, 0);
 
     for (const struct node *n = node->first; n; n = n->next) {
-        if (as == MOMENTS_NONE || n->type == COLUMN_NULL ||
-            (second ? n == node->first : write_is_moment(n, as)))
+        if (as == TEMPORAL_FORM_NONE || n->type == COLUMN_NULL ||
+            (second ? n == node->first : write_is_temporal(n, as)))
             write_expression(w, n);
         else
-            write_as_moment(w, n, as, !second);
+            write_as_temporal(w, n, as, !second);
         buffer_text(w->sql, n->next ? "," : "");
     }
 }

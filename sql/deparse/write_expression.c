@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "errors.h"
 #include "kind.h"
-#include "moment.h"
+#include "temporal.h"
 #include "sql_session.h"
 #include "variables.h"
 #include "writer.h"
@@ -46,23 +46,23 @@ write_temporal_literal(struct writer *w, const struct node *node)
     bool time = span_is_nocase(node->word, "TIME");
     bool date = span_is_nocase(node->word, "DATE");
     const char *type = time ? "TIME" : date ? "DATE" : "DATETIME";
-    char room[MOMENT_TEXT];
+    char room[TEMPORAL_TEXT];
     struct moment t;
     struct span text = node->name;
     bool right;
 
     if (time)
-        right = moment_parse_time(text, &t) && t.kind == MOMENT_TIME;
+        right = temporal_parse_time(text, &t) && t.kind == TEMPORAL_TIME;
     else
-        right = moment_parse(text, &t) && (!date || t.kind == MOMENT_DATE);
+        right = temporal_parse(text, &t) && (!date || t.kind == TEMPORAL_DATE);
     if (!right || t.more) {
-        write_wrong_moment(w, type, text);
+        write_wrong_temporal(w, type, text);
         return;
     }
     if (!time && !date)
-        t.kind = MOMENT_DATETIME;
+        t.kind = TEMPORAL_DATETIME;
     text.data = room;
-    text.size = moment_text(&t, room);
+    text.size = temporal_text(&t, room);
     buffer_text(w->sql, " hw_cast(");
     write_string(w, text);
     buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
@@ -214,7 +214,7 @@ write_literal(struct writer *w, const struct node *node)
     case NODE_HEX:
         write_hex_or_bit_literal(w, node);
         break;
-    case NODE_MOMENT:
+    case NODE_TEMPORAL:
         write_temporal_literal(w, node);
         break;
     case NODE_PARAMETER:
@@ -283,13 +283,13 @@ static void
 write_case(struct writer *w, const struct node *node)
 {
     const struct node *n = node->first;
-    enum moments as = MOMENTS_NONE;
+    enum moments as = TEMPORAL_FORM_NONE;
     unsigned slot = 0;
 
     buffer_text(w->sql, " CASE");
     if (node->has_operand) {
         slot = write_slot(w);
-        as = write_case_moments(node);
+        as = write_case_temporal_form(node);
         buffer_format(w->sql, " hw_case(%u,", slot);
         write_scalar(w, n, as, TIGHT_OR);
         buffer_text(w->sql, ")");

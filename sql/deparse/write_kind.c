@@ -30,8 +30,8 @@ write_kind(const struct node *node)
         return OPERAND_NUMBER;
     case NODE_STRING:
         return OPERAND_STRING;
-    case NODE_MOMENT:
-        return OPERAND_MOMENT;
+    case NODE_TEMPORAL:
+        return OPERAND_TEMPORAL;
     case NODE_ROW:
         return OPERAND_ROW;
     case NODE_HEX:
@@ -52,7 +52,7 @@ write_kind(const struct node *node)
 bool
 write_is_text(enum operand_kind kind)
 {
-    return kind == OPERAND_STRING || kind == OPERAND_MOMENT;
+    return kind == OPERAND_STRING || kind == OPERAND_TEMPORAL;
 }
 
 bool
@@ -177,7 +177,7 @@ note_operand_type(struct found *found, struct result_type t)
         found->time = true;
     else if (t.type == COLUMN_DATE)
         found->day = true;
-    else if (result_type_is_moment(t.type))
+    else if (result_type_is_temporal(t.type))
         found->full_day = true;
     else
         found->other |= t.type != COLUMN_NULL;
@@ -188,14 +188,14 @@ static enum moments
 temporal_comparison_type(const struct found *found)
 {
     if (found->full_day)
-        return MOMENTS_DATETIME;
+        return TEMPORAL_FORM_DATETIME;
     if (found->day)
-        return found->time || found->other ? MOMENTS_DATE : MOMENTS_NONE;
-    return found->time ? MOMENTS_TIME : MOMENTS_NONE;
+        return found->time || found->other ? TEMPORAL_FORM_DATE : TEMPORAL_FORM_NONE;
+    return found->time ? TEMPORAL_FORM_TIME : TEMPORAL_FORM_NONE;
 }
 
 enum moments
-write_moments(const struct node *operands, size_t column)
+write_temporal_form(const struct node *operands, size_t column)
 {
     struct found found = {0};
 
@@ -205,18 +205,18 @@ write_moments(const struct node *operands, size_t column)
 }
 
 bool
-write_is_moment(const struct node *node, enum moments as)
+write_is_temporal(const struct node *node, enum moments as)
 {
     struct found found = {0};
 
     note_operand_type(&found, types_operand(node, 0));
-    return as == MOMENTS_TIME   ? found.time
-           : as == MOMENTS_DATE ? found.day
+    return as == TEMPORAL_FORM_TIME   ? found.time
+           : as == TEMPORAL_FORM_DATE ? found.day
                                 : found.full_day;
 }
 
 enum moments
-write_case_moments(const struct node *node)
+write_case_temporal_form(const struct node *node)
 {
     const struct node *n = node->first;
     struct found found = {0};
@@ -341,10 +341,10 @@ write_is_native(const struct writer *w, const struct node *node)
         return node->op == OP_AND || node->op == OP_OR;
     if (left == OPERAND_ROW || right == OPERAND_ROW)
         return !write_is_pairs(node);
-    switch (write_moments(node->first, 0)) {
-    case MOMENTS_NONE:
+    switch (write_temporal_form(node->first, 0)) {
+    case TEMPORAL_FORM_NONE:
         break;
-    case MOMENTS_TIME: /* a longer text may be a shorter time */
+    case TEMPORAL_FORM_TIME: /* a longer text may be a shorter time */
         return false;
     default:
         return true;

@@ -270,7 +270,7 @@ write_in_predicate(struct writer *w, const struct node *node)
         in_list(w, node, &sides);
         return;
     }
-    if (left->kind == NODE_ROW || sides.first != MOMENTS_NONE)
+    if (left->kind == NODE_ROW || sides.first != TEMPORAL_FORM_NONE)
         write_side(w, left, &sides, TIGHT_EQUAL);
     else
         write_collated(w, left);

@@ -11,7 +11,7 @@ enum operand_kind {
     OPERAND_COLUMN,
     OPERAND_NUMBER,
     OPERAND_STRING,
-    OPERAND_MOMENT, /* DATE'2026-01-31': a string, except in arithmetic */
+    OPERAND_TEMPORAL, /* DATE'2026-01-31': a string, except in arithmetic */
     OPERAND_ROW,    /* (a, b) */
     OPERAND_BINARY, /* COLLATE utf8mb4_bin */
     OPERAND_HEX,    /* 0x1f: bytes, but a number beside a number */
@@ -31,13 +31,13 @@ enum tight {
     TIGHT_ATOM
 };
 
-/* What a comparison's operands become; see write_moment.c. */
+/* What a comparison's operands become; see write_temporal.c. */
 enum moments {
-    MOMENTS_NONE, /* none is a date or a time, or all are plain dates */
-    MOMENTS_DATE, /* as MOMENTS_DATETIME, which a date is then */
-    MOMENTS_DATETIME,
-    MOMENTS_TIME,
-    MOMENTS_REAL /* no moments: doubles, of numbers beside texts in rows */
+    TEMPORAL_FORM_NONE, /* none is a date or a time, or all are plain dates */
+    TEMPORAL_FORM_DATE, /* as TEMPORAL_FORM_DATETIME, which a date is then */
+    TEMPORAL_FORM_DATETIME,
+    TEMPORAL_FORM_TIME,
+    TEMPORAL_FORM_REAL /* no moments: doubles, of numbers beside texts in rows */
 };
 
 enum { LISTED_MAX = 90 /* values of a hw_in: SQLite's functions take 100 */ };
@@ -121,10 +121,10 @@ bool write_chooses_text(const struct node *node);
 bool write_is_long(const struct node *node);
 
 /* Of the operands in a list, or of their columns at that place. */
-enum moments write_moments(const struct node *operands, size_t column);
-enum moments write_case_moments(const struct node *node);
+enum moments write_temporal_form(const struct node *operands, size_t column);
+enum moments write_case_temporal_form(const struct node *node);
 /* Whether it is a moment of that kind. */
-bool write_is_moment(const struct node *node, enum moments as);
+bool write_is_temporal(const struct node *node, enum moments as);
 
 /* ---- writer.c ---- */
 
@@ -161,14 +161,14 @@ void write_snapshot_value(struct writer *w, const struct value *value);
 /* Whether it is a column of that name. */
 bool write_is_snapshot(const struct writer *w, const struct node *node);
 
-/* ---- write_moment.c ---- */
+/* ---- write_temporal.c ---- */
 
 size_t write_count(const struct node *first); /* of a list */
 
 /* Error 1525. */
-void write_wrong_moment(struct writer *w, const char *type, struct span text);
-/* Gives it that form; date: MOMENTS_DATE has no time of day then. */
-void write_as_moment(struct writer *w, const struct node *node, enum moments as,
+void write_wrong_temporal(struct writer *w, const char *type, struct span text);
+/* Gives it that form; date: TEMPORAL_FORM_DATE has no time of day then. */
+void write_as_temporal(struct writer *w, const struct node *node, enum moments as,
                      bool date);
 /* What is compared with moments of that kind. */
 /* The text of a constant, if it is one and known. */

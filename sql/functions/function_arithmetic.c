@@ -113,7 +113,7 @@ call_number(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct decimal d;
 
     (void)argc;
-    if (kind_of(argv[0]) != KIND_PLAIN || !kind_reads_moment(argv[0], &d))
+    if (kind_of(argv[0]) != KIND_PLAIN || !kind_reads_temporal(argv[0], &d))
         sqlite3_result_value(c, argv[0]);
     else if (d.scale == 0)
         sqlite3_result_int64(c, (int64_t)d.digits);

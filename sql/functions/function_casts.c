@@ -7,7 +7,7 @@
 #include "buffer.h"
 #include "collate.h"
 #include "function.h"
-#include "function_moment.h"
+#include "function_datetime.h"
 #include "function_table.h"
 #include "handle.h"
 #include "kind.h"
@@ -161,10 +161,10 @@ cast_date(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 
     (void)length;
     (void)n;
-    if (!function_moment(value, &t))
+    if (!function_datetime(value, &t))
         return;
-    t.kind = MOMENT_DATE;
-    function_moment_result(c, &t);
+    t.kind = TEMPORAL_DATE;
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -174,11 +174,11 @@ cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
     struct moment t;
 
     (void)n;
-    if (!function_moment(value, &t))
+    if (!function_datetime(value, &t))
         return;
-    t.kind = MOMENT_DATETIME;
+    t.kind = TEMPORAL_DATETIME;
     t.digits = clamp_fraction_digits(length);
-    function_moment_result(c, &t);
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -187,11 +187,11 @@ cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     struct moment t;
 
     (void)n;
-    if (!function_moment_or_time(c, value, &t))
+    if (!function_temporal(c, value, &t))
         return;
-    t.kind = MOMENT_TIME;
+    t.kind = TEMPORAL_TIME;
     t.digits = clamp_fraction_digits(length);
-    function_moment_result(c, &t);
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -251,7 +251,7 @@ warn_of_temporal_text(sqlite3_context *c, const char *what, bool time,
 {
     function_warn(c, ER_TRUNCATED_VALUE, "%s %s value: '%.*s'", what,
                   time ? "time" : "datetime",
-                  (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                  (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT),
                   text.data);
 }
 
@@ -263,27 +263,27 @@ read_temporal_argument(sqlite3_context *c, sqlite3_value *value, bool time,
     struct moment day;
 
     if (!time && !of_time)
-        return function_moment(value, t);
-    if (!function_moment_or_time(c, value, t))
+        return function_datetime(value, t);
+    if (!function_temporal(c, value, t))
         return false;
     if (time) {
-        t->kind = MOMENT_TIME;
-    } else if (t->kind == MOMENT_TIME) {
-        day = function_moment_from_unix(function_handle(c)->now_ms * 1000,
+        t->kind = TEMPORAL_TIME;
+    } else if (t->kind == TEMPORAL_TIME) {
+        day = function_temporal_from_unix(function_handle(c)->now_ms * 1000,
                                         t->digits);
         day.micros = 0;
-        moment_set_micros(&day, moment_micros(&day) + t->micros);
+        temporal_set_micros(&day, temporal_micros(&day) + t->micros);
         day.more = t->more;
         *t = day;
     }
     return true;
 }
 
-/* hw_moment(x, 'DATETIME'), hw_moment(x, 'TIME'): x in the one form of its
+/* hw_temporal(x, 'DATETIME'), hw_temporal(x, 'TIME'): x in the one form of its
  * moment, which has no zeros behind a fraction.  With a third argument, x is a
  * TIME. */
 static void
-call_moment(sqlite3_context *c, int argc, sqlite3_value **argv)
+call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     static const char zero[] = "0000-00-00 00:00:00";
     bool time = span_is(function_argument(argv[1]), "TIME");
@@ -303,11 +303,11 @@ call_moment(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (t.more)
         warn_of_temporal_text(c, "Truncated incorrect", time, text);
     if (!time)
-        t.kind = MOMENT_DATETIME;
-    for (int64_t rest = moment_size(&t) % MOMENT_SECOND, i = t.digits = 6;
+        t.kind = TEMPORAL_DATETIME;
+    for (int64_t rest = temporal_magnitude(&t) % TEMPORAL_SECOND, i = t.digits = 6;
          i > 0 && rest % 10 == 0; i--, rest /= 10)
         t.digits--;
-    function_moment_result(c, &t);
+    function_temporal_result(c, &t);
 }
 
 /* ---- literals that SQLite has no type for ---- */
@@ -396,6 +396,6 @@ const struct function cast_functions[] = {
     {"hw_key", 1, 1, call_key, RETURNS_BYTES},
     {"hw_json", 2, 2, call_json, RETURNS_TEXT},
     {"hw_kind", 2, 2, call_kind, RETURNS_TEXT},
-    {"hw_moment", 2, 3, call_moment, RETURNS_DATETIME},
+    {"hw_temporal", 2, 3, call_temporal, RETURNS_DATETIME},
     {NULL},
 };

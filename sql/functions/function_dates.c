@@ -7,7 +7,7 @@
 
 #include "errors.h"
 #include "function.h"
-#include "function_moment.h"
+#include "function_datetime.h"
 #include "function_table.h"
 #include "handle.h"
 #include "kind.h"
@@ -15,7 +15,7 @@
 static struct moment
 current_statement_time(sqlite3_context *c, unsigned digits)
 {
-    return function_moment_from_unix(function_handle(c)->now_ms * 1000, digits);
+    return function_temporal_from_unix(function_handle(c)->now_ms * 1000, digits);
 }
 
 /* The digits of the fraction; false: too many. */
@@ -38,7 +38,7 @@ read_digits(sqlite3_context *c, int argc, sqlite3_value **argv, unsigned *out)
 /* As a DATETIME or a TIME. */
 static void
 return_now(sqlite3_context *c, int argc, sqlite3_value **argv,
-           enum moment_kind kind)
+           enum temporal_kind kind)
 {
     struct moment t;
     unsigned digits;
@@ -47,26 +47,26 @@ return_now(sqlite3_context *c, int argc, sqlite3_value **argv,
         return;
     t = current_statement_time(c, digits);
     t.kind = kind;
-    function_moment_result(c, &t);
+    function_temporal_result(c, &t);
 }
 
 static void
 call_now(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    return_now(c, argc, argv, MOMENT_DATETIME);
+    return_now(c, argc, argv, TEMPORAL_DATETIME);
 }
 
 static void
 call_today(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    return_now(c, 0, argv, MOMENT_DATE);
+    return_now(c, 0, argv, TEMPORAL_DATE);
 }
 
 static void
 call_clock(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    return_now(c, argc, argv, MOMENT_TIME);
+    return_now(c, argc, argv, TEMPORAL_TIME);
 }
 
 /* ---- seconds since 1970 ---- */
@@ -77,7 +77,7 @@ return_seconds(sqlite3_context *c, int64_t micros, bool fraction)
     if (fraction)
         sqlite3_result_double(c, (double)micros / 1e6);
     else
-        sqlite3_result_int64(c, micros / MOMENT_SECOND);
+        sqlite3_result_int64(c, micros / TEMPORAL_SECOND);
 }
 
 static void
@@ -92,9 +92,9 @@ call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL ||
-        !function_moment(argv[0], &t))
+        !function_datetime(argv[0], &t))
         return;
-    micros = moment_micros(&t) - MOMENT_UNIX_EPOCH;
+    micros = temporal_micros(&t) - TEMPORAL_UNIX_EPOCH;
     return_seconds(c, micros > 0 ? micros : 0, t.digits > 0 && micros > 0);
 }
 
@@ -107,12 +107,12 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv) || seconds < 0 ||
         seconds > 253402300799.0)
         return;
-    t = function_moment_from_unix(llround(seconds * 1e6),
-                                  function_moment_digits(argv[0]));
+    t = function_temporal_from_unix(llround(seconds * 1e6),
+                                  function_temporal_digits(argv[0]));
     if (argc > 1)
-        function_format_moment(c, &t, function_argument(argv[1]));
+        function_format_temporal(c, &t, function_argument(argv[1]));
     else
-        function_moment_result(c, &t);
+        function_temporal_result(c, &t);
 }
 
 /* ---- times ---- */
@@ -123,41 +123,41 @@ call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!function_moment_or_time(c, argv[0], &t))
+    if (!function_temporal(c, argv[0], &t))
         return;
-    t.kind = MOMENT_TIME;
-    function_moment_result(c, &t);
+    t.kind = TEMPORAL_TIME;
+    function_temporal_result(c, &t);
 }
 
 static void
 call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment to, from, t = {.kind = MOMENT_TIME};
+    struct moment to, from, t = {.kind = TEMPORAL_TIME};
 
     (void)argc;
-    if (!function_moment_or_time(c, argv[0], &to) ||
-        !function_moment_or_time(c, argv[1], &from) || to.kind != from.kind)
+    if (!function_temporal(c, argv[0], &to) ||
+        !function_temporal(c, argv[1], &from) || to.kind != from.kind)
         return;
     t.digits = to.digits > from.digits ? to.digits : from.digits;
-    moment_set_micros(&t, moment_micros(&to) - moment_micros(&from));
-    function_moment_result(c, &t);
+    temporal_set_micros(&t, temporal_micros(&to) - temporal_micros(&from));
+    function_temporal_result(c, &t);
 }
 
 static void
 call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = {.kind = MOMENT_TIME};
+    struct moment t = {.kind = TEMPORAL_TIME};
     double seconds = function_real(argv[0]);
 
     if (function_any_null(argc, argv))
         return;
     if (seconds > 1e9 || seconds < -1e9)
         seconds = seconds > 0 ? 1e9 : -1e9;
-    if (fabs(seconds) * 1e6 > (double)MOMENT_TIME_MAX)
+    if (fabs(seconds) * 1e6 > (double)TEMPORAL_TIME_MAX)
         function_warn_time(c, argv[0]);
-    t.digits = function_moment_digits(argv[0]);
-    moment_set_micros(&t, llround(seconds * 1e6));
-    function_moment_result(c, &t);
+    t.digits = function_temporal_digits(argv[0]);
+    temporal_set_micros(&t, llround(seconds * 1e6));
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -166,8 +166,8 @@ call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(c, argv[0], &t))
-        sqlite3_result_int64(c, t.micros / MOMENT_SECOND);
+    if (function_temporal(c, argv[0], &t))
+        sqlite3_result_int64(c, t.micros / TEMPORAL_SECOND);
 }
 
 static void
@@ -176,8 +176,8 @@ call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(c, argv[0], &t))
-        sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 3600);
+    if (function_temporal(c, argv[0], &t))
+        sqlite3_result_int64(c, temporal_magnitude(&t) / TEMPORAL_SECOND / 3600);
 }
 
 static void
@@ -186,8 +186,8 @@ call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(c, argv[0], &t))
-        sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND / 60 % 60);
+    if (function_temporal(c, argv[0], &t))
+        sqlite3_result_int64(c, temporal_magnitude(&t) / TEMPORAL_SECOND / 60 % 60);
 }
 
 static void
@@ -196,8 +196,8 @@ call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(c, argv[0], &t))
-        sqlite3_result_int64(c, moment_size(&t) / MOMENT_SECOND % 60);
+    if (function_temporal(c, argv[0], &t))
+        sqlite3_result_int64(c, temporal_magnitude(&t) / TEMPORAL_SECOND % 60);
 }
 
 static void
@@ -206,8 +206,8 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment_or_time(c, argv[0], &t))
-        sqlite3_result_int64(c, moment_size(&t) % MOMENT_SECOND);
+    if (function_temporal(c, argv[0], &t))
+        sqlite3_result_int64(c, temporal_magnitude(&t) % TEMPORAL_SECOND);
 }
 
 /* ---- zones: offsets, and names of UTC ---- */
@@ -227,8 +227,8 @@ parse_zone_offset(struct span zone, int64_t *micros)
         return false;
     zone.data++;
     zone.size--;
-    if (!moment_parse_time(zone, &t) || t.kind != MOMENT_TIME ||
-        t.micros > (int64_t)14 * 3600 * MOMENT_SECOND)
+    if (!temporal_parse_time(zone, &t) || t.kind != TEMPORAL_TIME ||
+        t.micros > (int64_t)14 * 3600 * TEMPORAL_SECOND)
         return false;
     *micros = negative ? -t.micros : t.micros;
     return true;
@@ -240,13 +240,13 @@ call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
     int64_t from, to;
 
-    if (function_any_null(argc, argv) || !function_moment(argv[0], &t) ||
+    if (function_any_null(argc, argv) || !function_datetime(argv[0], &t) ||
         !parse_zone_offset(function_argument(argv[1]), &from) ||
         !parse_zone_offset(function_argument(argv[2]), &to))
         return;
-    t.kind = MOMENT_DATETIME;
-    moment_set_micros(&t, moment_micros(&t) - from + to);
-    function_moment_result(c, &t);
+    t.kind = TEMPORAL_DATETIME;
+    temporal_set_micros(&t, temporal_micros(&t) - from + to);
+    function_temporal_result(c, &t);
 }
 
 /* ---- parts ---- */
@@ -258,7 +258,7 @@ call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
         struct moment t;                                                       \
                                                                                \
         (void)argc;                                                            \
-        if (function_moment(argv[0], &t))                                      \
+        if (function_datetime(argv[0], &t))                                      \
             sqlite3_result_int64(c, (expression));                             \
     }
 
@@ -266,10 +266,10 @@ PART(year, t.year)
 PART(month, t.month)
 PART(day, t.day)
 PART(quarter, (t.month + 2) / 3)
-PART(dayofyear, function_moment_day_of_year(&t))
-PART(dayofweek, function_moment_weekday(&t) + 1)
-PART(weekday, (function_moment_weekday(&t) + 6) % 7)
-PART(to_days, moment_days(&t))
+PART(dayofyear, function_temporal_day_of_year(&t))
+PART(dayofweek, function_temporal_weekday(&t) + 1)
+PART(weekday, (function_temporal_weekday(&t) + 6) % 7)
+PART(to_days, temporal_days(&t))
 
 static int
 mode_of(int argc, sqlite3_value **argv, int otherwise)
@@ -283,9 +283,9 @@ call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
     int year;
 
-    if (function_moment(argv[0], &t))
+    if (function_datetime(argv[0], &t))
         sqlite3_result_int(
-            c, function_moment_week(&t, mode_of(argc, argv, 0), &year));
+            c, function_temporal_week(&t, mode_of(argc, argv, 0), &year));
 }
 
 static void
@@ -295,8 +295,8 @@ call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
     int year;
 
     (void)argc;
-    if (function_moment(argv[0], &t))
-        sqlite3_result_int(c, function_moment_week(&t, 3, &year));
+    if (function_datetime(argv[0], &t))
+        sqlite3_result_int(c, function_temporal_week(&t, 3, &year));
 }
 
 static void
@@ -305,9 +305,9 @@ call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
     int year, week;
 
-    if (!function_moment(argv[0], &t))
+    if (!function_datetime(argv[0], &t))
         return;
-    week = function_moment_week(&t, mode_of(argc, argv, 0) | 2, &year);
+    week = function_temporal_week(&t, mode_of(argc, argv, 0) | 2, &year);
     sqlite3_result_int(c, year * 100 + week);
 }
 
@@ -318,9 +318,9 @@ call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
     const char *name;
 
     (void)argc;
-    if (!function_moment(argv[0], &t))
+    if (!function_datetime(argv[0], &t))
         return;
-    name = function_format_day(function_moment_weekday(&t));
+    name = function_format_day(function_temporal_weekday(&t));
     function_text(c, name, strlen(name));
 }
 
@@ -331,7 +331,7 @@ call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
     const char *name;
 
     (void)argc;
-    if (!function_moment(argv[0], &t))
+    if (!function_datetime(argv[0], &t))
         return;
     name = function_format_month(t.month - 1);
     function_text(c, name, strlen(name));
@@ -345,10 +345,10 @@ call_date(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!function_moment(argv[0], &t))
+    if (!function_datetime(argv[0], &t))
         return;
-    t.kind = MOMENT_DATE;
-    function_moment_result(c, &t);
+    t.kind = TEMPORAL_DATE;
+    function_temporal_result(c, &t);
 }
 
 /* TIMESTAMP(date [, time]) */
@@ -357,16 +357,16 @@ call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct moment t, time;
 
-    if (!function_moment(argv[0], &t))
+    if (!function_datetime(argv[0], &t))
         return;
-    t.kind = MOMENT_DATETIME;
+    t.kind = TEMPORAL_DATETIME;
     if (argc > 1) {
-        if (!function_moment_or_time(c, argv[1], &time))
+        if (!function_temporal(c, argv[1], &time))
             return;
         t.digits = t.digits > time.digits ? t.digits : time.digits;
-        moment_set_micros(&t, moment_micros(&t) + time.micros);
+        temporal_set_micros(&t, temporal_micros(&t) + time.micros);
     }
-    function_moment_result(c, &t);
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -375,22 +375,22 @@ call_last_day(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (!function_moment(argv[0], &t))
+    if (!function_datetime(argv[0], &t))
         return;
-    t.kind = MOMENT_DATE;
-    t.day = (int)moment_month_days(t.year, t.month);
-    function_moment_result(c, &t);
+    t.kind = TEMPORAL_DATE;
+    t.day = (int)temporal_month_days(t.year, t.month);
+    function_temporal_result(c, &t);
 }
 
 static void
 return_days(sqlite3_context *c, int64_t days)
 {
-    struct moment t = {.kind = MOMENT_DATE};
+    struct moment t = {.kind = TEMPORAL_DATE};
 
     if (days < 366 || days > 3652424)
         return;
-    moment_set_days(&t, days);
-    function_moment_result(c, &t);
+    temporal_set_days(&t, days);
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -404,15 +404,15 @@ static void
 call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t year = function_integer(argv[0]), day = function_integer(argv[1]);
-    struct moment first = {MOMENT_DATE, 0, 1, 1, 0, 0};
+    struct moment first = {TEMPORAL_DATE, 0, 1, 1, 0, 0};
 
     if (function_any_null(argc, argv) || day < 1 || day > 4000000 || year < 0 ||
-        year > MOMENT_YEAR_MAX)
+        year > TEMPORAL_YEAR_MAX)
         return;
     first.year = (int)(year < 70    ? year + 2000
                        : year < 100 ? year + 1900
                                     : year);
-    return_days(c, moment_days(&first) + day - 1);
+    return_days(c, temporal_days(&first) + day - 1);
 }
 
 static void
@@ -421,8 +421,8 @@ call_datediff(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment to, from;
 
     (void)argc;
-    if (function_moment(argv[0], &to) && function_moment(argv[1], &from))
-        sqlite3_result_int64(c, moment_days(&to) - moment_days(&from));
+    if (function_datetime(argv[0], &to) && function_datetime(argv[1], &from))
+        sqlite3_result_int64(c, temporal_days(&to) - temporal_days(&from));
 }
 
 const struct function date_functions[] = {

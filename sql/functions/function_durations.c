@@ -4,7 +4,7 @@
 
 #include "errors.h"
 #include "function.h"
-#include "function_moment.h"
+#include "function_datetime.h"
 #include "function_table.h"
 #include "kind.h"
 
@@ -12,21 +12,21 @@
 static void
 return_shifted_time(sqlite3_context *c, sqlite3_value **argv, int sign)
 {
-    bool typed = kind_is_moment(kind_of(argv[0]));
+    bool typed = kind_is_temporal(kind_of(argv[0]));
     struct moment t, time;
     int64_t micros;
 
-    if (!function_moment_or_time(c, argv[0], &t) ||
-        !function_moment_or_time(c, argv[1], &time) || time.kind != MOMENT_TIME)
+    if (!function_temporal(c, argv[0], &t) ||
+        !function_temporal(c, argv[1], &time) || time.kind != TEMPORAL_TIME)
         return;
-    if (t.kind == MOMENT_DATE)
-        t.kind = MOMENT_DATETIME;
-    micros = moment_micros(&t) + sign * time.micros;
+    if (t.kind == TEMPORAL_DATE)
+        t.kind = TEMPORAL_DATETIME;
+    micros = temporal_micros(&t) + sign * time.micros;
     t.digits = t.digits > time.digits ? t.digits : time.digits;
     if (!typed)
-        t.digits = micros % MOMENT_SECOND ? 6 : 0;
-    moment_set_micros(&t, micros);
-    function_moment_result(c, &t);
+        t.digits = micros % TEMPORAL_SECOND ? 6 : 0;
+    temporal_set_micros(&t, micros);
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -48,21 +48,21 @@ static void
 call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t hour = function_count(argv[0]), minute = function_count(argv[1]);
-    int64_t most = MOMENT_TIME_MAX / MOMENT_SECOND; /* more than all hours */
+    int64_t most = TEMPORAL_TIME_MAX / TEMPORAL_SECOND; /* more than all hours */
     double second = function_real(argv[2]);
-    struct moment t = {.kind = MOMENT_TIME};
+    struct moment t = {.kind = TEMPORAL_TIME};
     int64_t size;
 
     if (function_any_null(argc, argv) || minute < 0 || minute > 59 ||
         !(second >= 0 && second < 60))
         return;
-    t.digits = function_moment_digits(argv[2]);
+    t.digits = function_temporal_digits(argv[2]);
     size = hour > most || hour < -most ? most : hour < 0 ? -hour : hour;
-    size = (size * 60 + minute) * 60 * MOMENT_SECOND + llround(second * 1e6);
-    if (size > MOMENT_TIME_MAX)
+    size = (size * 60 + minute) * 60 * TEMPORAL_SECOND + llround(second * 1e6);
+    if (size > TEMPORAL_TIME_MAX)
         function_warn_time(c, argv[0]);
-    moment_set_micros(&t, hour < 0 ? -size : size);
-    function_moment_result(c, &t);
+    temporal_set_micros(&t, hour < 0 ? -size : size);
+    function_temporal_result(c, &t);
 }
 
 static void
@@ -71,8 +71,8 @@ call_to_seconds(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct moment t;
 
     (void)argc;
-    if (function_moment(argv[0], &t))
-        sqlite3_result_int64(c, moment_micros(&t) / MOMENT_SECOND);
+    if (function_datetime(argv[0], &t))
+        sqlite3_result_int64(c, temporal_micros(&t) / TEMPORAL_SECOND);
 }
 
 /* ---- periods: YYMM or YYYYMM ---- */

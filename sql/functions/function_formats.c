@@ -7,7 +7,7 @@
 #include "digit.h"
 #include "errors.h"
 #include "function.h"
-#include "function_moment.h"
+#include "function_datetime.h"
 #include "function_table.h"
 #include "handle.h"
 
@@ -40,16 +40,16 @@ struct parts {
 static struct parts
 parts_of(const struct moment *t)
 {
-    int64_t micros = moment_size(t), seconds = micros / MOMENT_SECOND;
+    int64_t micros = temporal_magnitude(t), seconds = micros / TEMPORAL_SECOND;
     struct parts p = {.t = t,
                       .hour = seconds / 3600,
                       .minute = seconds / 60 % 60,
                       .second = seconds % 60,
-                      .micro = micros % MOMENT_SECOND};
+                      .micro = micros % TEMPORAL_SECOND};
 
-    if (t->kind != MOMENT_TIME) {
-        p.weekday = function_moment_weekday(t);
-        p.day_of_year = function_moment_day_of_year(t);
+    if (t->kind != TEMPORAL_TIME) {
+        p.weekday = function_temporal_weekday(t);
+        p.day_of_year = function_temporal_day_of_year(t);
     }
     return p;
 }
@@ -76,7 +76,7 @@ add_week(struct buffer *out, const struct moment *t, char c)
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (modes[i].c == c) {
-            week = function_moment_week(t, modes[i].mode, &year);
+            week = function_temporal_week(t, modes[i].mode, &year);
             if (c == 'X' || c == 'x')
                 buffer_format(out, "%04d", year);
             else
@@ -185,14 +185,14 @@ add_time_part(struct buffer *out, const struct parts *p, char c)
 }
 
 void
-function_format_moment(sqlite3_context *c, const struct moment *t,
+function_format_temporal(sqlite3_context *c, const struct moment *t,
                        struct span format)
 {
     struct parts p = parts_of(t);
     struct buffer out;
 
     buffer_init(&out, SELECT_VALUE_MAX);
-    if (t->kind == MOMENT_TIME && t->micros < 0)
+    if (t->kind == TEMPORAL_TIME && t->micros < 0)
         buffer_char(&out, '-');
     for (size_t i = 0; i < format.size; i++) {
         char letter = format.data[i];
@@ -202,12 +202,12 @@ function_format_moment(sqlite3_context *c, const struct moment *t,
             continue;
         }
         letter = format.data[++i];
-        if (t->kind == MOMENT_TIME && function_format_reads_date(letter)) {
+        if (t->kind == TEMPORAL_TIME && function_format_reads_date(letter)) {
             buffer_fini(&out);
             return;
         }
         if (letter == '\0' ||
-            (t->kind != MOMENT_TIME && add_date_part(&out, &p, letter)))
+            (t->kind != TEMPORAL_TIME && add_date_part(&out, &p, letter)))
             continue;
         if (!add_time_part(&out, &p, letter))
             buffer_char(&out, letter);
@@ -222,8 +222,8 @@ call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (!function_any_null(2, argv) && function_argument(argv[1]).size > 0 &&
-        function_moment(argv[0], &t))
-        function_format_moment(c, &t, function_argument(argv[1]));
+        function_datetime(argv[0], &t))
+        function_format_temporal(c, &t, function_argument(argv[1]));
 }
 
 static void
@@ -233,10 +233,10 @@ call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (function_any_null(2, argv) || function_argument(argv[1]).size == 0 ||
-        !function_moment_or_time(c, argv[0], &t))
+        !function_temporal(c, argv[0], &t))
         return;
-    t.kind = MOMENT_TIME;
-    function_format_moment(c, &t, function_argument(argv[1]));
+    t.kind = TEMPORAL_TIME;
+    function_format_temporal(c, &t, function_argument(argv[1]));
 }
 
 /* ---- reading ---- */
@@ -317,8 +317,8 @@ find_day(struct reading *r)
 {
     bool sunday = r->week_letter == 'U' || r->week_letter == 'V';
     bool strict = r->week_letter == 'V' || r->week_letter == 'v';
-    struct moment t = {MOMENT_DATE, r->year, 1, 1, 0, 0};
-    int64_t found = moment_days(&t) + r->day_of_year - 1;
+    struct moment t = {TEMPORAL_DATE, r->year, 1, 1, 0, 0};
+    int64_t found = temporal_days(&t) + r->day_of_year - 1;
     int first;
 
     if (r->week >= 0 && r->weekday > 0) {
@@ -326,16 +326,16 @@ find_day(struct reading *r)
             return false;
         if (strict)
             t.year = r->week_year;
-        first = (int)((moment_days(&t) + 5 + sunday) % 7);
-        found = moment_days(&t) - first + ((int64_t)r->week - 1) * 7 +
+        first = (int)((temporal_days(&t) + 5 + sunday) % 7);
+        found = temporal_days(&t) - first + ((int64_t)r->week - 1) * 7 +
                 (sunday ? r->weekday % 7 : r->weekday - 1) +
                 (first > (sunday ? 0 : 3) ? 7 : 0);
     } else if (r->day_of_year == 0) {
         return true;
     }
-    if (found < 1 || found > MOMENT_DAYS_MAX)
+    if (found < 1 || found > TEMPORAL_DAYS_MAX)
         return false;
-    moment_set_days(&t, found);
+    temporal_set_days(&t, found);
     r->year = t.year;
     r->month = t.month;
     r->day = t.day;
@@ -454,17 +454,17 @@ read_formatted_datetime(struct reading *r, struct span format, struct moment *t)
     if (r->hour > 23 || r->minute > 59 || r->second > 59)
         return false;
     if (r->has_date && (r->month < 1 || r->month > 12 || r->day < 1 ||
-                        r->day > (int)moment_month_days(r->year, r->month)))
+                        r->day > (int)temporal_month_days(r->year, r->month)))
         return false;
-    t->kind = !r->has_time  ? MOMENT_DATE
-              : r->has_date ? MOMENT_DATETIME
-                            : MOMENT_TIME;
+    t->kind = !r->has_time  ? TEMPORAL_DATE
+              : r->has_date ? TEMPORAL_DATETIME
+                            : TEMPORAL_TIME;
     t->year = r->year;
     t->month = r->month;
     t->day = r->day;
     t->digits = r->micro ? 6 : 0;
     t->micros =
-        ((int64_t)(r->hour * 60 + r->minute) * 60 + r->second) * MOMENT_SECOND +
+        ((int64_t)(r->hour * 60 + r->minute) * 60 + r->second) * TEMPORAL_SECOND +
         r->micro;
     return true;
 }
@@ -483,16 +483,16 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_warn_wrong(c, "datetime", text);
         return;
     }
-    function_moment_result(c, &t);
+    function_temporal_result(c, &t);
     while (r.p < r.end && *r.p == ' ')
         r.p++;
     if (r.p < r.end)
         function_warn(c, ER_TRUNCATED_VALUE,
                       "Truncated incorrect %s value: '%.*s'",
-                      t.kind == MOMENT_DATE   ? "date"
-                      : t.kind == MOMENT_TIME ? "time"
+                      t.kind == TEMPORAL_DATE   ? "date"
+                      : t.kind == TEMPORAL_TIME ? "time"
                                               : "datetime",
-                      (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+                      (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT),
                       text.data);
 }
 

@@ -1,4 +1,4 @@
-/* function_intervals.c - see function_moment.h; INTERVAL n UNIT: adds,
+/* function_intervals.c - see function_datetime.h; INTERVAL n UNIT: adds,
  * subtracts, extracts. */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "digit.h"
 #include "errors.h"
 #include "function.h"
-#include "function_moment.h"
+#include "function_datetime.h"
 #include "function_table.h"
 #include "kind.h"
 
@@ -25,17 +25,17 @@ parse_numeric_datetime(struct span digits, struct moment *out)
                            zeros, digits.data);
 
     return *digits.data != '-' && written < (int)sizeof(text) &&
-           moment_parse((struct span){text, (size_t)written}, out);
+           temporal_parse((struct span){text, (size_t)written}, out);
 }
 
 bool
-function_moment(sqlite3_value *value, struct moment *out)
+function_datetime(sqlite3_value *value, struct moment *out)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return false;
     return function_is_number(value)
                ? parse_numeric_datetime(function_argument(value), out)
-               : moment_parse(function_argument(value), out);
+               : temporal_parse(function_argument(value), out);
 }
 
 void
@@ -45,15 +45,15 @@ function_warn_time(sqlite3_context *c, sqlite3_value *value)
 
     function_warn(
         c, ER_TRUNCATED_VALUE, "Truncated incorrect time value: '%.*s'",
-        (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT), text.data);
+        (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT), text.data);
 }
 
 bool
-function_moment_or_time(sqlite3_context *c, sqlite3_value *value,
+function_temporal(sqlite3_context *c, sqlite3_value *value,
                         struct moment *out)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL ||
-        !moment_parse_time(function_argument(value), out))
+        !temporal_parse_time(function_argument(value), out))
         return false;
     if (out->beyond)
         function_warn_time(c, value);
@@ -61,7 +61,7 @@ function_moment_or_time(sqlite3_context *c, sqlite3_value *value,
 }
 
 unsigned
-function_moment_digits(sqlite3_value *seconds)
+function_temporal_digits(sqlite3_value *seconds)
 {
     int decimals = kind_decimals(seconds);
 
@@ -71,49 +71,49 @@ function_moment_digits(sqlite3_value *seconds)
 }
 
 void
-function_moment_result(sqlite3_context *c, const struct moment *t)
+function_temporal_result(sqlite3_context *c, const struct moment *t)
 {
-    char text[MOMENT_TEXT];
+    char text[TEMPORAL_TEXT];
 
-    if (t->kind != MOMENT_TIME && (t->year < 0 || t->year > MOMENT_YEAR_MAX))
+    if (t->kind != TEMPORAL_TIME && (t->year < 0 || t->year > TEMPORAL_YEAR_MAX))
         return;
-    function_text(c, text, moment_text(t, text));
-    sqlite3_result_subtype(c, t->kind == MOMENT_DATE   ? KIND_DATE
-                              : t->kind == MOMENT_TIME ? KIND_TIME
+    function_text(c, text, temporal_text(t, text));
+    sqlite3_result_subtype(c, t->kind == TEMPORAL_DATE   ? KIND_DATE
+                              : t->kind == TEMPORAL_TIME ? KIND_TIME
                                                        : KIND_DATETIME);
 }
 
 struct moment
-function_moment_from_unix(int64_t micros, unsigned digits)
+function_temporal_from_unix(int64_t micros, unsigned digits)
 {
-    struct moment t = {MOMENT_DATETIME, 0, 0, 0, 0, digits};
+    struct moment t = {TEMPORAL_DATETIME, 0, 0, 0, 0, digits};
 
-    moment_set_micros(&t, MOMENT_UNIX_EPOCH + micros);
+    temporal_set_micros(&t, TEMPORAL_UNIX_EPOCH + micros);
     return t;
 }
 
 static struct moment
 first_of_year(int year)
 {
-    struct moment t = {MOMENT_DATE, year, 1, 1, 0, 0};
+    struct moment t = {TEMPORAL_DATE, year, 1, 1, 0, 0};
 
     return t;
 }
 
 int
-function_moment_weekday(const struct moment *t)
+function_temporal_weekday(const struct moment *t)
 {
-    int day = (int)((moment_days(t) + 6) % 7);
+    int day = (int)((temporal_days(t) + 6) % 7);
 
     return day < 0 ? day + 7 : day;
 }
 
 int
-function_moment_day_of_year(const struct moment *t)
+function_temporal_day_of_year(const struct moment *t)
 {
     struct moment first = first_of_year(t->year);
 
-    return (int)(moment_days(t) - moment_days(&first)) + 1;
+    return (int)(temporal_days(t) - temporal_days(&first)) + 1;
 }
 
 /*
@@ -123,13 +123,13 @@ function_moment_day_of_year(const struct moment *t)
  * Sunday the other way round.
  */
 int
-function_moment_week(const struct moment *t, int mode, int *year)
+function_temporal_week(const struct moment *t, int mode, int *year)
 {
     bool monday = mode & 1, over = mode & 2;
     bool whole = monday ? (mode & 4) != 0 : (mode & 4) == 0;
     struct moment first = first_of_year(t->year);
-    int start = (function_moment_weekday(&first) + (monday ? 6 : 0)) % 7;
-    int day = function_moment_day_of_year(t) - 1, begins, week;
+    int start = (function_temporal_weekday(&first) + (monday ? 6 : 0)) % 7;
+    int day = function_temporal_day_of_year(t) - 1, begins, week;
 
     /* day of the year on which the first week begins; may be negative */
     if (whole)
@@ -138,18 +138,18 @@ function_moment_week(const struct moment *t, int mode, int *year)
         begins = start <= 3 ? -start : 7 - start;
     *year = t->year;
     if (day < begins) {
-        struct moment last = {MOMENT_DATE, t->year - 1, 12, 31, 0, 0};
+        struct moment last = {TEMPORAL_DATE, t->year - 1, 12, 31, 0, 0};
 
         if (!over)
             return 0;
-        return function_moment_week(&last, mode, year);
+        return function_temporal_week(&last, mode, year);
     }
     week = (day - begins) / 7 + 1;
     if (over && week > 52) {
         struct moment next = first_of_year(t->year + 1);
         int next_start =
-            (function_moment_weekday(&next) + (monday ? 6 : 0)) % 7;
-        int left = (int)(moment_days(&next) - moment_days(t));
+            (function_temporal_weekday(&next) + (monday ? 6 : 0)) % 7;
+        int left = (int)(temporal_days(&next) - temporal_days(t));
 
         if (!whole && next_start <= 3 && left <= next_start) {
             *year = t->year + 1;
@@ -161,7 +161,7 @@ function_moment_week(const struct moment *t, int mode, int *year)
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
 
-#define LIMIT_MICROS (INT64_C(3660000) * MOMENT_DAY)
+#define LIMIT_MICROS (INT64_C(3660000) * TEMPORAL_DAY)
 
 /* The units; fields run from left to right and count months or microseconds. */
 static const struct unit {
@@ -170,11 +170,11 @@ static const struct unit {
     const char *fields;     /* of a unit with several: y m d h i s f */
 } units[] = {
     {"MICROSECOND", 0, 1, NULL},
-    {"SECOND", 0, MOMENT_SECOND, NULL},
-    {"MINUTE", 0, 60 * MOMENT_SECOND, NULL},
-    {"HOUR", 0, 3600 * MOMENT_SECOND, NULL},
-    {"DAY", 0, MOMENT_DAY, NULL},
-    {"WEEK", 0, 7 * MOMENT_DAY, NULL},
+    {"SECOND", 0, TEMPORAL_SECOND, NULL},
+    {"MINUTE", 0, 60 * TEMPORAL_SECOND, NULL},
+    {"HOUR", 0, 3600 * TEMPORAL_SECOND, NULL},
+    {"DAY", 0, TEMPORAL_DAY, NULL},
+    {"WEEK", 0, 7 * TEMPORAL_DAY, NULL},
     {"MONTH", 1, 0, NULL},
     {"QUARTER", 3, 0, NULL},
     {"YEAR", 12, 0, NULL},
@@ -217,13 +217,13 @@ field_micros(char field)
 {
     switch (field) {
     case 'd':
-        return MOMENT_DAY;
+        return TEMPORAL_DAY;
     case 'h':
-        return 3600 * MOMENT_SECOND;
+        return 3600 * TEMPORAL_SECOND;
     case 'i':
-        return 60 * MOMENT_SECOND;
+        return 60 * TEMPORAL_SECOND;
     case 's':
-        return MOMENT_SECOND;
+        return TEMPORAL_SECOND;
     default:
         return 1;
     }
@@ -284,8 +284,8 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     if (unit->fields)
         return read_compound_interval(function_argument(value), unit->fields,
                                       out);
-    out->has_time = unit->micros > 0 && unit->micros < MOMENT_DAY;
-    if (unit->micros == MOMENT_SECOND &&
+    out->has_time = unit->micros > 0 && unit->micros < TEMPORAL_DAY;
+    if (unit->micros == TEMPORAL_SECOND &&
         sqlite3_value_numeric_type(value) != SQLITE_INTEGER &&
         real != floor(real)) {
         out->has_fraction = true;
@@ -294,7 +294,7 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     } else {
         real = round(real);
     }
-    if (fabs(real) * (double)(unit->months * 31 * MOMENT_DAY + unit->micros) >
+    if (fabs(real) * (double)(unit->months * 31 * TEMPORAL_DAY + unit->micros) >
         (double)LIMIT_MICROS)
         return false;
     out->has_fraction = out->has_fraction || unit->micros == 1;
@@ -309,24 +309,24 @@ add_months(struct moment *t, int64_t months)
 {
     int64_t all = (int64_t)t->year * 12 + t->month - 1 + months;
 
-    if (all < 0 || all > (int64_t)MOMENT_YEAR_MAX * 12 + 11)
+    if (all < 0 || all > (int64_t)TEMPORAL_YEAR_MAX * 12 + 11)
         return false;
     t->year = (int)(all / 12);
     t->month = (int)(all % 12) + 1;
-    if (t->day > (int)moment_month_days(t->year, t->month))
-        t->day = (int)moment_month_days(t->year, t->month);
+    if (t->day > (int)temporal_month_days(t->year, t->month))
+        t->day = (int)temporal_month_days(t->year, t->month);
     return true;
 }
 
 /* Reads a date, a moment, or a text in a time's form; with bare, also digits
  * alone.  A wrong date is refused, though its year could be read as seconds. */
 static bool
-any_moment(sqlite3_value *value, bool bare, struct moment *out)
+read_any_temporal(sqlite3_value *value, bool bare, struct moment *out)
 {
     struct span text = function_argument(value);
     size_t i = 0;
 
-    if (function_moment(value, out))
+    if (function_datetime(value, out))
         return true;
     while (i < text.size && text.data[i] == ' ')
         i++;
@@ -336,7 +336,7 @@ any_moment(sqlite3_value *value, bool bare, struct moment *out)
     if (i == text.size ? !bare : !strchr(bare ? ": ." : ":", text.data[i]))
         return false;
     return sqlite3_value_type(value) != SQLITE_NULL &&
-           moment_parse_time(text, out);
+           temporal_parse_time(text, out);
 }
 
 static void
@@ -352,21 +352,21 @@ return_date_plus_interval(sqlite3_context *c, sqlite3_value *to,
         return;
     }
     if (sqlite3_value_type(value) == SQLITE_NULL ||
-        !any_moment(to, false, &t) || !amount_of(value, unit, &amount))
+        !read_any_temporal(to, false, &t) || !amount_of(value, unit, &amount))
         return;
-    if (t.kind == MOMENT_DATE && amount.has_time)
-        t.kind = MOMENT_DATETIME;
+    if (t.kind == TEMPORAL_DATE && amount.has_time)
+        t.kind = TEMPORAL_DATETIME;
     if (amount.has_fraction)
         t.digits = amount.digits > t.digits ? amount.digits : t.digits;
     if (amount.months != 0 &&
-        (t.kind == MOMENT_TIME || !add_months(&t, sign * amount.months)))
+        (t.kind == TEMPORAL_TIME || !add_months(&t, sign * amount.months)))
         return;
-    moment_set_micros(&t, moment_micros(&t) + sign * amount.micros);
-    if (t.kind != MOMENT_TIME && (t.year < 1 || t.year > MOMENT_YEAR_MAX))
+    temporal_set_micros(&t, temporal_micros(&t) + sign * amount.micros);
+    if (t.kind != TEMPORAL_TIME && (t.year < 1 || t.year > TEMPORAL_YEAR_MAX))
         return;
-    function_moment_result(c, &t);
-    if (!kind_is_moment(kind_of(to)))
-        sqlite3_result_subtype(c, KIND_MOMENT_TEXT);
+    function_temporal_result(c, &t);
+    if (!kind_is_temporal(kind_of(to)))
+        sqlite3_result_subtype(c, KIND_TEMPORAL_TEXT);
 }
 
 static const struct unit *
@@ -402,7 +402,7 @@ static int64_t
 months_between(const struct moment *from, const struct moment *to)
 {
     const struct moment *early = from, *late = to;
-    bool backward = moment_micros(from) > moment_micros(to);
+    bool backward = temporal_micros(from) > temporal_micros(to);
     int64_t months;
 
     if (backward) {
@@ -428,12 +428,12 @@ call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "unknown unit of TIMESTAMPDIFF", -1);
         return;
     }
-    if (!function_moment(argv[1], &from) || !function_moment(argv[2], &to))
+    if (!function_datetime(argv[1], &from) || !function_datetime(argv[2], &to))
         return;
     if (unit->months)
         sqlite3_result_int64(c, months_between(&from, &to) / unit->months);
     else
-        sqlite3_result_int64(c, (moment_micros(&to) - moment_micros(&from)) /
+        sqlite3_result_int64(c, (temporal_micros(&to) - temporal_micros(&from)) /
                                     unit->micros);
 }
 
@@ -442,7 +442,7 @@ call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
 static int64_t
 field_value(const struct moment *t, char field)
 {
-    int64_t micros = moment_size(t), seconds = micros / MOMENT_SECOND;
+    int64_t micros = temporal_magnitude(t), seconds = micros / TEMPORAL_SECOND;
 
     switch (field) {
     case 'y':
@@ -450,7 +450,7 @@ field_value(const struct moment *t, char field)
     case 'm':
         return t->month;
     case 'd':
-        return t->kind == MOMENT_TIME ? seconds / 86400 : t->day;
+        return t->kind == TEMPORAL_TIME ? seconds / 86400 : t->day;
     case 'h':
         return seconds / 3600;
     case 'i':
@@ -458,7 +458,7 @@ field_value(const struct moment *t, char field)
     case 's':
         return seconds % 60;
     default:
-        return micros % MOMENT_SECOND;
+        return micros % TEMPORAL_SECOND;
     }
 }
 
@@ -478,18 +478,18 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error(c, "unknown unit of EXTRACT", -1);
         return;
     }
-    if (!any_moment(argv[1], true, &t))
+    if (!read_any_temporal(argv[1], true, &t))
         return;
     if (unit->fields) {
         for (const char *f = unit->fields; *f; f++)
             value =
-                value * (*f == 'f' ? MOMENT_SECOND : 100) + field_value(&t, *f);
+                value * (*f == 'f' ? TEMPORAL_SECOND : 100) + field_value(&t, *f);
         sqlite3_result_int64(c, t.micros < 0 ? -value : value);
         return;
     }
     field = plain[unit - units];
     if (field == 'w')
-        value = function_moment_week(&t, 0, &year);
+        value = function_temporal_week(&t, 0, &year);
     else if (field == 'q')
         value = (t.month + 2) / 3;
     else

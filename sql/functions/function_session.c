@@ -244,7 +244,7 @@ static void
 call_variable(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     size_t index = (size_t)sqlite3_value_int64(argv[0]);
-    char room[VARIABLE_ROOM];
+    char room[VARIABLE_BYTES];
     struct value value;
 
     (void)argc;
@@ -296,7 +296,7 @@ static int64_t
 most_recursions(sqlite3_context *c)
 {
     static const struct span name = {"cte_max_recursion_depth", 23};
-    char room[VARIABLE_ROOM];
+    char room[VARIABLE_BYTES];
     struct value value;
 
     variable_get(session_of(c), variable_find(name, NULL), SCOPE_SESSION, room,

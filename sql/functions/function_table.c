@@ -128,7 +128,7 @@ call_checked_function(sqlite3_context *c, int argc, sqlite3_value **argv)
 static bool
 is_deterministic_function(const char *name)
 {
-    return strcmp(name, "hw_moment") == 0;
+    return strcmp(name, "hw_temporal") == 0;
 }
 
 static int

@@ -166,7 +166,7 @@ watch_heap_growth(struct handle *handle, const struct wish *wish,
 
 /* Requests the view.  Returns SQLite's codes. */
 static int
-request_wished_view(struct handle *handle, struct wish *wish,
+request_view_for_call(struct handle *handle, struct wish *wish,
                     const struct view **out)
 {
     struct function_views *views = handle->fetch->views;
@@ -352,7 +352,7 @@ find_or_begin(struct handle *handle, struct wish *wish, int argc,
         read_view_arguments(wish, argc, argv, &handle->failure) != 0)
         return SQLITE_ERROR;
     *out = find_requested_view(handle->fetch->views, &wish->key);
-    return *out ? SQLITE_OK : request_wished_view(handle, wish, out);
+    return *out ? SQLITE_OK : request_view_for_call(handle, wish, out);
 }
 
 static bool

@@ -24,7 +24,7 @@ script_line(struct span text, size_t offset)
 }
 
 void
-script_place(struct span text, size_t offset, struct error *err)
+script_add_position(struct span text, size_t offset, struct error *err)
 {
     struct error cause;
     unsigned column = 1;
@@ -49,7 +49,7 @@ script_error(struct span text, size_t offset, struct error *err,
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     error_set(err, ER_PARSE, "%s", message);
-    script_place(text, offset, err);
+    script_add_position(text, offset, err);
     return -1;
 }
 

@@ -41,7 +41,7 @@ int script_error(struct span text, size_t offset, struct error *err,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Puts line and column before the text of *err, whose code stays. */
-void script_place(struct span text, size_t offset, struct error *err);
+void script_add_position(struct span text, size_t offset, struct error *err);
 
 unsigned script_line(struct span text, size_t offset); /* from 1 */
 

@@ -97,7 +97,7 @@ struct script_call {
 enum script_kind {
     SCRIPT_PURE, /* depends on its arguments alone; parsing runs it if they are
                     known */
-    SCRIPT_INSTANT,  /* never takes long, and never waits */
+    SCRIPT_SHORT,  /* never takes long, and never waits */
     SCRIPT_WAITING,  /* waits for the node, briefly */
     SCRIPT_CHANGING, /* likewise, and changes it */
     SCRIPT_SLOW      /* reads the store or renders, and may wait */

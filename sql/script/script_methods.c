@@ -243,7 +243,7 @@ check_arguments(struct script_parser *p, const struct script_node *call)
                            script_describe(argument));
         if (kinds[kind].letter == 'm' && argument->done &&
             script_check_name(argument->value.text, p->err) != 0) {
-            script_place(p->script->text, argument->offset, p->err);
+            script_add_position(p->script->text, argument->offset, p->err);
             return -1;
         }
     }
@@ -354,7 +354,7 @@ static const struct script_method rows[] = {
     {"HeapProf", "has_enable", "", false, SCRIPT_BOOL, PRIVILEGE_STATUS,
      SCRIPT_WAITING, heapprof_has_enable},
     {"HeapProf", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
-     SCRIPT_INSTANT, heapprof_state},
+     SCRIPT_SHORT, heapprof_state},
     {"HeapProf", "diagnose", "", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
      SCRIPT_SLOW, heapprof_diagnose},
     {"HeapProf", "snapshot", "|m", false, SCRIPT_STRING, PRIVILEGE_PROFILE,
@@ -368,7 +368,7 @@ static const struct script_method rows[] = {
     {"HeapProf", "snapshots", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
      SCRIPT_SLOW, heapprof_snapshots},
     {"HeapProf", "describe", "m", false, SCRIPT_STRING, PRIVILEGE_STATUS,
-     SCRIPT_INSTANT, heapprof_describe},
+     SCRIPT_SHORT, heapprof_describe},
     {"HeapProf", "delete", "m", false, SCRIPT_INSTANCE, PRIVILEGE_CONTROL,
      SCRIPT_SLOW, heapprof_delete},
     {"HeapProf", "delete_like", "s", false, SCRIPT_STRING, PRIVILEGE_CONTROL,
@@ -395,7 +395,7 @@ static const struct script_method rows[] = {
     CPUPROF("snapshot_wall", "n|n", SCRIPT_STRING, SCRIPT_SLOW,
             cpuprof_snapshot),
 #undef CPUPROF
-    {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_INSTANT,
+    {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_SHORT,
      system_print},
 #define EXECENV(name, takes, call)                                             \
     {"ExecEnv",         name,        takes, true, SCRIPT_STRING,               \
@@ -426,7 +426,7 @@ static const struct script_method rows[] = {
     LEVER("undo", "", jemalloc_undo),
 #undef LEVER
     {"Jemalloc", "state", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
-     SCRIPT_INSTANT, jemalloc_state},
+     SCRIPT_SHORT, jemalloc_state},
     {"Jemalloc", "risks", "", false, SCRIPT_STRING, PRIVILEGE_STATUS,
      SCRIPT_WAITING, jemalloc_risks},
 #define PROFILE(name, takes, call)                                             \

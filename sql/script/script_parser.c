@@ -251,7 +251,7 @@ run_known(struct script_parser *p, struct script_node *call)
         return 0;
     }
     if (!p->script->placed)
-        script_place(p->script->text, call->offset, p->err);
+        script_add_position(p->script->text, call->offset, p->err);
     return -1;
 }
 

@@ -71,7 +71,7 @@ script_call_node(struct script *script, const struct script_host *host,
     if (step == STEP_DONE && node->method.kind == SCRIPT_CHANGING)
         script->now = NULL;
     if (step == STEP_FAIL && call.blamed > 0) {
-        script_place(script->text, node->arguments[call.blamed - 1]->offset,
+        script_add_position(script->text, node->arguments[call.blamed - 1]->offset,
                      err);
         script->placed = true;
     }

@@ -18,7 +18,7 @@
 #include "handle.h"
 #include "memory.h"
 #include "select_query.h"
-#include "share.h"
+#include "user_quota.h"
 #include "sql.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
@@ -233,7 +233,7 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
 }
 
 static struct kept_statement *
-place_for(struct handle *handle, const sqlite3_stmt *statement)
+find_statement_slot(struct handle *handle, const sqlite3_stmt *statement)
 {
     struct kept_statement *oldest = &handle->kept[0];
 
@@ -257,7 +257,7 @@ put_statement(struct handle *handle, sqlite3_stmt *statement)
 
     if (!statement)
         return;
-    place = place_for(handle, statement);
+    place = find_statement_slot(handle, statement);
     sqlite3_clear_bindings(statement);
     if (place->statement == statement && sound)
         return;
@@ -345,7 +345,7 @@ take_idle_handle(const struct sql_identity *who, struct handle **out,
     struct handle *handle;
 
     pthread_mutex_lock(&pool.lock);
-    *place = share_take(pool.users, &pool.lent, max, who->user, "open SELECTs",
+    *place = user_quota_take(pool.users, &pool.lent, max, who->user, "open SELECTs",
                         "read one to its end or close it", err);
     handle = *place ? pool.idle : NULL;
     if (handle) {
@@ -364,7 +364,7 @@ put_idle_handle(struct handle *handle, const char **place)
     bool keep;
 
     pthread_mutex_lock(&pool.lock);
-    share_give(place, &pool.lent);
+    user_quota_release(place, &pool.lent);
     keep = handle && pool.idle_count < HANDLES_IDLE;
     if (keep) {
         handle->next = pool.idle;

@@ -171,7 +171,7 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
 
 /* The index of the row's stack, in tables of stacks. */
 static uint32_t
-index_row_stack(const struct heap_place *place)
+index_row_stack(const struct heap_position *place)
 {
     return place->walk->row == HEAP_AGES
                ? place->source->parts.ages[place->at].stack
@@ -180,7 +180,7 @@ index_row_stack(const struct heap_place *place)
 
 /* Whether the row's stack has rows in its table. */
 static bool
-has_rows(const struct heap_place *place)
+has_rows(const struct heap_position *place)
 {
     switch (place->walk->row) {
     case HEAP_FRAMES:
@@ -194,7 +194,7 @@ has_rows(const struct heap_place *place)
 
 /* Moves to a stack that has rows, and finds its frames. */
 static void
-seek_stack_with_rows(struct heap_place *place)
+seek_stack_with_rows(struct heap_position *place)
 {
     struct functions *functions = place->source->functions;
 
@@ -214,7 +214,7 @@ seek_stack_with_rows(struct heap_place *place)
 /* All of them for a name that is not ASCII, which may be like others: SQLite
  * compares each row once more. */
 static void
-find_function(struct heap_place *place, const struct value *key)
+find_function(struct heap_position *place, const struct value *key)
 {
     const struct functions *functions = place->source->functions;
     struct span name;
@@ -231,7 +231,7 @@ find_function(struct heap_place *place, const struct value *key)
 }
 
 static void
-find_numbered(struct heap_place *place, const struct value *key)
+find_numbered(struct heap_position *place, const struct value *key)
 {
     size_t count = place->walk->row == HEAP_CALLS
                        ? place->source->calls.count
@@ -248,7 +248,7 @@ find_numbered(struct heap_place *place, const struct value *key)
 }
 
 static void
-find_thread_or_age_rows(struct heap_place *place, const struct value *key)
+find_thread_or_age_rows(struct heap_position *place, const struct value *key)
 {
     const struct part_rows *parts = &place->source->parts;
 
@@ -264,7 +264,7 @@ find_thread_or_age_rows(struct heap_place *place, const struct value *key)
 }
 
 static int
-open_place(struct heap_place *place, const struct heap_walk *walk,
+open_heap_position(struct heap_position *place, const struct heap_walk *walk,
            const struct select_source *source, const struct value *key)
 {
     struct stack_frame *frames = place->frames;
@@ -280,7 +280,7 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
     }
     if (!place->walk)
         buffer_init(&text, SELECT_VALUE_MAX);
-    *place = (struct heap_place){
+    *place = (struct heap_position){
         .walk = walk, .source = source, .frames = frames, .text = text};
     if (walk->row == HEAP_FUNCTIONS)
         find_function(place, key);
@@ -297,7 +297,7 @@ open_place(struct heap_place *place, const struct heap_walk *walk,
 }
 
 uint32_t
-heap_place_index(const struct heap_place *place)
+heap_position_index(const struct heap_position *place)
 {
     return place->order ? place->order[place->at] : place->at;
 }
@@ -385,7 +385,7 @@ start_snapshot_walk(struct heap_cursor *cursor, struct handle *handle,
         return rc;
     if (key)
         wanted = read_walk_key(key);
-    return open_place(&cursor->place, walk, cursor->source,
+    return open_heap_position(&cursor->place, walk, cursor->source,
                       key ? &wanted : NULL) == 0
                ? SQLITE_OK
                : SQLITE_NOMEM;
@@ -514,7 +514,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
 int
 heap_next(struct heap_cursor *cursor, struct handle *handle)
 {
-    struct heap_place *place = &cursor->place;
+    struct heap_position *place = &cursor->place;
 
     if (place->walk->row == HEAP_FRAMES && ++place->frame < place->frame_count)
         return SQLITE_OK;
@@ -529,7 +529,7 @@ int64_t
 heap_row_number(const struct heap_cursor *cursor)
 {
     return (int64_t)cursor->source->number << 53 |
-           (int64_t)heap_place_index(&cursor->place) << 20 |
+           (int64_t)heap_position_index(&cursor->place) << 20 |
            (int64_t)cursor->place.frame;
 }
 

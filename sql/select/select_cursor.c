@@ -248,7 +248,7 @@ row_limit(const struct query *query)
 {
     struct span name = {"sql_select_limit", 16};
     const struct variable *variable;
-    char room[VARIABLE_ROOM];
+    char room[VARIABLE_BYTES];
     struct value value;
 
     if (query->has_limit || !query->deparse.session->values)

@@ -181,7 +181,7 @@ borrow_sqlite_bytes(enum value_type type, const char *data, size_t size,
 }
 
 static int
-lend_text(sqlite3_stmt *statement, int i, struct value *out)
+borrow_column_text(sqlite3_stmt *statement, int i, struct value *out)
 {
     const void *text = sqlite3_column_text(statement, i);
 
@@ -191,7 +191,7 @@ lend_text(sqlite3_stmt *statement, int i, struct value *out)
 
 /* Lends a blob; SQLite has no pointer for an empty one. */
 static int
-lend_blob(sqlite3_stmt *statement, int i, struct value *out)
+borrow_column_blob(sqlite3_stmt *statement, int i, struct value *out)
 {
     const void *data = sqlite3_column_blob(statement, i);
     size_t size = (size_t)sqlite3_column_bytes(statement, i);
@@ -208,7 +208,7 @@ add_integer(sqlite3_stmt *statement, int i, const struct column *column,
     out->type = VALUE_INT;
     if (sqlite3_column_type(statement, i) == SQLITE_TEXT &&
         column->flags & COLUMN_UNSIGNED)
-        return lend_text(statement, i, out);
+        return borrow_column_text(statement, i, out);
     if (sqlite3_column_type(statement, i) == SQLITE_TEXT &&
         strtoull((const char *)sqlite3_column_text(statement, i), NULL, 10) >
             INT64_MAX &&
@@ -248,7 +248,7 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
         read = kind_real_decimal(sqlite3_column_double(statement, i), &d);
         break;
     default:
-        lend_text(statement, i, out);
+        borrow_column_text(statement, i, out);
         read = decimal_read((struct span){out->data, out->size}, &d, &used);
         break;
     }
@@ -271,7 +271,7 @@ add_number_text(sqlite3_stmt *statement, int i, struct arena *arena,
     char text[KIND_TEXT];
 
     if (sqlite3_value_type(value) == SQLITE_BLOB)
-        return lend_text(statement, i, out);
+        return borrow_column_text(statement, i, out);
     return add_copied_text(arena, text, kind_text(value, text), out);
 }
 
@@ -371,14 +371,14 @@ convert_column_value(sqlite3_stmt *statement, int i,
     case COLUMN_TIMESTAMP:
         return add_temporal(statement, i, column->type, arena, out);
     case COLUMN_BLOB:
-        return lend_blob(statement, i, out);
+        return borrow_column_blob(statement, i, out);
     case COLUMN_TEXT:
     case COLUMN_LONGTEXT:
         if (sqlite3_column_type(statement, i) == SQLITE_TEXT)
             break;
         return add_number_text(statement, i, arena, out);
     }
-    return lend_text(statement, i, out);
+    return borrow_column_text(statement, i, out);
 }
 
 int

@@ -140,7 +140,7 @@ struct vtab_cursor {
     const struct rowset *rows; /* NULL: one of the others has them */
     size_t row;
     struct heap_cursor heap;
-    struct cluster_place of_nodes; /* for a table of all nodes */
+    struct cluster_position of_nodes; /* for a table of all nodes */
 };
 
 static const char *
@@ -386,7 +386,7 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
     rc = cluster_rows_need(handle, table, ids, count, snapshot, kept, fresh,
                            bounded ? &since : NULL, &rows);
     if (rc == SQLITE_OK)
-        cluster_place_first(&cursor->of_nodes, rows);
+        cluster_position_first(&cursor->of_nodes, rows);
     return rc;
 }
 
@@ -435,7 +435,7 @@ vtab_next(sqlite3_vtab_cursor *base)
     if (cursor->rows) {
         cursor->row++;
     } else if (is_of_nodes(base)) {
-        cluster_place_next(&cursor->of_nodes);
+        cluster_position_next(&cursor->of_nodes);
     } else {
         return heap_next(&cursor->heap, vtab->handle);
     }
@@ -448,7 +448,7 @@ vtab_eof(sqlite3_vtab_cursor *base)
     const struct vtab_cursor *cursor = (const struct vtab_cursor *)base;
 
     if (is_of_nodes(base))
-        return cluster_place_done(&cursor->of_nodes);
+        return cluster_position_done(&cursor->of_nodes);
     return cursor->rows ? cursor->row >= rowset_rows(cursor->rows)
                         : heap_done(&cursor->heap);
 }
@@ -467,7 +467,7 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
         if (value.data == text)
             borrowed = SQLITE_TRANSIENT;
     } else if (is_of_nodes(base)) {
-        cluster_place_cell(&cursor->of_nodes, (size_t)column, &value);
+        cluster_position_cell(&cursor->of_nodes, (size_t)column, &value);
     } else {
         cursor->heap.place.walk->cell(&cursor->heap.place, (size_t)column,
                                       &value);

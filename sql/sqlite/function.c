@@ -259,29 +259,29 @@ compare_byte_spans(struct span a, struct span b)
 
 /* The moment of a value that is compared with one; invalid ones come first. */
 static int64_t
-moment_of(sqlite3_value *value, bool time)
+temporal_sort_key(sqlite3_value *value, bool time)
 {
     struct span text = function_argument(value);
     struct moment t;
 
-    return (time ? moment_parse_time(text, &t) : moment_parse(text, &t))
-               ? moment_micros(&t)
+    return (time ? temporal_parse_time(text, &t) : temporal_parse(text, &t))
+               ? temporal_micros(&t)
                : INT64_MIN;
 }
 
 static bool
-compare_moments(sqlite3_value *a, sqlite3_value *b, int *order)
+compare_temporal_values(sqlite3_value *a, sqlite3_value *b, int *order)
 {
     enum kind kind_a = kind_of(a), kind_b = kind_of(b);
     bool time = kind_a == KIND_TIME || kind_b == KIND_TIME;
     int64_t x, y;
 
-    if ((!kind_is_moment(kind_a) && !kind_is_moment(kind_b)) ||
-        (time && kind_a != kind_b && kind_is_moment(kind_a) &&
-         kind_is_moment(kind_b)))
+    if ((!kind_is_temporal(kind_a) && !kind_is_temporal(kind_b)) ||
+        (time && kind_a != kind_b && kind_is_temporal(kind_a) &&
+         kind_is_temporal(kind_b)))
         return false;
-    x = moment_of(a, time);
-    y = moment_of(b, time);
+    x = temporal_sort_key(a, time);
+    y = temporal_sort_key(b, time);
     *order = x < y ? -1 : x > y;
     return true;
 }
@@ -384,7 +384,7 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
     if (kind_decimals(a) >= 0 && kind_decimals(b) >= 0 &&
         kind_decimal(a, &exact_a) && kind_decimal(b, &exact_b))
         return decimal_compare(exact_a, exact_b);
-    if (compare_moments(a, b, &order))
+    if (compare_temporal_values(a, b, &order))
         return order;
     if (how == COMPARE_NUMBER || function_is_number(a) ||
         function_is_number(b) || is_past(a) || is_past(b)) {

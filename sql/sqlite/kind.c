@@ -14,7 +14,7 @@ kind_of(sqlite3_value *value)
 {
     unsigned kind = sqlite3_value_subtype(value);
 
-    return kind <= KIND_MOMENT_TEXT || kind == KIND_JSON ||
+    return kind <= KIND_TEMPORAL_TEXT || kind == KIND_JSON ||
                    (kind >= KIND_EXACT &&
                     kind % (KIND_QUOTIENT - KIND_EXACT) <= KIND_DECIMALS_MAX)
                ? (enum kind)kind
@@ -77,7 +77,7 @@ kind_bytes(sqlite3_value *value)
 }
 
 bool
-kind_is_moment(enum kind kind)
+kind_is_temporal(enum kind kind)
 {
     return kind == KIND_DATE || kind == KIND_TIME || kind == KIND_DATETIME;
 }
@@ -102,34 +102,34 @@ kind_decimals(sqlite3_value *value)
 
 /* 20260131101112, with six decimals if it has a fraction. */
 static struct decimal
-moment_decimal(struct span text)
+temporal_decimal(struct span text)
 {
     struct decimal out = {0, 0};
     struct moment t;
     int64_t micros, seconds, clock, day;
 
-    if (!moment_parse_time(text, &t))
+    if (!temporal_parse_time(text, &t))
         return out;
-    micros = moment_size(&t);
-    seconds = micros / MOMENT_SECOND;
+    micros = temporal_magnitude(&t);
+    seconds = micros / TEMPORAL_SECOND;
     clock = seconds / 3600 * 10000 + seconds / 60 % 60 * 100 + seconds % 60;
     day = t.year * 10000 + t.month * 100 + t.day;
-    out.digits = t.kind == MOMENT_DATE   ? day
-                 : t.kind == MOMENT_TIME ? clock
+    out.digits = t.kind == TEMPORAL_DATE   ? day
+                 : t.kind == TEMPORAL_TIME ? clock
                                          : day * 1000000 + clock;
-    if (t.digits > 0 && t.kind != MOMENT_DATE) {
-        out.digits = out.digits * MOMENT_SECOND + micros % MOMENT_SECOND;
+    if (t.digits > 0 && t.kind != TEMPORAL_DATE) {
+        out.digits = out.digits * TEMPORAL_SECOND + micros % TEMPORAL_SECOND;
         out.scale = 6;
     }
-    if (t.micros < 0 && t.kind != MOMENT_DATE)
+    if (t.micros < 0 && t.kind != TEMPORAL_DATE)
         out.digits = -out.digits;
     return out;
 }
 
 static double
-moment_real(struct span text)
+temporal_real(struct span text)
 {
-    return decimal_real(moment_decimal(text));
+    return decimal_real(temporal_decimal(text));
 }
 
 bool
@@ -147,8 +147,8 @@ kind_real(sqlite3_value *value, double *out)
     case KIND_DATE:
     case KIND_TIME:
     case KIND_DATETIME:
-    case KIND_MOMENT_TEXT:
-        *out = moment_real(kind_bytes(value));
+    case KIND_TEMPORAL_TEXT:
+        *out = temporal_real(kind_bytes(value));
         return true;
     default:
         return false;
@@ -156,20 +156,20 @@ kind_real(sqlite3_value *value, double *out)
 }
 
 bool
-kind_reads_moment(sqlite3_value *value, struct decimal *out)
+kind_reads_temporal(sqlite3_value *value, struct decimal *out)
 {
     struct span text;
     struct moment t;
-    char again[MOMENT_TEXT];
+    char again[TEMPORAL_TEXT];
 
     if (sqlite3_value_type(value) != SQLITE_TEXT)
         return false;
     text = kind_bytes(value);
-    if (text.size < sizeof("10:00:00") - 1 || text.size >= MOMENT_TEXT ||
-        !moment_parse_time(text, &t) || moment_text(&t, again) != text.size ||
+    if (text.size < sizeof("10:00:00") - 1 || text.size >= TEMPORAL_TEXT ||
+        !temporal_parse_time(text, &t) || temporal_text(&t, again) != text.size ||
         memcmp(text.data, again, text.size) != 0)
         return false;
-    *out = moment_decimal(text);
+    *out = temporal_decimal(text);
     return true;
 }
 
@@ -216,8 +216,8 @@ kind_decimal(sqlite3_value *value, struct decimal *out)
     enum kind kind = kind_of(value);
     size_t used;
 
-    if (kind_is_moment(kind) || kind == KIND_MOMENT_TEXT) {
-        *out = moment_decimal(kind_bytes(value));
+    if (kind_is_temporal(kind) || kind == KIND_TEMPORAL_TEXT) {
+        *out = temporal_decimal(kind_bytes(value));
         return true;
     }
     if (kind != KIND_UNSIGNED && kind < KIND_EXACT &&

@@ -19,7 +19,7 @@
 
 #include "cursor.h"
 #include "decimal.h"
-#include "moment.h"
+#include "temporal.h"
 #include "reader.h"
 #include "real_text.h"
 
@@ -31,7 +31,7 @@ enum kind {
     KIND_DATE,               /* the text of a date */
     KIND_TIME,               /* the text of a time */
     KIND_DATETIME,           /* the text of both */
-    KIND_MOMENT_TEXT, /* the text of any of these, which compares as a text */
+    KIND_TEMPORAL_TEXT, /* the text of any of these, which compares as a text */
     KIND_JSON = 'J',  /* as SQLite marks it; a number that is one of JSON */
     KIND_EXACT = VALUE_KIND_DECIMAL, /* and above: the rest is its decimals */
     KIND_QUOTIENT =
@@ -51,7 +51,7 @@ enum kind kind_keeps(sqlite3_value *value);
 struct value kind_value(sqlite3_value *value);
 /* The text as SQLite writes it; empty for NULL. */
 struct span kind_bytes(sqlite3_value *value);
-bool kind_is_moment(enum kind kind); /* not KIND_MOMENT_TEXT */
+bool kind_is_temporal(enum kind kind); /* not KIND_TEMPORAL_TEXT */
 bool kind_is_integer(sqlite3_value *value);
 /* Decimals of an exact number; -1: a double, or not a number. */
 int kind_decimals(sqlite3_value *value);
@@ -66,7 +66,7 @@ bool kind_real_decimal(double x, struct decimal *out);
  * 20260131101112.  False: SQLite's value is right. */
 bool kind_real(sqlite3_value *value, double *out);
 /* The same for a plain text in the form of our dates and times. */
-bool kind_reads_moment(sqlite3_value *value, struct decimal *out);
+bool kind_reads_temporal(sqlite3_value *value, struct decimal *out);
 /* Writes a number as text; returns its bytes. */
 size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
 

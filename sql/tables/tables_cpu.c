@@ -44,7 +44,7 @@ enum {
 };
 
 static void
-functions_cell(struct heap_place *place, size_t column, struct value *out)
+functions_cell(struct heap_position *place, size_t column, struct value *out)
 {
     /* Of heap_functions. */
     static const size_t same[] = {
@@ -53,7 +53,7 @@ functions_cell(struct heap_place *place, size_t column, struct value *out)
         [FUNCTIONS_SELF_PERCENT] = 4, [FUNCTIONS_TOTAL_SAMPLES] = 8,
         [FUNCTIONS_TOTAL_PERCENT] = 6};
     const struct function *f =
-        &place->source->functions->list[heap_place_index(place)];
+        &place->source->functions->list[heap_position_index(place)];
 
     switch (column) {
     case FUNCTIONS_SELF_TIME:
@@ -109,7 +109,7 @@ enum {
 };
 
 static void
-stacks_cell(struct heap_place *place, size_t column, struct value *out)
+stacks_cell(struct heap_position *place, size_t column, struct value *out)
 {
     /* Of heap_stacks. */
     static const size_t same[] = {

@@ -47,11 +47,11 @@ set_percent(struct value *out, double part, double whole)
 }
 
 static void
-set_function_cell(const struct heap_place *place, enum shown what,
+set_function_cell(const struct heap_position *place, enum shown what,
                   struct value *out)
 {
     const struct functions *functions = place->source->functions;
-    const struct function *f = &functions->list[heap_place_index(place)];
+    const struct function *f = &functions->list[heap_position_index(place)];
 
     switch (what) {
     case SNAPSHOT:
@@ -101,7 +101,7 @@ set_function_cell(const struct heap_place *place, enum shown what,
 /* ---- heap_functions ---- */
 
 void
-heap_functions_cell(struct heap_place *place, size_t column, struct value *out)
+heap_functions_cell(struct heap_position *place, size_t column, struct value *out)
 {
     static const enum shown columns[] = {SNAPSHOT,    FUNCTION,     MODULE,
                                          FLAT_BYTES,  FLAT_PERCENT, CUM_BYTES,
@@ -139,7 +139,7 @@ static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,
 /* ---- heap_diff ---- */
 
 static void
-diff_cell(struct heap_place *place, size_t column, struct value *out)
+diff_cell(struct heap_position *place, size_t column, struct value *out)
 {
     static const enum shown columns[] = {
         SNAPSHOT,  BASE,      FUNCTION,     MODULE,      FLAT_BYTES, FLAT_ERROR,
@@ -182,14 +182,14 @@ set_heap_int_cell(struct value *out, uint64_t number)
 }
 
 static const char *
-frame_name(const struct heap_place *place, size_t frame)
+frame_name(const struct heap_position *place, size_t frame)
 {
     return texts_get(place->source->functions->names.texts,
                      place->frames[frame].name);
 }
 
 static void
-set_buffered(const struct heap_place *place, struct value *out)
+set_buffered(const struct heap_position *place, struct value *out)
 {
     out->type = VALUE_TEXT;
     out->data = place->text.data;
@@ -213,7 +213,7 @@ enum {
 /* "main;serve;parse": the root first, as flame graphs read it.  A ; within a
  * name (Rust's [u8; 4]) would part it. */
 static void
-set_collapsed(struct heap_place *place, struct value *out)
+set_collapsed(struct heap_position *place, struct value *out)
 {
     struct buffer *text = &place->text;
 
@@ -232,7 +232,7 @@ set_collapsed(struct heap_place *place, struct value *out)
 }
 
 void
-heap_stacks_cell(struct heap_place *place, size_t column, struct value *out)
+heap_stacks_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct profile_stack *stack = &place->source->profile->stacks[place->at];
 
@@ -306,7 +306,7 @@ enum {
 };
 
 static void
-frames_cell(struct heap_place *place, size_t column, struct value *out)
+frames_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct profile *profile = place->source->profile;
     const struct profile_stack *stack = &profile->stacks[place->at];
@@ -381,7 +381,7 @@ static const struct heap_walk frames_walk = {HEAP_FRAMES, 600000, 30,
 enum { CALLS_SNAPSHOT, CALLS_FRAME, CALLS_LEVEL, CALLS_LABEL, CALLS_VALUE };
 
 static void
-calls_cell(struct heap_place *place, size_t column, struct value *out)
+calls_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct call_rows *calls = &place->source->calls;
 

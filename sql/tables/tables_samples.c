@@ -28,7 +28,7 @@ set_sample_int_cell(struct value *out, uint64_t number)
 
 /* The leaf; NULL where all frames are the allocator's. */
 static void
-set_leaf(const struct heap_place *place, struct value *out)
+set_leaf(const struct heap_position *place, struct value *out)
 {
     if (place->frame_count > 0)
         cell_text(out, texts_get(place->source->functions->names.texts,
@@ -52,7 +52,7 @@ enum {
 };
 
 static void
-set_pool(struct heap_place *place, const char *name, struct value *out)
+set_pool(struct heap_position *place, const char *name, struct value *out)
 {
     char pool[HEAP_THREAD_NAME_MAX + 1];
 
@@ -67,7 +67,7 @@ set_pool(struct heap_place *place, const char *name, struct value *out)
 }
 
 static void
-threads_cell(struct heap_place *place, size_t column, struct value *out)
+threads_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct thread_row *row = &place->source->parts.threads[place->at];
     double all = place->source->profile->bytes;
@@ -158,7 +158,7 @@ enum {
 };
 
 static void
-pools_cell(struct heap_place *place, size_t column, struct value *out)
+pools_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct pool_row *row = &place->source->pools.list[place->at];
 
@@ -229,7 +229,7 @@ enum {
 };
 
 static void
-ages_cell(struct heap_place *place, size_t column, struct value *out)
+ages_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct age_row *row = &place->source->parts.ages[place->at];
 
@@ -290,7 +290,7 @@ enum {
 
 /* What is not in use any more was freed. */
 static void
-set_rate(const struct heap_place *place, double ever, double in_use,
+set_rate(const struct heap_position *place, double ever, double in_use,
          struct value *out)
 {
     double sum = ever > in_use ? ever - in_use : 0;
@@ -301,7 +301,7 @@ set_rate(const struct heap_place *place, double ever, double in_use,
 }
 
 static void
-churn_cell(struct heap_place *place, size_t column, struct value *out)
+churn_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct profile_stack *stack = &place->source->profile->stacks[place->at];
 

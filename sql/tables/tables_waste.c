@@ -29,7 +29,7 @@ enum {
 };
 
 static void
-waste_cell(struct heap_place *place, size_t column, struct value *out)
+waste_cell(struct heap_position *place, size_t column, struct value *out)
 {
     const struct waste_row *row = &place->source->waste.list[place->at];
 

@@ -61,7 +61,7 @@ read_string_literal(struct parser *p)
 static struct node *
 read_temporal_literal(struct parser *p)
 {
-    struct node *node = tree_start(p, NODE_MOMENT);
+    struct node *node = tree_start(p, NODE_TEMPORAL);
 
     if (!node)
         return NULL;
@@ -287,7 +287,7 @@ read_odbc_escape(struct parser *p)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (node->kind == NODE_STRING && !node->introduced &&
             span_is_nocase(word, types[i].word)) {
-            node->kind = NODE_MOMENT;
+            node->kind = NODE_TEMPORAL;
             node->word = (struct span){types[i].type, strlen(types[i].type)};
             node->text.data = start;
             tree_end(p, node);

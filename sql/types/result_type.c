@@ -53,7 +53,7 @@ type_of_parameter(const struct type_values *v, size_t i)
 struct result_type
 type_of_system_variable(const struct type_values *v, const struct node *node)
 {
-    char room[VARIABLE_ROOM];
+    char room[VARIABLE_BYTES];
     struct value value;
 
     variable_get(v->job->session, node->variable, node->scope, room, &value);
@@ -210,7 +210,7 @@ is_day(struct result_type t)
 }
 
 bool
-result_type_is_moment(enum column_type type)
+result_type_is_temporal(enum column_type type)
 {
     return type == COLUMN_DATE || type == COLUMN_TIME ||
            type == COLUMN_DATETIME || type == COLUMN_TIMESTAMP;
@@ -219,7 +219,7 @@ result_type_is_moment(enum column_type type)
 struct result_type
 result_type_number(struct result_type t)
 {
-    return result_type_is_moment(t.type) && !t.loose
+    return result_type_is_temporal(t.type) && !t.loose
                ? result_type_of(COLUMN_BIGINT)
                : t;
 }

@@ -7,7 +7,7 @@
 
 #include "decimal.h"
 #include "function.h"
-#include "function_moment.h"
+#include "function_datetime.h"
 #include "function_table.h"
 #include "view_cache.h"
 
@@ -68,7 +68,7 @@ interval_result_type(struct result_type from, struct result_type amount,
     if (from.type == COLUMN_DATE &&
         span_is_any(unit, "DAY WEEK MONTH QUARTER YEAR YEAR_MONTH"))
         return from;
-    if (!result_type_is_moment(from.type))
+    if (!result_type_is_temporal(from.type))
         return column_result_type(COLUMN_TEXT);
     return temporal_result_type(from.type == COLUMN_TIME ? COLUMN_TIME
                                                          : COLUMN_DATETIME,
@@ -340,7 +340,7 @@ boolean_result_type(void)
 }
 
 static struct result_type
-of_moment(const struct node *node)
+temporal_literal_type(const struct node *node)
 {
     struct result_type out = column_result_type(
         span_is_nocase(node->word, "DATE")   ? COLUMN_DATE
@@ -455,8 +455,8 @@ type_of_node(const struct node *node, const struct operands *given)
         out = column_result_type(COLUMN_BLOB);
         out.hex = true;
         return out;
-    case NODE_MOMENT:
-        return of_moment(node);
+    case NODE_TEMPORAL:
+        return temporal_literal_type(node);
     case NODE_CALL:
         return of_call(node, given);
     case NODE_PREFIX:

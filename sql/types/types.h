@@ -55,7 +55,7 @@ bool result_type_is_number(struct result_type t);
 struct result_type result_type_unsigned(void);
 /* Whether it is an integer or a DECIMAL, so that arithmetic gives a DECIMAL. */
 bool result_type_is_exact(struct result_type t);
-bool result_type_is_moment(enum column_type type);
+bool result_type_is_temporal(enum column_type type);
 /* What it is beside numbers: 20260131101112. */
 struct result_type result_type_number(struct result_type t);
 /* A DECIMAL of so many digits before and behind the point, or of all that it

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "dwarf.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -293,7 +293,7 @@ main(int argc, char **argv)
            (intmax_t)made.st_size, now_ms() - start,
            100.0 * (double)made.st_size / (double)debug_bytes(&s.elf),
            debug_bytes(&s.elf),
-           dwarf_room_peak(dwarf_sections_room(dwarf_get_sections(s.dwarf))) >>
+           dwarf_budget_peak(dwarf_sections_budget(dwarf_get_sections(s.dwarf))) >>
                20);
     measure(&s, argc > 2 ? (uint32_t)atoi(argv[2]) : ADDRESSES);
     dwarf_free(s.dwarf);

@@ -16,7 +16,7 @@
 
 enum { WHERE = 4, WHAT = 8, STACKS = 16, FRAMES = 64, KEYS = 32 };
 
-static const struct segment_room room = {.modules = 4,
+static const struct segment_capacity room = {.modules = 4,
                                          .stacks = STACKS,
                                          .frames = FRAMES,
                                          .samples = KEYS,

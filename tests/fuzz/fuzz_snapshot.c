@@ -188,7 +188,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    decode_room_set(ROOM);
+    decode_budget_set(ROOM);
     size--;
     bytes = malloc(size + !size); /* exact, for the sanitizers */
     if (!bytes)
@@ -206,7 +206,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_round(snapshot);
     }
     snapshot_unref(snapshot);
-    if (decode_room_used() != 0)
+    if (decode_budget_used() != 0)
         abort();
     return 0;
 }

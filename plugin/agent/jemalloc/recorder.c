@@ -116,7 +116,7 @@ recorder_walk_by(const struct given_tables *tables)
 }
 
 static int
-read_wish(const struct jemalloc *jemalloc, bool *active)
+read_recorder_active(const struct jemalloc *jemalloc, bool *active)
 {
     (void)jemalloc;
     *active =
@@ -125,7 +125,7 @@ read_wish(const struct jemalloc *jemalloc, bool *active)
 }
 
 static int
-write_wish(struct jemalloc *jemalloc, bool active)
+write_recorder_active(struct jemalloc *jemalloc, bool active)
 {
     (void)jemalloc;
     __atomic_store_n(&find_segment()->wish.active, active, __ATOMIC_RELEASE);
@@ -156,7 +156,7 @@ static int
 forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     struct segment_header *segment = find_segment();
-    struct segment_wish *wish = &segment->wish;
+    struct segment_settings *wish = &segment->wish;
 
     (void)jemalloc;
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
@@ -168,5 +168,5 @@ forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
     return 0;
 }
 
-const struct profiler recorder_profiler = {read_wish, write_wish,
+const struct profiler recorder_profiler = {read_recorder_active, write_recorder_active,
                                            forget_samples, log_mean, false};

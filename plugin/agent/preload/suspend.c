@@ -10,7 +10,7 @@
  * one changes of itself alone is its own matter.  Everything else passes by a
  * jump (we are always compiled with -O2).
  *
- * What libc is not asked for, likeness.c sees a second later.
+ * What libc is not asked for, host_privileges.c sees a second later.
  */
 #include "preload.h"
 
@@ -157,7 +157,7 @@ is_without_threads(void)
 }
 
 /* Then libc may change our thread with the host's where it can do the same;
- * what is one thread's own, likeness.c follows. */
+ * what is one thread's own, host_privileges.c follows. */
 static bool
 may_stay(bool alone)
 {
@@ -415,7 +415,7 @@ suspend_fork(void)
 
 /* ---- system calls by number ---- */
 
-/* Elsewhere syscall() is not wrapped: what the host changes by it, likeness.c
+/* Elsewhere syscall() is not wrapped: what the host changes by it, host_privileges.c
  * sees a second later. */
 #if defined(__x86_64__)
 

@@ -288,7 +288,7 @@ struct place {
 };
 
 static int
-compare_places_by_start(const void *a, const void *b)
+compare_module_starts(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
@@ -312,7 +312,7 @@ recorded_maps_write(const struct recorded_maps *maps,
         if (segment_copy_module(copy, i, &module) &&
             module.path_size <= SEGMENT_PATH_MAX)
             places[kept++] = (struct place){module.start + moves[i], i};
-    qsort(places, kept, sizeof(*places), compare_places_by_start);
+    qsort(places, kept, sizeof(*places), compare_module_starts);
     for (uint32_t i = 0; i < kept; i++)
         if (segment_copy_module(copy, places[i].index, &module))
             write_code(&module, &maps->list[places[i].index],

@@ -213,7 +213,7 @@ find_data_before(const struct owners *o, const struct memory_range *range)
 
 /* Nothing was found in there: it is judged by its place. */
 static void
-judge_by_place(struct owners *o, const struct memory_range *whole,
+judge_by_address(struct owners *o, const struct memory_range *whole,
                struct memory_range *range)
 {
     const struct memory_range *before = whole > o->from ? whole - 1 : NULL;
@@ -312,7 +312,7 @@ judge_piece(struct owners *o, const struct memory_range *whole,
             const struct piece *piece, struct memory_range *range)
 {
     if (!piece->part) {
-        judge_by_place(o, whole, range);
+        judge_by_address(o, whole, range);
         return;
     }
     range->kind = piece->part->kind;

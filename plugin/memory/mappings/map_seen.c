@@ -108,7 +108,7 @@ append_seen(struct seen_range *list, size_t *count,
 
 /* Those of a mapping: what was seen before, and what is new. */
 static void
-remember_places(const struct map_seen *seen, uint64_t start, uint64_t end,
+remember_seen_ranges(const struct map_seen *seen, uint64_t start, uint64_t end,
                 int64_t now_ms, struct seen_range *list, size_t *count)
 {
     size_t i = SEARCH_ABOVE(seen->list, seen->count, end, start);
@@ -143,7 +143,7 @@ remember_all(struct map_seen *seen, const struct memory_map *map,
         const struct memory_range *range = &map->list[i];
 
         if (is_remembered(range))
-            remember_places(seen, range->start, range->end, now_ms, list,
+            remember_seen_ranges(seen, range->start, range->end, now_ms, list,
                             &count);
     }
     if (count > MAP_SEEN_MAX) {
@@ -183,7 +183,7 @@ void
 map_seen_look(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 {
     uint64_t began_ms = clock_ms(), rest_ms;
-    struct memory_map *map = map_source_places(pid);
+    struct memory_map *map = map_source_ranges(pid);
 
     rest_ms = (clock_ms() - began_ms) * LOOK_SHARE;
     if (rest_ms < MAP_SEEN_LOOK_MS)

@@ -28,7 +28,7 @@
 
 enum {
     READ_TOGETHER = 1 << 18,
-    TEXT_ROOM = READ_TOGETHER + SMAPS_LINE_MAX + 1,
+    MAPS_TEXT_BYTES = READ_TOGETHER + SMAPS_LINE_MAX + 1,
     SMALL_FILE = 1 << 16,
     RUNNING_TRIES = 3 /* to meet a thread while it waits */
 };
@@ -68,7 +68,7 @@ read_pieces(int fd, struct memory_map *map, struct error *err)
     char *room;
 
     smaps_begin(&smaps, map);
-    buffer_init(&text, TEXT_ROOM);
+    buffer_init(&text, MAPS_TEXT_BYTES);
     while ((room = buffer_reserve(&text, READ_TOGETHER))) {
         n = read(fd, room, READ_TOGETHER);
         if (n < 0 && errno == EINTR)
@@ -108,7 +108,7 @@ read_source_mappings(const struct map_source *source, struct memory_map *map,
 }
 
 struct memory_map *
-map_source_places(pid_t pid)
+map_source_ranges(pid_t pid)
 {
     struct memory_map *map = memory_map_new();
     struct error unsaid;
@@ -349,12 +349,12 @@ add_kernel_rows(const struct map_source *source, struct memory_map *map)
                                         "percpu", "file"};
     enum { WORDS = sizeof(words) / sizeof(words[0]) };
     struct stats_figure figures[WORDS];
-    struct cgroup_place *place = mem_alloc(sizeof(*place));
+    struct cgroup_path *place = mem_alloc(sizeof(*place));
 
     if (source->pid != 0)
         add_kernels(map, RANGE_PAGE_TABLES, "the process", "VmPTE",
                     process_memory_page_tables(source->pid));
-    if (place && source->pid != 0 && process_memory_place(source->pid, place) &&
+    if (place && source->pid != 0 && process_memory_find_cgroup(source->pid, place) &&
         place->v2) {
         const char *name =
             memory_map_text(map, place->path, strlen(place->path));

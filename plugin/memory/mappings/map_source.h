@@ -44,6 +44,6 @@ int map_source_open(struct map_source *source);
 struct memory_map *map_source_read(const struct map_source *source,
                                    struct error *err);
 /* The places alone; NULL: they cannot be read. */
-struct memory_map *map_source_places(pid_t pid);
+struct memory_map *map_source_ranges(pid_t pid);
 
 #endif

@@ -5,7 +5,7 @@
 #include "clean_text.h"
 #include "memory.h"
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_CAPACITY = 1024 };
 
 struct memory_map *
 memory_map_new(void)
@@ -27,7 +27,7 @@ struct memory_range *
 memory_map_add(struct memory_map *map)
 {
     struct memory_range *list;
-    size_t room = map->room ? map->room * 2 : FIRST_ROOM;
+    size_t room = map->room ? map->room * 2 : FIRST_CAPACITY;
 
     if (map->count == map->room) {
         if (map->room >= MEMORY_MAP_MAX)

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "search.h"
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_CAPACITY = 1024 };
 
 void
 parts_fini(struct parts *parts)
@@ -64,7 +64,7 @@ parts_sort(struct parts *parts)
 static bool
 grow_part_list(struct parts *parts)
 {
-    size_t room = parts->room ? parts->room * 2 : FIRST_ROOM;
+    size_t room = parts->room ? parts->room * 2 : FIRST_CAPACITY;
     struct part *list;
 
     if (parts->room == PARTS_MAX) {

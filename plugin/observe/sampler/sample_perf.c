@@ -65,7 +65,7 @@ struct perf {
     size_t first; /* of them: whose events the rings are of */
     struct perf_rings rings;
     int *fds;
-    size_t fd_count, fd_room;
+    size_t fd_count, fd_capacity;
     bool opening; /* no sample counts yet */
     bool blind;   /* a record was lost meanwhile */
     bool foreign; /* there were other programs */
@@ -421,7 +421,7 @@ open_round(struct perf *perf, size_t *opened, struct error *err)
     int error = list_newborn(perf, &tids, err);
 
     for (size_t i = 0; i < tids.count && error == 0 && !perf->blind &&
-                       perf->fd_count + perf->rings.count <= perf->fd_room;
+                       perf->fd_count + perf->rings.count <= perf->fd_capacity;
          i++) {
         sample_run_see(perf->run, tids.list[i].tid);
         set_ours(perf, tids.list[i].pid, true);
@@ -476,12 +476,12 @@ open_all(struct perf *perf, char *why, struct error *err)
         return 0;
     perf->run->report->unseen = (uint32_t)perf->tids.left_out;
     fds = perf->tids.count * (size_t)cpus;
-    perf->fd_room = fds + NEWBORN_MAX * (size_t)cpus;
-    if (perf->fd_room > most)
-        perf->fd_room = most;
+    perf->fd_capacity = fds + NEWBORN_MAX * (size_t)cpus;
+    if (perf->fd_capacity > most)
+        perf->fd_capacity = most;
     perf->ours = sample_bits_new();
     perf->others = sample_bits_new();
-    perf->fds = mem_zalloc(perf->fd_room + 1, sizeof(*perf->fds));
+    perf->fds = mem_zalloc(perf->fd_capacity + 1, sizeof(*perf->fds));
     if (perf_rings_init(&perf->rings, (size_t)cpus) != 0 || !perf->fds ||
         !perf->ours || !perf->others) {
         error_memory(err, "the events of threads");

@@ -52,7 +52,7 @@ grow_threads(struct dump_threads *t)
 
 /* *thread: its place in the list; 0 where there are too many. */
 static int
-place_thread(struct dump_threads *t, uint64_t number, uint32_t *thread)
+find_or_add_dump_thread(struct dump_threads *t, uint64_t number, uint32_t *thread)
 {
     struct heap_threads *threads = &t->dump->threads;
     uint32_t *slot;
@@ -79,7 +79,7 @@ dump_threads_name(struct dump_threads *t, uint64_t number, struct span name)
     uint32_t thread;
     char *copy;
 
-    if (place_thread(t, number, &thread) != 0)
+    if (find_or_add_dump_thread(t, number, &thread) != 0)
         return -1;
     name = span_trim(name);
     if (thread == 0 || name.size == 0)
@@ -97,16 +97,16 @@ dump_threads_name(struct dump_threads *t, uint64_t number, struct span name)
 static int
 grow_shares(struct dump_threads *t)
 {
-    size_t room = t->share_room > 0 ? t->share_room * 2 : SHARES_FIRST;
+    size_t room = t->share_capacity > 0 ? t->share_capacity * 2 : SHARES_FIRST;
     struct heap_share *shares;
 
-    if (!arena_hold(t->dump->arena, (room - t->share_room) * sizeof(*shares)))
+    if (!arena_hold(t->dump->arena, (room - t->share_capacity) * sizeof(*shares)))
         return -1;
     shares = mem_realloc(t->dump->shares, room * sizeof(*shares));
     if (!shares)
         return -1;
     t->dump->shares = shares;
-    t->share_room = room;
+    t->share_capacity = room;
     return 0;
 }
 
@@ -119,9 +119,9 @@ dump_threads_share(struct dump_threads *t, uint64_t number, uint64_t objects,
 
     if (objects == 0 || dump->share_count == HEAP_DUMP_SHARES_MAX)
         return 0;
-    if (dump->share_count == t->share_room && grow_shares(t) != 0)
+    if (dump->share_count == t->share_capacity && grow_shares(t) != 0)
         return -1;
-    if (place_thread(t, number, &thread) != 0)
+    if (find_or_add_dump_thread(t, number, &thread) != 0)
         return -1;
     dump->shares[dump->share_count++] = (struct heap_share){
         (uint32_t)dump->stack_count - 1, thread, objects, bytes};

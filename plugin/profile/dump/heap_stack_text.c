@@ -158,7 +158,7 @@ heap_text_hexadecimal(struct reader *r)
 
 /* ---- the distinct addresses of the text, found by their spelling ---- */
 
-enum { ROOM_FIRST = 1024 /* a power of two */ };
+enum { FIRST_CAPACITY = 1024 /* a power of two */ };
 
 /* The slot holds the spelling itself, so a look-up reads one place in memory.
  */
@@ -168,7 +168,7 @@ struct heap_address_slot {
 };
 
 static inline struct heap_address_slot *
-heap_addresses_place(const struct heap_addresses *addresses,
+heap_addresses_home_slot(const struct heap_addresses *addresses,
                      const struct heap_text_word *word)
 {
     return &addresses->slots[hash_pair(addresses->seed, word->text[0],
@@ -180,7 +180,7 @@ static inline void
 heap_addresses_expect(const struct heap_addresses *addresses,
                       const struct heap_text_word *word)
 {
-    __builtin_prefetch(heap_addresses_place(addresses, word));
+    __builtin_prefetch(heap_addresses_home_slot(addresses, word));
 }
 
 /* The spelling's slot, or the free slot where it belongs. */
@@ -188,7 +188,7 @@ static inline struct heap_address_slot *
 heap_addresses_slot(const struct heap_addresses *addresses,
                     const struct heap_text_word *word)
 {
-    struct heap_address_slot *slot = heap_addresses_place(addresses, word);
+    struct heap_address_slot *slot = heap_addresses_home_slot(addresses, word);
 
     while (slot->number && (slot->word.text[0] != word->text[0] ||
                             slot->word.text[1] != word->text[1]))
@@ -210,7 +210,7 @@ heap_addresses_find(const struct heap_addresses *addresses,
 static int
 grow_address_table(struct heap_addresses *addresses)
 {
-    size_t room = addresses->room ? addresses->room * 2 : ROOM_FIRST;
+    size_t room = addresses->room ? addresses->room * 2 : FIRST_CAPACITY;
     const struct heap_address_slot *before = addresses->slots;
     const size_t slots = addresses->room * 2;
     struct heap_address_slot *grown;

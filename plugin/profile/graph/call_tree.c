@@ -37,14 +37,14 @@ struct builder {
     bool full_names;
     struct buffer scratch;
 
-    uint32_t *slots; /* node by hash, the root for none; twice node_room */
-    uint32_t node_room;
+    uint32_t *slots; /* node by hash, the root for none; twice tree_node_capacity */
+    uint32_t tree_node_capacity;
 };
 
 static uint32_t *
 find_child_slot(const struct builder *b, uint32_t parent, uint32_t text)
 {
-    uint32_t mask = b->node_room * 2 - 1;
+    uint32_t mask = b->tree_node_capacity * 2 - 1;
     uint64_t key = (uint64_t)parent << 32 | text;
     uint32_t i = (uint32_t)hash_mix(hash_seed(b), key) & mask;
 
@@ -58,7 +58,7 @@ find_child_slot(const struct builder *b, uint32_t parent, uint32_t text)
 static int
 grow_tree_nodes(struct builder *b)
 {
-    uint32_t room = b->node_room ? b->node_room * 2 : NODES_FIRST;
+    uint32_t room = b->tree_node_capacity ? b->tree_node_capacity * 2 : NODES_FIRST;
     struct call_tree_node *nodes;
     uint32_t *slots;
 
@@ -73,7 +73,7 @@ grow_tree_nodes(struct builder *b)
         return -1;
     mem_free(b->slots);
     b->slots = slots;
-    b->node_room = room;
+    b->tree_node_capacity = room;
     for (uint32_t i = 1; i < b->tree->count; i++)
         *find_child_slot(b, nodes[i].parent, nodes[i].text) = i;
     return 0;
@@ -86,7 +86,7 @@ descend_to_child(struct builder *b, uint32_t text, const char *module,
     struct call_tree *tree = b->tree;
     uint32_t *slot;
 
-    if (tree->count == b->node_room && grow_tree_nodes(b) != 0)
+    if (tree->count == b->tree_node_capacity && grow_tree_nodes(b) != 0)
         return -1;
     slot = find_child_slot(b, *at, text);
     if (*slot == 0) {

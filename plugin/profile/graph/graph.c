@@ -126,15 +126,15 @@ struct sums {
     const struct view_options *options;
     const uint32_t *nodes; /* per text of the weights: 1 + its index; 0: none */
     struct graph_edge *edges;
-    uint32_t *slots; /* 1 + edge, by hash; twice edge_room */
-    uint32_t edge_count, edge_room;
+    uint32_t *slots; /* 1 + edge, by hash; twice edge_capacity */
+    uint32_t edge_count, edge_capacity;
 };
 
 static uint32_t *
 edge_slot(const struct sums *s, uint32_t caller, uint32_t callee)
 {
     uint64_t key = (uint64_t)caller << 32 | callee;
-    uint32_t mask = s->edge_room * 2 - 1;
+    uint32_t mask = s->edge_capacity * 2 - 1;
     uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
 
     for (; s->slots[i]; i = (i + 1) & mask) {
@@ -149,7 +149,7 @@ edge_slot(const struct sums *s, uint32_t caller, uint32_t callee)
 static int
 grow_edges(struct sums *s)
 {
-    uint32_t room = s->edge_room ? s->edge_room * 2 : EDGES_FIRST;
+    uint32_t room = s->edge_capacity ? s->edge_capacity * 2 : EDGES_FIRST;
     struct graph_edge *edges;
     uint32_t *slots;
 
@@ -159,7 +159,7 @@ grow_edges(struct sums *s)
     if (!edges)
         return -1;
     s->edges = edges;
-    s->edge_room = room;
+    s->edge_capacity = room;
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
@@ -175,7 +175,7 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 {
     uint32_t *slot;
 
-    if (s->edge_count == s->edge_room && grow_edges(s) != 0)
+    if (s->edge_count == s->edge_capacity && grow_edges(s) != 0)
         return -1;
     slot = edge_slot(s, caller, callee);
     if (*slot == 0) {

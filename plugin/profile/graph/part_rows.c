@@ -34,7 +34,7 @@ compare_amounts_by_thread(const void *a, const void *b)
 
 /* One for each part; the parts are by stack. */
 static void
-list_shares(struct functions *functions, const struct live_parts *parts,
+list_thread_amounts(struct functions *functions, const struct live_parts *parts,
             struct stack_frame *frames, struct share *out)
 {
     uint32_t name = NAMELESS, stack = UINT32_MAX;
@@ -135,7 +135,7 @@ make_threads(struct part_rows *rows, const struct live_parts *parts,
         row->objects += parts->list[i].objects;
         row->bytes += parts->list[i].bytes;
     }
-    list_shares(functions, parts, frames, shares);
+    list_thread_amounts(functions, parts, frames, shares);
     find_tops(functions, shares, parts->count, rows->threads);
     order_threads(rows);
     rc = 0;

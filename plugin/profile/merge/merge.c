@@ -183,7 +183,7 @@ add_merged_location(struct merge *m, const struct location *from,
                    ? copy_names(m, from, to)
                    : 0;
     }
-    to = merge_room((void **)&m->locations, &m->location_room,
+    to = merge_grow_list((void **)&m->locations, &m->location_capacity,
                     m->location_count, sizeof(*to));
     if (!to)
         return -1;
@@ -207,7 +207,7 @@ add_node_root(struct merge *m, uint64_t node, uint32_t *number)
     buffer_add(&m->key, name, strlen(name)); /* other keys have NULs */
     if (add_merged_location(m, &root, &place, number) != 0)
         return -1;
-    texts_forget_places(m->texts); /* name is on the stack */
+    texts_clear_addresses(m->texts); /* name is on the stack */
     return 0;
 }
 
@@ -241,7 +241,7 @@ add_merged_locations(struct merge *m, const struct profile *profile,
 
         place.location.address = profile->locations[i].address;
         *stopped = is_merge_cancelled(cancelled, i);
-        if (*stopped || merge_place(m, profile, m->share_count,
+        if (*stopped || merge_locate(m, profile, m->share_count,
                                     &profile->locations[i], &place) != 0)
             return -1;
         keep_wrapped_place_distinct(m, &profile->locations[i], &place);
@@ -288,7 +288,7 @@ find_or_add_stack(struct merge *m)
         return NULL;
     if (number < m->stack_count)
         return &m->stacks[number];
-    to = merge_room((void **)&m->stacks, &m->stack_room, m->stack_count,
+    to = merge_grow_list((void **)&m->stacks, &m->stack_room, m->stack_count,
                     sizeof(*to));
     copy = arena_alloc(m->arena, m->key.size);
     if (!to || !copy)
@@ -344,7 +344,7 @@ add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
     const char *program = mapping_basename(profile->program);
     struct profile *out = m->out;
     bool first = m->share_count == 0;
-    struct merge_share *share = merge_room((void **)&m->shares, &m->share_room,
+    struct merge_share *share = merge_grow_list((void **)&m->shares, &m->share_capacity,
                                            m->share_count, sizeof(*share));
     uint32_t number;
 
@@ -408,7 +408,7 @@ merge_add(struct merge *m, uint64_t node, const struct profile *profile,
         add_merged_stacks(m, profile, numbers, m->by_node ? &root : NULL,
                           cancelled, &stopped) != 0)
         goto out;
-    texts_forget_places(m->texts);
+    texts_clear_addresses(m->texts);
     m->share_count++;
     rc = 0;
 out:

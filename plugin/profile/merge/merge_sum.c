@@ -12,15 +12,15 @@
 #include "profile.h"
 #include "texts.h"
 
-enum { KEY_MAX = 1 << 20, FIRST_ROOM = 64 };
+enum { KEY_MAX = 1 << 20, FIRST_CAPACITY = 64 };
 
 /* Made-up addresses begin here unless a node has higher ones. */
 #define LOWEST_TOP UINT64_C(0x10000)
 
 void *
-merge_room(void **list, size_t *room, size_t count, size_t item)
+merge_grow_list(void **list, size_t *room, size_t count, size_t item)
 {
-    size_t more = *room ? *room * 2 : FIRST_ROOM;
+    size_t more = *room ? *room * 2 : FIRST_CAPACITY;
     void *grown;
 
     if (count == *room) {
@@ -145,8 +145,8 @@ static int
 add_module(struct merge *m, const struct profile_module *from)
 {
     uint64_t size = from->end - from->start;
-    struct profile_module *to = merge_room(
-        (void **)&m->modules, &m->module_room, m->module_count, sizeof(*to));
+    struct profile_module *to = merge_grow_list(
+        (void **)&m->modules, &m->module_capacity, m->module_count, sizeof(*to));
 
     if (!to)
         return -1;
@@ -179,7 +179,7 @@ key_build(struct merge *m, size_t part, const struct profile_module *module)
 
 /* *index is SIZE_MAX if the module gets no place. */
 static int
-place_module(struct merge *m, size_t part, const struct profile_module *module,
+find_or_add_merged_module(struct merge *m, size_t part, const struct profile_module *module,
              size_t *index)
 {
     uint64_t size = module->end - module->start;
@@ -216,13 +216,13 @@ key_names(struct merge *m, const struct location *location)
 }
 
 static int
-place_mapped(struct merge *m, size_t part, const struct profile_module *module,
+locate_in_merged_module(struct merge *m, size_t part, const struct profile_module *module,
              const struct location *location, struct merge_location *out)
 {
     uint64_t within = location->address - module->start;
     size_t index;
 
-    if (place_module(m, part, module, &index) != 0)
+    if (find_or_add_merged_module(m, part, module, &index) != 0)
         return -1;
     key_build(m, part, module);
     if (merge_number(m, m->builds, &out->build) != 0)
@@ -235,14 +235,14 @@ place_mapped(struct merge *m, size_t part, const struct profile_module *module,
 }
 
 int
-merge_place(struct merge *m, const struct profile *profile, size_t part,
+merge_locate(struct merge *m, const struct profile *profile, size_t part,
             const struct location *location, struct merge_location *out)
 {
     const struct profile_module *module =
         profile_module_find(profile, location->address);
 
     if (module && location->address <= INT64_MAX)
-        return place_mapped(m, part, module, location, out);
+        return locate_in_merged_module(m, part, module, location, out);
     buffer_clear(&m->key);
     add_merge_key_text(m, ""); /* of no file */
     out->build = UINT32_MAX;

@@ -38,14 +38,14 @@ struct merge {
     struct texts *location_keys, *stack_keys, *module_keys, *builds;
     struct buffer key;
     struct merge_location *locations; /* by the numbers of their keys, */
-    size_t location_count, location_room;
+    size_t location_count, location_capacity;
     struct profile_stack *stacks; /* likewise */
     size_t stack_count, stack_room;
     struct profile_module *modules; /* where they are in the sum; likewise */
-    size_t module_count, module_room;
+    size_t module_count, module_capacity;
     uint64_t top; /* above all modules so far */
     struct merge_share *shares;
-    size_t share_count, share_room;
+    size_t share_count, share_capacity;
     struct texts *notes, *programs; /* each once */
     bool counts_ever;               /* each profile with stacks does */
     bool tells_waste;               /* likewise */
@@ -54,7 +54,7 @@ struct merge {
 };
 
 /* Room for one more item in a growing list; NULL without memory. */
-void *merge_room(void **list, size_t *room, size_t count, size_t item);
+void *merge_grow_list(void **list, size_t *room, size_t count, size_t item);
 /* The number of merge->key; -1 without memory. */
 int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
 
@@ -63,7 +63,7 @@ int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
  * Writes its key to merge->key; sets placed and the address if it lies in a
  * module.  -1 without memory.
  */
-int merge_place(struct merge *merge, const struct profile *profile, size_t part,
+int merge_locate(struct merge *merge, const struct profile *profile, size_t part,
                 const struct location *location, struct merge_location *out);
 
 /* Gives functions of one name in different builds one

@@ -200,7 +200,7 @@ pattern_match(struct pattern *pattern, const char *text, struct error *err)
     return -1;
 }
 
-enum { PLACE_MAX = 1 << 20 };
+enum { SOURCE_LINE_MAX = 1 << 20 };
 
 /* One pattern, to be matched with everything. */
 struct matcher {
@@ -246,7 +246,7 @@ match_frame(struct matcher *m, const struct frame *frame, uint32_t name)
     if (rc != 0)
         return rc;
     buffer_clear(&m->scratch);
-    granularity_place(&m->scratch, frame);
+    granularity_source_line(&m->scratch, frame);
     return match_scratch(m);
 }
 
@@ -286,7 +286,7 @@ match_all_locations(struct matcher *m, const char *what, const char *text,
     m->pattern = pattern_new(what, text, m->options->cancelled, m->err);
     if (!m->pattern)
         return -1;
-    buffer_init(&m->scratch, PLACE_MAX);
+    buffer_init(&m->scratch, SOURCE_LINE_MAX);
     m->names = mem_zalloc(texts_count(m->texts), sizeof(*m->names));
     if (!m->names) {
         error_memory(m->err, "the focus");

@@ -194,7 +194,7 @@ append_profile_stack(struct taking *t, const struct heap_stack *from)
 
 /* The stack of equal addresses in list, or a new one at its end. */
 static struct profile_stack *
-place_stack(struct taking *t, const struct heap_stack *from)
+find_or_add_profile_stack(struct taking *t, const struct heap_stack *from)
 {
     size_t size = from->depth * sizeof(*from->addresses);
     size_t i =
@@ -421,7 +421,7 @@ add_dump_stacks(struct taking *t, const struct heap_dump *dump)
             /* Entries of one stack are in a row, and share its addresses. */
             if (!to || from->addresses != to->locations ||
                 from->depth != to->depth)
-                to = t->slots ? place_stack(t, from)
+                to = t->slots ? find_or_add_profile_stack(t, from)
                               : append_profile_stack(t, from);
             add_stack_counts(to, from, &in_use, dump);
             if (t->parts && dump->threads.numbered)

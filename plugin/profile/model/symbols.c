@@ -31,7 +31,7 @@ struct maker {
      * at the end. */
     uint32_t *short_names, *names;
     uint32_t *shortened; /* of a full name: 1 + its short name, once known */
-    uint32_t shortened_room;
+    uint32_t shortened_capacity;
     uint32_t *seen;    /* of a short name: 1 + its first full name */
     bool *ambiguous;   /* a short name of several full ones */
     uint32_t *unique;  /* of a full name: 1 + its name@address */
@@ -51,7 +51,7 @@ add_scratch(struct maker *m, struct texts *texts, uint32_t *number)
 static int
 grow_shortened(struct maker *m)
 {
-    uint32_t before = m->shortened_room;
+    uint32_t before = m->shortened_capacity;
     uint32_t room = before ? before * 2 : SHORTENED_FIRST;
     uint32_t *grown = mem_realloc(m->shortened, room * sizeof(*grown));
 
@@ -59,7 +59,7 @@ grow_shortened(struct maker *m)
         return -1;
     memset(grown + before, 0, (room - before) * sizeof(*grown));
     m->shortened = grown;
-    m->shortened_room = room;
+    m->shortened_capacity = room;
     return 0;
 }
 
@@ -74,7 +74,7 @@ add_shortened_name(struct maker *m, const char *name, bool label,
 
     if (texts_add_lasting(m->full, name, &draft->full_name) != 0)
         return -1;
-    while (draft->full_name >= m->shortened_room)
+    while (draft->full_name >= m->shortened_capacity)
         if (grow_shortened(m) != 0)
             return -1;
     known = &m->shortened[draft->full_name];

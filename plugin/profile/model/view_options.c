@@ -94,7 +94,7 @@ granularity_address(struct buffer *out, uint64_t address)
 }
 
 void
-granularity_place(struct buffer *out, const struct frame *frame)
+granularity_source_line(struct buffer *out, const struct frame *frame)
 {
     if (*frame->file == '\0') {
         buffer_text(out, "??:0");
@@ -128,7 +128,7 @@ granularity_name(struct buffer *out, enum granularity granularity,
     if (granularity == GRANULARITY_FUNCTIONS)
         return;
     buffer_char(out, ' ');
-    granularity_place(out, frame);
+    granularity_source_line(out, frame);
 }
 
 /* What is counted: bytes, nanoseconds; or objects, samples, one by one. */

@@ -89,7 +89,7 @@ bool view_cancelled(const struct view_options *options, size_t i,
 void granularity_address(struct buffer *out, uint64_t address);
 
 /* "file.c:12"; "??:0" if the file is not known. */
-void granularity_place(struct buffer *out, const struct frame *frame);
+void granularity_source_line(struct buffer *out, const struct frame *frame);
 
 /* Appends the name of a frame at address; function is its function's name:
  *     main,  main file.c:12,  file.c,  0000000000401136 main file.c:12

@@ -22,7 +22,7 @@ take_sampled_sizes(struct waste_work *work)
     const struct live_sizes *sizes = work->profile->sizes;
     const struct waste_heap *heap = &work->waste->heap;
 
-    if (waste_work_room(work, sizes->count) != 0)
+    if (waste_work_reserve(work, sizes->count) != 0)
         return -1;
     for (size_t i = 0; i < sizes->count; i++) {
         const struct live_size *from = &sizes->list[i];

@@ -313,7 +313,7 @@ waste_means(struct waste_work *work)
                  m.group_count, weights);
     count_most(&m);
     add_stack_waste_parts(&m); /* counts the parts */
-    if (waste_work_room(work, m.needed) != 0)
+    if (waste_work_reserve(work, m.needed) != 0)
         goto out;
     memset(work->have, 0, sizeof(work->have));
     add_stack_waste_parts(&m);

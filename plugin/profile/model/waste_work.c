@@ -42,7 +42,7 @@ waste_class_find(const struct waste_heap *heap, uint64_t size)
 }
 
 int
-waste_work_room(struct waste_work *work, size_t parts)
+waste_work_reserve(struct waste_work *work, size_t parts)
 {
     work->waste->parts =
         arena_alloc(work->profile->arena, parts * sizeof(*work->waste->parts));

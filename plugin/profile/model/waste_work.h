@@ -20,7 +20,7 @@ struct waste_work {
 };
 
 /* Makes room for so many parts.  -1: no memory. */
-int waste_work_room(struct waste_work *work, size_t parts);
+int waste_work_reserve(struct waste_work *work, size_t parts);
 /* Appends a part, if there is room. */
 void waste_work_add(struct waste_work *work, const struct waste_part *part);
 

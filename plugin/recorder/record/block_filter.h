@@ -37,7 +37,7 @@ block_filter_page(const void *block)
 }
 
 static inline uint8_t *
-block_filter_place(const void *block)
+block_filter_counter(const void *block)
 {
     uint64_t address = (uint64_t)block;
     uint64_t page = (address >> 12) * 0x9e3779b97f4a7c15ULL >> 24;
@@ -50,7 +50,7 @@ static inline bool
 block_filter_hits(const void *block)
 {
     return __atomic_load_n(block_filter_page(block), __ATOMIC_RELAXED) != 0 &&
-           __atomic_load_n(block_filter_place(block), __ATOMIC_RELAXED) != 0;
+           __atomic_load_n(block_filter_counter(block), __ATOMIC_RELAXED) != 0;
 }
 
 static inline void
@@ -69,7 +69,7 @@ static inline void
 block_filter_add(const void *block, int step)
 {
     block_filter_count(block_filter_page(block), step);
-    block_filter_count(block_filter_place(block), step);
+    block_filter_count(block_filter_counter(block), step);
 }
 
 #endif

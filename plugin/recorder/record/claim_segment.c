@@ -22,7 +22,7 @@
 enum {
     PAGE = 4096,
     /* Of a key: 64 of a sample, as the table is thinned at 5 of 8. */
-    FILTER_PLACES = 40,
+    FILTER_COUNTERS = 40,
     FD_DIGITS_MAX = 7,
     STAT_MAX = 1024,
     STAT_STARTED = 20 /* blanks behind the name until the start's field */
@@ -147,11 +147,11 @@ map_private(uint64_t bytes)
 }
 
 static uint64_t
-places_for(uint32_t keys)
+filter_counter_count(uint32_t keys)
 {
     uint64_t places = PAGE;
 
-    while (places < (uint64_t)keys * FILTER_PLACES)
+    while (places < (uint64_t)keys * FILTER_COUNTERS)
         places *= 2;
     return places;
 }
@@ -171,11 +171,11 @@ set_recorder_state(struct segment_header *header,
         .keys = (void *)(base + parts[SEGMENT_KEYS].offset),
         .samples = (void *)(base + parts[SEGMENT_SAMPLES].offset),
         .threads = (void *)(base + parts[SEGMENT_THREADS].offset),
-        .module_room = parts[SEGMENT_MODULES].count,
+        .module_capacity = parts[SEGMENT_MODULES].count,
         .stack_room = parts[SEGMENT_STACKS].count,
-        .frame_room = parts[SEGMENT_FRAMES].count,
-        .sample_room = parts[SEGMENT_SAMPLES].count,
-        .thread_room = parts[SEGMENT_THREADS].count,
+        .frame_capacity = parts[SEGMENT_FRAMES].count,
+        .sample_capacity = parts[SEGMENT_SAMPLES].count,
+        .thread_capacity = parts[SEGMENT_THREADS].count,
         .pid = (uint64_t)getpid(),
         .segment_bytes = found->segment_bytes,
     };
@@ -194,14 +194,14 @@ start_over(struct segment_header *header, uint64_t segment_bytes)
         memset(parts, 0, size);      /* it is locked: its pages are there */
     memset(&header->module_count, 0, /* all counts, which come last */
            sizeof(*header) - offsetof(struct segment_header, module_count));
-    header->wish = header->first_wish;
+    header->wish = header->first_settings;
     __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
 }
 
 static bool
 begin_segment_recording(int fd, const struct segment_header *found)
 {
-    uint64_t places = places_for(found->parts[SEGMENT_KEYS].count);
+    uint64_t places = filter_counter_count(found->parts[SEGMENT_KEYS].count);
     struct segment_header *header = mmap(
         NULL, found->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     uint64_t bytes = PAGE + BLOCK_FILTER_PAGES + places;

@@ -115,7 +115,7 @@ modules_are_loaded(const uint64_t *frames, uint32_t depth)
         const char *path;
 
         if (module == last || module == 0 ||
-            module > recorder_state.module_room || !passing[module - 1])
+            module > recorder_state.module_capacity || !passing[module - 1])
             continue;
         path = find_loaded_path(frames[i] & SEGMENT_PC_MASK, &found);
         if (!path || !is_module_of_object(&recorder_state.modules[module - 1],
@@ -136,14 +136,14 @@ module_frame(uint64_t pc)
 
     if (!path)
         return pc;
-    for (uint32_t i = 0; i < count && i < recorder_state.module_room; i++) {
+    for (uint32_t i = 0; i < count && i < recorder_state.module_capacity; i++) {
         if (is_module_of_object(&recorder_state.modules[i], &found, path))
             return pc | (uint64_t)(i + 1) << SEGMENT_PC_BITS;
     }
-    if (count >= recorder_state.module_room)
+    if (count >= recorder_state.module_capacity)
         return pc;
     count = __atomic_fetch_add(&header->module_count, 1, __ATOMIC_RELAXED);
-    if (count >= recorder_state.module_room)
+    if (count >= recorder_state.module_capacity)
         return pc;
     passing[count] = may_be_unloaded(found.dlfo_link_map);
     fill_module(&recorder_state.modules[count], &found, path);

@@ -22,7 +22,7 @@ struct recorder_state {
     uint64_t *keys;
     struct segment_sample *samples;
     struct segment_thread *threads;
-    uint32_t module_room, stack_room, frame_room, sample_room, thread_room;
+    uint32_t module_capacity, stack_room, frame_capacity, sample_capacity, thread_capacity;
     uint64_t pid, segment_bytes;
 };
 

@@ -12,7 +12,7 @@ static struct buckets
 buckets_of(uint64_t key)
 {
     uint64_t h = (key >> 3) * 0x9e3779b97f4a7c15ULL;
-    uint64_t count = recorder_state.sample_room / SEGMENT_BUCKET;
+    uint64_t count = recorder_state.sample_capacity / SEGMENT_BUCKET;
 
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93ULL;
@@ -23,7 +23,7 @@ buckets_of(uint64_t key)
 
 /* A place whose key is this; 0: one that is free. */
 static bool
-find_sample_place(const struct buckets *buckets, uint64_t key, uint32_t *place)
+find_sample_slot(const struct buckets *buckets, uint64_t key, uint32_t *place)
 {
     for (int b = 0; b < 2; b++) {
         for (uint32_t i = 0; i < SEGMENT_BUCKET; i++) {
@@ -66,11 +66,11 @@ own_claim(void)
 
 /* In the emptier bucket, so that both seldom overflow. */
 static bool
-claim_place(struct buckets buckets, uint32_t *place)
+claim_sample_slot(struct buckets buckets, uint32_t *place)
 {
     if (count_free(buckets.first[1]) > count_free(buckets.first[0]))
         buckets = (struct buckets){{buckets.first[1], buckets.first[0]}};
-    while (find_sample_place(&buckets, 0, place)) {
+    while (find_sample_slot(&buckets, 0, place)) {
         if (replace_key(*place, 0, own_claim()))
             return true;
     }
@@ -106,9 +106,9 @@ sample_insert(const struct segment_sample *sample)
     uint32_t place;
 
     /* Freed behind our back: its memory has been given out again. */
-    if (find_sample_place(&buckets, sample->key, &place))
+    if (find_sample_slot(&buckets, sample->key, &place))
         sample_clear(place, sample->key, recorder_state.samples[place].size);
-    if (!claim_place(buckets, &place))
+    if (!claim_sample_slot(buckets, &place))
         return false;
     block_filter_add((const void *)sample->key, 1);
     recorder_state.samples[place] = *sample;
@@ -125,7 +125,7 @@ find_sample(const void *block, uint32_t *place, struct segment_sample *sample)
 {
     struct buckets buckets = buckets_of((uint64_t)block);
 
-    if (!block || !find_sample_place(&buckets, (uint64_t)block, place))
+    if (!block || !find_sample_slot(&buckets, (uint64_t)block, place))
         return false;
     *sample = recorder_state.samples[*place];
     return true;

@@ -22,7 +22,7 @@ enum {
 static uint64_t
 sample_count_limit(uint64_t eighths)
 {
-    return recorder_state.sample_room * eighths / 8;
+    return recorder_state.sample_capacity * eighths / 8;
 }
 
 /* A longjmp out of a sample leaves a count behind: it may fall below 0. */
@@ -59,7 +59,7 @@ is_abandoned(uint64_t claim)
     uint32_t generation = (uint32_t)(claim >> 32) & SEGMENT_CLAIM_GENERATION;
     const struct segment_thread *t;
 
-    if (thread == 0 || thread > recorder_state.thread_room)
+    if (thread == 0 || thread > recorder_state.thread_capacity)
         return false;
     t = &recorder_state.threads[thread - 1];
     return (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) &
@@ -68,7 +68,7 @@ is_abandoned(uint64_t claim)
 }
 
 static void
-thin_place(uint32_t i, uint64_t mean, bool large)
+thin_live_sample(uint32_t i, uint64_t mean, bool large)
 {
     struct segment_sample *sample = &recorder_state.samples[i];
     uint64_t *key = &recorder_state.keys[i];
@@ -110,8 +110,8 @@ double_mean(bool large)
         return false;
     __atomic_store_n(sample_mean_pointer(large), mean, __ATOMIC_RELAXED);
     __atomic_fetch_add(&recorder_state.header->doublings, 1, __ATOMIC_RELAXED);
-    for (uint32_t i = 0; i < recorder_state.sample_room; i++)
-        thin_place(i, mean, large);
+    for (uint32_t i = 0; i < recorder_state.sample_capacity; i++)
+        thin_live_sample(i, mean, large);
     return true;
 }
 

@@ -32,7 +32,7 @@ static bool
 keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
 {
     uint64_t *used = &recorder_state.header->frame_count;
-    const uint32_t room = recorder_state.frame_room;
+    const uint32_t room = recorder_state.frame_capacity;
     uint64_t at;
 
     if (depth > room)
@@ -54,7 +54,7 @@ static bool
 is_stack_loaded(const struct segment_stack *stack, uint32_t depth)
 {
     return stack->depth == depth &&
-           stack->first_frame <= recorder_state.frame_room - depth &&
+           stack->first_frame <= recorder_state.frame_capacity - depth &&
            modules_are_loaded(recorder_state.frames + stack->first_frame,
                               depth);
 }

@@ -14,7 +14,7 @@
 #include "call_stack.h"
 #include "sample_table.h"
 #include "sample_thin.h"
-#include "stack_room.h"
+#include "stack_headroom.h"
 #include "stack_table.h"
 #include "thread_list.h"
 
@@ -41,10 +41,10 @@ current_mean(uint64_t now)
     if (!__atomic_load_n(&header->wish.active, __ATOMIC_ACQUIRE))
         return 0;
     wish = wish == 0 ? 1 : wish < SEGMENT_MEAN_MAX ? wish : SEGMENT_MEAN_MAX;
-    if (__atomic_load_n(&header->mean_wished, __ATOMIC_RELAXED) != wish) {
+    if (__atomic_load_n(&header->mean_requested, __ATOMIC_RELAXED) != wish) {
         __atomic_store_n(&header->mean_bytes, wish, __ATOMIC_RELAXED);
         __atomic_store_n(&header->mean_large, wish, __ATOMIC_RELAXED);
-        __atomic_store_n(&header->mean_wished, wish, __ATOMIC_RELAXED);
+        __atomic_store_n(&header->mean_requested, wish, __ATOMIC_RELAXED);
     }
     mean = __atomic_load_n(&header->mean_bytes, __ATOMIC_RELAXED);
     return sampler_capped(&recorder_local.sampler, mean, now / NS_PER_S,
@@ -95,7 +95,7 @@ record_allocation(void *block, size_t size, uint64_t mean, uint64_t now)
                        __ATOMIC_RELAXED);
     if (recorder_local.thread == 0)
         thread_list_join(now);
-    if (stack_has_room((uint64_t)__builtin_frame_address(0)))
+    if (stack_has_headroom((uint64_t)__builtin_frame_address(0)))
         sample.stack = take_stack();
     else
         stack_count_lost();

@@ -37,14 +37,14 @@ take_over(uint32_t place, uint32_t tid)
 
 /* A place for this thread, its tid TID_TAKING; false: none. */
 static bool
-find_thread_place(uint32_t tid, uint32_t *place)
+find_thread_slot(uint32_t tid, uint32_t *place)
 {
     uint32_t *count = &recorder_state.header->thread_count;
     uint32_t n = __atomic_load_n(count, __ATOMIC_RELAXED);
 
-    if (n < recorder_state.thread_room) {
+    if (n < recorder_state.thread_capacity) {
         *place = __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-        if (*place < recorder_state.thread_room) {
+        if (*place < recorder_state.thread_capacity) {
             __atomic_store_n(&recorder_state.threads[*place].tid, TID_TAKING,
                              __ATOMIC_RELAXED);
             return true;
@@ -52,7 +52,7 @@ find_thread_place(uint32_t tid, uint32_t *place)
     }
     for (int i = 0; i < GONE_TRIES; i++) {
         *place = (uint32_t)(sampler_random(&recorder_local.sampler) %
-                            recorder_state.thread_room);
+                            recorder_state.thread_capacity);
         if (take_over(*place, tid))
             return true;
     }
@@ -78,7 +78,7 @@ thread_list_join(uint64_t now_ns)
     uint32_t tid, place;
 
     tid = recorder_local.no_place ? 0 : (uint32_t)syscall(SYS_gettid);
-    if (tid == 0 || !find_thread_place(tid, &place)) {
+    if (tid == 0 || !find_thread_slot(tid, &place)) {
         recorder_local.no_place = true;
         __atomic_fetch_add(&recorder_state.header->missed_threads, 1,
                            __ATOMIC_RELAXED);

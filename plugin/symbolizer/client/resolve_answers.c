@@ -97,18 +97,18 @@ static bool
 resolve_answers_take_text(void *arg, struct span text)
 {
     struct resolve_job *job = ((struct resolve_object *)arg)->job;
-    uint32_t room = job->text_room ? job->text_room * 2 : TEXTS_FIRST;
+    uint32_t room = job->text_capacity ? job->text_capacity * 2 : TEXTS_FIRST;
     char clean[WIRE_NAME_MAX + 1];
     const char **grown;
 
     if (text.size > WIRE_NAME_MAX)
         return false;
-    if (job->text_count == job->text_room) {
+    if (job->text_count == job->text_capacity) {
         grown = mem_realloc(job->texts, room * sizeof(*grown));
         if (!grown)
             return false;
         job->texts = grown;
-        job->text_room = room;
+        job->text_capacity = room;
     }
     clean_text(text, clean);
     grown = &job->texts[job->text_count];

@@ -126,7 +126,7 @@ struct resolve_job {
     uint64_t *offsets;  /* those to ask for, object by object */
     size_t *first;      /* item of each offset, in its object */
     const char **texts; /* the helper's, clean, of the object at hand */
-    uint32_t text_count, text_room;
+    uint32_t text_count, text_capacity;
     uint64_t until; /* the deadline of the whole job */
     int program_fd;
     const struct mapping *program; /* where request->program lies; NULL */

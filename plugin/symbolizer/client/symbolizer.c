@@ -45,7 +45,7 @@ struct runs {
     size_t count, room;
 };
 
-enum { ROOM_FIRST = 64 };
+enum { FIRST_CAPACITY = 64 };
 
 static int
 compare_items(const void *a, const void *b)
@@ -93,7 +93,7 @@ add_to_runs(struct runs *runs, const struct mapping *mapping,
             const uint64_t *address)
 {
     struct run *run = runs->count ? &runs->list[runs->count - 1] : NULL;
-    size_t room = runs->room ? runs->room * 2 : ROOM_FIRST;
+    size_t room = runs->room ? runs->room * 2 : FIRST_CAPACITY;
 
     if (run && run->mapping == mapping &&
         run->addresses + run->count == address) {
@@ -185,7 +185,7 @@ is_program_code_mapping(const struct mapping *m, const struct elf_file *elf,
 }
 
 static int
-mapping_path_likeness(const struct mapping *m, const char *path)
+mapping_path_score(const struct mapping *m, const char *path)
 {
     if (strcmp(m->path, path) == 0)
         return 2;
@@ -204,8 +204,8 @@ program_mapping(const struct mappings *maps, const struct elf_file *elf,
 
         if (m->executable && m->inode &&
             is_program_code_mapping(m, elf, page) &&
-            (!best || mapping_path_likeness(m, path) >
-                          mapping_path_likeness(best, path)))
+            (!best || mapping_path_score(m, path) >
+                          mapping_path_score(best, path)))
             best = m;
     }
     return best;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dwarf_reader.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "errors.h"
@@ -18,7 +18,7 @@ static bool
 grow_abbrev_array(const struct abbrev_table *t, void *array, size_t count,
                   size_t *capacity, size_t size)
 {
-    return dwarf_room_grow(dwarf_sections_room(t->sections), array, capacity,
+    return dwarf_budget_grow(dwarf_sections_budget(t->sections), array, capacity,
                            count + 1, size);
 }
 
@@ -251,14 +251,14 @@ abbrev_cache_fini(struct abbrev_cache *cache)
 {
     for (size_t i = 0; i < ABBREV_CACHE; i++) {
         struct abbrev_table *t = &cache->tables[i];
-        struct dwarf_room *room;
+        struct dwarf_budget *room;
 
         if (!t->sections)
             continue;
-        room = dwarf_sections_room(t->sections);
-        dwarf_room_drop(room, &t->list, &t->capacity, sizeof(*t->list));
-        dwarf_room_drop(room, &t->attrs, &t->attr_capacity, sizeof(*t->attrs));
-        dwarf_room_drop(room, &t->passes, &t->pass_capacity,
+        room = dwarf_sections_budget(t->sections);
+        dwarf_budget_drop(room, &t->list, &t->capacity, sizeof(*t->list));
+        dwarf_budget_drop(room, &t->attrs, &t->attr_capacity, sizeof(*t->attrs));
+        dwarf_budget_drop(room, &t->passes, &t->pass_capacity,
                         sizeof(*t->passes));
     }
     memset(cache, 0, sizeof(*cache));

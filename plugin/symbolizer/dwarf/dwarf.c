@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "arena.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -21,7 +21,7 @@ enum {
     MEMORY_DEFAULT = 256 << 20,
     THREADS_MAX = 16,
     STACK = 256 << 10,
-    ROOM_STEP = 64 << 10,   /* bytes of answers between two charges */
+    CHARGE_STEP = 64 << 10,   /* bytes of answers between two charges */
     THREAD_WORTH = 1 << 20, /* bytes of .debug_info */
     PART = 4 /* streaming pays off up to one PARTth of the section */
 };
@@ -122,7 +122,7 @@ charge_answers(struct worker *w, size_t step)
 
     if (used <= step)
         return true;
-    if (!dwarf_room_take(dwarf_sections_room(w->work->dwarf->sections), used))
+    if (!dwarf_budget_take(dwarf_sections_budget(w->work->dwarf->sections), used))
         return false;
     w->kept->charged += used;
     return true;
@@ -150,7 +150,7 @@ answer_address(struct worker *w, uint64_t address, uint32_t node,
     frames = arena_alloc(w->kept->arena,
                          (count ? count : 1) * sizeof(struct code_frame));
     if (!frames) {
-        answer->why = DWARF_NO_ROOM;
+        answer->why = DWARF_OVER_BUDGET;
         return;
     }
     if (count == 0)
@@ -216,14 +216,14 @@ static void
 do_job(struct worker *w, const struct job *job)
 {
     struct dwarf *dwarf = w->work->dwarf;
-    size_t refused = dwarf_room_refused(dwarf_sections_room(dwarf->sections));
+    size_t refused = dwarf_budget_refused(dwarf_sections_budget(dwarf->sections));
     const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
     struct unit_code *code = &w->code;
     size_t at = 0;
 
     /* The answers before this one had no room: neither has it. */
-    if (!charge_answers(w, ROOM_STEP)) {
-        answer_none(w, job, DWARF_NO_ROOM);
+    if (!charge_answers(w, CHARGE_STEP)) {
+        answer_none(w, job, DWARF_OVER_BUDGET);
         return;
     }
     if (unit_code_read(dwarf->units, unit, job->addresses, job->count, code,
@@ -242,15 +242,15 @@ do_job(struct worker *w, const struct job *job)
         if (at < code->range_count && code->ranges[at].start <= address)
             node = code->ranges[at].node;
         answer_address(w, address, node, &dwarf->answers[job->places[i]]);
-        if (!charge_answers(w, ROOM_STEP))
+        if (!charge_answers(w, CHARGE_STEP))
             break;
     }
     close_lines(w);
     (void)charge_answers(w, 0);
     /* Names, lines or ranges may be missing; perhaps another thread caused
      * that, but then the room is used up anyway. */
-    if (dwarf_room_refused(dwarf_sections_room(dwarf->sections)) != refused)
-        answer_none(w, job, DWARF_NO_ROOM);
+    if (dwarf_budget_refused(dwarf_sections_budget(dwarf->sections)) != refused)
+        answer_none(w, job, DWARF_OVER_BUDGET);
 }
 
 /* ---- all of them ---- */
@@ -475,7 +475,7 @@ dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
         rc = resolve_once(dwarf, addresses, count, err);
     for (uint32_t i = 0; why.text[0] && i < count; i++)
         dwarf->answers[i] = (struct answer){.why = why.code == ER_OUT_OF_MEMORY
-                                                       ? DWARF_NO_ROOM
+                                                       ? DWARF_OVER_BUDGET
                                                        : DWARF_DAMAGED};
     return rc;
 }

@@ -7,7 +7,7 @@
 
 #include "address_map.h"
 #include "dwarf_reader.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "memory.h"
@@ -164,7 +164,7 @@ set_units_memory_error(struct error *err)
 static bool
 charge_units_memory(struct dwarf_units *units, size_t size)
 {
-    if (!dwarf_room_take(dwarf_sections_room(units->sections), size))
+    if (!dwarf_budget_take(dwarf_sections_budget(units->sections), size))
         return false;
     units->charged += size;
     return true;
@@ -173,7 +173,7 @@ charge_units_memory(struct dwarf_units *units, size_t size)
 static void
 discharge_units_memory(struct dwarf_units *units, size_t size)
 {
-    dwarf_room_give(dwarf_sections_room(units->sections), size);
+    dwarf_budget_give(dwarf_sections_budget(units->sections), size);
     units->charged -= size;
 }
 
@@ -248,7 +248,7 @@ read_headers(struct dwarf_units *units, struct info_window *w,
         r = reader_of(bytes, size);
         if (!read_unit_header(&r, all - offset, &unit))
             break;
-        if (!dwarf_room_grow(dwarf_sections_room(units->sections), &units->list,
+        if (!dwarf_budget_grow(dwarf_sections_budget(units->sections), &units->list,
                              &units->capacity, units->count + 1,
                              sizeof(*units->list)))
             return set_units_memory_error(err);
@@ -284,7 +284,7 @@ put_unit_range(struct collecting *c, size_t unit, uint64_t start, uint64_t end)
     struct dwarf_units *units = c->units;
 
     if (units->range_count == RANGES_MAX ||
-        !dwarf_room_grow(dwarf_sections_room(units->sections), &units->ranges,
+        !dwarf_budget_grow(dwarf_sections_budget(units->sections), &units->ranges,
                          &units->range_capacity, units->range_count + 1,
                          sizeof(*units->ranges)))
         return -1;
@@ -335,7 +335,7 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
     if (!c.mentioned)
         goto out;
     rc = unit_aranges_read(units->sections, put_arange, &c);
-    refused = dwarf_room_refused(dwarf_sections_room(units->sections));
+    refused = dwarf_budget_refused(dwarf_sections_budget(units->sections));
     for (size_t i = 0; rc == 0 && i < units->count; i++) {
         unit = units->list[i];
         if (c.mentioned[i] || !may_have_code(&unit))
@@ -346,7 +346,7 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
             unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
     }
     /* The map needs the addresses of all units. */
-    if (dwarf_room_refused(dwarf_sections_room(units->sections)) != refused)
+    if (dwarf_budget_refused(dwarf_sections_budget(units->sections)) != refused)
         rc = -1;
 out:
     mem_free(c.mentioned);
@@ -370,7 +370,7 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     if (!units->map)
         return set_units_memory_error(err);
     units->map_count = kept;
-    dwarf_room_drop(dwarf_sections_room(units->sections), &units->ranges,
+    dwarf_budget_drop(dwarf_sections_budget(units->sections), &units->ranges,
                     &units->range_capacity, sizeof(*units->ranges));
     /* Adjacent functions have become one range. */
     map = mem_realloc(units->map, kept * sizeof(*map));
@@ -412,14 +412,14 @@ out:
 void
 dwarf_units_free(struct dwarf_units *units)
 {
-    struct dwarf_room *room;
+    struct dwarf_budget *room;
 
     if (!units)
         return;
-    room = dwarf_sections_room(units->sections);
-    dwarf_room_give(room, units->charged);
-    dwarf_room_drop(room, &units->list, &units->capacity, sizeof(*units->list));
-    dwarf_room_drop(room, &units->ranges, &units->range_capacity,
+    room = dwarf_sections_budget(units->sections);
+    dwarf_budget_give(room, units->charged);
+    dwarf_budget_drop(room, &units->list, &units->capacity, sizeof(*units->list));
+    dwarf_budget_drop(room, &units->ranges, &units->range_capacity,
                     sizeof(*units->ranges));
     pthread_mutex_destroy(&units->lock);
     mem_free(units->ends);

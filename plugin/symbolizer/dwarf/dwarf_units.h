@@ -27,7 +27,7 @@ enum dwarf_why {
     DWARF_ALTERNATIVE, /* refers to another file's .debug_info (dwz) */
     DWARF_VERSION,     /* newer or older than 2 to 5 */
     DWARF_DAMAGED,
-    DWARF_NO_ROOM, /* past the ceiling on memory */
+    DWARF_OVER_BUDGET, /* past the ceiling on memory */
     DWARF_WHY_COUNT
 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "address_map.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 #include "errors.h"
@@ -56,7 +56,7 @@ static int
 fail_unit_walk(struct walk *w, enum dwarf_why why, const char *what)
 {
     w->out->why = (uint8_t)why;
-    if (why == DWARF_NO_ROOM)
+    if (why == DWARF_OVER_BUDGET)
         error_set(w->err, ER_OUT_OF_MEMORY,
                   "no room for %s of a unit of debug information", what);
     else
@@ -76,15 +76,15 @@ hold_window(struct walk *w, size_t size, bool must)
 
     if (size <= s->window_capacity)
         return 0;
-    dwarf_room_drop(dwarf_sections_room(w->sections), &s->window,
+    dwarf_budget_drop(dwarf_sections_budget(w->sections), &s->window,
                     &s->window_capacity, 1);
     s->names.near_size = 0;
-    if (must ? !dwarf_room_take(dwarf_sections_room(w->sections), size)
-             : !dwarf_room_try(dwarf_sections_room(w->sections), size))
+    if (must ? !dwarf_budget_take(dwarf_sections_budget(w->sections), size)
+             : !dwarf_budget_try(dwarf_sections_budget(w->sections), size))
         return -1;
     s->window = mem_alloc(size);
     if (!s->window) {
-        dwarf_room_give(dwarf_sections_room(w->sections), size);
+        dwarf_budget_give(dwarf_sections_budget(w->sections), size);
         return -1;
     }
     s->window_capacity = size;
@@ -102,7 +102,7 @@ fill_entry_window(struct walk *w, uint64_t held, uint64_t size)
                            s->window + held, w->err) != 0) {
         w->bytes = NULL;
         w->out->why =
-            w->err->code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM : DWARF_DAMAGED;
+            w->err->code == ER_OUT_OF_MEMORY ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
         return -1;
     }
     s->names.near = s->window;
@@ -137,7 +137,7 @@ move_entry_window(struct walk *w, uint64_t offset, uint64_t size)
     }
     w->bytes = NULL;
     if (hold_window(w, size, true) != 0)
-        return fail_unit_walk(w, DWARF_NO_ROOM, "the entries");
+        return fail_unit_walk(w, DWARF_OVER_BUDGET, "the entries");
     w->offset = offset;
     if (fill_entry_window(w, 0, size) != 0)
         return -1;
@@ -169,10 +169,10 @@ static int
 grow_unit_code_array(struct walk *w, void *array, size_t count,
                      size_t *capacity, size_t size, size_t max)
 {
-    if (count < max && dwarf_room_grow(dwarf_sections_room(w->sections), array,
+    if (count < max && dwarf_budget_grow(dwarf_sections_budget(w->sections), array,
                                        capacity, count + 1, size))
         return 0;
-    return fail_unit_walk(w, DWARF_NO_ROOM, "the functions");
+    return fail_unit_walk(w, DWARF_OVER_BUDGET, "the functions");
 }
 
 /* Keeps a range of the node to come if it has any of the addresses. */
@@ -451,7 +451,7 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     out->why = unit->why;
     w.scratch = scratch_of(units, out);
     if (!w.scratch)
-        return fail_unit_walk(&w, DWARF_NO_ROOM, "the functions");
+        return fail_unit_walk(&w, DWARF_OVER_BUDGET, "the functions");
     if (unit->why != DWARF_KNOWN)
         return fail_unit_walk(&w, (enum dwarf_why)unit->why,
                               "its kind is not known");
@@ -460,7 +460,7 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     w.table = abbrev_cache_get(&w.scratch->abbrevs, w.sections, unit, err);
     if (!w.table) {
         out->why =
-            err->code == ER_OUT_OF_MEMORY ? DWARF_NO_ROOM : DWARF_DAMAGED;
+            err->code == ER_OUT_OF_MEMORY ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
         return -1;
     }
     if (w.table->alternative)
@@ -492,8 +492,8 @@ unit_code_flatten(struct unit_code *code, struct error *err)
     if (code->range_count == 0)
         return 0;
     sections = w.sections = dwarf_units_sections(code->scratch->units);
-    if (!dwarf_room_take(dwarf_sections_room(sections), size))
-        return fail_unit_walk(&w, DWARF_NO_ROOM, "the functions");
+    if (!dwarf_budget_take(dwarf_sections_budget(sections), size))
+        return fail_unit_walk(&w, DWARF_OVER_BUDGET, "the functions");
     ranges = mem_zalloc(code->range_count, sizeof(*ranges));
     for (size_t i = 0; ranges && i < code->range_count; i++) {
         const struct code_range *from = &code->ranges[i];
@@ -505,7 +505,7 @@ unit_code_flatten(struct unit_code *code, struct error *err)
     if (ranges)
         map = address_map_make(ranges, code->range_count, &count);
     if (!map) {
-        fail_unit_walk(&w, DWARF_NO_ROOM, "the functions");
+        fail_unit_walk(&w, DWARF_OVER_BUDGET, "the functions");
         goto out;
     }
     code->range_count = 0;
@@ -521,7 +521,7 @@ unit_code_flatten(struct unit_code *code, struct error *err)
 out:
     mem_free(ranges);
     mem_free(map);
-    dwarf_room_give(dwarf_sections_room(sections), size);
+    dwarf_budget_give(dwarf_sections_budget(sections), size);
     return rc;
 }
 
@@ -529,14 +529,14 @@ void
 unit_code_fini(struct unit_code *code)
 {
     struct unit_scratch *s = code->scratch;
-    struct dwarf_room *room;
+    struct dwarf_budget *room;
 
     if (s) {
-        room = dwarf_sections_room(dwarf_units_sections(s->units));
-        dwarf_room_drop(room, &s->window, &s->window_capacity, 1);
-        dwarf_room_drop(room, &code->nodes, &s->node_capacity,
+        room = dwarf_sections_budget(dwarf_units_sections(s->units));
+        dwarf_budget_drop(room, &s->window, &s->window_capacity, 1);
+        dwarf_budget_drop(room, &code->nodes, &s->node_capacity,
                         sizeof(*code->nodes));
-        dwarf_room_drop(room, &code->ranges, &s->range_capacity,
+        dwarf_budget_drop(room, &code->ranges, &s->range_capacity,
                         sizeof(*code->ranges));
         name_reader_fini(&s->names);
         abbrev_cache_fini(&s->abbrevs);

@@ -5,7 +5,7 @@
 
 #include "abbrev_table.h"
 #include "dwarf_reader.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 
@@ -380,7 +380,7 @@ void
 unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
                struct info_window *w, bool texts, struct unit_root *root)
 {
-    size_t refused = dwarf_room_refused(dwarf_sections_room(sections));
+    size_t refused = dwarf_budget_refused(dwarf_sections_budget(sections));
     struct values v;
     const uint8_t *bytes;
 
@@ -391,9 +391,9 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
         return;
     bytes = root_values(unit, sections, w, &v);
     if (!bytes) {
-        unit->why = dwarf_room_refused(dwarf_sections_room(sections)) == refused
+        unit->why = dwarf_budget_refused(dwarf_sections_budget(sections)) == refused
                         ? DWARF_DAMAGED
-                        : DWARF_NO_ROOM;
+                        : DWARF_OVER_BUDGET;
         return;
     }
     unit->str_offsets_base = base_of(unit, &v.str_offsets_base, 8);

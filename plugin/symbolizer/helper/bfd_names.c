@@ -198,7 +198,7 @@ bfd_names_readable(const char *symbol)
 }
 
 enum {
-    ROOM_FIRST = 1024, /* powers of two */
+    FIRST_CAPACITY = 1024, /* powers of two */
     MAKERS_MAX = 16,
     MAKER_WORTH = 256, /* names */
     STEP = 32,         /* names that a thread takes at once */
@@ -226,8 +226,8 @@ readable_names_new(size_t bytes_max)
     names->arenas[0] = arena_new(bytes_max);
     if (names->arenas[0])
         names->texts = texts_new(names->arenas[0]);
-    names->room = ROOM_FIRST;
-    names->readables = mem_zalloc(ROOM_FIRST, sizeof(*names->readables));
+    names->room = FIRST_CAPACITY;
+    names->readables = mem_zalloc(FIRST_CAPACITY, sizeof(*names->readables));
     if (names->texts && names->readables)
         return names;
     readable_names_free(names);

@@ -39,7 +39,7 @@ struct sent_texts {
     uint32_t count; /* of texts, including those without a place */
 };
 
-enum { ROOM_FIRST = 1024 /* powers of two */ };
+enum { FIRST_CAPACITY = 1024 /* powers of two */ };
 
 struct sent_text {
     const char *text; /* NULL: free */
@@ -69,7 +69,7 @@ find_sent_text_slot(struct sent_text *places, uint32_t room, const char *text,
 static int
 grow_sent_texts(struct sent_texts *texts)
 {
-    uint32_t room = texts->room ? texts->room * 2 : ROOM_FIRST;
+    uint32_t room = texts->room ? texts->room * 2 : FIRST_CAPACITY;
     struct sent_text *places = mem_zalloc(room, sizeof(*places));
 
     if (!places)

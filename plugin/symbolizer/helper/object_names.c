@@ -362,7 +362,7 @@ read_chain(struct object_names *object, uint64_t address,
         found = bsearch(&address, object->addresses, object->address_count,
                         sizeof(address), compare_addresses_by_value);
     if (!found)
-        return object->from.no_room ? DWARF_NO_ROOM : DWARF_DAMAGED;
+        return object->from.no_room ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
     return dwarf_chain_at(object->from.dwarf,
                           (uint32_t)(found - object->addresses), chain);
 }
@@ -381,7 +381,7 @@ answer_by_dwarf(struct object_names *object, uint64_t address)
     if (why == DWARF_KNOWN)
         return answer_by_chain(object, address, &chain);
     object->why[why]++;
-    if (why != DWARF_NO_ROOM && object_sources_bfd(&object->from))
+    if (why != DWARF_OVER_BUDGET && object_sources_bfd(&object->from))
         return answer_by_bfd(object, address);
     chain.count = 0;
     return answer_by_chain(object, address, &chain);
@@ -474,7 +474,7 @@ static const struct {
     {DWARF_VERSION, "in units of an unknown version of DWARF",
      "named by libbfd"},
     {DWARF_DAMAGED, "in units of damaged DWARF", "named by libbfd"},
-    {DWARF_NO_ROOM, "in more DWARF than fits the memory for it",
+    {DWARF_OVER_BUDGET, "in more DWARF than fits the memory for it",
      "symbol names only"},
 };
 
@@ -506,7 +506,7 @@ object_names_complaint(const struct object_names *object, char *out,
         if (object->why[reasons[i].why])
             say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],
                 reasons[i].what,
-                from->bfd || reasons[i].why == DWARF_NO_ROOM
+                from->bfd || reasons[i].why == DWARF_OVER_BUDGET
                     ? reasons[i].so
                     : "symbol names only");
 }

@@ -359,7 +359,7 @@ parse_items(enum index_section section, struct reader *r,
             struct index_group *group)
 {
     const struct index_shape *shape = &index_shapes[section];
-    unsigned columns = shape->columns + shape->places * PLACE_COLUMNS;
+    unsigned columns = shape->columns + shape->places * SOURCE_COLUMNS;
 
     group->items = index_u8(r);
     group->places = shape->places ? index_u8(r) : 0;
@@ -371,7 +371,7 @@ parse_items(enum index_section section, struct reader *r,
     for (unsigned i = 0; i < columns; i++)
         index_column_bits(r,
                           i >= shape->columns &&
-                                  i < shape->columns + PLACE_WHICH
+                                  i < shape->columns + SOURCE_WHICH
                               ? group->places
                               : group->items,
                           &group->column[i]);

@@ -99,15 +99,15 @@ enum {
     RANGE_ADDRESS = 0,
     RANGE_NODE = 1,
     ROW_ADDRESS = 0,
-    ROW_PLACE = 1,
+    ROW_SOURCE = 1,
     SYMBOL_ADDRESS = 0,
     SYMBOL_BACK = 1,
     SYMBOL_NAME = 2,
     NODE_UP = 0,
     NODE_FUNCTION = 1,
-    NODE_PLACE = 2
+    NODE_SOURCE = 2
 };
-enum { PLACE_FILES, PLACE_LINES, PLACE_WHICH, PLACE_LINE, PLACE_COLUMNS };
+enum { SOURCE_FILES, SOURCE_LINES, SOURCE_WHICH, SOURCE_LINE_OFFSET, SOURCE_COLUMNS };
 
 struct index_shape {
     unsigned columns; /* without those of a place */

@@ -41,7 +41,7 @@ struct symbol_index {
     struct arena *arena; /* of the texts */
     struct found *found;
     struct frame_found *frames;
-    size_t frame_count, frame_room;
+    size_t frame_count, frame_capacity;
     struct code_frame chain[NAMES_INLINE_MAX];
 };
 
@@ -76,7 +76,7 @@ free_last_question(struct symbol_index *index)
     mem_free(index->frames);
     index->found = NULL;
     index->frames = NULL;
-    index->frame_count = index->frame_room = 0;
+    index->frame_count = index->frame_capacity = 0;
 }
 
 void
@@ -100,18 +100,18 @@ symbol_index_symbols_only(const struct symbol_index *index)
 
 /* The place in the columns from column on; false: invalid. */
 static bool
-read_source_place(struct symbol_index *index, const struct index_group *group,
+read_source_line(struct symbol_index *index, const struct index_group *group,
                   unsigned column, uint32_t item, uint32_t *file,
                   uint32_t *line)
 {
     const struct index_column *c = &group->column[column];
-    uint64_t which = index_column_get(&c[PLACE_WHICH], item), number, in;
+    uint64_t which = index_column_get(&c[SOURCE_WHICH], item), number, in;
 
     if (which >= group->places)
         return false;
-    in = index_column_get(&c[PLACE_LINES], (uint32_t)which) +
-         index_column_get(&c[PLACE_LINE], item);
-    number = index_column_get(&c[PLACE_FILES], (uint32_t)which);
+    in = index_column_get(&c[SOURCE_LINES], (uint32_t)which) +
+         index_column_get(&c[SOURCE_LINE_OFFSET], item);
+    number = index_column_get(&c[SOURCE_FILES], (uint32_t)which);
     *file = (uint32_t)number;
     *line = in > UINT32_MAX ? 0 : (uint32_t)in;
     return index_texts_want(&index->files, 0, number);
@@ -184,7 +184,7 @@ find_row(struct symbol_index *index, uint64_t address, struct found *found)
     const struct index_group *group =
         index_blocks_find(&index->blocks, INDEX_ROWS, address);
 
-    return group ? read_source_place(index, group, ROW_PLACE,
+    return group ? read_source_line(index, group, ROW_SOURCE,
                                      index_group_item(group, address),
                                      &found->file, &found->line)
                  : !index->blocks.failed;
@@ -194,15 +194,15 @@ find_row(struct symbol_index *index, uint64_t address, struct found *found)
 static struct frame_found *
 new_frame(struct symbol_index *index)
 {
-    size_t room = index->frame_room * 2;
+    size_t room = index->frame_capacity * 2;
     struct frame_found *grown;
 
-    if (index->frame_count == index->frame_room) {
+    if (index->frame_count == index->frame_capacity) {
         grown = mem_realloc(index->frames, room * sizeof(*grown));
         if (!grown)
             return NULL;
         index->frames = grown;
-        index->frame_room = room;
+        index->frame_capacity = room;
     }
     return &index->frames[index->frame_count++];
 }
@@ -235,7 +235,7 @@ add_inline_frames(struct symbol_index *index, struct found *found, bool lines)
                                       .inlined = function & 1};
         if (up > node || !index_texts_want(&index->names, 0, function / 8) ||
             (lines &&
-             !read_source_place(index, group, NODE_PLACE, item, &file, &line)))
+             !read_source_line(index, group, NODE_SOURCE, item, &file, &line)))
             return 0;
         found->frame_count++;
         if (up == 0)
@@ -329,8 +329,8 @@ symbol_index_look_up(struct symbol_index *index,
 
     free_last_question(index);
     arena_clear(index->arena);
-    index->frame_room = (size_t)question->count * 2 + 1;
-    index->frames = mem_alloc(index->frame_room * sizeof(*index->frames));
+    index->frame_capacity = (size_t)question->count * 2 + 1;
+    index->frames = mem_alloc(index->frame_capacity * sizeof(*index->frames));
     index->found = mem_zalloc(question->count, sizeof(*index->found));
     index->symbol_use = question->with_symbols ? 1 : 0;
     if (!index->frames || !index->found ||

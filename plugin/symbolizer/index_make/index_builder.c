@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "errors.h"
 #include "index_encoder.h"
 #include "memory.h"
@@ -11,12 +11,12 @@
 
 /* Ignores empty ones.  False: no room. */
 static bool
-index_intervals_add(struct index_intervals *intervals, struct dwarf_room *room,
+index_intervals_add(struct index_intervals *intervals, struct dwarf_budget *room,
                     const struct index_interval *item)
 {
     if (item->end <= item->start)
         return true;
-    if (!dwarf_room_grow(room, &intervals->items, &intervals->capacity,
+    if (!dwarf_budget_grow(room, &intervals->items, &intervals->capacity,
                          intervals->count + 1, sizeof(*item)))
         return false;
     intervals->items[intervals->count++] = *item;
@@ -24,9 +24,9 @@ index_intervals_add(struct index_intervals *intervals, struct dwarf_room *room,
 }
 
 static void
-index_intervals_fini(struct index_intervals *intervals, struct dwarf_room *room)
+index_intervals_fini(struct index_intervals *intervals, struct dwarf_budget *room)
 {
-    dwarf_room_drop(room, &intervals->items, &intervals->capacity,
+    dwarf_budget_drop(room, &intervals->items, &intervals->capacity,
                     sizeof(*intervals->items));
     intervals->count = 0;
 }
@@ -57,7 +57,7 @@ merge_interval_halves(const struct index_interval *from, size_t left,
  * behind the other.
  */
 static bool
-merge_sort(struct index_intervals *intervals, struct dwarf_room *room)
+merge_sort(struct index_intervals *intervals, struct dwarf_budget *room)
 {
     struct index_interval *spare = NULL;
     size_t spare_capacity = 0;
@@ -66,7 +66,7 @@ merge_sort(struct index_intervals *intervals, struct dwarf_room *room)
         struct index_interval *swap = intervals->items;
         size_t swap_capacity = intervals->capacity, middle, end;
 
-        if (!spare && !dwarf_room_grow(room, &spare, &spare_capacity,
+        if (!spare && !dwarf_budget_grow(room, &spare, &spare_capacity,
                                        intervals->count, sizeof(*spare)))
             return false;
         for (size_t i = 0; i < intervals->count; i = end) {
@@ -81,14 +81,14 @@ merge_sort(struct index_intervals *intervals, struct dwarf_room *room)
         spare = swap;
         spare_capacity = swap_capacity;
     }
-    dwarf_room_drop(room, &spare, &spare_capacity, sizeof(*spare));
+    dwarf_budget_drop(room, &spare, &spare_capacity, sizeof(*spare));
     return true;
 }
 
 /* Sorts by start; where they overlap, the first in that order wins, and of
  * equal ones the one added first.  False: no room. */
 static bool
-index_intervals_sort(struct index_intervals *intervals, struct dwarf_room *room)
+index_intervals_sort(struct index_intervals *intervals, struct dwarf_budget *room)
 {
     uint64_t end = 0;
     size_t kept = 0;
@@ -115,7 +115,7 @@ struct index_builder {
 };
 
 struct index_builder *
-index_builder_new(struct dwarf_room *room)
+index_builder_new(struct dwarf_budget *room)
 {
     struct index_builder *builder = mem_zalloc(1, sizeof(*builder));
 
@@ -141,7 +141,7 @@ index_builder_free(struct index_builder *builder)
     index_intervals_fini(&all->ranges, all->room);
     index_intervals_fini(&all->rows, all->room);
     index_intervals_fini(&all->symbols, all->room);
-    dwarf_room_drop(all->room, &all->nodes, &all->node_capacity,
+    dwarf_budget_drop(all->room, &all->nodes, &all->node_capacity,
                     sizeof(*all->nodes));
     index_dictionary_fini(&all->names);
     index_dictionary_fini(&all->files);
@@ -185,7 +185,7 @@ index_builder_node(struct index_builder *builder, const struct index_node *node)
 
     if ((node->parent != INDEX_NONE && node->parent >= all->node_count) ||
         all->node_count >= INDEX_ITEMS_MAX ||
-        !dwarf_room_grow(all->room, &all->nodes, &all->node_capacity,
+        !dwarf_budget_grow(all->room, &all->nodes, &all->node_capacity,
                          all->node_count + 1, sizeof(*node))) {
         builder->failed = true;
         return INDEX_NONE;

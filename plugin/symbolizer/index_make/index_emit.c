@@ -112,11 +112,11 @@ index_node_equals(const struct index_node *a, const struct index_node *b)
 /* Appends node unless there is an equal one; returns its number. */
 static uint32_t
 number_index_node(struct numbering *numbering, const struct index_node *node,
-                  uint32_t *places, size_t place_count)
+                  uint32_t *places, size_t address_slot_count)
 {
-    size_t i = (size_t)(hash_index_node(places, node) % place_count);
+    size_t i = (size_t)(hash_index_node(places, node) % address_slot_count);
 
-    for (; places[i]; i = (i + 1) % place_count)
+    for (; places[i]; i = (i + 1) % address_slot_count)
         if (index_node_equals(&numbering->nodes[places[i] - 1], node))
             return places[i] - 1;
     places[i] = (uint32_t)numbering->count + 1;
@@ -129,46 +129,46 @@ static bool
 numbering_init(struct numbering *numbering, const struct index_collected *all)
 {
     struct turn *turns = NULL;
-    size_t turns_capacity = 0, places_capacity = 0, count;
+    size_t turns_capacity = 0, hash_slot_capacity = 0, count;
     uint32_t *places = NULL;
     bool rc = false;
 
-    if (!dwarf_room_grow(all->room, &numbering->number,
+    if (!dwarf_budget_grow(all->room, &numbering->number,
                          &numbering->number_capacity, all->node_count,
                          sizeof(*numbering->number)) ||
-        !dwarf_room_grow(all->room, &turns, &turns_capacity, all->node_count,
+        !dwarf_budget_grow(all->room, &turns, &turns_capacity, all->node_count,
                          sizeof(*turns)))
         goto out;
     if (all->node_count > 0)
         mark_used_nodes(all, numbering->number);
     count = all->node_count ? take_turns(all, numbering->number, turns) : 0;
-    if (!dwarf_room_grow(all->room, &numbering->nodes, &numbering->capacity,
+    if (!dwarf_budget_grow(all->room, &numbering->nodes, &numbering->capacity,
                          count, sizeof(*numbering->nodes)) ||
-        !dwarf_room_grow(all->room, &places, &places_capacity, count * 2 + 1,
+        !dwarf_budget_grow(all->room, &places, &hash_slot_capacity, count * 2 + 1,
                          sizeof(*places)))
         goto out;
-    memset(places, 0, places_capacity * sizeof(*places));
+    memset(places, 0, hash_slot_capacity * sizeof(*places));
     for (size_t i = 0; i < count; i++) {
         struct index_node node = all->nodes[turns[i].node];
 
         if (node.parent != INDEX_NONE)
             node.parent = numbering->number[node.parent];
         numbering->number[turns[i].node] =
-            number_index_node(numbering, &node, places, places_capacity);
+            number_index_node(numbering, &node, places, hash_slot_capacity);
     }
     rc = true;
 out:
-    dwarf_room_drop(all->room, &turns, &turns_capacity, sizeof(*turns));
-    dwarf_room_drop(all->room, &places, &places_capacity, sizeof(*places));
+    dwarf_budget_drop(all->room, &turns, &turns_capacity, sizeof(*turns));
+    dwarf_budget_drop(all->room, &places, &hash_slot_capacity, sizeof(*places));
     return rc;
 }
 
 static void
 numbering_fini(struct numbering *numbering, const struct index_collected *all)
 {
-    dwarf_room_drop(all->room, &numbering->nodes, &numbering->capacity,
+    dwarf_budget_drop(all->room, &numbering->nodes, &numbering->capacity,
                     sizeof(*numbering->nodes));
-    dwarf_room_drop(all->room, &numbering->number, &numbering->number_capacity,
+    dwarf_budget_drop(all->room, &numbering->number, &numbering->number_capacity,
                     sizeof(*numbering->number));
     numbering->count = 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "errors.h"
 #include "hash.h"
 #include "index_column.h"
@@ -152,7 +152,7 @@ struct places {
 };
 
 static void
-sort_places(const struct index_items *items, struct places *out)
+sort_source_lines(const struct index_items *items, struct places *out)
 {
     out->count = 0;
     for (uint32_t i = 0; i < items->count; i++) {
@@ -185,7 +185,7 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
     buffer_init(&bits, INDEX_BLOCK_MAX);
     buffer_u8(&head, (uint8_t)items->count);
     if (shape->places) {
-        sort_places(items, &places);
+        sort_source_lines(items, &places);
         buffer_u8(&head, (uint8_t)places.count);
     }
     for (unsigned i = 0; i < shape->columns; i++)
@@ -293,11 +293,11 @@ out:
     return rc;
 }
 
-enum { FIRST_PLACES = 1 << 10 };
+enum { FIRST_HASH_SLOTS = 1 << 10 };
 
 bool
 index_dictionary_init(struct index_dictionary *dictionary,
-                      struct dwarf_room *room)
+                      struct dwarf_budget *room)
 {
     memset(dictionary, 0, sizeof(*dictionary));
     dictionary->room = room;
@@ -312,12 +312,12 @@ index_dictionary_fini(struct index_dictionary *dictionary)
     if (!dictionary->room)
         return;
     arena_free(dictionary->arena);
-    dwarf_room_give(dictionary->room, dictionary->arena_charged);
-    dwarf_room_drop(dictionary->room, &dictionary->words,
+    dwarf_budget_give(dictionary->room, dictionary->arena_charged);
+    dwarf_budget_drop(dictionary->room, &dictionary->words,
                     &dictionary->words_capacity, sizeof(*dictionary->words));
-    dwarf_room_drop(dictionary->room, &dictionary->places,
-                    &dictionary->places_capacity, sizeof(*dictionary->places));
-    dwarf_room_drop(dictionary->room, &dictionary->sorted,
+    dwarf_budget_drop(dictionary->room, &dictionary->places,
+                    &dictionary->hash_slot_capacity, sizeof(*dictionary->places));
+    dwarf_budget_drop(dictionary->room, &dictionary->sorted,
                     &dictionary->sorted_capacity, sizeof(*dictionary->sorted));
     memset(dictionary, 0, sizeof(*dictionary));
 }
@@ -344,17 +344,17 @@ index_word_equals(const struct index_word *word, struct span text)
 
 /* Doubles the places when half of them are taken. */
 static bool
-grow_dictionary_places(struct index_dictionary *dictionary)
+grow_dictionary_slots(struct index_dictionary *dictionary)
 {
-    size_t wanted = dictionary->places_capacity
-                        ? dictionary->places_capacity * 2
-                        : FIRST_PLACES;
+    size_t wanted = dictionary->hash_slot_capacity
+                        ? dictionary->hash_slot_capacity * 2
+                        : FIRST_HASH_SLOTS;
     uint32_t *places = NULL;
     size_t capacity = 0;
 
-    if (dictionary->count < dictionary->places_capacity / 2)
+    if (dictionary->count < dictionary->hash_slot_capacity / 2)
         return true;
-    if (!dwarf_room_grow(dictionary->room, &places, &capacity, wanted,
+    if (!dwarf_budget_grow(dictionary->room, &places, &capacity, wanted,
                          sizeof(*places)))
         return false;
     memset(places, 0, capacity * sizeof(*places));
@@ -367,10 +367,10 @@ grow_dictionary_places(struct index_dictionary *dictionary)
             k = (k + 1) % capacity;
         places[k] = (uint32_t)i + 1;
     }
-    dwarf_room_drop(dictionary->room, &dictionary->places,
-                    &dictionary->places_capacity, sizeof(*places));
+    dwarf_budget_drop(dictionary->room, &dictionary->places,
+                    &dictionary->hash_slot_capacity, sizeof(*places));
     dictionary->places = places;
-    dictionary->places_capacity = capacity;
+    dictionary->hash_slot_capacity = capacity;
     return true;
 }
 
@@ -383,19 +383,19 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     text.size = text.size ? strnlen(text.data, text.size) : 0;
     if (text.size > INDEX_TEXT_MAX)
         text.size = INDEX_TEXT_MAX;
-    if (!grow_dictionary_places(dictionary))
+    if (!grow_dictionary_slots(dictionary))
         return UINT32_MAX;
     i = (size_t)(hash_dictionary_text(dictionary, text) %
-                 dictionary->places_capacity);
-    for (; dictionary->places[i]; i = (i + 1) % dictionary->places_capacity)
+                 dictionary->hash_slot_capacity);
+    for (; dictionary->places[i]; i = (i + 1) % dictionary->hash_slot_capacity)
         if (index_word_equals(&dictionary->words[dictionary->places[i] - 1],
                               text))
             return dictionary->places[i] - 1;
     if (dictionary->count >= INDEX_ITEMS_MAX ||
-        !dwarf_room_grow(dictionary->room, &dictionary->words,
+        !dwarf_budget_grow(dictionary->room, &dictionary->words,
                          &dictionary->words_capacity, dictionary->count + 1,
                          sizeof(*word)) ||
-        !dwarf_room_take(dictionary->room, text.size + 1))
+        !dwarf_budget_take(dictionary->room, text.size + 1))
         return UINT32_MAX;
     dictionary->arena_charged += text.size + 1;
     word = &dictionary->words[dictionary->count];
@@ -431,7 +431,7 @@ index_dictionary_rank(struct index_dictionary *dictionary)
     size_t n = 0;
 
     index_dictionary_use(dictionary, 0);
-    if (!dwarf_room_grow(dictionary->room, &dictionary->sorted,
+    if (!dwarf_budget_grow(dictionary->room, &dictionary->sorted,
                          &dictionary->sorted_capacity, dictionary->count,
                          sizeof(*dictionary->sorted)))
         return false;

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #include "buffer.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "reader.h"
 #include "symbol_index_format.h"
 
 struct arena;
-struct dwarf_room;
+struct dwarf_budget;
 struct error;
 struct index_node;
 
@@ -73,20 +73,20 @@ struct index_word {
 };
 
 struct index_dictionary {
-    struct dwarf_room *room;
+    struct dwarf_budget *room;
     struct arena *arena;
     size_t arena_charged;
     struct index_word *words;
     size_t count, words_capacity;
     uint32_t *places; /* word + 1; 0: free */
-    size_t places_capacity;
+    size_t hash_slot_capacity;
     uint32_t *sorted;
     size_t sorted_count, sorted_capacity;
 };
 
 /* "" is number 0.  false: no memory. */
 bool index_dictionary_init(struct index_dictionary *dictionary,
-                           struct dwarf_room *room);
+                           struct dwarf_budget *room);
 void index_dictionary_fini(struct index_dictionary *dictionary);
 
 /* UINT32_MAX: no room.  Texts are truncated to INDEX_TEXT_MAX, and at a NUL. */
@@ -117,7 +117,7 @@ struct index_intervals {
 };
 
 struct index_collected {
-    struct dwarf_room *room;
+    struct dwarf_budget *room;
     struct index_intervals ranges;  /* a: the node; INDEX_NONE: left out */
     struct index_intervals rows;    /* a: the file, b: the line */
     struct index_intervals symbols; /* a: the name, b: bytes to its start */

@@ -6,8 +6,8 @@
 
 #include "address_map.h"
 #include "dwarf.h"
-#include "dwarf_room.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "hash.h"
@@ -36,10 +36,10 @@ struct worker {
 
 /* ---- names as in the debug information ---- */
 
-enum { FIRST_PLACES = 1 << 10, NAMES_MAX = 1 << 28 };
+enum { FIRST_HASH_SLOTS = 1 << 10, NAMES_MAX = 1 << 28 };
 
 static void
-raw_names_init(struct raw_names *names, struct dwarf_room *room)
+raw_names_init(struct raw_names *names, struct dwarf_budget *room)
 {
     memset(names, 0, sizeof(*names));
     names->room = room;
@@ -50,15 +50,15 @@ raw_names_fini(struct raw_names *names)
 {
     if (!names->room)
         return;
-    dwarf_room_drop(names->room, &names->list, &names->capacity,
+    dwarf_budget_drop(names->room, &names->list, &names->capacity,
                     sizeof(*names->list));
-    dwarf_room_drop(names->room, &names->places, &names->places_capacity,
+    dwarf_budget_drop(names->room, &names->places, &names->hash_slot_capacity,
                     sizeof(*names->places));
     names->count = 0;
 }
 
 static size_t
-raw_name_place(const struct raw_names *names, const char *text, bool linkage,
+raw_name_slot(const struct raw_names *names, const char *text, bool linkage,
                size_t capacity)
 {
     uint64_t h = hash_mix(hash_seed(names), (uint64_t)(uintptr_t)text);
@@ -67,31 +67,31 @@ raw_name_place(const struct raw_names *names, const char *text, bool linkage,
 }
 
 static bool
-grow_raw_name_places(struct raw_names *names)
+grow_raw_name_slots(struct raw_names *names)
 {
     size_t wanted =
-        names->places_capacity ? names->places_capacity * 2 : FIRST_PLACES;
+        names->hash_slot_capacity ? names->hash_slot_capacity * 2 : FIRST_HASH_SLOTS;
     uint32_t *places = NULL;
     size_t capacity = 0;
 
-    if (names->count < names->places_capacity / 2)
+    if (names->count < names->hash_slot_capacity / 2)
         return true;
-    if (!dwarf_room_grow(names->room, &places, &capacity, wanted,
+    if (!dwarf_budget_grow(names->room, &places, &capacity, wanted,
                          sizeof(*places)))
         return false;
     memset(places, 0, capacity * sizeof(*places));
     for (size_t i = 0; i < names->count; i++) {
-        size_t k = raw_name_place(names, names->list[i].text.data,
+        size_t k = raw_name_slot(names, names->list[i].text.data,
                                   names->list[i].linkage, capacity);
 
         while (places[k])
             k = (k + 1) % capacity;
         places[k] = (uint32_t)i + 1;
     }
-    dwarf_room_drop(names->room, &names->places, &names->places_capacity,
+    dwarf_budget_drop(names->room, &names->places, &names->hash_slot_capacity,
                     sizeof(*places));
     names->places = places;
-    names->places_capacity = capacity;
+    names->hash_slot_capacity = capacity;
     return true;
 }
 
@@ -105,17 +105,17 @@ raw_names_add(struct raw_names *names, struct span text, bool linkage,
     size_t i;
 
     *added = false;
-    if (!grow_raw_name_places(names))
+    if (!grow_raw_name_slots(names))
         return UINT32_MAX;
-    i = raw_name_place(names, text.data, linkage, names->places_capacity);
-    for (; names->places[i]; i = (i + 1) % names->places_capacity) {
+    i = raw_name_slot(names, text.data, linkage, names->hash_slot_capacity);
+    for (; names->places[i]; i = (i + 1) % names->hash_slot_capacity) {
         known = &names->list[names->places[i] - 1];
         if (known->text.data == text.data && known->text.size == text.size &&
             known->linkage == linkage)
             return names->places[i] - 1;
     }
     if (names->count >= NAMES_MAX ||
-        !dwarf_room_grow(names->room, &names->list, &names->capacity,
+        !dwarf_budget_grow(names->room, &names->list, &names->capacity,
                          names->count + 1, sizeof(*names->list)))
         return UINT32_MAX;
     names->list[names->count] = (struct raw_name){text, 0, linkage};
@@ -135,9 +135,9 @@ sort_areas(struct index_units *units, struct error *err)
     uint32_t sum = 0;
 
     if (map_count > UINT32_MAX ||
-        !dwarf_room_grow(units->room, &units->areas, &units->areas_capacity,
+        !dwarf_budget_grow(units->room, &units->areas, &units->areas_capacity,
                          map_count, sizeof(*units->areas)) ||
-        !dwarf_room_grow(units->room, &units->area_starts,
+        !dwarf_budget_grow(units->room, &units->area_starts,
                          &units->area_starts_capacity, count + 1,
                          sizeof(*units->area_starts))) {
         error_memory(err, "the addresses of debug information's units");
@@ -166,7 +166,7 @@ sort_areas(struct index_units *units, struct error *err)
 int
 index_units_init(struct index_units *units,
                  const struct symbol_index_source *source,
-                 struct index_builder *builder, struct dwarf_room *room,
+                 struct index_builder *builder, struct dwarf_budget *room,
                  struct error *err)
 {
     units->source = source;
@@ -185,11 +185,11 @@ index_units_fini(struct index_units *units)
     if (!units->room)
         return;
     raw_names_fini(&units->names);
-    dwarf_room_drop(units->room, &units->areas, &units->areas_capacity,
+    dwarf_budget_drop(units->room, &units->areas, &units->areas_capacity,
                     sizeof(*units->areas));
-    dwarf_room_drop(units->room, &units->area_starts,
+    dwarf_budget_drop(units->room, &units->area_starts,
                     &units->area_starts_capacity, sizeof(*units->area_starts));
-    dwarf_room_drop(units->room, &units->raw_of, &units->raw_of_capacity,
+    dwarf_budget_drop(units->room, &units->raw_of, &units->raw_of_capacity,
                     sizeof(*units->raw_of));
     pthread_mutex_destroy(&units->lock);
 }
@@ -256,7 +256,7 @@ add_unit_node(struct worker *w, uint32_t i)
     new.name = all->names.list[raw].name;
     number = index_builder_node(all->builder, &new);
     if (number == INDEX_NONE ||
-        !dwarf_room_grow(all->room, &all->raw_of, &all->raw_of_capacity,
+        !dwarf_budget_grow(all->room, &all->raw_of, &all->raw_of_capacity,
                          (size_t)number + 1, sizeof(*all->raw_of)))
         return false;
     all->raw_of[number] = raw;
@@ -370,7 +370,7 @@ static void
 add_unit_to_index(struct worker *w, size_t i)
 {
     struct index_units *all = w->all;
-    size_t refused = dwarf_room_refused(dwarf_sections_room(all->sections));
+    size_t refused = dwarf_budget_refused(dwarf_sections_budget(all->sections));
     const struct dwarf_unit *unit = dwarf_units_get(all->units, i);
     bool known = unit->why == DWARF_KNOWN, ok = true;
 
@@ -385,7 +385,7 @@ add_unit_to_index(struct worker *w, size_t i)
         read_lines(w, unit);
         /* A unit without room for all of its names and lines is left out. */
         known =
-            dwarf_room_refused(dwarf_sections_room(all->sections)) == refused;
+            dwarf_budget_refused(dwarf_sections_budget(all->sections)) == refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
         ok = w->numbers && (w->files || !w->lines);
     }

@@ -3,7 +3,7 @@
 
 #include "address_map.h"
 #include "dwarf.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -123,7 +123,7 @@ name_segments(struct writing *w, struct error *err)
 static int
 write_symbols(const struct symbol_index_source *source, struct error *err)
 {
-    struct dwarf_room no_ceiling = {.max = SIZE_MAX};
+    struct dwarf_budget no_ceiling = {.max = SIZE_MAX};
     struct writing w = {source, index_builder_new(&no_ceiling), {0}};
     size_t failures = mem_failures();
     int rc = -1;
@@ -146,8 +146,8 @@ static int
 write_dwarf_index(const struct symbol_index_source *source, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
-    struct dwarf_room *room = dwarf_sections_room(sections);
-    size_t refusals = dwarf_room_refused(room) + mem_failures();
+    struct dwarf_budget *room = dwarf_sections_budget(sections);
+    size_t refusals = dwarf_budget_refused(room) + mem_failures();
     struct writing w = {source, index_builder_new(room), {0}};
     int rc = -1;
 
@@ -161,7 +161,7 @@ write_dwarf_index(const struct symbol_index_source *source, struct error *err)
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
     if (for_each_code(&w, name_code, err) != 0 ||
-        check_memory(dwarf_room_refused(room) + mem_failures() - refusals,
+        check_memory(dwarf_budget_refused(room) + mem_failures() - refusals,
                      err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,

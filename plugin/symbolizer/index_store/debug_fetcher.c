@@ -24,7 +24,7 @@
 
 enum { STACK_BYTES = 256 * 1024, OBJECT_MAX = 128 };
 
-struct debug_wish {
+struct debug_request {
     struct build_id id;
     char object[OBJECT_MAX];
 };
@@ -47,8 +47,8 @@ struct debug_fetcher {
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work, rests;
-    struct debug_wish wishes[DEBUG_WISHES_MAX]; /* the first is at hand */
-    size_t wish_count;
+    struct debug_request wishes[DEBUG_REQUESTS_MAX]; /* the first is at hand */
+    size_t request_count;
     struct debug_miss misses[DEBUG_MISSES_MAX];
     size_t miss_next; /* the oldest one's place */
     bool stop, pause, fetching;
@@ -58,18 +58,18 @@ struct debug_fetcher {
 
 /* With the lock. */
 static bool
-is_debug_wish_settled(struct debug_fetcher *fetcher, const struct build_id *id)
+is_debug_request_settled(struct debug_fetcher *fetcher, const struct build_id *id)
 {
     uint64_t now_ms = clock_ms();
 
-    for (size_t i = 0; i < fetcher->wish_count; i++)
+    for (size_t i = 0; i < fetcher->request_count; i++)
         if (build_id_equal(&fetcher->wishes[i].id, id))
             return true;
     for (size_t i = 0; i < DEBUG_MISSES_MAX; i++)
         if (fetcher->misses[i].until_ms > now_ms &&
             build_id_equal(&fetcher->misses[i].id, id))
             return true;
-    return fetcher->wish_count == DEBUG_WISHES_MAX;
+    return fetcher->request_count == DEBUG_REQUESTS_MAX;
 }
 
 /* In the file, beside it, or fetched. */
@@ -90,21 +90,21 @@ void
 debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
 {
     struct debug_fetcher *fetcher = arg;
-    struct debug_wish wish = {.id = build_id_of(asked->elf)};
+    struct debug_request wish = {.id = build_id_of(asked->elf)};
     bool settled;
 
     if (!fetcher || wish.id.size == 0)
         return;
     pthread_mutex_lock(&fetcher->lock);
-    settled = is_debug_wish_settled(fetcher, &wish.id);
+    settled = is_debug_request_settled(fetcher, &wish.id);
     pthread_mutex_unlock(&fetcher->lock);
     if (settled || has_debug(asked))
         return;
     snprintf(wish.object, sizeof(wish.object), "%.*s", OBJECT_MAX - 1,
              mapping_basename(asked->path));
     pthread_mutex_lock(&fetcher->lock);
-    if (!is_debug_wish_settled(fetcher, &wish.id)) {
-        fetcher->wishes[fetcher->wish_count++] = wish;
+    if (!is_debug_request_settled(fetcher, &wish.id)) {
+        fetcher->wishes[fetcher->request_count++] = wish;
         pthread_cond_signal(&fetcher->work);
     }
     pthread_mutex_unlock(&fetcher->lock);
@@ -132,7 +132,7 @@ hold_file(void *arg, const struct file_found *file)
 }
 
 static void
-pass_odd(void *arg, const char *name, const char *why)
+skip_unusable_file(void *arg, const char *name, const char *why)
 {
     (void)arg;
     (void)name;
@@ -142,10 +142,10 @@ pass_odd(void *arg, const char *name, const char *why)
 /* Removes those that were unused for the longest time, until there is room for
  * one of so many bytes.  -1 with *err. */
 static int
-make_room_for(struct debug_fetcher *fetcher, uint64_t bytes, struct error *err)
+evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes, struct error *err)
 {
     struct debug_held *all = mem_zalloc(1, sizeof(*all));
-    struct file_scan scan = {hold_file, pass_odd, all};
+    struct file_scan scan = {hold_file, skip_unusable_file, all};
     int rc = -1;
 
     if (!all)
@@ -164,7 +164,7 @@ make_room_for(struct debug_fetcher *fetcher, uint64_t bytes, struct error *err)
 }
 
 static int
-fetch_wish(struct debug_fetcher *fetcher, const struct debug_wish *wish,
+fetch_requested_debug(struct debug_fetcher *fetcher, const struct debug_request *wish,
            uint64_t *bytes, struct error *err)
 {
     struct debug_fetch fetch = {
@@ -179,7 +179,7 @@ fetch_wish(struct debug_fetcher *fetcher, const struct debug_wish *wish,
                           err) != 0)
         return -1;
     if (debug_fetch(&fetch, &writer, err) == 0 &&
-        make_room_for(fetcher, writer.bytes, err) == 0)
+        evict_debug_files(fetcher, writer.bytes, err) == 0)
         rc = file_writer_commit(&writer.file, true, &made_ms, err);
     *bytes = writer.bytes;
     file_writer_close(&writer.file);
@@ -188,31 +188,31 @@ fetch_wish(struct debug_fetcher *fetcher, const struct debug_wish *wish,
 
 /* With the lock. */
 static void
-settle_wish(struct debug_fetcher *fetcher, bool missed)
+settle_debug_request(struct debug_fetcher *fetcher, bool missed)
 {
     if (missed) {
         fetcher->misses[fetcher->miss_next] = (struct debug_miss){
             fetcher->wishes[0].id, clock_ms() + DEBUG_MISS_MS};
         fetcher->miss_next = (fetcher->miss_next + 1) % DEBUG_MISSES_MAX;
     }
-    fetcher->wish_count--;
+    fetcher->request_count--;
     memmove(fetcher->wishes, fetcher->wishes + 1,
-            fetcher->wish_count * sizeof(fetcher->wishes[0]));
+            fetcher->request_count * sizeof(fetcher->wishes[0]));
 }
 
 static void
-grant_wish(struct debug_fetcher *fetcher, const struct debug_wish *wish)
+serve_debug_request(struct debug_fetcher *fetcher, const struct debug_request *wish)
 {
     uint64_t began = clock_ms(), bytes = 0;
     struct error err = {0};
-    int rc = fetch_wish(fetcher, wish, &bytes, &err);
+    int rc = fetch_requested_debug(fetcher, wish, &bytes, &err);
     char id[BUILD_ID_TEXT];
     bool interrupted;
 
     pthread_mutex_lock(&fetcher->lock);
     interrupted = rc != 0 && (fetcher->pause || fetcher->stop);
     if (!interrupted)
-        settle_wish(fetcher, rc != 0);
+        settle_debug_request(fetcher, rc != 0);
     pthread_mutex_unlock(&fetcher->lock);
     build_id_text(&wish->id, id);
     if (rc == 0)
@@ -231,18 +231,18 @@ static void *
 keep_debug(void *arg)
 {
     struct debug_fetcher *fetcher = arg;
-    struct debug_wish wish;
+    struct debug_request wish;
 
     pthread_mutex_lock(&fetcher->lock);
     while (!fetcher->stop) {
-        if (fetcher->pause || fetcher->wish_count == 0) {
+        if (fetcher->pause || fetcher->request_count == 0) {
             pthread_cond_wait(&fetcher->work, &fetcher->lock);
             continue;
         }
         wish = fetcher->wishes[0];
         fetcher->fetching = true;
         pthread_mutex_unlock(&fetcher->lock);
-        grant_wish(fetcher, &wish);
+        serve_debug_request(fetcher, &wish);
         pthread_mutex_lock(&fetcher->lock);
         fetcher->fetching = false;
         pthread_cond_signal(&fetcher->rests);

@@ -71,7 +71,7 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
 
 enum {
     LOOK_BYTES = 1 << 20, /* between checks of the disk's room */
-    ROOM_SHARE = 10       /* at least this part of the disk stays free */
+    FREE_SPACE_PART = 10       /* at least this part of the disk stays free */
 };
 
 static bool
@@ -140,11 +140,11 @@ check_index_disk_space(const struct file_store *dir, struct error *err)
 {
     uint64_t left, all;
 
-    if (!file_store_room(dir, &left, &all) || left > all / ROOM_SHARE)
+    if (!file_store_free_space(dir, &left, &all) || left > all / FREE_SPACE_PART)
         return 0;
     error_set(err, ER_DISK_FULL,
               "the disk of %s has less than a %dth of its room left", dir->path,
-              ROOM_SHARE);
+              FREE_SPACE_PART);
     return -1;
 }
 

@@ -47,7 +47,7 @@ find_index_entry(const struct index_list *list, const struct build_id *id)
 }
 
 static void
-drop_wish(struct kept *kept)
+drop_index_request(struct kept *kept)
 {
     fd_close(kept->object_fd);
     kept->object_fd = -1;
@@ -58,7 +58,7 @@ drop_wish(struct kept *kept)
 static void
 remove_index_entry(struct index_list *list, struct kept *kept)
 {
-    drop_wish(kept);
+    drop_index_request(kept);
     *kept = list->list[--list->count];
 }
 
@@ -72,7 +72,7 @@ index_list_fini(struct index_list *list)
 }
 
 void
-index_wish_fini(struct index_wish *wish)
+index_request_fini(struct index_request *wish)
 {
     fd_close(wish->fd);
     wish->fd = -1;
@@ -203,7 +203,7 @@ index_list_is_worth(const struct index_list *list,
 }
 
 size_t
-index_list_wishes(const struct index_list *list)
+index_list_pending(const struct index_list *list)
 {
     size_t count = 0;
 
@@ -213,15 +213,15 @@ index_list_wishes(const struct index_list *list)
 }
 
 static bool
-add_index_wish(struct index_list *list, struct kept *kept,
+add_index_request(struct index_list *list, struct kept *kept,
                const struct symbolizer_asked *asked)
 {
-    if (index_list_wishes(list) == INDEX_WISHES_MAX)
+    if (index_list_pending(list) == INDEX_REQUESTS_MAX)
         return false; /* a later answer will ask again */
     kept->object_fd = fcntl(asked->elf->fd, F_DUPFD_CLOEXEC, 0);
     kept->path = mem_strdup(asked->path);
     if (kept->object_fd < 0 || !kept->path) {
-        drop_wish(kept);
+        drop_index_request(kept);
         mark_index_entry_failed(kept,
                                 "no memory or descriptor was left for it");
         return false;
@@ -302,11 +302,11 @@ index_list_asked(struct index_list *list, const struct build_id *id,
         set_index_entry_state(kept, INDEX_SHIPPED, "");
     if (asked->indexed)
         kept->unused[0] = '\0';
-    return worth && is_due(list, kept) && add_index_wish(list, kept, asked);
+    return worth && is_due(list, kept) && add_index_request(list, kept, asked);
 }
 
 bool
-index_list_begin(struct index_list *list, struct index_wish *wish)
+index_list_begin(struct index_list *list, struct index_request *wish)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct kept *kept = &list->list[i];
@@ -349,7 +349,7 @@ index_list_failed(struct index_list *list, const struct build_id *id,
 }
 
 void
-index_list_put_back(struct index_list *list, struct index_wish *wish)
+index_list_put_back(struct index_list *list, struct index_request *wish)
 {
     struct kept *kept = find_index_entry(list, &wish->id);
 

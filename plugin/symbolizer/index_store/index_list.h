@@ -19,7 +19,7 @@ struct symbolizer_asked;
 enum {
     INDEX_ENTRIES_MAX = 256, /* of the list, including: */
     INDEX_FILES_MAX = 192,
-    INDEX_WISHES_MAX = 16, /* each has a descriptor */
+    INDEX_REQUESTS_MAX = 16, /* each has a descriptor */
     INDEX_OBJECT_MAX = 256,
     INDEX_FAILURES_MAX = 3 /* of a build-id, until heapwired restarts */
 };
@@ -62,7 +62,7 @@ struct index_list {
 };
 
 /* A granted wish: belongs to the taker. */
-struct index_wish {
+struct index_request {
     struct build_id id;
     char object[INDEX_OBJECT_MAX];
     int fd; /* of the object */
@@ -70,7 +70,7 @@ struct index_wish {
     uint64_t debug_bytes;
     bool damaged; /* its present file is unusable */
 };
-void index_wish_fini(struct index_wish *wish);
+void index_request_fini(struct index_request *wish);
 
 /* -1: out of memory. */
 int index_list_init(struct index_list *list, const struct index_rules *rules);
@@ -99,14 +99,14 @@ bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,
                       uint64_t debug_bytes);
 
-size_t index_list_wishes(const struct index_list *list);
+size_t index_list_pending(const struct index_list *list);
 /* Takes the next wish; false: none.  Must be followed by one of: */
-bool index_list_begin(struct index_list *list, struct index_wish *wish);
+bool index_list_begin(struct index_list *list, struct index_request *wish);
 void index_list_made(struct index_list *list, const struct build_id *id,
                      uint64_t bytes, int64_t made_ms, uint32_t took_ms);
 void index_list_failed(struct index_list *list, const struct build_id *id,
                        const char *why);
-void index_list_put_back(struct index_list *list, struct index_wish *wish);
+void index_list_put_back(struct index_list *list, struct index_request *wish);
 
 /* Takes off the list what must go to make room for a file of so many bytes (or
  * none), the least recently used first; how many. */

@@ -175,7 +175,7 @@ evict_index_files(struct index_service *service, uint64_t bytes, size_t files)
 /* The memory for making it; half of the free memory stays free.  0 with *err.
  */
 static uint32_t
-reader_mb(const struct index_service *service, const struct index_wish *wish,
+reader_mb(const struct index_service *service, const struct index_request *wish,
           struct error *err)
 {
     uint64_t most = (uint64_t)service->reader_mb * READER_FACTOR;
@@ -194,7 +194,7 @@ reader_mb(const struct index_service *service, const struct index_wish *wish,
 }
 
 static int
-write_wished_index(struct index_service *service, const struct index_wish *wish,
+write_requested_index(struct index_service *service, const struct index_request *wish,
                    struct index_writer *writer, struct error *err)
 {
     struct helper_options options = {.program = service->program,
@@ -227,7 +227,7 @@ write_wished_index(struct index_service *service, const struct index_wish *wish,
 }
 
 static int
-make_stored_index(struct index_service *service, const struct index_wish *wish,
+make_stored_index(struct index_service *service, const struct index_request *wish,
                   uint64_t *bytes, struct error *err)
 {
     struct index_writer writer;
@@ -238,7 +238,7 @@ make_stored_index(struct index_service *service, const struct index_wish *wish,
         index_writer_open(&writer, &service->dir, &wish->id, service->bytes_max,
                           err) != 0)
         return -1;
-    if (write_wished_index(service, wish, &writer, err) == 0) {
+    if (write_requested_index(service, wish, &writer, err) == 0) {
         evict_index_files(service, writer.bytes, 1);
         rc = file_writer_commit(&writer.file, true, &made_ms, err);
     }
@@ -248,7 +248,7 @@ make_stored_index(struct index_service *service, const struct index_wish *wish,
 }
 
 static void
-say_made(const struct index_service *service, const struct index_wish *wish,
+say_made(const struct index_service *service, const struct index_request *wish,
          uint64_t bytes, uint32_t took_ms)
 {
     char id[BUILD_ID_TEXT], share[64] = "";
@@ -264,7 +264,7 @@ say_made(const struct index_service *service, const struct index_wish *wish,
 
 /* Another node may have made it meanwhile in the same directory. */
 static bool
-is_made(struct index_service *service, const struct index_wish *wish)
+is_made(struct index_service *service, const struct index_request *wish)
 {
     struct error unsaid;
     struct stat st;
@@ -286,7 +286,7 @@ is_made(struct index_service *service, const struct index_wish *wish)
 
 /* An interrupted job becomes a wish again. */
 static void
-carry_out_index_wish(struct index_service *service, struct index_wish *wish)
+carry_out_index_request(struct index_service *service, struct index_request *wish)
 {
     uint64_t began = clock_ms(), bytes = 0;
     struct error err = {0}, unsaid;
@@ -325,11 +325,11 @@ static void *
 index_service_main(void *arg)
 {
     struct index_service *service = arg;
-    struct index_wish wish;
+    struct index_request wish;
 
     pthread_mutex_lock(&service->lock);
     while (!service->stop) {
-        if (service->pause || index_list_wishes(&service->list) == 0) {
+        if (service->pause || index_list_pending(&service->list) == 0) {
             pthread_cond_wait(&service->work, &service->lock);
         } else if (clock_ms() < service->asked_ms + service->quiet_ms) {
             wait_for_quiet(service);
@@ -337,8 +337,8 @@ index_service_main(void *arg)
             service->making = true;
             pthread_mutex_unlock(&service->lock);
             if (!is_made(service, &wish))
-                carry_out_index_wish(service, &wish);
-            index_wish_fini(&wish);
+                carry_out_index_request(service, &wish);
+            index_request_fini(&wish);
             pthread_mutex_lock(&service->lock);
             service->making = false;
             pthread_cond_signal(&service->rests);

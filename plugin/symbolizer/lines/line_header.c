@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 #include "dwarf_reader.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "memory.h"
@@ -30,7 +30,7 @@ add_line_name(struct line_header *h, struct line_names *names,
               struct line_name name)
 {
     if (names->count >= LINE_FILES_MAX ||
-        !dwarf_room_grow(dwarf_sections_room(h->sections), &names->list,
+        !dwarf_budget_grow(dwarf_sections_budget(h->sections), &names->list,
                          &names->capacity, names->count + 1,
                          sizeof(*names->list)))
         return false;
@@ -252,7 +252,7 @@ load_line_unit(struct line_header *h, uint64_t offset, struct error *err)
         h->program = 12;
     }
     size = size > left - h->program ? left : size + h->program;
-    if (!dwarf_room_take(dwarf_sections_room(h->sections), size)) {
+    if (!dwarf_budget_take(dwarf_sections_budget(h->sections), size)) {
         error_set(err, ER_OUT_OF_MEMORY,
                   "no room for a line table of %llu bytes",
                   (unsigned long long)size);
@@ -330,16 +330,16 @@ line_header_read(struct line_header *h, struct dwarf_sections *sections,
 void
 line_header_fini(struct line_header *h)
 {
-    struct dwarf_room *room;
+    struct dwarf_budget *room;
 
     if (!h->sections)
         return;
-    room = dwarf_sections_room(h->sections);
-    dwarf_room_give(room, h->room);
+    room = dwarf_sections_budget(h->sections);
+    dwarf_budget_give(room, h->room);
     mem_free(h->unit);
-    dwarf_room_drop(room, &h->directories.list, &h->directories.capacity,
+    dwarf_budget_drop(room, &h->directories.list, &h->directories.capacity,
                     sizeof(*h->directories.list));
-    dwarf_room_drop(room, &h->files.list, &h->files.capacity,
+    dwarf_budget_drop(room, &h->files.list, &h->files.capacity,
                     sizeof(*h->files.list));
     *h = (struct line_header){0};
 }
@@ -369,7 +369,7 @@ line_header_settle(struct line_header *h)
         return; /* shrinking failed */
     if (!end)
         mem_free(h->unit);
-    dwarf_room_give(dwarf_sections_room(h->sections), h->unit_size - end);
+    dwarf_budget_give(dwarf_sections_budget(h->sections), h->unit_size - end);
     h->room -= h->unit_size - end;
     h->unit = unit;
     h->unit_size = end;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "dwarf_reader.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "line_sequences.h"
@@ -74,12 +74,12 @@ grow_line_rows(struct machine *m, size_t capacity)
     struct line_row *rows;
 
     if (capacity > LINE_ROWS_MAX ||
-        !dwarf_room_take(dwarf_sections_room(m->header->sections),
+        !dwarf_budget_take(dwarf_sections_budget(m->header->sections),
                          more * sizeof(*rows)))
         return false;
     rows = mem_realloc(table->rows, capacity * sizeof(*rows));
     if (!rows) {
-        dwarf_room_give(dwarf_sections_room(m->header->sections),
+        dwarf_budget_give(dwarf_sections_budget(m->header->sections),
                         more * sizeof(*rows));
         m->no_memory = true;
         return false;
@@ -176,11 +176,11 @@ sort_rows(struct machine *m)
     size_t bytes = count * sizeof(struct ordered_row);
     struct ordered_row *list;
 
-    if (!dwarf_room_take(dwarf_sections_room(m->header->sections), bytes))
+    if (!dwarf_budget_take(dwarf_sections_budget(m->header->sections), bytes))
         return false;
     list = mem_alloc(bytes);
     if (!list) {
-        dwarf_room_give(dwarf_sections_room(m->header->sections), bytes);
+        dwarf_budget_give(dwarf_sections_budget(m->header->sections), bytes);
         m->no_memory = true;
         return false;
     }
@@ -195,7 +195,7 @@ sort_rows(struct machine *m)
     }
     table->count = m->first + kept;
     mem_free(list);
-    dwarf_room_give(dwarf_sections_room(m->header->sections), bytes);
+    dwarf_budget_give(dwarf_sections_budget(m->header->sections), bytes);
     return true;
 }
 
@@ -208,12 +208,12 @@ keep_sequence(struct machine *m, uint64_t high)
 
     if (m->sequence_count == capacity) {
         capacity += capacity / 2 + 16;
-        if (!dwarf_room_take(dwarf_sections_room(m->header->sections),
+        if (!dwarf_budget_take(dwarf_sections_budget(m->header->sections),
                              (capacity - m->sequence_capacity) * sizeof(*list)))
             return false;
         list = mem_realloc(m->sequences, capacity * sizeof(*list));
         if (!list) {
-            dwarf_room_give(dwarf_sections_room(m->header->sections),
+            dwarf_budget_give(dwarf_sections_budget(m->header->sections),
                             (capacity - m->sequence_capacity) * sizeof(*list));
             m->no_memory = true;
             return false;
@@ -481,13 +481,13 @@ assemble_line_table(struct machine *m, struct error *err)
             line_sequences_sort(m->sequences, m->sequence_count);
         capacity = line_sequences_rows(m->sequences, m->sequence_count);
         out = NULL;
-        if (dwarf_room_take(dwarf_sections_room(sections),
+        if (dwarf_budget_take(dwarf_sections_budget(sections),
                             capacity * sizeof(*out)))
             out = mem_alloc(capacity * sizeof(*out));
         else
             capacity = 0;
         if (!out) {
-            dwarf_room_give(dwarf_sections_room(sections),
+            dwarf_budget_give(dwarf_sections_budget(sections),
                             capacity * sizeof(*out));
             error_memory(err, "a line table");
             return -1;
@@ -497,7 +497,7 @@ assemble_line_table(struct machine *m, struct error *err)
         line_sequences_join(m->sequences, m->sequence_count, table->rows, out);
     if (out != table->rows) {
         mem_free(table->rows);
-        dwarf_room_give(dwarf_sections_room(sections),
+        dwarf_budget_give(dwarf_sections_budget(sections),
                         table->capacity * sizeof(*out));
     }
     table->rows = out;
@@ -525,7 +525,7 @@ line_program_run(struct line_table *table, struct error *err)
     else
         rc = assemble_line_table(&m, err);
     mem_free(m.sequences);
-    dwarf_room_give(dwarf_sections_room(h->sections),
+    dwarf_budget_give(dwarf_sections_budget(h->sections),
                     m.sequence_capacity * sizeof(*m.sequences));
     return rc;
 }

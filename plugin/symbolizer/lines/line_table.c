@@ -1,7 +1,7 @@
 /* line_table.c - see line_table.h. */
 #include "line_table.h"
 
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "line_program.h"
@@ -18,7 +18,7 @@ shrink_line_rows(struct line_table *table)
     rows = mem_realloc(table->rows, table->count * sizeof(*rows));
     if (!rows)
         return;
-    dwarf_room_give(dwarf_sections_room(table->header.sections),
+    dwarf_budget_give(dwarf_sections_budget(table->header.sections),
                     (table->capacity - table->count) * sizeof(*rows));
     table->rows = rows;
     table->capacity = table->count;
@@ -50,7 +50,7 @@ line_table_free(struct line_table *table)
     if (!table)
         return;
     if (table->header.sections)
-        dwarf_room_give(dwarf_sections_room(table->header.sections),
+        dwarf_budget_give(dwarf_sections_budget(table->header.sections),
                         table->capacity * sizeof(*table->rows));
     line_header_fini(&table->header);
     mem_free(table->rows);

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #include "buffer.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "elf_file.h"
 #include "errors.h"
 #include "inflate.h"
@@ -51,7 +51,7 @@ struct section {
 
 struct dwarf_sections {
     const struct elf_file *elf;
-    struct dwarf_room room;
+    struct dwarf_budget room;
     struct section list[DWARF_SECTION_COUNT];
 };
 
@@ -177,8 +177,8 @@ dwarf_sections_free(struct dwarf_sections *sections)
     mem_free(sections);
 }
 
-struct dwarf_room *
-dwarf_sections_room(struct dwarf_sections *sections)
+struct dwarf_budget *
+dwarf_sections_budget(struct dwarf_sections *sections)
 {
     return &sections->room;
 }
@@ -212,7 +212,7 @@ static int
 set_section_memory_error(struct dwarf_sections *sections,
                          enum dwarf_section which, struct error *err)
 {
-    dwarf_room_refuse(&sections->room);
+    dwarf_budget_refuse(&sections->room);
     error_set(err, ER_OUT_OF_MEMORY,
               "no room for .%s in the %zu bytes for debug information",
               section_names[which], sections->room.max);
@@ -255,11 +255,11 @@ load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
         while (next <= last && !is_block_loaded(s, next))
             next++;
         end = next << s->block_bits < s->size ? next << s->block_bits : s->size;
-        if (!dwarf_room_take(&sections->room, end - start))
+        if (!dwarf_budget_take(&sections->room, end - start))
             return set_section_memory_error(sections, which, err);
         if (elf_read_at(sections->elf, s->stored + start, end - start,
                         area + start) != 0) {
-            dwarf_room_give(&sections->room, end - start);
+            dwarf_budget_give(&sections->room, end - start);
             error_set(err, ER_UNKNOWN,
                       "cannot read .%s: the file was cut or replaced",
                       section_names[which]);
@@ -310,19 +310,19 @@ open_stream(struct dwarf_sections *sections, struct section *s)
     uint8_t *area = NULL;
 
     s->tried = true;
-    s->no_room = !dwarf_room_take(&sections->room, s->size);
+    s->no_room = !dwarf_budget_take(&sections->room, s->size);
     if (s->no_room)
         return;
-    s->no_room = !dwarf_room_take(&sections->room, INFLATE_STREAM_BYTES);
+    s->no_room = !dwarf_budget_take(&sections->room, INFLATE_STREAM_BYTES);
     if (!s->no_room) {
         s->stream = inflate_stream_new(&from);
         area = s->stream ? map_section_memory(s->size, false) : NULL;
         s->no_room = !area;
         if (!area)
-            dwarf_room_give(&sections->room, INFLATE_STREAM_BYTES);
+            dwarf_budget_give(&sections->room, INFLATE_STREAM_BYTES);
     }
     if (!area)
-        dwarf_room_give(&sections->room, s->size);
+        dwarf_budget_give(&sections->room, s->size);
     atomic_store_explicit(&s->area, area, memory_order_release);
 }
 
@@ -365,20 +365,20 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
         return 0;
     if (!s->tried) {
         s->tried = true;
-        room = dwarf_room_take(&sections->room, s->size);
-        if (room && dwarf_room_take(&sections->room, extra)) {
+        room = dwarf_budget_take(&sections->room, s->size);
+        if (room && dwarf_budget_take(&sections->room, extra)) {
             area = map_section_memory(s->size, true);
             s->no_room = !area;
             if (area && inflate_all(s->packing, &from, area, s->size) != 0) {
                 (void)munmap(area, s->size);
                 area = NULL;
             }
-            dwarf_room_give(&sections->room, extra);
+            dwarf_budget_give(&sections->room, extra);
         } else {
             s->no_room = true;
         }
         if (room && !area)
-            dwarf_room_give(&sections->room, s->size);
+            dwarf_budget_give(&sections->room, s->size);
         atomic_store_explicit(&s->area, area, memory_order_release);
         if (area)
             atomic_store_explicit(&s->ready, s->size, memory_order_release);

@@ -144,7 +144,7 @@ set_rule_cfa(const struct cfi_state *state, struct unwind_rule *rule)
 }
 
 static bool
-set_expression(struct span expression, struct unwind_place *place,
+set_expression(struct span expression, struct unwind_location *place,
                int32_t *offset)
 {
     struct reader r = reader_of(expression.data, expression.size);
@@ -166,7 +166,7 @@ set_expression(struct span expression, struct unwind_place *place,
 
 /* False: in no way that a rule can say. */
 static bool
-set_place(const struct cfi_saved *saved, struct unwind_place *place,
+set_register_location(const struct cfi_saved *saved, struct unwind_location *place,
           int32_t *offset)
 {
     switch (saved->how) {
@@ -205,14 +205,14 @@ cfi_rule(const struct cfi_state *state, uint16_t machine, bool signal)
     if (how == CFI_UNSET || how == CFI_SAME) {
         if (machine != EM_AARCH64)
             return none;
-        rule.return_address = (struct unwind_place){UNWIND_IN, AARCH64_LR};
-    } else if (!set_place(&state->return_address, &rule.return_address,
+        rule.return_address = (struct unwind_location){UNWIND_IN, AARCH64_LR};
+    } else if (!set_register_location(&state->return_address, &rule.return_address,
                           &rule.return_offset)) {
         return none;
     }
-    if (!set_place(&state->frame_pointer, &rule.frame_pointer,
+    if (!set_register_location(&state->frame_pointer, &rule.frame_pointer,
                    &rule.frame_offset)) {
-        rule.frame_pointer = (struct unwind_place){UNWIND_LOST, 0};
+        rule.frame_pointer = (struct unwind_location){UNWIND_LOST, 0};
         rule.frame_offset = 0;
     }
     return rule;

@@ -55,13 +55,13 @@ number_unwind_rule(struct table_writer *w, const struct unwind_rule *rule)
 static int
 grow_table_rows(struct table_writer *w)
 {
-    size_t room = w->row_room ? w->row_room * 2 : ROWS_FIRST;
+    size_t room = w->row_capacity ? w->row_capacity * 2 : ROWS_FIRST;
     struct table_row *rows = mem_realloc(w->rows, room * sizeof(*rows));
 
     if (!rows)
         return -1;
     w->rows = rows;
-    w->row_room = room;
+    w->row_capacity = room;
     return 0;
 }
 
@@ -86,7 +86,7 @@ table_writer_add(struct table_writer *w, uint64_t offset,
         return 0;
     }
     if (w->row_count == UNWIND_ROWS_MAX ||
-        ((!w->rows || w->row_count == w->row_room) && grow_table_rows(w) != 0))
+        ((!w->rows || w->row_count == w->row_capacity) && grow_table_rows(w) != 0))
         return -1;
     w->rows[w->row_count++] =
         (struct table_row){(uint32_t)offset, (uint16_t)number};

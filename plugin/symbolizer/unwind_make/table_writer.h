@@ -17,7 +17,7 @@ struct table_writer {
         uint32_t offset;
         uint16_t rule;
     } * rows;
-    size_t row_count, row_room;
+    size_t row_count, row_capacity;
     struct unwind_rule *rules; /* distinct */
     size_t rule_count;
     uint32_t *places; /* rules by hash: number + 1, or 0 */

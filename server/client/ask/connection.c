@@ -17,7 +17,7 @@
 
 enum { PORT = 9036, CONNECT_S = 10 };
 enum { ER_DENIED = 1045, ER_NO_SUCH_DATABASE = 1049, ER_TLS_REQUIRED = 3159 };
-enum { PROGRESS_ROOM = 80 };
+enum { PROGRESS_BYTES = 80 };
 
 static void
 print_clean_warning(const char *text)
@@ -32,10 +32,10 @@ static void
 on_mysql_progress(const MYSQL *mysql, unsigned stage, unsigned stages,
                   double percent, const char *what, unsigned size)
 {
-    char clean[PROGRESS_ROOM + 1];
+    char clean[PROGRESS_BYTES + 1];
 
     (void)mysql;
-    clean_text((struct span){what, size < PROGRESS_ROOM ? size : PROGRESS_ROOM},
+    clean_text((struct span){what, size < PROGRESS_BYTES ? size : PROGRESS_BYTES},
                clean);
     fprintf(stderr, "\r%s, stage %u of %u, %.0f %%\033[K", clean, stage, stages,
             percent);

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 enum {
-    LINE_ROOM = 4096, /* the library's, too */
-    KEY_ROOM = 64,
+    OPTION_LINE_BYTES = 4096, /* the library's, too */
+    OPTION_KEY_BYTES = 64,
     LINES_MAX = 10000
 };
 
@@ -39,7 +39,7 @@ static int options = -1;
 static bool
 is_listed_option(const char *list, const char *key)
 {
-    char word[KEY_ROOM + 2];
+    char word[OPTION_KEY_BYTES + 2];
 
     snprintf(word, sizeof(word), " %s ", key);
     return strstr(list, word) != NULL;
@@ -47,11 +47,11 @@ is_listed_option(const char *list, const char *key)
 
 /* The key of a line, written as the library does; "" where there is none. */
 static void
-read_key(const char *line, char key[KEY_ROOM])
+read_key(const char *line, char key[OPTION_KEY_BYTES])
 {
     size_t size = strcspn(line, "= \t\r\n\v\f");
 
-    if (size >= KEY_ROOM)
+    if (size >= OPTION_KEY_BYTES)
         size = 0;
     for (size_t i = 0; i < size; i++)
         key[i] = (char)(line[i] == '_' ? '-' : line[i]);
@@ -141,7 +141,7 @@ static enum client_status
 copy_lines(FILE *file, const char *path)
 {
     bool has_group = false, is_ours = false;
-    char line[LINE_ROOM], key[KEY_ROOM], *at;
+    char line[OPTION_LINE_BYTES], key[OPTION_KEY_BYTES], *at;
     const char *fault;
     bool whole;
 
@@ -182,7 +182,7 @@ option_file_read(const char *path)
 {
     const char *home = getenv("HOME"); /* NOLINT: one thread */
     enum client_status status = CLIENT_OK;
-    char usual[LINE_ROOM];
+    char usual[OPTION_LINE_BYTES];
     FILE *file;
 
     snprintf(usual, sizeof(usual), "%s/.my.cnf", home ? home : "");

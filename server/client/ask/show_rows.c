@@ -11,7 +11,7 @@
 
 enum {
     WIDTH_MAX = 60,     /* of an aligned column */
-    NUMBER_ROOM = 12,   /* behind a name */
+    NUMBER_BYTES = 12,   /* behind a name */
     NAMES_MAX = 1 << 20 /* bytes of those that are made */
 };
 
@@ -165,7 +165,7 @@ make_names_differ(MYSQL_RES *rows, struct arena *names)
     unsigned count = mysql_num_fields(rows), number;
 
     for (MYSQL_FIELD *f = fields; names && f < fields + count; f++) {
-        size_t room = f->name_length + NUMBER_ROOM;
+        size_t room = f->name_length + NUMBER_BYTES;
         struct span name = {f->name, f->name_length};
         char *made;
 

@@ -36,7 +36,7 @@ struct look {
     struct screen *screen;
     enum look_step step;
     enum top_number view; /* that is asked for; it may be one instead */
-    struct top_place place;
+    struct top_scope place;
     bool has_table[TOP_NUMBERS];
     char base_name[TOP_BASE_MAX + 1];
     struct grid *base; /* of TOP_DIFF, of all nodes */

@@ -142,7 +142,7 @@ const struct top_view top_views[TOP_NUMBERS] = {
 
 /* A table of all nodes; alone: of this one, which says so itself. */
 static void
-put_table(const char *table, bool local, const struct top_place *place,
+put_table(const char *table, bool local, const struct top_scope *place,
           struct buffer *out)
 {
     if (!local && !place->alone)
@@ -157,7 +157,7 @@ put_table(const char *table, bool local, const struct top_place *place,
 }
 
 void
-top_view_statement(enum top_number number, const struct top_place *place,
+top_view_statement(enum top_number number, const struct top_scope *place,
                    struct buffer *out)
 {
     const struct top_view *view = &top_views[number];
@@ -196,7 +196,7 @@ top_view_statement(enum top_number number, const struct top_place *place,
 }
 
 void
-top_view_nodes_statement(const struct top_place *place, struct buffer *out)
+top_view_nodes_statement(const struct top_scope *place, struct buffer *out)
 {
     buffer_format(out,
                   "SELECT id, state, last_error, profiling FROM heapwire.nodes"
@@ -205,7 +205,7 @@ top_view_nodes_statement(const struct top_place *place, struct buffer *out)
 }
 
 void
-top_view_memory_statement(const struct top_place *place, struct buffer *out)
+top_view_memory_statement(const struct top_scope *place, struct buffer *out)
 {
     buffer_text(out, "SELECT node_id, rss, cgroup_limit, allocated, active, "
                      "resident FROM ");

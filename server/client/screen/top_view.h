@@ -65,7 +65,7 @@ struct top_view {
 
 extern const struct top_view top_views[TOP_NUMBERS];
 
-struct top_place {
+struct top_scope {
     uint64_t node;    /* the only one; 0: all */
     uint64_t self;    /* the node that is asked */
     bool alone;       /* the account may not ask others */
@@ -74,7 +74,7 @@ struct top_place {
 };
 
 /* Appends the statement. */
-void top_view_statement(enum top_number number, const struct top_place *place,
+void top_view_statement(enum top_number number, const struct top_scope *place,
                         struct buffer *out);
 
 /* Of all nodes' states, and of their memory: fixed columns. */
@@ -88,9 +88,9 @@ enum {
     MEMORY_RESIDENT,
     MEMORY_COLUMNS
 };
-void top_view_nodes_statement(const struct top_place *place,
+void top_view_nodes_statement(const struct top_scope *place,
                               struct buffer *out);
-void top_view_memory_statement(const struct top_place *place,
+void top_view_memory_statement(const struct top_scope *place,
                                struct buffer *out);
 
 #endif

@@ -14,7 +14,7 @@ static const char mismatch[] = "id mismatch: ";
 
 /* The name of a node in a failure. */
 static void
-print_peer_name(const struct peer_place *place, char *out)
+print_peer_name(const struct peer_endpoint *place, char *out)
 {
     bool six = strchr(place->address, ':') != NULL;
 
@@ -44,7 +44,7 @@ peer_failure_timeout(struct error *out, unsigned timeout_ms)
 }
 
 void
-peer_failure_submit(struct error *out, const struct peer_place *place,
+peer_failure_submit(struct error *out, const struct peer_endpoint *place,
                     const struct error *why)
 {
     char name[PEER_NAME_MAX];
@@ -58,7 +58,7 @@ peer_failure_submit(struct error *out, const struct peer_place *place,
 }
 
 void
-peer_failure_rpc(struct error *out, const struct peer_place *place,
+peer_failure_rpc(struct error *out, const struct peer_endpoint *place,
                  const struct error *why)
 {
     char name[PEER_NAME_MAX];
@@ -68,7 +68,7 @@ peer_failure_rpc(struct error *out, const struct peer_place *place,
 }
 
 static void open_more(struct peer_pool *pool);
-static void lend_link(struct peer *peer, struct peer_link *link);
+static void assign_peer_link(struct peer *peer, struct peer_link *link);
 
 /* Waiting for a link */
 
@@ -96,7 +96,7 @@ append_to_line(struct peer *peer, unsigned char number)
 static void
 enter_line(struct peer *peer)
 {
-    if (!peer->in_line || peer->line == PEERS_WITHOUT_ROOM)
+    if (!peer->in_line || peer->line == PEERS_AT_LINK_LIMIT)
         append_to_line(peer, peer->failing ? PEERS_DOUBTFUL : PEERS_WAITING);
 }
 
@@ -241,7 +241,7 @@ on_link_answered(struct peer_link *link, const struct error *error)
     peer_note(call->peer, link, NULL);
     if (peer_may_keep(call->peer, link)) {
         call->link = NULL;
-        lend_link(call->peer, link);
+        assign_peer_link(call->peer, link);
     }
     end_peer_call(call, error);
 }
@@ -270,7 +270,7 @@ on_link_connected(struct peer_link *link)
 static bool
 prepare_call_retry(struct peer_call *call, const struct error *why)
 {
-    struct peer_place *place = &call->peer->place;
+    struct peer_endpoint *place = &call->peer->place;
     struct peer_link *link = call->link;
 
     if (link->state != PEER_LINK_CONNECTING) {
@@ -319,7 +319,7 @@ static const struct peer_link_events events = {.connected = on_link_connected,
 
 /* The first call that waits for that node has it, or it is idle. */
 static void
-lend_link(struct peer *peer, struct peer_link *link)
+assign_peer_link(struct peer *peer, struct peer_link *link)
 {
     struct peer_call *call;
 
@@ -363,8 +363,8 @@ open_of_line(struct peer_pool *pool, bool doubtful)
     while ((peer = pool->waiting[doubtful].first) &&
            pool->connecting[doubtful] < PEER_CONNECTING_MAX) {
         if (peer->idle_count > 0) {
-            lend_link(peer, peer_take_idle(peer));
-        } else if (peer_pool_has_room(pool, peer)) {
+            assign_peer_link(peer, peer_take_idle(peer));
+        } else if (peer_pool_can_open_link(pool, peer)) {
             call = stop_waiting(peer->calls.first);
             call->doubtful = doubtful;
             if (peer->in_line) {
@@ -373,7 +373,7 @@ open_of_line(struct peer_pool *pool, bool doubtful)
             }
             open_link(call);
         } else if (peer->links > 0) {
-            append_to_line(peer, PEERS_WITHOUT_ROOM);
+            append_to_line(peer, PEERS_AT_LINK_LIMIT);
         } else {
             break;
         }
@@ -383,13 +383,13 @@ open_of_line(struct peer_pool *pool, bool doubtful)
 static void
 open_more(struct peer_pool *pool)
 {
-    struct peer *peer = pool->waiting[PEERS_WITHOUT_ROOM].first;
+    struct peer *peer = pool->waiting[PEERS_AT_LINK_LIMIT].first;
 
     if (pool->opening) /* a failed call has ended inside the loops below, which
                           go on */
         return;
     pool->opening = true;
-    if (peer && peer_pool_has_room(pool, peer))
+    if (peer && peer_pool_can_open_link(pool, peer))
         enter_line(peer);
     open_of_line(pool, false);
     open_of_line(pool, true);

@@ -505,7 +505,7 @@ drive_peer_link(struct peer_link *l)
 /* What owners call */
 
 struct peer_link *
-peer_link_open(uv_loop_t *loop, const struct peer_place *place,
+peer_link_open(uv_loop_t *loop, const struct peer_endpoint *place,
                const struct peer_identity *identity, SSL_CTX *context,
                uint64_t timeout_ms, const struct peer_link_events *events,
                void *arg, struct error *err)

@@ -35,7 +35,7 @@ enum {
 };
 
 /* The address. */
-struct peer_place {
+struct peer_endpoint {
     uint64_t id;
     char address[INET6_ADDRSTRLEN]; /* a name would need a resolver */
     uint16_t port;
@@ -44,7 +44,7 @@ struct peer_place {
 };
 
 /* Begins to connect: the socket can be written to once it has.  0, or errno. */
-int peer_socket_connect(const struct peer_place *place, uint64_t timeout_ms,
+int peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
                         int *fd);
 /* Why it has not connected, as errno; 0: it has. */
 int peer_socket_fault(int fd);
@@ -105,7 +105,7 @@ struct peer_link_events {
 struct peer_link {
     struct peer_wire wire;
     struct peer_identity identity;
-    struct peer_place place;
+    struct peer_endpoint place;
     const struct peer_link_events *events;
     void *arg; /* the owner's */
     uv_poll_t poll;
@@ -137,7 +137,7 @@ struct peer_link {
  * with *err: no memory.  Other failures come through broken, on a later turn of
  * the loop. */
 struct peer_link *peer_link_open(uv_loop_t *loop,
-                                 const struct peer_place *place,
+                                 const struct peer_endpoint *place,
                                  const struct peer_identity *identity,
                                  SSL_CTX *context, uint64_t timeout_ms,
                                  const struct peer_link_events *events,

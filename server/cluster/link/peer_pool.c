@@ -13,7 +13,7 @@
 /* Nodes */
 
 struct peer *
-peer_new(struct peer_pool *pool, const struct peer_place *place,
+peer_new(struct peer_pool *pool, const struct peer_endpoint *place,
          enum peer_role role, bool self, struct error *err)
 {
     struct peer *peer = mem_zalloc(1, sizeof(*peer));
@@ -200,7 +200,7 @@ is_fresh(const struct peer_link *idle)
 }
 
 bool
-peer_pool_has_room(struct peer_pool *pool, const struct peer *peer)
+peer_pool_can_open_link(struct peer_pool *pool, const struct peer *peer)
 {
     struct peer_link *oldest = pool->resting.first;
 

@@ -10,7 +10,7 @@
 
 /* 0: it is no address. */
 static socklen_t
-address_of(const struct peer_place *place, struct sockaddr_storage *out)
+address_of(const struct peer_endpoint *place, struct sockaddr_storage *out)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)out;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
@@ -66,7 +66,7 @@ expect_signs_of_life(int fd, uint64_t timeout_ms)
 }
 
 int
-peer_socket_connect(const struct peer_place *place, uint64_t timeout_ms,
+peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
                     int *fd)
 {
     struct sockaddr_storage address;

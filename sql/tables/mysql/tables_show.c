@@ -128,7 +128,7 @@ add_variable_row(const struct catalog_scope *scope,
     struct span name = {variable->name, strlen(variable->name)};
     const struct variable *real =
         variable->same_as ? variable_find(name, NULL) : variable;
-    MEM_UNSET char room[VARIABLE_ROOM]; /* by variable_get, for each of many */
+    MEM_UNSET char room[VARIABLE_BYTES]; /* by variable_get, for each of many */
     char number[32];
     struct value value;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The dialect of SELECT, statement by statement, beside a real MariaDB: see
-# dialect.py and dialect.sql; dates and times in all their forms: moments.py;
+# dialect.py and dialect.sql; dates and times in all their forms: temporal_values.py;
 # exact numbers: decimals.py.
 . tests/integration/lib/lib.inc
 
@@ -34,7 +34,7 @@ check
 "$python" tests/integration/programs/dialect.py "$work/db/db.sock" \
     "$work/node/mysql.sock" tests/integration/programs/dialect.sql ||
     fault "answers differ"
-"$python" tests/integration/programs/moments.py "$work/db/db.sock" \
+"$python" tests/integration/programs/temporal_values.py "$work/db/db.sock" \
     "$work/node/mysql.sock" || fault "dates and times differ"
 "$python" tests/integration/programs/decimals.py "$work/db/db.sock" \
     "$work/node/mysql.sock" || fault "exact numbers differ"

@@ -311,7 +311,7 @@ def queued(asker):
 
 
 @contextmanager
-def without_places(node):
+def without_thread_slots(node):
     """For a short time all that ann may have are taken: a session of cy's, and
     those that have them."""
     with ExitStack() as stack:
@@ -326,10 +326,10 @@ def without_places(node):
 
 
 @again_if_too_late
-def test_what_ends_at_once_needs_no_place(node):
+def test_what_ends_at_once_needs_no_slot(node):
     with ExitStack() as stack:
         w, *others = [stack.enter_context(node.user("ann")) for _ in range(4)]
-        with without_places(node) as (asker, greedy):
+        with without_thread_slots(node) as (asker, greedy):
             number = int(w.query("SELECT CONNECTION_ID()")[0][0])
             for other, text in zip(others, (SLOW, "SELECT 'a' REGEXP 'b'",
                                             "SELECT SLEEP(0)")):
@@ -352,7 +352,7 @@ def test_what_ends_at_once_needs_no_place(node):
 
 
 @again_if_too_late
-def test_what_waits_for_a_place_runs_once(node):
+def test_what_waits_for_a_slot_runs_once(node):
     """And keeps its values; a kill and its deadline end it."""
     texts = SLOW, "SELECT REPEAT('x', 200000)", SCRIPT
     with ExitStack() as stack:
@@ -364,7 +364,7 @@ def test_what_waits_for_a_place_runs_once(node):
             other.query("SET heapwire_timeout = 1")
         st = w.prepare("SELECT LENGTH(?), @n := @n + 1, LENGTH(@n := 5)")
         w.query("SET @n = 1")
-        with without_places(node) as (asker, greedy):
+        with without_thread_slots(node) as (asker, greedy):
             w.send_long(st, 0, b"x" * 100000)
             w.send_long(st, 0, b"y" * 11)
             w.send_execute(st, [(0xFC, b"")])
@@ -410,7 +410,7 @@ def send_all(node, asker, waiters, text):
 
 
 @again_if_too_late
-def test_greedy_users_leave_places_to_others(node):
+def test_greedy_users_leave_slots_to_others(node):
     """Two take all that they may; a third one and the admin still get in."""
     for text, places, what in (
             (SELECT, 96, "SELECTs that wait"),

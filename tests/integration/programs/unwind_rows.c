@@ -15,7 +15,7 @@
 #include "unwind_table.h"
 
 static void
-put_place(struct unwind_place place, int32_t offset)
+put_place(struct unwind_location place, int32_t offset)
 {
     switch (place.where) {
     case UNWIND_AT_CFA:

@@ -27,7 +27,7 @@ unable="confined limits             # no seccomp, no Landlock
     graphviz                    # no error of a posix_spawn
     allocators                  # /bin/sh is amd64's, and Debian's jemalloc has no profiles
     estimator filter hostile locate_hostile # bounds of processor time
-    index_files index_keeper select_limits symbolizer # did not end, or late"
+    index_files index_service select_limits symbolizer # did not end, or late"
 unable=$(echo "$unable" | sed 's/#.*//')
 
 in_root() {

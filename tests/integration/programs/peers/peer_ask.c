@@ -71,10 +71,10 @@ static const struct peer_link_events events = {.connected = connected,
                                                .answered = leave,
                                                .broken = leave};
 
-static struct peer_place
+static struct peer_endpoint
 place_of(const char *text, const char *id)
 {
-    struct peer_place place = {.id = strtoull(id, NULL, 10)};
+    struct peer_endpoint place = {.id = strtoull(id, NULL, 10)};
     const char *port;
 
     if (*text == '/') {
@@ -112,7 +112,7 @@ main(int argc, char **argv)
     struct peer_key key;
     struct peer_prover prover = {prove, check, &key};
     struct peer_identity self;
-    struct peer_place place;
+    struct peer_endpoint place;
     struct error err;
     SSL_CTX *tls;
 

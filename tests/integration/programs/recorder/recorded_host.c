@@ -281,7 +281,7 @@ say(const char *text)
 }
 
 static void
-set_wish(bool every)
+set_recorder_settings(bool every)
 {
     struct segment_header *(*find)(void) = NULL;
 
@@ -306,7 +306,7 @@ main(int argc, char **argv)
     steps = atol(argv[3]);
     end = argc > 4 && strcmp(argv[4], "never") != 0 ? argv[4] : NULL;
     if (argc > 5)
-        set_wish(strcmp(argv[5], "every") == 0);
+        set_recorder_settings(strcmp(argv[5], "every") == 0);
     if (truth == MAP_FAILED || n < 1 || n > THREADS_MAX)
         return 64;
 #define SITE(name, call)                                                       \

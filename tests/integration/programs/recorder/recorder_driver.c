@@ -112,9 +112,9 @@ read_segment(void)
 }
 
 static void
-set_wish(uint32_t active, uint64_t mean, uint32_t cap)
+set_recorder_settings(uint32_t active, uint64_t mean, uint32_t cap)
 {
-    struct segment_wish wish = {active, cap, mean};
+    struct segment_settings wish = {active, cap, mean};
 
     if (pwrite(segment, &wish, sizeof(wish),
                (off_t)offsetof(struct segment_header, wish)) !=
@@ -130,7 +130,7 @@ obey(const char *line)
     if (strcmp(line, "read\n") == 0)
         read_segment();
     else if (strncmp(line, "wish ", 5) == 0)
-        set_wish((uint32_t)atoi(line + 5),
+        set_recorder_settings((uint32_t)atoi(line + 5),
                  strtoull(strchr(line + 5, ' '), NULL, 10), 0);
     else if (strcmp(line, "kill\n") == 0)
         kill(program, SIGKILL);
@@ -174,7 +174,7 @@ run_program(char **argv)
 int
 main(int argc, char **argv)
 {
-    struct segment_room room = segment_room_usual();
+    struct segment_capacity room = segment_capacity_default();
     struct segment_header header;
     char line[256];
 
@@ -183,7 +183,7 @@ main(int argc, char **argv)
     room.samples = (uint32_t)strtoul(argv[4], NULL, 10);
     if (!segment_plan(&room, &header))
         return 1;
-    header.wish = (struct segment_wish){strcmp(argv[2], "off") != 0,
+    header.wish = (struct segment_settings){strcmp(argv[2], "off") != 0,
                                         (uint32_t)atoi(argv[3]),
                                         strtoull(argv[2], NULL, 10)};
     segment = segment_make(&header);

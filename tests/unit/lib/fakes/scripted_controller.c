@@ -230,7 +230,7 @@ controller_look(struct seat *seat, struct job_result *result, struct error *err)
         break;
     case JOB_ACCESS:
     case JOB_LEVER:
-    case JOB_PLACES:
+    case JOB_RANGES:
         break;
     case JOB_MAPPINGS:
         result->mappings = memory_map_new();

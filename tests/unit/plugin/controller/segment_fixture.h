@@ -29,7 +29,7 @@ fixture_part(const struct segment_fixture *f, enum segment_part_id part)
 static void
 fixture_init(struct segment_fixture *f)
 {
-    static const struct segment_room room = {
+    static const struct segment_capacity room = {
         .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
     struct segment_header header;
 

@@ -99,7 +99,7 @@ live_bytes(const struct heap_dump *dump)
     return bytes;
 }
 
-START_TEST(an_empty_segment_is_an_empty_profile_of_the_wished_rate)
+START_TEST(an_empty_segment_is_an_empty_profile_of_the_requested_rate)
 {
     struct heap_dump *dump = dump_all();
 
@@ -307,7 +307,7 @@ main(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase,
-                   an_empty_segment_is_an_empty_profile_of_the_wished_rate);
+                   an_empty_segment_is_an_empty_profile_of_the_requested_rate);
     tcase_add_test(tcase, each_sample_has_the_weight_of_its_size_and_mean);
     tcase_add_test(tcase, addresses_are_listed_once_and_ascend);
     tcase_add_test(tcase, a_stack_without_frames_changes_no_other);

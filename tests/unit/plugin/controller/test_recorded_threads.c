@@ -16,7 +16,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SECOND       1000000000ULL
 
-static const struct segment_room room = {
+static const struct segment_capacity room = {
     .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
 enum { STACK = 7, FIRST = 3, AT_MS = 5000000 };
 

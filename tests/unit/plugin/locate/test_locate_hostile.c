@@ -26,7 +26,7 @@ locate(const void *bytes, size_t size)
 }
 
 static void
-locate_wish(const struct image_wish *wish)
+locate_image_spec(const struct image_spec *wish)
 {
     image_make(image, wish);
     locate(image, sizeof(image));
@@ -50,12 +50,12 @@ START_TEST(code_and_symbols_are_found)
 {
     uint16_t machine = machines[_i];
 
-    locate_wish(&(struct image_wish){machine});
+    locate_image_spec(&(struct image_spec){machine});
     check_found(LOCATE_SCAN);
     ck_assert_uint_eq(file.votes, IMAGE_NAMES_COUNT);
-    locate_wish(&(struct image_wish){machine, IMAGE_EXPORTS});
+    locate_image_spec(&(struct image_spec){machine, IMAGE_EXPORTS});
     check_found(LOCATE_EXPORTED);
-    locate_wish(&(struct image_wish){machine, IMAGE_SYMTAB});
+    locate_image_spec(&(struct image_spec){machine, IMAGE_SYMTAB});
     check_found(LOCATE_SYMTAB);
 }
 END_TEST
@@ -64,15 +64,15 @@ START_TEST(five_names_and_four_fifths_are_needed)
 {
     uint16_t machine = machines[_i];
 
-    locate_wish(&(struct image_wish){machine, .names = 5});
+    locate_image_spec(&(struct image_spec){machine, .names = 5});
     check_found(LOCATE_SCAN);
-    locate_wish(&(struct image_wish){machine, .names = 4});
+    locate_image_spec(&(struct image_spec){machine, .names = 4});
     check_found(LOCATE_NOWHERE);
-    locate_wish(&(struct image_wish){machine, .names = 8, .strays = 2});
+    locate_image_spec(&(struct image_spec){machine, .names = 8, .strays = 2});
     check_found(LOCATE_SCAN);
-    locate_wish(&(struct image_wish){machine, .names = 8, .strays = 3});
+    locate_image_spec(&(struct image_spec){machine, .names = 8, .strays = 3});
     check_found(LOCATE_NOWHERE);
-    locate_wish(&(struct image_wish){machine, .four = true});
+    locate_image_spec(&(struct image_spec){machine, .four = true});
     check_found(LOCATE_NOWHERE);
     ck_assert_uint_eq(file.votes, 0);
 }
@@ -80,9 +80,9 @@ END_TEST
 
 START_TEST(another_machine_is_not_scanned)
 {
-    locate_wish(&(struct image_wish){EM_RISCV});
+    locate_image_spec(&(struct image_spec){EM_RISCV});
     check_found(LOCATE_NOWHERE);
-    locate_wish(&(struct image_wish){EM_RISCV, IMAGE_EXPORTS});
+    locate_image_spec(&(struct image_spec){EM_RISCV, IMAGE_EXPORTS});
     check_found(LOCATE_EXPORTED);
 }
 END_TEST
@@ -102,7 +102,7 @@ check_sane(size_t size)
     (void)size;
 }
 
-static const struct image_wish hostile[] = {
+static const struct image_spec hostile[] = {
     {EM_X86_64, IMAGE_STRIPPED},
     {EM_X86_64, IMAGE_EXPORTS},
     {EM_X86_64, IMAGE_SYMTAB},

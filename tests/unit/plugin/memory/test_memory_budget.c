@@ -62,7 +62,7 @@ START_TEST(the_owner_is_who_took_the_first_byte)
 }
 END_TEST
 
-START_TEST(more_users_than_places_share_one)
+START_TEST(more_users_than_slots_share_one)
 {
     static struct memory_hold held[200];
     char name[16];
@@ -89,7 +89,7 @@ main(void)
     tcase_add_test(tc, others_still_get_some);
     tcase_add_test(tc, decoding_leaves_users_some);
     tcase_add_test(tc, the_owner_is_who_took_the_first_byte);
-    tcase_add_test(tc, more_users_than_places_share_one);
+    tcase_add_test(tc, more_users_than_slots_share_one);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

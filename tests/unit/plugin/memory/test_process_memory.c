@@ -49,7 +49,7 @@ static const struct {
 
 START_TEST(a_cgroup_is_found_where_it_is_mounted)
 {
-    struct cgroup_place place;
+    struct cgroup_path place;
     bool found = cgroup_find(places[_i].cgroup, places[_i].mountinfo, &place);
 
     ck_assert_int_eq(found, places[_i].path != NULL);
@@ -63,7 +63,7 @@ END_TEST
 START_TEST(a_path_longer_than_any_is_refused)
 {
     static char cgroup[8192];
-    struct cgroup_place place;
+    struct cgroup_path place;
 
     strcpy(cgroup, "0::/");
     memset(cgroup + 4, 'x', sizeof(cgroup) - 5);
@@ -111,7 +111,7 @@ static const struct {
 START_TEST(the_smallest_limit_on_the_way_up_counts)
 {
     static const char *const below[] = {"", "/a", "/a/b"};
-    struct cgroup_place place = {.v2 = hierarchies[_i].v2};
+    struct cgroup_path place = {.v2 = hierarchies[_i].v2};
     struct stats stats = {0};
     char root[] = "/tmp/hw-test-XXXXXX", dir[64], command[128];
 
@@ -164,7 +164,7 @@ START_TEST(file_pages_and_kills_are_counted)
 {
     struct stats_figure kills;
     char root[] = "/tmp/hw-test-XXXXXX", command[128];
-    struct cgroup_place place = {.v2 = counts[_i].v2};
+    struct cgroup_path place = {.v2 = counts[_i].v2};
     struct stats stats = {0};
 
     ck_assert_ptr_nonnull(mkdtemp(root));

@@ -289,7 +289,7 @@ END_TEST
 START_TEST(a_thread_that_waits_is_stopped_if_it_must)
 {
     static const enum unwind_end ends[] = {UNWIND_END_OUTERMOST,
-                                           UNWIND_END_RULE, UNWIND_END_ROOM};
+                                           UNWIND_END_RULE, UNWIND_END_DEPTH};
 
     options.stacks = true;
     options.walk = walk;

@@ -23,7 +23,7 @@ static int fd;
 static void
 set_up(void)
 {
-    const struct segment_room room = {.modules = 8,
+    const struct segment_capacity room = {.modules = 8,
                                       .stacks = STACKS,
                                       .frames = FRAMES,
                                       .samples = PLACES,
@@ -155,7 +155,7 @@ START_TEST(a_full_table_is_thinned)
 }
 END_TEST
 
-START_TEST(a_thread_that_found_no_place_looks_for_none_again)
+START_TEST(a_thread_that_found_no_slot_looks_for_none_again)
 {
     recorder_state.header->thread_count = THREADS;
     for (int i = 0; i < THREADS; i++)
@@ -249,7 +249,7 @@ main(void)
                    a_table_is_well_filled_before_it_refuses_and_loses_nothing);
     tcase_add_test(tcase, a_sample_that_is_held_is_put_back_or_dropped);
     tcase_add_test(tcase, a_full_table_is_thinned);
-    tcase_add_test(tcase, a_thread_that_found_no_place_looks_for_none_again);
+    tcase_add_test(tcase, a_thread_that_found_no_slot_looks_for_none_again);
     tcase_add_test(tcase, thinning_finds_the_claims_of_those_who_are_gone);
     tcase_add_test(tcase, a_forked_child_finds_nothing);
     tcase_add_test(tcase, a_stack_is_kept_once_while_there_is_room);

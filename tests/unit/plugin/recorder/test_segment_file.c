@@ -15,7 +15,7 @@
 
 enum { PAGE = 4096, OWNER = 4711 };
 
-static const struct segment_room room = {.modules = 8,
+static const struct segment_capacity room = {.modules = 8,
                                          .stacks = 256,
                                          .frames = 4096,
                                          .samples = 1024,

@@ -14,7 +14,7 @@ enum { STACK = 7, FIRST = 3, PLACE = 12, MODULE = 0, THREAD = 1 };
 /* In the copy, the lost one before it. */
 enum { SEEN = 1 };
 
-static const struct segment_room room = {
+static const struct segment_capacity room = {
     .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
 
 /* A segment with one of each, mapped. */
@@ -354,7 +354,7 @@ END_TEST
 /* Where a part has none, data behind it is another's. */
 START_TEST(an_unused_part_has_no_entries)
 {
-    struct segment_room usual = segment_room_usual();
+    struct segment_capacity usual = segment_capacity_default();
     struct segment_header header;
     struct segment_thread thread = {.tid = 42};
     struct segment_copy *copy;
@@ -402,10 +402,10 @@ START_TEST(a_segment_has_its_seals)
 
     ck_assert_int_eq(ftruncate(f.fd, 1), -1);
     ck_assert_int_eq(ftruncate(f.fd, (off_t)f.header->segment_bytes + 1), -1);
-    ck_assert(!segment_plan(&(struct segment_room){.modules = 1}, &header));
+    ck_assert(!segment_plan(&(struct segment_capacity){.modules = 1}, &header));
     ck_assert(
-        !segment_plan(&(struct segment_room){8, 64, 256, 63, 4}, &header));
-    ck_assert(!segment_plan(&(struct segment_room){8, 64, UINT32_MAX, 64, 4},
+        !segment_plan(&(struct segment_capacity){8, 64, 256, 63, 4}, &header));
+    ck_assert(!segment_plan(&(struct segment_capacity){8, 64, UINT32_MAX, 64, 4},
                             &header));
 }
 END_TEST

@@ -56,7 +56,7 @@ note_found(void *arg, const struct file_found *file)
 }
 
 static void
-note_odd(void *arg, const char *name, const char *why)
+note_unusable_file(void *arg, const char *name, const char *why)
 {
     size_t at = strlen(seen);
 
@@ -67,7 +67,7 @@ note_odd(void *arg, const char *name, const char *why)
 static const char *
 scan(void)
 {
-    struct file_scan how = {note_found, note_odd, NULL};
+    struct file_scan how = {note_found, note_unusable_file, NULL};
 
     seen[0] = '\0';
     ck_assert_int_eq(file_store_scan(&store, &how, &err), 0);

@@ -26,7 +26,7 @@ judge_hour(double (*rss)(double at_s), uint64_t left, int seconds)
 {
     struct outlook_past past;
     struct history_sample now = sample_at(seconds - 1, rss(seconds - 1));
-    struct outlook_room room = {true, false, now.rss.value, left};
+    struct outlook_headroom room = {true, false, now.rss.value, left};
     struct outlook out;
 
     memset(&past, 0, sizeof(past));
@@ -116,7 +116,7 @@ START_TEST(a_restart_begins_anew)
 {
     struct outlook_past past;
     struct history_sample now = sample_at(3600, 1e9);
-    struct outlook_room room = {true, false, 1000000000, 1000000};
+    struct outlook_headroom room = {true, false, 1000000000, 1000000};
     struct outlook out;
 
     memset(&past, 0, sizeof(past));
@@ -134,27 +134,27 @@ END_TEST
 START_TEST(the_tighter_limit_counts)
 {
     struct history_sample now = sample_at(0, 500);
-    struct outlook_room room;
+    struct outlook_headroom room;
 
-    outlook_room_of(&now, 1000, &room);
+    outlook_headroom_of(&now, 1000, &room);
     ck_assert(room.known && !room.of_cgroup);
     ck_assert_uint_eq(room.used, 500);
     ck_assert_uint_eq(room.left, 1000);
     now.cgroup_current = (struct stats_figure){true, 900};
     now.cgroup_cache = (struct stats_figure){true, 200};
     now.cgroup_limit = (struct stats_figure){true, 1500};
-    outlook_room_of(&now, 1000, &room);
+    outlook_headroom_of(&now, 1000, &room);
     ck_assert(room.known && room.of_cgroup);
     ck_assert_uint_eq(room.used, 700);
     ck_assert_uint_eq(room.left, 800);
-    outlook_room_of(&now, 799, &room);
+    outlook_headroom_of(&now, 799, &room);
     ck_assert(!room.of_cgroup);
     ck_assert_uint_eq(room.left, 799);
     now.cgroup_limit.value = 600;
-    outlook_room_of(&now, 799, &room);
+    outlook_headroom_of(&now, 799, &room);
     ck_assert_uint_eq(room.left, 0);
     now.cgroup_limit.known = false;
-    outlook_room_of(&now, UINT64_MAX, &room);
+    outlook_headroom_of(&now, UINT64_MAX, &room);
     ck_assert(!room.known);
 }
 END_TEST

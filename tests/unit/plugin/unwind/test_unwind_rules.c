@@ -231,7 +231,7 @@ START_TEST(there_is_no_more_room)
                                                  AT_8},
                            1),
                       1);
-    ck_assert_int_eq(why, UNWIND_END_ROOM);
+    ck_assert_int_eq(why, UNWIND_END_DEPTH);
 }
 END_TEST
 

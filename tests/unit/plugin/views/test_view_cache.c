@@ -572,7 +572,7 @@ START_TEST(one_owner_leaves_threads_to_others)
 }
 END_TEST
 
-START_TEST(one_owner_leaves_places_to_others)
+START_TEST(one_owner_leaves_slots_to_others)
 {
     struct seat *ann[VIEW_JOBS_MAX / 2], *bob;
 
@@ -669,7 +669,7 @@ main(void)
     tcase_add_test(tc, what_waits_for_its_turn_can_be_given_up);
     tcase_add_test(tc, no_more_than_so_many_wait);
     tcase_add_test(tc, what_is_read_has_a_ceiling);
-    tcase_add_test(tc, one_owner_leaves_places_to_others);
+    tcase_add_test(tc, one_owner_leaves_slots_to_others);
     tcase_add_test(tc, one_owner_leaves_threads_to_others);
     tcase_add_test(tc, many_may_ask_at_once);
     suite_add_tcase(suite, tc);

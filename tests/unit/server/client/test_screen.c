@@ -423,7 +423,7 @@ END_TEST
 /* Each view is one statement of its table, whatever is chosen. */
 START_TEST(statements)
 {
-    struct top_place place = {.node = 7, .self = 5, .base = "it's\\"};
+    struct top_scope place = {.node = 7, .self = 5, .base = "it's\\"};
     struct buffer text;
 
     buffer_init(&text, 8192);

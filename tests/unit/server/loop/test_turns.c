@@ -44,7 +44,7 @@ take(int i, const char *owner)
     all[i].owner = owner;
     all[i].granted = (struct waker){count, &granted[i]};
     all[i].place = (struct waker){count, &placed[i]};
-    return turns_take_place(&turns, &all[i]);
+    return scheduler_take_thread_slot(&turns, &all[i]);
 }
 
 /* How many get a place; the rest await one. */
@@ -58,14 +58,14 @@ take_all(int first, int end, const char *owner)
     return taken;
 }
 
-START_TEST(one_user_gets_half_of_the_places_and_the_next_half_of_the_rest)
+START_TEST(one_user_gets_half_of_the_slots_and_the_next_half_of_the_rest)
 {
     ck_assert_int_eq(take_all(0, PLACES, "ann"), PLACES / 2);
     ck_assert_int_eq(take_all(PLACES, 2 * PLACES, "bob"), PLACES / 4);
 }
 END_TEST
 
-START_TEST(statements_of_nodes_have_places_of_their_own)
+START_TEST(statements_of_nodes_have_slots_of_their_own)
 {
     ck_assert_int_eq(take_all(0, PLACES, "ann"), PLACES / 2);
     for (int i = PLACES; i < 2 * PLACES; i++)
@@ -74,7 +74,7 @@ START_TEST(statements_of_nodes_have_places_of_their_own)
 }
 END_TEST
 
-START_TEST(a_place_is_given_to_whoever_waits_longest_and_may_have_it)
+START_TEST(a_slot_is_given_to_whoever_waits_longest_and_may_have_it)
 {
     take_all(0, PLACES, "ann");
     turns_leave(&turns, &all[0]);
@@ -91,12 +91,12 @@ END_TEST
 START_TEST(one_that_waits_may_ask_again_and_waits_once)
 {
     take_all(0, PLACES, "ann");
-    ck_assert(!turns_take_place(&turns, &all[PLACES / 2]));
+    ck_assert(!scheduler_take_thread_slot(&turns, &all[PLACES / 2]));
     turns_leave(&turns, &all[0]);
     turns_leave(&turns, &all[1]);
     ck_assert_uint_eq(placed[PLACES / 2], 1);
     ck_assert_uint_eq(placed[PLACES / 2 + 1], 1);
-    ck_assert(turns_take_place(&turns, &all[PLACES / 2]));
+    ck_assert(scheduler_take_thread_slot(&turns, &all[PLACES / 2]));
 }
 END_TEST
 
@@ -123,7 +123,7 @@ has_waiting(void)
     return false;
 }
 
-START_TEST(a_users_statements_get_their_places_in_order)
+START_TEST(a_users_statements_get_their_slots_in_order)
 {
     static const char *const users[] = {"ann", "bob", "cy"};
     unsigned seed = 1;
@@ -139,7 +139,7 @@ START_TEST(a_users_statements_get_their_places_in_order)
         }
         all[i].owner = users[i % 3];
         all[i].place = (struct waker){note_given, &all[i]};
-        if (!turns_take_place(&turns, &all[i]))
+        if (!scheduler_take_thread_slot(&turns, &all[i]))
             came[i] = step;
     }
     ck_assert(has_waiting());
@@ -250,12 +250,12 @@ main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(
-        tc, one_user_gets_half_of_the_places_and_the_next_half_of_the_rest);
-    tcase_add_test(tc, statements_of_nodes_have_places_of_their_own);
+        tc, one_user_gets_half_of_the_slots_and_the_next_half_of_the_rest);
+    tcase_add_test(tc, statements_of_nodes_have_slots_of_their_own);
     tcase_add_test(tc,
-                   a_place_is_given_to_whoever_waits_longest_and_may_have_it);
+                   a_slot_is_given_to_whoever_waits_longest_and_may_have_it);
     tcase_add_test(tc, one_that_waits_may_ask_again_and_waits_once);
-    tcase_add_test(tc, a_users_statements_get_their_places_in_order);
+    tcase_add_test(tc, a_users_statements_get_their_slots_in_order);
     tcase_add_test(tc, few_compute_and_the_next_user_always_may);
     tcase_add_test(tc, a_long_turn_is_over_once_another_waits);
     tcase_add_test(tc, a_turn_goes_on_where_who_waits_may_have_none);

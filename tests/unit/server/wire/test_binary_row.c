@@ -142,25 +142,25 @@ END_TEST
 static void
 goes_around(const struct moment *t)
 {
-    char text[MOMENT_TEXT], again[MOMENT_TEXT];
-    struct column column = {.type = t->kind == MOMENT_TIME ? COLUMN_TIME
+    char text[TEMPORAL_TEXT], again[TEMPORAL_TEXT];
+    struct column column = {.type = t->kind == TEMPORAL_TIME ? COLUMN_TIME
                                                            : COLUMN_DATETIME};
     struct value value = {.type = VALUE_TEXT, .data = text};
     struct moment back;
     struct reader r;
 
-    value.size = moment_text(t, text);
+    value.size = temporal_text(t, text);
     buffer_clear(&out);
     binary_row_put(&out, &column, &value, 1);
     r = reader_of(out.data, out.size);
     (void)reader_u16(&r); /* the header and the bitmap */
-    ck_assert(binary_moment_read(&r, t->kind, &back) && reader_done(&r));
+    ck_assert(binary_temporal_read(&r, t->kind, &back) && reader_done(&r));
     ck_assert_int_eq(back.micros, t->micros);
-    ck_assert_uint_eq(moment_text(&back, again), value.size);
+    ck_assert_uint_eq(temporal_text(&back, again), value.size);
     ck_assert_str_eq(again, text);
 }
 
-START_TEST(moments_go_around)
+START_TEST(temporal_values_go_around)
 {
     static const struct {
         int64_t micros;
@@ -168,17 +168,17 @@ START_TEST(moments_go_around)
     } fractions[] = {{0, 0}, {1, 6}, {999999, 6}, {1000, 3}, {500000, 3}};
     int64_t fraction = fractions[_i % 5].micros;
     unsigned digits = fractions[_i % 5].digits;
-    struct moment t = {.kind = MOMENT_DATETIME,
+    struct moment t = {.kind = TEMPORAL_DATETIME,
                        .year = 2026,
                        .month = 12,
                        .day = 31,
                        .digits = digits};
 
-    t.micros = (((_i % 24) * 60 + _i) * 60 + 59 - _i) * MOMENT_SECOND;
+    t.micros = (((_i % 24) * 60 + _i) * 60 + 59 - _i) * TEMPORAL_SECOND;
     t.micros += fraction;
     goes_around(&t);
-    t = (struct moment){.kind = MOMENT_TIME, .digits = digits};
-    t.micros = (_i * 14 * 60 + 1) * 60 * MOMENT_SECOND + fraction;
+    t = (struct moment){.kind = TEMPORAL_TIME, .digits = digits};
+    t.micros = (_i * 14 * 60 + 1) * 60 * TEMPORAL_SECOND + fraction;
     t.micros = _i % 2 ? -t.micros : t.micros;
     goes_around(&t);
 }
@@ -194,7 +194,7 @@ main(void)
     tcase_add_loop_test(tc, values_become_what_their_column_is, 0,
                         sizeof(cells) / sizeof(cells[0]));
     tcase_add_test(tc, the_bitmap_has_as_many_bytes_as_it_needs);
-    tcase_add_loop_test(tc, moments_go_around, 0, 60);
+    tcase_add_loop_test(tc, temporal_values_go_around, 0, 60);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

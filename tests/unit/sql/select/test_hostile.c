@@ -248,7 +248,7 @@ START_TEST(many_parameters_are_prepared_at_once)
 }
 END_TEST
 
-START_TEST(parameters_keep_their_places)
+START_TEST(parameters_keep_their_positions)
 {
     static const struct value values[] = {{VALUE_INT, NULL, 0, 1},
                                           {VALUE_INT, NULL, 0, 2}};
@@ -365,7 +365,7 @@ main(void)
     tcase_add_test(tcase, columns_that_are_too_many_are_not_counted);
     tcase_add_test(tcase, a_search_takes_no_longer_where_much_is_alike);
     tcase_add_test(tcase, many_parameters_are_prepared_at_once);
-    tcase_add_test(tcase, parameters_keep_their_places);
+    tcase_add_test(tcase, parameters_keep_their_positions);
     tcase_add_test(tcase, groups_take_of_the_statements_memory);
     tcase_add_loop_test(tcase, groups_that_are_too_large_are_given_up_whole, 0,
                         COUNT(kept));

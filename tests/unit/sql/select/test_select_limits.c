@@ -434,7 +434,7 @@ START_TEST(what_is_opened_at_once)
     struct computing c = {.refuses = true};
     struct cursor *cursor;
 
-    ck_assert_int_eq(sql_is_instant(h.session, text), texts[_i].instant);
+    ck_assert_int_eq(sql_is_short_statement(h.session, text), texts[_i].instant);
     await_init(&c.await, on_compute, &c);
     cursor = sql_open(h.session, text, NULL, &c.await, &h.error);
     ck_assert_int_eq(c.times == 0, texts[_i].at_once);
@@ -447,13 +447,13 @@ START_TEST(what_is_opened_at_once)
 }
 END_TEST
 
-START_TEST(a_long_text_is_not_instant)
+START_TEST(long_text_is_no_short_statement)
 {
     static char text[8 * 1024] = "select 1";
 
     memset(text + 8, ' ', sizeof(text) - 8);
-    ck_assert(sql_is_instant(h.session, (struct span){text, 1024}));
-    ck_assert(!sql_is_instant(h.session, (struct span){text, sizeof(text)}));
+    ck_assert(sql_is_short_statement(h.session, (struct span){text, 1024}));
+    ck_assert(!sql_is_short_statement(h.session, (struct span){text, sizeof(text)}));
 }
 END_TEST
 
@@ -602,7 +602,7 @@ main(void)
     tcase_add_loop_test(tc, what_takes_long_says_so, 0, 2 * COUNT(heavy));
     tcase_add_test(tc, a_long_select_of_constants_is_whole);
     tcase_add_loop_test(tc, what_is_opened_at_once, 0, COUNT(texts));
-    tcase_add_test(tc, a_long_text_is_not_instant);
+    tcase_add_test(tc, long_text_is_no_short_statement);
     tcase_add_loop_test(tc, depth_is_not_called_a_typing_error, 0,
                         COUNT(nests));
     tcase_add_test(tc, queries_have_ceilings);

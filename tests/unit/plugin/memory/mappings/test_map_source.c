@@ -177,7 +177,7 @@ START_TEST(nothing_is_an_error)
     ck_assert_int_eq(map_source_open(&nobody), -1);
     ck_assert_int_eq(errno, ENOENT);
     ck_assert_uint_eq(map_source_large_bytes(0), 0);
-    ck_assert_ptr_null(map_source_places(0));
+    ck_assert_ptr_null(map_source_ranges(0));
     map_seen_fini(&seen);
 }
 END_TEST
@@ -242,9 +242,9 @@ START_TEST(a_reserve_is_left_out)
 }
 END_TEST
 
-START_TEST(places_are_read_without_pages)
+START_TEST(ranges_are_read_without_pages)
 {
-    struct memory_map *map = map_source_places(getpid());
+    struct memory_map *map = map_source_ranges(getpid());
 
     ck_assert_ptr_nonnull(map);
     ck_assert_uint_gt(map->count, 10);
@@ -256,7 +256,7 @@ END_TEST
 START_TEST(the_kernels_part_is_a_cgroups)
 {
     static const char *const words[] = {"slab", "sock"};
-    struct cgroup_place place = {.v2 = true};
+    struct cgroup_path place = {.v2 = true};
     char command[256], dir[] = "/tmp/hw-cgroup-XXXXXX";
     struct stats_figure figures[2];
 
@@ -290,7 +290,7 @@ main(void)
     tcase_add_test(tc, nothing_is_an_error);
     tcase_add_test(tc, pages_are_counted_in_pieces);
     tcase_add_test(tc, a_reserve_is_left_out);
-    tcase_add_test(tc, places_are_read_without_pages);
+    tcase_add_test(tc, ranges_are_read_without_pages);
     tcase_add_test(tc, the_kernels_part_is_a_cgroups);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

@@ -216,7 +216,7 @@ static const struct {
     size_t stacks;
 } builds[] = {{"abcd", 2}, {"", 2}, {"ffff", 1}};
 
-START_TEST(places_of_one_build_are_distinguished)
+START_TEST(locations_of_one_build_are_distinguished)
 {
     struct profile *diff =
         difference_of(placed("heap_v2/1\n@ 0x91000 0x92001\nt*: 1: 500 [0: 0]\n"
@@ -448,7 +448,7 @@ main(void)
     tcase_add_loop_test(tc, each_measure_has_a_difference, 0,
                         sizeof(measured) / sizeof(measured[0]));
     tcase_add_test(tc, what_was_ever_allocated_needs_both);
-    tcase_add_loop_test(tc, places_of_one_build_are_distinguished, 0,
+    tcase_add_loop_test(tc, locations_of_one_build_are_distinguished, 0,
                         sizeof(builds) / sizeof(builds[0]));
     tcase_add_test(tc, nothing_changed_is_nothing);
     tcase_add_test(tc, a_cancelled_one_stops);

@@ -146,7 +146,7 @@ check(struct profile *profile, renderer *render, const char *expected)
     profile_free(profile);
 }
 
-START_TEST(places_of_one_build_are_one_wherever_it_is_mapped)
+START_TEST(locations_of_one_build_are_one_wherever_it_is_mapped)
 {
     struct profile *sum = usual(false);
 
@@ -513,7 +513,7 @@ main(void)
     tcase_add_test(tc, long_notes_of_many_nodes_are_all_there);
     tcase_add_loop_test(tc, time_of_nodes_is_added_and_another_kind_refused, 0,
                         2);
-    tcase_add_test(tc, places_of_one_build_are_one_wherever_it_is_mapped);
+    tcase_add_test(tc, locations_of_one_build_are_one_wherever_it_is_mapped);
     tcase_add_test(tc, each_node_says_what_is_the_allocators);
     tcase_add_loop_test(tc, a_function_of_two_builds_is_one, 0,
                         sizeof(builds) / sizeof(builds[0]));

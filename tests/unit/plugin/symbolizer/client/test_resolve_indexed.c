@@ -201,7 +201,7 @@ START_TEST(every_view_is_the_same)
             how.nodecount = 100000;
             how.nodefraction = how.edgefraction = 0;
             how.maxdegree = 1000;
-            here.no_lines = !view_needs_places(form, &how);
+            here.no_lines = !view_needs_source_lines(form, &how);
             here.short_names = view_takes_short_names(form, &how);
             names = resolve(&here);
             render(all, form, &how, &expected);

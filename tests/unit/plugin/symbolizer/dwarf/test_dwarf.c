@@ -12,7 +12,7 @@
 
 #include "buffer.h"
 #include "dwarf_reader.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "failing_memory.h"
@@ -804,9 +804,9 @@ START_TEST(without_room_it_is_said_so)
     dwarf = dwarf_new(&file.elf, &options, &err);
     if (dwarf) {
         ck_assert_int_eq(dwarf_resolve(dwarf, addresses, 3, &err), 0);
-        ck_assert_uint_eq(count_why(dwarf, 3, DWARF_NO_ROOM), 3);
+        ck_assert_uint_eq(count_why(dwarf, 3, DWARF_OVER_BUDGET), 3);
         ck_assert_uint_le(
-            dwarf_room_peak(dwarf_sections_room(dwarf_get_sections(dwarf))),
+            dwarf_budget_peak(dwarf_sections_budget(dwarf_get_sections(dwarf))),
             8 << 10);
     } else {
         ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
@@ -855,7 +855,7 @@ START_TEST(a_text_without_room_is_left_out_whole)
             ck_assert_uint_eq(chain.frames[0].name.size, sizeof(texts) - 1);
             known++;
         } else {
-            ck_assert_int_eq(dwarf_chain_at(dwarf, 0, &chain), DWARF_NO_ROOM);
+            ck_assert_int_eq(dwarf_chain_at(dwarf, 0, &chain), DWARF_OVER_BUDGET);
             refused++;
         }
         dwarf_free(dwarf);
@@ -907,7 +907,7 @@ START_TEST(answers_do_not_take_more_than_the_ceiling)
     ck_assert_ptr_nonnull(dwarf);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(dwarf_resolve(dwarf, addresses, ADDRESSES, NULL), 0);
-        ck_assert_uint_eq(count_why(dwarf, ADDRESSES, DWARF_NO_ROOM),
+        ck_assert_uint_eq(count_why(dwarf, ADDRESSES, DWARF_OVER_BUDGET),
                           ADDRESSES);
     }
     after = mallinfo2().uordblks; /* 0 of sanitizers */

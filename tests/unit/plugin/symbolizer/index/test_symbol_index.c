@@ -680,7 +680,7 @@ END_TEST
 
 START_TEST(writing_without_memory_is_an_error)
 {
-    struct dwarf_room no_ceiling = {.max = SIZE_MAX};
+    struct dwarf_budget no_ceiling = {.max = SIZE_MAX};
     struct error err;
     bool done = false;
 
@@ -748,7 +748,7 @@ START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
     int rc = -1;
 
     for (size_t max = 1 << 10; rc != 0; max += 1 << 10) {
-        struct dwarf_room room = {.max = max};
+        struct dwarf_budget room = {.max = max};
         struct index_builder *builder = index_builder_new(&room);
         struct error err = {0};
         struct buffer bytes;

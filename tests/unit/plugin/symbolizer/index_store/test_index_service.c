@@ -672,19 +672,19 @@ START_TEST(a_helper_that_ends_late_is_reaped_by_the_next)
 }
 END_TEST
 
-START_TEST(wishes_have_a_ceiling)
+START_TEST(requests_have_a_ceiling)
 {
     size_t count, wanted = 0;
 
     helper_is("hang");
     start();
-    for (uint8_t i = 0; i < INDEX_WISHES_MAX + 10; i++)
+    for (uint8_t i = 0; i < INDEX_REQUESTS_MAX + 10; i++)
         ask(i, "/bin/x", SLOW_MS);
     count = index_service_list(keeper, list, INDEX_ENTRIES_MAX);
     for (size_t i = 0; i < count; i++)
         wanted += list[i].state == INDEX_WANTED;
-    ck_assert_uint_ge(wanted, INDEX_WISHES_MAX - 1);
-    ck_assert_uint_le(wanted, INDEX_WISHES_MAX);
+    ck_assert_uint_ge(wanted, INDEX_REQUESTS_MAX - 1);
+    ck_assert_uint_le(wanted, INDEX_REQUESTS_MAX);
 }
 END_TEST
 
@@ -761,7 +761,7 @@ main(void)
     tcase_add_test(tc, a_directory_that_others_reach_is_refused);
     tcase_add_test(tc, stopping_does_not_wait_for_an_index);
     tcase_add_test(tc, a_helper_that_ends_late_is_reaped_by_the_next);
-    tcase_add_test(tc, wishes_have_a_ceiling);
+    tcase_add_test(tc, requests_have_a_ceiling);
     tcase_add_test(tc, entries_have_a_ceiling);
     tcase_add_test(tc, others_get_the_files_and_the_work_goes_on);
     suite_add_tcase(suite, tc);

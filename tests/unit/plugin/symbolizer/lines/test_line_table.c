@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
 #include "failing_memory.h"
@@ -141,7 +141,7 @@ static bool texts_read; /* the sections keep some room for those */
 static void
 close_sections(size_t memory)
 {
-    ck_assert(dwarf_room_take(dwarf_sections_room(sections),
+    ck_assert(dwarf_budget_take(dwarf_sections_budget(sections),
                               memory - (texts_read ? TEXTS : 0)));
     texts_read = false;
     dwarf_sections_free(sections);

@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #include "buffer.h"
-#include "dwarf_room.h"
+#include "dwarf_budget.h"
 #include "errors.h"
 #include "section_file.h"
 #include "suite.h"
@@ -70,7 +70,7 @@ START_TEST(a_section_is_read_where_it_is_touched)
     ck_assert_uint_eq(dwarf_section_size(s, DWARF_LINE), 0);
     ck_assert_mem_eq(dwarf_section_bytes(s, DWARF_STR, 65530, 20, NULL),
                      plain + 65530, 20);
-    ck_assert_uint_le(dwarf_room_peak(dwarf_sections_room(s)), 2 << 16);
+    ck_assert_uint_le(dwarf_budget_peak(dwarf_sections_budget(s)), 2 << 16);
     ck_assert(dwarf_section_text(s, DWARF_STR, SIZE - 70000, &text));
     ck_assert_uint_eq(text.size, 70000 - 1);
     ck_assert_mem_eq(text.data, plain + SIZE - 70000, text.size);
@@ -94,9 +94,9 @@ START_TEST(few_short_texts_do_not_take_their_pages)
         ck_assert_uint_eq(text.size, 70);
         ck_assert_mem_eq(text.data, plain + at, 70);
         if (i < SIZE / 512) /* from then on they are many */
-            ck_assert_uint_lt(dwarf_room_peak(dwarf_sections_room(s)), 70000);
+            ck_assert_uint_lt(dwarf_budget_peak(dwarf_sections_budget(s)), 70000);
     }
-    ck_assert_uint_gt(dwarf_room_peak(dwarf_sections_room(s)), 100000);
+    ck_assert_uint_gt(dwarf_budget_peak(dwarf_sections_budget(s)), 100000);
     dwarf_sections_free(s);
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(without_room_for_copies_a_short_text_takes_its_page)
     ck_assert(dwarf_section_text(s, DWARF_STR, 30, &text));
     ck_assert_uint_eq(text.size, 70);
     ck_assert_mem_eq(text.data, plain + 30, text.size);
-    ck_assert_uint_eq(dwarf_room_refused(dwarf_sections_room(s)), 0);
+    ck_assert_uint_eq(dwarf_budget_refused(dwarf_sections_budget(s)), 0);
     dwarf_sections_free(s);
 }
 END_TEST
@@ -166,10 +166,10 @@ START_TEST(past_the_ceiling_there_is_no_room)
     ck_assert_ptr_nonnull(dwarf_section_bytes(s, DWARF_LINE, 0, 10, &err));
     ck_assert_ptr_null(dwarf_section_bytes(s, DWARF_LINE, 70000, 10, &err));
     ck_assert_uint_eq(err.code, ER_OUT_OF_MEMORY);
-    ck_assert(!dwarf_room_take(dwarf_sections_room(s), 50000));
-    ck_assert(dwarf_room_take(dwarf_sections_room(s), 30000));
-    ck_assert(!dwarf_room_take(dwarf_sections_room(s), SIZE_MAX));
-    dwarf_room_give(dwarf_sections_room(s), 30000);
+    ck_assert(!dwarf_budget_take(dwarf_sections_budget(s), 50000));
+    ck_assert(dwarf_budget_take(dwarf_sections_budget(s), 30000));
+    ck_assert(!dwarf_budget_take(dwarf_sections_budget(s), SIZE_MAX));
+    dwarf_budget_give(dwarf_sections_budget(s), 30000);
     dwarf_sections_free(s);
 }
 END_TEST

@@ -65,7 +65,7 @@ static const struct peer_call_events events = {.ended = on_ended};
 
 START_TEST(a_late_call_leaves_its_link_to_the_others)
 {
-    const struct peer_place place = {.id = 7, .port = 9036};
+    const struct peer_endpoint place = {.id = 7, .port = 9036};
     struct peer_call calls[3];
     struct peer_link *link = mem_zalloc(1, sizeof(*link));
     struct error none = {0};

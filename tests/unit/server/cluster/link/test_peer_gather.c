@@ -125,7 +125,7 @@ START_TEST(rows_without_memory_are_a_failure_once)
 END_TEST
 
 static const struct {
-    struct peer_place place;
+    struct peer_endpoint place;
     const char *why, *submit, *rpc;
 } failures[] = {
     {{.id = 2, .address = "10.0.0.1", .port = 9036},

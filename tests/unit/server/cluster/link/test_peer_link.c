@@ -422,7 +422,7 @@ tear_down(void)
 static void
 begin(bool tls)
 {
-    struct peer_place place = {.id = ASKED, .socket = path, .tls = tls};
+    struct peer_endpoint place = {.id = ASKED, .socket = path, .tls = tls};
 
     node.end = asked;
     packet_reader_init(&node.in, PACKET_PIECE_MAX);

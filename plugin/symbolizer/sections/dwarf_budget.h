@@ -1,11 +1,11 @@
 /*
- * dwarf_room.h - the memory that one file's debug information may take.
+ * dwarf_budget.h - the memory that one file's debug information may take.
  *
  * It counts what the sections read and inflate, and what their users keep.
  * Callable from any thread.
  */
-#ifndef HW_DWARF_ROOM_H
-#define HW_DWARF_ROOM_H
+#ifndef HW_DWARF_BUDGET_H
+#define HW_DWARF_BUDGET_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,30 +15,30 @@
 struct kept_block;
 
 /* Zeroed but for max. */
-struct dwarf_room {
+struct dwarf_budget {
     size_t max;                        /* bytes */
     atomic_size_t used, peak, refused; /* counters: relaxed */
 };
 
 /* Takes room for what the caller keeps; false: too little is left. */
-bool dwarf_room_take(struct dwarf_room *room, size_t size);
+bool dwarf_budget_take(struct dwarf_budget *room, size_t size);
 /* Likewise for optional work: a failure does not count as refused. */
-bool dwarf_room_try(struct dwarf_room *room, size_t size);
-void dwarf_room_give(struct dwarf_room *room, size_t size);
+bool dwarf_budget_try(struct dwarf_budget *room, size_t size);
+void dwarf_budget_give(struct dwarf_budget *room, size_t size);
 /* How often room was refused.  If the number grew during a reading, its result
  * may be incomplete. */
-size_t dwarf_room_refused(struct dwarf_room *room);
+size_t dwarf_budget_refused(struct dwarf_budget *room);
 /* Counts a refusal for another reason than the ceiling. */
-void dwarf_room_refuse(struct dwarf_room *room);
-size_t dwarf_room_peak(struct dwarf_room *room);
+void dwarf_budget_refuse(struct dwarf_budget *room);
+size_t dwarf_budget_peak(struct dwarf_budget *room);
 
 /* Makes *array, of *capacity items of size bytes, hold wanted ones, and takes
  * room for what it grows by; false without room or memory, and nothing has
  * changed. */
-bool dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
+bool dwarf_budget_grow(struct dwarf_budget *room, void *array, size_t *capacity,
                      size_t wanted, size_t size);
 /* Frees it and gives the room back. */
-void dwarf_room_drop(struct dwarf_room *room, void *array, size_t *capacity,
+void dwarf_budget_drop(struct dwarf_budget *room, void *array, size_t *capacity,
                      size_t size);
 
 /* Lasting copies of short texts.  Callable from any thread. */
@@ -52,7 +52,7 @@ void kept_texts_init(struct kept_texts *texts);
 void kept_texts_fini(struct kept_texts *texts);
 
 /* The copy takes room; NULL: too little is left. */
-const char *kept_texts_put(struct kept_texts *texts, struct dwarf_room *room,
+const char *kept_texts_put(struct kept_texts *texts, struct dwarf_budget *room,
                            const char *text, size_t size);
 
 #endif

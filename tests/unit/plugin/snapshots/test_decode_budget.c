@@ -1,5 +1,5 @@
 /*
- * test_decode_room.c - what decodes asks first, whatever it decodes, and gives
+ * test_decode_budget.c - what decodes asks first, whatever it decodes, and gives
  * all back.
  */
 #include <stdlib.h>
@@ -62,7 +62,7 @@ START_TEST(a_small_file_does_not_become_a_gigabyte)
     ck_assert_int_eq(err.code, ER_OUT_OF_RESOURCES);
     ck_assert_str_eq(err.sqlstate, "HY000");
     ck_assert_ptr_nonnull(strstr(err.text, "at a time may take 192 MB"));
-    ck_assert_uint_eq(decode_room_used(), 0);
+    ck_assert_uint_eq(decode_budget_used(), 0);
     buffer_fini(&body);
     buffer_fini(&file);
 }
@@ -76,13 +76,13 @@ START_TEST(the_declared_size_is_asked_for_first)
     buffer_init(&body, SNAPSHOT_FILE_MAX);
     add_zeros(&body, 2 << 20);
     make_file(&body, &file);
-    decode_room_set(1 << 20);
+    decode_budget_set(1 << 20);
     ck_assert_ptr_null(snapshot_decode(file.data, file.size, &err));
     ck_assert_int_eq(err.code, ER_OUT_OF_RESOURCES);
-    decode_room_set(0); /* what is wrong with it is seen then */
+    decode_budget_set(0); /* what is wrong with it is seen then */
     ck_assert_ptr_null(snapshot_decode(file.data, file.size, &err));
     ck_assert_int_eq(err.code, ER_UNKNOWN);
-    ck_assert_uint_eq(decode_room_used(), 0);
+    ck_assert_uint_eq(decode_budget_used(), 0);
     buffer_fini(&body);
     buffer_fini(&file);
 }
@@ -97,19 +97,19 @@ check_ceilings(const char *bytes, size_t size, size_t step)
     size_t ceiling = step;
 
     for (; !snapshot; ceiling += step) {
-        decode_room_set(ceiling);
+        decode_budget_set(ceiling);
         snapshot = snapshot_import(bytes, size, &err);
         ck_assert(snapshot || err.code == ER_OUT_OF_RESOURCES);
-        ck_assert_uint_le(decode_room_used(), snapshot ? ceiling : 0);
+        ck_assert_uint_le(decode_budget_used(), snapshot ? ceiling : 0);
     }
     ck_assert_uint_gt(ceiling, 4 * step);
-    ck_assert_uint_ge(decode_room_used(), profile_bytes(snapshot->profile));
+    ck_assert_uint_ge(decode_budget_used(), profile_bytes(snapshot->profile));
     /* The second finds the first one's taken. */
-    decode_room_set(decode_room_used() + step);
+    decode_budget_set(decode_budget_used() + step);
     ck_assert_ptr_null(snapshot_import(bytes, size, &err));
     ck_assert_int_eq(err.code, ER_OUT_OF_RESOURCES);
     snapshot_unref(snapshot);
-    ck_assert_uint_eq(decode_room_used(), 0);
+    ck_assert_uint_eq(decode_budget_used(), 0);
 }
 
 START_TEST(a_snapshot_asks_for_all_it_takes)

@@ -1,5 +1,5 @@
 /*
- * instant.c - finds statements that end at once, by their words alone.
+ * short_statement.c - finds statements that end at once, by their words alone.
  *
  * They run where a user has no place for others any more, so that its clients
  * can still say SELECT 1, look at SHOW PROCESSLIST, and KILL.
@@ -13,7 +13,7 @@
 #include "select_tree.h"
 #include "sql_statement.h"
 
-enum { INSTANT_BYTES = 4096 };
+enum { SHORT_STATEMENT_BYTES = 4096 };
 
 /* Values that are short, and what computes with them in no time.  A pattern, a
  * text that grows and a user's variable, which may be long, could take long. */
@@ -97,7 +97,7 @@ is_short_sql_statement(const struct sql_statement *statement)
     case STATEMENT_KILL:
         return !statement->kill.expression;
     case STATEMENT_SHOW:
-        return show_is_instant(&statement->show);
+        return show_is_short_statement(&statement->show);
     case STATEMENT_USE:
     case STATEMENT_BEGIN:
     case STATEMENT_END:
@@ -109,14 +109,14 @@ is_short_sql_statement(const struct sql_statement *statement)
 }
 
 bool
-sql_is_instant(struct sql_session *session, struct span text)
+sql_is_short_statement(struct sql_session *session, struct span text)
 {
     struct parsing how = {.use = PARAMETERS_ABSENT, .session = session};
     struct sql_statement statement;
     struct error unsaid;
     bool instant = false;
 
-    if (text.size > INSTANT_BYTES)
+    if (text.size > SHORT_STATEMENT_BYTES)
         return false;
     how.arena = arena_new(STATEMENT_BYTES_MAX);
     if (how.arena)

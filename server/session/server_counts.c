@@ -1,5 +1,5 @@
-/* server_room.c - see server_room.h. */
-#include "server_room.h"
+/* server_counts.c - see server_counts.h. */
+#include "server_counts.h"
 
 #include "clock.h"
 #include "errors.h"
@@ -37,7 +37,7 @@ server_reserve(size_t max)
 }
 
 bool
-server_has_room(const struct server *server, enum transport transport)
+server_can_admit(const struct server *server, enum transport transport)
 {
     size_t reserve =
         transport == TRANSPORT_LOCAL ? 0 : server_reserve(server->max);
@@ -57,7 +57,7 @@ server_settle(struct server *server, struct session *s)
 int
 server_note_user(struct server *server, struct session *s, struct error *err)
 {
-    if (s->spare && !server_has_room(server, s->transport)) {
+    if (s->spare && !server_can_admit(server, s->transport)) {
         error_set(err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
         return -1;
     }
@@ -94,7 +94,7 @@ server_add(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s;
     server->sessions = s;
-    s->spare = !s->conversation->web && !server_has_room(server, s->transport);
+    s->spare = !s->conversation->web && !server_can_admit(server, s->transport);
     server->web += s->conversation->web;
     server->spares += s->spare;
     server->count++;

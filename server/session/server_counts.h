@@ -1,12 +1,12 @@
 /*
- * server_room.h - counts a server's sessions by kind, and sets the pace of its
+ * server_counts.h - counts a server's sessions by kind, and sets the pace of its
  * tick.
  *
  * With the loop's lock.  The session calls these; server.h's functions call the
  * session.
  */
-#ifndef HW_SERVER_ROOM_H
-#define HW_SERVER_ROOM_H
+#ifndef HW_SERVER_COUNTS_H
+#define HW_SERVER_COUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 /* Places of max that are kept: a fraction of few, so that others have some. */
 size_t server_reserve(size_t max);
 /* Is there room for one more user's session? */
-bool server_has_room(const struct server *server, enum transport transport);
+bool server_can_admit(const struct server *server, enum transport transport);
 /* The session is spare no more. */
 void server_settle(struct server *server, struct session *session);
 

@@ -1,4 +1,4 @@
-/* daemon_place.c - see daemon.h. */
+/* daemon_state_dir.c - see daemon.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -100,7 +100,7 @@ renew_log(void)
 /* heapwire-run makes it, if it is root and we are not, where nothing lies in
  * its place: it looks as often as it expects a sign of life. */
 static bool
-is_made_for_us(const struct place_watch *watch)
+is_made_for_us(const struct state_dir_watch *watch)
 {
     const struct supervised *by = watch->supervised;
     struct stat st;
@@ -111,7 +111,7 @@ is_made_for_us(const struct place_watch *watch)
 
 /* Nobody would start an orphan again: it stays, and tries again. */
 static void
-handle_lost_directory(struct place_watch *watch, const char *why)
+handle_lost_directory(struct state_dir_watch *watch, const char *why)
 {
     const struct supervised *by = watch->supervised;
     bool stays = by->orphan && !by->alone;
@@ -128,14 +128,14 @@ handle_lost_directory(struct place_watch *watch, const char *why)
     }
     watch->lost = true;
     if (!stays && !(waits && clock_ms() - watch->lost_ms <
-                                 2ull * (by->beat_ms + PLACE_LOOK_MS)))
+                                 2ull * (by->beat_ms + STATE_DIR_CHECK_MS)))
         watch->end(watch->arg);
 }
 
 static void
 on_directory_timer(uv_timer_t *timer)
 {
-    struct place_watch *watch = timer->data;
+    struct state_dir_watch *watch = timer->data;
     struct error err;
     bool replaced;
 
@@ -157,7 +157,7 @@ on_directory_timer(uv_timer_t *timer)
 }
 
 void
-place_watch_start(struct place_watch *watch, uv_loop_t *loop,
+state_dir_watch_start(struct state_dir_watch *watch, uv_loop_t *loop,
                   struct state_dir *dir, const char *path,
                   const struct supervised *supervised, struct listener *local,
                   struct listener *http_local, void (*renewed)(void *arg),
@@ -175,12 +175,12 @@ place_watch_start(struct place_watch *watch, uv_loop_t *loop,
     uv_timer_init(loop, &watch->timer);
     watch->timer.data = watch;
     watch->open = true;
-    uv_timer_start(&watch->timer, on_directory_timer, PLACE_LOOK_MS,
-                   PLACE_LOOK_MS);
+    uv_timer_start(&watch->timer, on_directory_timer, STATE_DIR_CHECK_MS,
+                   STATE_DIR_CHECK_MS);
 }
 
 void
-place_watch_stop(struct place_watch *watch)
+state_dir_watch_stop(struct state_dir_watch *watch)
 {
     if (!watch->open)
         return;

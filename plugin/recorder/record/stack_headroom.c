@@ -1,11 +1,11 @@
 /*
- * stack_room.c - see stack_room.h.
+ * stack_headroom.c - see stack_headroom.h.
  *
  * Where a stack ends is not known: programs bring their own, and swap them.  A
  * guard page tells: the kernel is asked whether it could read there, by a call
  * that reads a set of signals and then refuses what it is to do with it.
  */
-#include "stack_room.h"
+#include "stack_headroom.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ is_stack_address_readable(uint64_t address)
 }
 
 bool
-stack_has_room(uint64_t here)
+stack_has_headroom(uint64_t here)
 {
     struct recorder_local *l = &recorder_local;
     uint64_t high = here / PAGE * PAGE, low = high - ROOM;

@@ -1,15 +1,15 @@
-/* share.c - see share.h. */
-#include "share.h"
+/* user_quota.c - see user_quota.h. */
+#include "user_quota.h"
 
 #include "errors.h"
 
 int
-share_check(const struct share *share, size_t max, const char *what,
+user_quota_check(const struct share *share, size_t max, const char *what,
             const char *remedy, struct error *err)
 {
     size_t unused = share->taken < max ? max - share->taken : 0;
 
-    if (share_has_room(share, max))
+    if (user_quota_has_slot(share, max))
         return 0;
     if (share->theirs == 0)
         error_set(err, ER_OUT_OF_RESOURCES,
@@ -26,7 +26,7 @@ share_check(const struct share *share, size_t max, const char *what,
 }
 
 const char **
-share_take(const char **places, size_t *taken, size_t max, const char *user,
+user_quota_take(const char **places, size_t *taken, size_t max, const char *user,
            const char *what, const char *remedy, struct error *err)
 {
     struct share share = {.user = user};
@@ -37,7 +37,7 @@ share_take(const char **places, size_t *taken, size_t max, const char *user,
             share_count(&share, places[i]);
         else if (!place)
             place = &places[i];
-    if (share_check(&share, max, what, remedy, err) != 0)
+    if (user_quota_check(&share, max, what, remedy, err) != 0)
         return NULL;
     *place = user;
     ++*taken;
@@ -45,7 +45,7 @@ share_take(const char **places, size_t *taken, size_t max, const char *user,
 }
 
 void
-share_give(const char **place, size_t *taken)
+user_quota_release(const char **place, size_t *taken)
 {
     *place = NULL;
     --*taken;

@@ -1,5 +1,5 @@
-/* moment.c - see moment.h. */
-#include "moment.h"
+/* temporal.c - see temporal.h. */
+#include "temporal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ is_leap(int year)
 }
 
 unsigned
-moment_month_days(int year, int month)
+temporal_month_days(int year, int month)
 {
     static const unsigned char days[] = {31, 28, 31, 30, 31, 30,
                                          31, 31, 30, 31, 30, 31};
@@ -34,7 +34,7 @@ moment_month_days(int year, int month)
 }
 
 int64_t
-moment_days(const struct moment *t)
+temporal_days(const struct moment *t)
 {
     int64_t year = t->month > 2 ? t->year : t->year - 1;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -47,7 +47,7 @@ moment_days(const struct moment *t)
 }
 
 void
-moment_set_days(struct moment *t, int64_t days)
+temporal_set_days(struct moment *t, int64_t days)
 {
     int64_t since = days - 60; /* 0000-03-01 */
     int64_t era = (since >= 0 ? since : since - 146096) / 146097;
@@ -63,34 +63,34 @@ moment_set_days(struct moment *t, int64_t days)
 }
 
 int64_t
-moment_size(const struct moment *t)
+temporal_magnitude(const struct moment *t)
 {
     return t->micros < 0 ? -t->micros : t->micros;
 }
 
 int64_t
-moment_micros(const struct moment *t)
+temporal_micros(const struct moment *t)
 {
-    if (t->kind == MOMENT_TIME)
+    if (t->kind == TEMPORAL_TIME)
         return t->micros;
-    return moment_days(t) * MOMENT_DAY + t->micros;
+    return temporal_days(t) * TEMPORAL_DAY + t->micros;
 }
 
 void
-moment_set_micros(struct moment *t, int64_t micros)
+temporal_set_micros(struct moment *t, int64_t micros)
 {
-    int64_t days = micros / MOMENT_DAY;
+    int64_t days = micros / TEMPORAL_DAY;
 
-    if (t->kind == MOMENT_TIME) {
-        t->micros = micros > MOMENT_TIME_MAX    ? MOMENT_TIME_MAX
-                    : micros < -MOMENT_TIME_MAX ? -MOMENT_TIME_MAX
+    if (t->kind == TEMPORAL_TIME) {
+        t->micros = micros > TEMPORAL_TIME_MAX    ? TEMPORAL_TIME_MAX
+                    : micros < -TEMPORAL_TIME_MAX ? -TEMPORAL_TIME_MAX
                                                 : micros;
         return;
     }
-    if (micros % MOMENT_DAY < 0)
+    if (micros % TEMPORAL_DAY < 0)
         days--;
-    t->micros = micros - days * MOMENT_DAY;
-    moment_set_days(t, days);
+    t->micros = micros - days * TEMPORAL_DAY;
+    temporal_set_days(t, days);
 }
 
 /* ---- reading ---- */
@@ -126,7 +126,7 @@ scan_datetime_number(struct scan *s, size_t most, int64_t *out)
 static void
 scan_second_fraction(struct scan *s, struct moment *t)
 {
-    int64_t scale = MOMENT_SECOND / 10, micros = 0;
+    int64_t scale = TEMPORAL_SECOND / 10, micros = 0;
 
     if (s->end - s->p < 2 || *s->p != '.' || !is_digit(s->p[1]))
         return;
@@ -156,8 +156,8 @@ static bool
 is_valid(const struct moment *t)
 {
     return t->month >= 1 && t->month <= 12 && t->day >= 1 &&
-           t->day <= (int)moment_month_days(t->year, t->month) &&
-           t->micros < MOMENT_DAY;
+           t->day <= (int)temporal_month_days(t->year, t->month) &&
+           t->micros < TEMPORAL_DAY;
 }
 
 /* hh:mm[:ss[.ffffff]] from s on. */
@@ -181,7 +181,7 @@ clock_part(struct scan *s, struct moment *t)
     }
     if (minute > 59 || second > 59)
         return false;
-    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
+    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND;
     scan_second_fraction(s, t);
     return true;
 }
@@ -202,12 +202,12 @@ scan_packed_datetime(struct scan *s, size_t count, struct moment *t)
         scan_datetime_number(s, 2, &hour);
         scan_datetime_number(s, 2, &minute);
         scan_datetime_number(s, 2, &second);
-        t->kind = MOMENT_DATETIME;
+        t->kind = TEMPORAL_DATETIME;
     }
     t->year = expand_two_digit_year(year, year_digits);
     t->month = (int)month;
     t->day = (int)day;
-    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
+    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND;
     if (count > 8)
         scan_second_fraction(s, t);
     return minute < 60 && second < 60;
@@ -221,7 +221,7 @@ scan_zone_offset(struct scan *s, struct moment *t)
     int64_t hour, minute;
     const char *sign = at.p;
 
-    if (t->kind != MOMENT_DATETIME || at.p == at.end)
+    if (t->kind != TEMPORAL_DATETIME || at.p == at.end)
         return;
     at.p++;
     if (*sign == 'Z')
@@ -232,7 +232,7 @@ scan_zone_offset(struct scan *s, struct moment *t)
         minute > 59 || hour * 60 + minute > ZONE_MINUTES_MAX)
         return;
     minute = (hour * 60 + minute) * (*sign == '-' ? -1 : 1);
-    moment_set_micros(t, moment_micros(t) - minute * 60 * MOMENT_SECOND);
+    temporal_set_micros(t, temporal_micros(t) - minute * 60 * TEMPORAL_SECOND);
     *s = at;
 }
 
@@ -247,7 +247,7 @@ digits_ahead(const struct scan *s)
 }
 
 bool
-moment_parse(struct span text, struct moment *out)
+temporal_parse(struct span text, struct moment *out)
 {
     struct scan s = {text.data, text.data + text.size};
     int64_t year, month, day;
@@ -280,7 +280,7 @@ moment_parse(struct span text, struct moment *out)
         s.p++;
         skip_datetime_blanks(&s);
         if (at_digit(&s)) {
-            out->kind = MOMENT_DATETIME;
+            out->kind = TEMPORAL_DATETIME;
             if (!clock_part(&s, out))
                 return false;
         }
@@ -291,7 +291,7 @@ end:
     scan_zone_offset(&s, out);
     skip_datetime_blanks(&s);
     out->more = s.p < s.end;
-    return out->year >= 0 && out->year <= MOMENT_YEAR_MAX;
+    return out->year >= 0 && out->year <= TEMPORAL_YEAR_MAX;
 }
 
 /* hhmmss, from the right. */
@@ -306,13 +306,13 @@ packed_time(struct scan *s, struct moment *t)
     hour = value / 10000;
     if (minute > 59 || second > 59 || hour > 9999999)
         return false;
-    t->micros = ((hour * 60 + minute) * 60 + second) * MOMENT_SECOND;
+    t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND;
     scan_second_fraction(s, t);
     return true;
 }
 
 bool
-moment_parse_time(struct span text, struct moment *out)
+temporal_parse_time(struct span text, struct moment *out)
 {
     struct scan s = {text.data, text.data + text.size}, at;
     bool negative = false;
@@ -322,10 +322,10 @@ moment_parse_time(struct span text, struct moment *out)
     skip_datetime_blanks(&s);
     digits = digits_ahead(&s);
     if ((digits >= 12 || (digits == 4 && s.p + 4 < s.end && s.p[4] == '-')) &&
-        moment_parse(text, out))
+        temporal_parse(text, out))
         return true;
     memset(out, 0, sizeof(*out));
-    out->kind = MOMENT_TIME;
+    out->kind = TEMPORAL_TIME;
     if (s.p < s.end && *s.p == '-') {
         negative = true;
         s.p++;
@@ -347,13 +347,13 @@ moment_parse_time(struct span text, struct moment *out)
         int64_t hour;
 
         scan_datetime_number(&s, 2, &hour);
-        out->micros = hour * 3600 * MOMENT_SECOND;
+        out->micros = hour * 3600 * TEMPORAL_SECOND;
     } else if (!packed_time(&s, out)) {
         return false;
     }
-    out->micros += days * MOMENT_DAY;
-    out->beyond = out->micros > MOMENT_TIME_MAX;
-    moment_set_micros(out, negative ? -out->micros : out->micros);
+    out->micros += days * TEMPORAL_DAY;
+    out->beyond = out->micros > TEMPORAL_TIME_MAX;
+    temporal_set_micros(out, negative ? -out->micros : out->micros);
     skip_datetime_blanks(&s);
     out->more = s.p < s.end;
     return true;
@@ -362,26 +362,26 @@ moment_parse_time(struct span text, struct moment *out)
 /* ---- writing ---- */
 
 size_t
-moment_text(const struct moment *t, char out[MOMENT_TEXT])
+temporal_text(const struct moment *t, char out[TEMPORAL_TEXT])
 {
-    int64_t micros = moment_size(t);
-    int64_t seconds = micros / MOMENT_SECOND;
+    int64_t micros = temporal_magnitude(t);
+    int64_t seconds = micros / TEMPORAL_SECOND;
     size_t at = 0;
 
-    if (t->kind != MOMENT_TIME)
-        at += (size_t)snprintf(out, MOMENT_TEXT, "%04d-%02d-%02d", t->year,
+    if (t->kind != TEMPORAL_TIME)
+        at += (size_t)snprintf(out, TEMPORAL_TEXT, "%04d-%02d-%02d", t->year,
                                t->month, t->day);
-    if (t->kind == MOMENT_DATE)
+    if (t->kind == TEMPORAL_DATE)
         return at;
     at += (size_t)snprintf(
-        out + at, MOMENT_TEXT - at, "%s%02" PRId64 ":%02d:%02d",
-        t->kind == MOMENT_DATETIME ? " "
+        out + at, TEMPORAL_TEXT - at, "%s%02" PRId64 ":%02d:%02d",
+        t->kind == TEMPORAL_DATETIME ? " "
         : t->micros < 0            ? "-"
                                    : "",
         seconds / 3600, (int)(seconds / 60 % 60), (int)(seconds % 60));
     if (t->digits > 0) {
-        snprintf(out + at, MOMENT_TEXT - at, ".%06d",
-                 (int)(micros % MOMENT_SECOND));
+        snprintf(out + at, TEMPORAL_TEXT - at, ".%06d",
+                 (int)(micros % TEMPORAL_SECOND));
         at += 1 + t->digits;
         out[at] = '\0';
     }

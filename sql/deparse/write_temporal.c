@@ -1,7 +1,7 @@
 /*
- * write_moment.c - comparisons of dates and times, which SQLite has as texts.
+ * write_temporal.c - comparisons of dates and times, which SQLite has as texts.
  *
- * If one operand is a date or a time, hw_moment() gives the others, too, the
+ * If one operand is a date or a time, hw_temporal() gives the others, too, the
  * one form that moments have; a column of a table has it already.  A constant
  * that is no moment is refused here.
  */
@@ -9,7 +9,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "moment.h"
+#include "temporal.h"
 #include "sql_session.h"
 #include "types.h"
 #include "writer.h"
@@ -24,11 +24,11 @@ is_full_datetime_type(struct result_type t)
 /* ---- constants ---- */
 
 void
-write_wrong_moment(struct writer *w, const char *type, struct span text)
+write_wrong_temporal(struct writer *w, const char *type, struct span text)
 {
     if (!w->failed)
-        error_set(w->err, ER_WRONG_MOMENT, "Incorrect %s value: '%.*s'", type,
-                  (int)(text.size < MOMENT_TEXT ? text.size : MOMENT_TEXT),
+        error_set(w->err, ER_WRONG_TEMPORAL, "Incorrect %s value: '%.*s'", type,
+                  (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT),
                   text.data);
     w->failed = true;
 }
@@ -37,68 +37,68 @@ static void
 check_temporal_constant(struct writer *w, const struct node *node,
                         enum moments as)
 {
-    static const char *const types[] = {[MOMENTS_DATE] = "DATE",
-                                        [MOMENTS_DATETIME] = "DATETIME",
-                                        [MOMENTS_TIME] = "TIME"};
+    static const char *const types[] = {[TEMPORAL_FORM_DATE] = "DATE",
+                                        [TEMPORAL_FORM_DATETIME] = "DATETIME",
+                                        [TEMPORAL_FORM_TIME] = "TIME"};
     struct moment t;
     struct span text;
 
     if (write_known_text(w, node, &text) &&
-        !(as == MOMENTS_TIME ? moment_parse_time(text, &t)
-                             : moment_parse(text, &t)))
-        write_wrong_moment(w, types[as], text);
+        !(as == TEMPORAL_FORM_TIME ? temporal_parse_time(text, &t)
+                             : temporal_parse(text, &t)))
+        write_wrong_temporal(w, types[as], text);
 }
 
 /* ---- writing ---- */
 
 static void
-open_moment(struct writer *w, enum moments as)
+open_temporal_call(struct writer *w, enum moments as)
 {
-    buffer_text(w->sql, as == MOMENTS_REAL ? " hw_real(" : " hw_moment(");
+    buffer_text(w->sql, as == TEMPORAL_FORM_REAL ? " hw_real(" : " hw_temporal(");
 }
 
 /* What stands behind x in the call. */
 static void
-close_moment(struct writer *w, enum moments as, struct result_type type)
+close_temporal_call(struct writer *w, enum moments as, struct result_type type)
 {
-    if (as == MOMENTS_REAL) {
+    if (as == TEMPORAL_FORM_REAL) {
         buffer_text(w->sql, ")");
         return;
     }
-    buffer_text(w->sql, as == MOMENTS_TIME ? ",'TIME'" : ",'DATETIME'");
+    buffer_text(w->sql, as == TEMPORAL_FORM_TIME ? ",'TIME'" : ",'DATETIME'");
     buffer_text(w->sql,
-                type.type == COLUMN_TIME && as != MOMENTS_TIME ? ",1)" : ")");
+                type.type == COLUMN_TIME && as != TEMPORAL_FORM_TIME ? ",1)" : ")");
 }
 
 static bool
 needs_form(enum moments as, struct result_type type)
 {
-    return as != MOMENTS_NONE && type.type != COLUMN_NULL &&
+    return as != TEMPORAL_FORM_NONE && type.type != COLUMN_NULL &&
            !is_full_datetime_type(type);
 }
 
 void
-write_as_moment(struct writer *w, const struct node *node, enum moments as,
+write_as_temporal(struct writer *w, const struct node *node, enum moments as,
                 bool date)
 {
-    if (as != MOMENTS_REAL)
+    if (as != TEMPORAL_FORM_REAL)
         check_temporal_constant(w, node, as);
-    date = date && as == MOMENTS_DATE;
+    date = date && as == TEMPORAL_FORM_DATE;
     if (date)
         buffer_text(w->sql, " hw_cast(");
     else
-        open_moment(w, as);
+        open_temporal_call(w, as);
     write_compared(w, node, TIGHT_OR);
     if (date)
         buffer_text(w->sql, ",'DATE',-1,-1)");
     else
-        close_moment(w, as, types_operand(node, 0));
+        close_temporal_call(w, as, types_operand(node, 0));
 }
 
 void
 write_number(struct writer *w, const struct node *node)
 {
-    bool moment = result_type_is_moment(types_operand(node, 0).type);
+    bool moment = result_type_is_temporal(types_operand(node, 0).type);
 
     buffer_text(w->sql, moment ? " hw_number(" : "");
     write_expression(w, node);
@@ -110,7 +110,7 @@ write_scalar(struct writer *w, const struct node *node, enum moments as,
              enum tight least)
 {
     if (needs_form(as, types_operand(node, 0)))
-        write_as_moment(w, node, as, false);
+        write_as_temporal(w, node, as, false);
     else
         write_compared(w, node, least);
 }
@@ -138,10 +138,10 @@ operand_column_count(const struct node *node)
 static enum moments
 find_side(const struct node *operands, size_t column)
 {
-    enum moments as = write_moments(operands, column);
+    enum moments as = write_temporal_form(operands, column);
     bool number = false, text = false;
 
-    if (as != MOMENTS_NONE ||
+    if (as != TEMPORAL_FORM_NONE ||
         !(operands->kind == NODE_ROW || write_is_query(operands->next)))
         return as;
     for (const struct node *n = operands; n; n = n->next) {
@@ -150,7 +150,7 @@ find_side(const struct node *operands, size_t column)
         number |= type.type != COLUMN_NULL && result_type_is_number(type);
         text |= !result_type_is_number(type);
     }
-    return number && text ? MOMENTS_REAL : as;
+    return number && text ? TEMPORAL_FORM_REAL : as;
 }
 
 struct sides
@@ -179,7 +179,7 @@ side_of(const struct sides *sides, size_t column)
     if (column == 0)
         return sides->first;
     return sides->all && column < sides->count ? sides->all[column]
-                                               : MOMENTS_NONE;
+                                               : TEMPORAL_FORM_NONE;
 }
 
 static void
@@ -193,7 +193,7 @@ write_temporal_row(struct writer *w, const struct node *node,
         enum moments as = side_of(sides, column++);
 
         if (needs_form(as, types_operand(n, 0)))
-            write_as_moment(w, n, as, false);
+            write_as_temporal(w, n, as, false);
         else
             write_collated(w, n);
         buffer_text(w->sql, n->next ? "," : ")");
@@ -219,15 +219,15 @@ write_value(struct writer *w, const char *name, const struct node *query,
     bool wraps = needs_form(as, type);
 
     if (wraps)
-        open_moment(w, as);
+        open_temporal_call(w, as);
     write_begin_kind(w, type);
     buffer_text(w->sql, name);
     write_end_kind(w, type);
     if (wraps)
-        close_moment(w, as, type);
+        close_temporal_call(w, as, type);
 }
 
-/* (SELECT ...), or (WITH hw_rows(v0) AS (SELECT ...) SELECT hw_moment(v0,
+/* (SELECT ...), or (WITH hw_rows(v0) AS (SELECT ...) SELECT hw_temporal(v0,
  * 'DATETIME') FROM hw_rows) */
 void
 write_rows(struct writer *w, const struct node *node, const struct sides *sides)

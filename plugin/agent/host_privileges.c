@@ -1,4 +1,4 @@
-/* likeness.c - see agent.h. */
+/* host_privileges.c - see agent.h. */
 #include "agent.h"
 
 #include <linux/capability.h>
@@ -125,7 +125,7 @@ may_more(const struct worn *own, const struct worn *host)
 }
 
 bool
-likeness_same(pid_t a, pid_t b)
+host_privileges_equal(pid_t a, pid_t b)
 {
     static struct worn one, other;
     static char status[STATUS_MAX];
@@ -209,7 +209,7 @@ drop_extra_privileges(struct worn *own, const struct worn *host, unsigned calls,
 }
 
 static void
-match_host_credentials(struct likeness *likeness, int filters, unsigned calls)
+match_host_credentials(struct host_privileges *host_privileges, int filters, unsigned calls)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     struct worn own, host;
@@ -219,23 +219,23 @@ match_host_credentials(struct likeness *likeness, int filters, unsigned calls)
     if (!read_worn(&own, self, status) || !read_worn(&host, getpid(), status))
         return; /* no /proc */
     more = may_more(&own, &host);
-    if (more && likeness->more) {
+    if (more && host_privileges->more) {
         if (own.seccomp == 0 || own.filters == filters)
             drop_extra_privileges(&own, &host, calls, self, status);
-        likeness->diverged =
+        host_privileges->diverged =
             !read_worn(&own, self, status) || may_more(&own, &host);
     }
-    likeness->more = more;
+    host_privileges->more = more;
 }
 
 int
-likeness_tick(struct likeness *likeness, int filters, unsigned calls)
+host_privileges_tick(struct host_privileges *host_privileges, int filters, unsigned calls)
 {
     int64_t now = agent_monotonic_ms();
 
-    if (now >= likeness->due_ms) {
-        match_host_credentials(likeness, filters, calls);
-        likeness->due_ms = now + LOOK_MS;
+    if (now >= host_privileges->due_ms) {
+        match_host_credentials(host_privileges, filters, calls);
+        host_privileges->due_ms = now + LOOK_MS;
     }
-    return (int)(likeness->due_ms - now);
+    return (int)(host_privileges->due_ms - now);
 }

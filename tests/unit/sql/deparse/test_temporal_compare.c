@@ -1,4 +1,4 @@
-/* test_moments.c - dates and times in comparisons.  moments.py compares many
+/* test_temporal_compare.c - dates and times in comparisons.  temporal_values.py compares many
  * more with a MariaDB. */
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static const struct {
     {"select {d '2026-01-01'}", "{d '2026-01-01'}\n2026-01-01"},
 };
 
-START_TEST(moments_compare_as_such)
+START_TEST(temporal_values_compare_as_such)
 {
     ck_assert_str_eq(harness_run(&h, cases[_i].query), cases[_i].answer);
 }
@@ -120,7 +120,7 @@ START_TEST(a_constant_that_is_none_is_refused)
 {
     const char *answer = harness_run(&h, wrong[_i].query);
 
-    ck_assert_int_eq(h.error.code, ER_WRONG_MOMENT);
+    ck_assert_int_eq(h.error.code, ER_WRONG_TEMPORAL);
     ck_assert_msg(strstr(answer, wrong[_i].value), "%s", answer);
 }
 END_TEST
@@ -157,13 +157,13 @@ START_TEST(a_parameter_is_a_constant)
             if (values[i].answer)
                 ck_assert_str_eq(answer, values[i].answer);
             else
-                ck_assert_int_eq(h.error.code, ER_WRONG_MOMENT);
+                ck_assert_int_eq(h.error.code, ER_WRONG_TEMPORAL);
         }
     h.parameters = NULL;
     h.parameter_count = 0;
     harness_run(&h, "set @a = 'x'");
     harness_run(&h, "select now() > @a");
-    ck_assert_int_eq(h.error.code, ER_WRONG_MOMENT);
+    ck_assert_int_eq(h.error.code, ER_WRONG_TEMPORAL);
     ck_assert_str_eq(harness_run(&h, "set @a = '2026-1-1'"), "OK");
     ck_assert_str_eq(harness_run(&h, "select now() > @a x"), "x\n#1");
 }
@@ -182,7 +182,7 @@ START_TEST(other_values_leave_a_warning)
 END_TEST
 
 /* Each value is looked at once. */
-START_TEST(a_long_list_of_moments_opens_at_once)
+START_TEST(a_long_list_of_temporals_opens_at_once)
 {
     struct buffer text;
 
@@ -210,12 +210,12 @@ main(void)
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(tc, moments_compare_as_such, 0, COUNT(cases));
+    tcase_add_loop_test(tc, temporal_values_compare_as_such, 0, COUNT(cases));
     tcase_add_loop_test(tc, a_constant_that_is_none_is_refused, 0,
                         COUNT(wrong));
     tcase_add_test(tc, a_parameter_is_a_constant);
     tcase_add_test(tc, other_values_leave_a_warning);
-    tcase_add_test(tc, a_long_list_of_moments_opens_at_once);
+    tcase_add_test(tc, a_long_list_of_temporals_opens_at_once);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

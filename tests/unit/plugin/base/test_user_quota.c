@@ -1,9 +1,9 @@
-/* test_share.c - a user that takes all that it may leaves some to others. */
+/* test_user_quota.c - a user that takes all that it may leaves some to others. */
 #include <stdio.h>
 #include <string.h>
 
 #include "errors.h"
-#include "share.h"
+#include "user_quota.h"
 #include "suite.h"
 
 enum { MOST = 130 };
@@ -17,7 +17,7 @@ take_all(const char *user, size_t max)
 {
     unsigned count = 0;
 
-    while (share_take(places, &taken, max, user, "seats", "leave one", &err))
+    while (user_quota_take(places, &taken, max, user, "seats", "leave one", &err))
         count++;
     return count;
 }
@@ -72,16 +72,16 @@ START_TEST(what_is_given_back_is_taken_again)
     memset(places, 0, sizeof(places));
     taken = 0;
     ck_assert_uint_eq(take_all("ann", 8), 4);
-    place = share_take(places, &taken, 8, "bob", "seats", "leave one", &err);
-    share_give(place, &taken);
-    share_give(&places[1], &taken);
+    place = user_quota_take(places, &taken, 8, "bob", "seats", "leave one", &err);
+    user_quota_release(place, &taken);
+    user_quota_release(&places[1], &taken);
     ck_assert_ptr_eq(
-        share_take(places, &taken, 8, "ann", "seats", "leave one", &err),
+        user_quota_take(places, &taken, 8, "ann", "seats", "leave one", &err),
         &places[1]);
     ck_assert_uint_eq(taken, 4);
     /* Those behind a gap count, too. */
-    share_give(&places[0], &taken);
-    share_give(&places[1], &taken);
+    user_quota_release(&places[0], &taken);
+    user_quota_release(&places[1], &taken);
     ck_assert_uint_eq(take_all("ann", 8), 2);
     ck_assert_uint_eq(taken, 4);
 }

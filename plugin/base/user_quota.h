@@ -1,12 +1,12 @@
 /*
- * share.h - how users share a number of places.
+ * user_quota.h - how users share a number of places.
  *
  * The one rule: a user may take another place while it holds fewer than are
  * free.  Alone it gets half of them, the next user half of the rest: whatever
  * some hold, another one still gets in.
  */
-#ifndef HW_SHARE_H
-#define HW_SHARE_H
+#ifndef HW_USER_QUOTA_H
+#define HW_USER_QUOTA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 struct error;
 
-enum { SHARE_OWNER_MAX = 64 /* bytes of a user's name */ };
+enum { USER_QUOTA_OWNER_MAX = 64 /* bytes of a user's name */ };
 
 /* The places as one user sees them: count each that is taken, then ask. */
 struct share {
@@ -31,22 +31,22 @@ share_count(struct share *share, const char *owner)
 
 /* Whether the user may take one more of max places. */
 static inline bool
-share_has_room(const struct share *share, size_t max)
+user_quota_has_slot(const struct share *share, size_t max)
 {
     return share->taken < max && share->theirs < max - share->taken;
 }
 
 /* The same; -1 with 1226, or 1041 if the user holds none: all are taken.
  * what: "open SELECTs"; remedy: what the user can do. */
-int share_check(const struct share *share, size_t max, const char *what,
+int user_quota_check(const struct share *share, size_t max, const char *what,
                 const char *remedy, struct error *err);
 
 /* Takes one of places, each NULL or its user; *taken counts those that are
  * taken, so that few are looked at while few are.  Only max of them are for
- * this user, whose name outlasts it.  NULL with *err, as share_check. */
-const char **share_take(const char **places, size_t *taken, size_t max,
+ * this user, whose name outlasts it.  NULL with *err, as user_quota_check. */
+const char **user_quota_take(const char **places, size_t *taken, size_t max,
                         const char *user, const char *what, const char *remedy,
                         struct error *err);
-void share_give(const char **place, size_t *taken);
+void user_quota_release(const char **place, size_t *taken);
 
 #endif

@@ -1,5 +1,5 @@
-/* dwarf_room.c - see dwarf_room.h. */
-#include "dwarf_room.h"
+/* dwarf_budget.c - see dwarf_budget.h. */
+#include "dwarf_budget.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 enum { ITEMS_FIRST = 64 };
 
 bool
-dwarf_room_try(struct dwarf_room *room, size_t size)
+dwarf_budget_try(struct dwarf_budget *room, size_t size)
 {
     size_t used, peak;
 
@@ -30,41 +30,41 @@ dwarf_room_try(struct dwarf_room *room, size_t size)
 }
 
 bool
-dwarf_room_take(struct dwarf_room *room, size_t size)
+dwarf_budget_take(struct dwarf_budget *room, size_t size)
 {
-    if (dwarf_room_try(room, size))
+    if (dwarf_budget_try(room, size))
         return true;
-    dwarf_room_refuse(room);
+    dwarf_budget_refuse(room);
     return false;
 }
 
 void
-dwarf_room_give(struct dwarf_room *room, size_t size)
+dwarf_budget_give(struct dwarf_budget *room, size_t size)
 {
     atomic_fetch_sub_explicit(&room->used, size, memory_order_relaxed);
 }
 
 void
-dwarf_room_refuse(struct dwarf_room *room)
+dwarf_budget_refuse(struct dwarf_budget *room)
 {
     atomic_fetch_add_explicit(&room->refused, 1, memory_order_relaxed);
 }
 
 size_t
-dwarf_room_refused(struct dwarf_room *room)
+dwarf_budget_refused(struct dwarf_budget *room)
 {
     return atomic_load_explicit(&room->refused, memory_order_relaxed);
 }
 
 size_t
-dwarf_room_peak(struct dwarf_room *room)
+dwarf_budget_peak(struct dwarf_budget *room)
 {
     return atomic_load_explicit(&room->peak, memory_order_relaxed);
 }
 
 /* By half, not twice: copying is cheap against the memory held. */
 bool
-dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
+dwarf_budget_grow(struct dwarf_budget *room, void *array, size_t *capacity,
                 size_t wanted, size_t size)
 {
     size_t grown = *capacity + *capacity / 2;
@@ -77,12 +77,12 @@ dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
     if (grown < wanted)
         grown = wanted;
     if (grown > SIZE_MAX / 2 / size ||
-        !dwarf_room_take(room, (grown - *capacity) * size))
+        !dwarf_budget_take(room, (grown - *capacity) * size))
         return false;
     memcpy(&old, array, sizeof(old));
     new = mem_realloc(old, grown * size);
     if (!new) {
-        dwarf_room_give(room, (grown - *capacity) * size);
+        dwarf_budget_give(room, (grown - *capacity) * size);
         return false;
     }
     memcpy(array, &new, sizeof(new));
@@ -91,7 +91,7 @@ dwarf_room_grow(struct dwarf_room *room, void *array, size_t *capacity,
 }
 
 void
-dwarf_room_drop(struct dwarf_room *room, void *array, size_t *capacity,
+dwarf_budget_drop(struct dwarf_budget *room, void *array, size_t *capacity,
                 size_t size)
 {
     void *old;
@@ -100,7 +100,7 @@ dwarf_room_drop(struct dwarf_room *room, void *array, size_t *capacity,
     mem_free(old);
     old = NULL;
     memcpy(array, &old, sizeof(old));
-    dwarf_room_give(room, *capacity * size);
+    dwarf_budget_give(room, *capacity * size);
     *capacity = 0;
 }
 
@@ -131,17 +131,17 @@ kept_texts_fini(struct kept_texts *texts)
 
 /* Under lock: one with size bytes free, or NULL. */
 static struct kept_block *
-block_for(struct kept_texts *texts, struct dwarf_room *room, size_t size)
+block_for(struct kept_texts *texts, struct dwarf_budget *room, size_t size)
 {
     struct kept_block *b = texts->last;
 
     if (b && size <= BLOCK - b->used)
         return b;
-    if (size > BLOCK || !dwarf_room_try(room, sizeof(*b)))
+    if (size > BLOCK || !dwarf_budget_try(room, sizeof(*b)))
         return NULL;
     b = mem_alloc(sizeof(*b));
     if (!b) {
-        dwarf_room_give(room, sizeof(*b));
+        dwarf_budget_give(room, sizeof(*b));
         return NULL;
     }
     b->next = texts->last;
@@ -151,7 +151,7 @@ block_for(struct kept_texts *texts, struct dwarf_room *room, size_t size)
 }
 
 const char *
-kept_texts_put(struct kept_texts *texts, struct dwarf_room *room,
+kept_texts_put(struct kept_texts *texts, struct dwarf_budget *room,
                const char *text, size_t size)
 {
     struct kept_block *b;

@@ -1,0 +1,12 @@
+/* stack_headroom.h - whether the thread's stack has room for a backtrace. */
+#ifndef HW_STACK_HEADROOM_H
+#define HW_STACK_HEADROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 8 KB below here.  Calls the kernel where a thread comes deeper than before.
+ */
+bool stack_has_headroom(uint64_t here);
+
+#endif
