@@ -536,7 +536,7 @@ shut_down_daemon(struct daemon *d, int status)
     if (d->loop_open)
         uv_loop_close(&d->loop);
     uv_library_shutdown();
-    audit_forget();
+    audit_clear();
     if (d->log_open)
         log_close();
     state_dir_close(&d->state);
@@ -562,12 +562,12 @@ daemon_run(const struct arguments *arguments)
     sql_start();
     d->keeper = keeper_start(arguments->argv, &err);
     if (d->keeper && keeper_load(d->keeper, "", &d->config, &faults) != 0) {
-        daemon_say_faults(&faults);
+        daemon_print_faults(&faults);
     } else if (!d->keeper) {
         rc = EX_OSERR;
-        daemon_say(&err);
+        daemon_print_error(&err);
     } else {
-        daemon_say_note(&d->config);
+        daemon_print_state_note(&d->config);
         rc = start_daemon_services(d, &err);
         if (rc == 0 && arguments->wait)
             controller_set_absence(
@@ -578,7 +578,7 @@ daemon_run(const struct arguments *arguments)
         if (rc == 0)
             uv_run(&d->loop, UV_RUN_DEFAULT);
         else
-            daemon_say(&err);
+            daemon_print_error(&err);
     }
     config_faults_fini(&faults);
     if (rc == 0)

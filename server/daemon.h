@@ -83,8 +83,8 @@ int daemon_run(const struct arguments *arguments);
 /* ---- daemon_check.c ----
  * Finds what would stop a start, before anything starts; reports on stderr. */
 
-void daemon_say_faults(const struct config_faults *faults);
-int daemon_say(const struct error *err); /* -1 */
+void daemon_print_faults(const struct config_faults *faults);
+int daemon_print_error(const struct error *err); /* -1 */
 /* The path of a program that lies beside heapwired, as its helpers do. */
 int daemon_find_program(const char *program, char out[PATH_MAX],
                        struct error *err);
@@ -94,7 +94,7 @@ int daemon_find_program(const char *program, char out[PATH_MAX],
 int daemon_start_debug(const struct config *config, struct debug_fetcher **out,
                        struct error *err);
 /* Where the state directory is, if that is not its usual place. */
-void daemon_say_note(const struct config *config);
+void daemon_print_state_note(const struct config *config);
 /* *account: the user that config names, if it names one. */
 int daemon_check_user(const struct config *config, struct account *account,
                       struct error *err);

@@ -19,7 +19,7 @@
 #include "state_dir.h"
 
 void
-daemon_say_faults(const struct config_faults *faults)
+daemon_print_faults(const struct config_faults *faults)
 {
     const char *p = faults->text.data, *end;
 
@@ -91,7 +91,7 @@ daemon_start_debug(const struct config *config, struct debug_fetcher **out,
 }
 
 void
-daemon_say_note(const struct config *config)
+daemon_print_state_note(const struct config *config)
 {
     if (*config->state_note)
         fprintf(stderr, "heapwired: %s\n", config->state_note);
@@ -128,7 +128,7 @@ check_file(const char *what, const char *path, int access_mode,
 }
 
 int
-daemon_say(const struct error *err)
+daemon_print_error(const struct error *err)
 {
     fprintf(stderr, "heapwired: %s\n", err->text);
     return -1;
@@ -146,7 +146,7 @@ check_etcd_files(const struct config_etcd *etcd)
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (*files[i][1] &&
             check_file(files[i][0], files[i][1], R_OK, &err) != 0)
-            rc = daemon_say(&err);
+            rc = daemon_print_error(&err);
     return rc;
 }
 
@@ -161,21 +161,21 @@ check_surroundings(const struct config *c)
     int rc = 0;
 
     if (daemon_check_user(c, &account, &err) != 0)
-        rc = daemon_say(&err);
+        rc = daemon_print_error(&err);
     if (*c->exe && check_file("exe", c->exe, X_OK, &err) != 0)
-        rc = daemon_say(&err);
+        rc = daemon_print_error(&err);
     if (strchr(c->jemalloc, '/') &&
         check_file("jemalloc", c->jemalloc, R_OK, &err) != 0)
-        rc = daemon_say(&err);
+        rc = daemon_print_error(&err);
     if (check_etcd_files(&c->cluster.etcd) != 0)
         rc = -1;
     if (*c->tls_cert && *c->tls_key &&
         certificate_read(&certificate, c->tls_cert, c->tls_key, &note, &err) !=
             0)
-        rc = daemon_say(&err);
+        rc = daemon_print_error(&err);
     certificate_fini(&certificate);
     if (*c->state_dir && state_dir_check(c->state_dir, &err) != 0)
-        rc = daemon_say(&err);
+        rc = daemon_print_error(&err);
     return rc;
 }
 
@@ -188,8 +188,8 @@ daemon_check(const struct arguments *arguments)
 
     config_faults_init(&faults);
     rc = config_load(&config, &arguments->config, &faults);
-    daemon_say_faults(&faults);
-    daemon_say_note(&config);
+    daemon_print_faults(&faults);
+    daemon_print_state_note(&config);
     if (check_surroundings(&config) != 0)
         rc = -1;
     if (rc == 0)

@@ -26,7 +26,7 @@ daemon_cluster_identify(struct daemon_cluster *c, struct error *err)
 
 /* Not a fault: a node may ask others without being asked. */
 static void
-say_who_is_absent(const struct config *config)
+log_missing_own_peer(const struct config *config)
 {
     if (config->cluster.peer_count > 0 && !config_own_peer(config) &&
         !*config->cluster.etcd.endpoints)
@@ -54,7 +54,7 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
     if (!c->cluster)
         return -1;
     server->node.peers = cluster_peers(c->cluster);
-    say_who_is_absent(c->config);
+    log_missing_own_peer(c->config);
     c->membership =
         membership_start(c->config, &server->identity, server->keeper,
                          c->cluster, &server->wakes, err);
@@ -72,7 +72,7 @@ daemon_cluster_reload(struct daemon_cluster *c, struct config *from)
         server_set_identity(c->server, &identity);
         cluster_set_identity(c->cluster, &identity);
     }
-    say_who_is_absent(c->config);
+    log_missing_own_peer(c->config);
     membership_refresh(c->membership);
 }
 

@@ -139,7 +139,7 @@ on_directory_timer(uv_timer_t *timer)
     struct error err;
     bool replaced;
 
-    if (state_dir_look(watch->dir, watch->path, &replaced, &err) != 0) {
+    if (state_dir_recheck(watch->dir, watch->path, &replaced, &err) != 0) {
         handle_lost_directory(watch, err.text);
         return;
     }

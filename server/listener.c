@@ -19,7 +19,7 @@
 #include "session.h"
 
 /* Few, so that closed sessions are noticed before the limit is reached. */
-enum { ACCEPTS_A_TURN = 16 };
+enum { ACCEPTS_PER_ITERATION = 16 };
 
 static void poll_start(struct listener *l);
 
@@ -91,7 +91,7 @@ accept_some(struct listener *l)
     struct error err;
     int fd;
 
-    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+    for (int i = 0; i < ACCEPTS_PER_ITERATION; i++) {
         fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && errno == EMFILE && refuse_one_connection(l))
             continue;

@@ -55,10 +55,10 @@ void channel_leave_directory(struct channel *channel);
 /* Leaves why the agent ends, for heapwired; "": nothing of note.  Only in a
  * table of its own: in a shared one the lock's number may be a file of the
  * host. */
-void channel_leave_word(const struct channel *channel,
+void channel_write_leave_reason(const struct channel *channel,
                         const struct agent_hello *self, const char *why);
 /* Likewise, of this process, whose agent has not served: it holds no lock. */
-void channel_leave_early_word(const char *state_dir, const char *why);
+void channel_write_early_reason(const char *state_dir, const char *why);
 /* Removes the socket's name.  Call before channel_close. */
 void channel_remove(struct channel *channel);
 
@@ -148,7 +148,7 @@ struct agent {
     const struct agent_start *start;
     struct channel channel;
     struct jemalloc jemalloc;
-    bool look_due; /* look for newly loaded objects */
+    bool object_scan_due; /* look for newly loaded objects */
     struct mapped_files files;
     struct agent_hello self;     /* as of the start: chroot hides /proc */
     struct shared_fds_file root; /* the root directory, likewise */
@@ -164,7 +164,7 @@ struct agent {
     pid_t tracer;       /* that Yama lets trace this process; 0: none */
     int64_t started_ms;
     int64_t guard_ms; /* how long heapwired may be away; 0: for ever */
-    int64_t heard_ms; /* monotonic: heapwired's latest request or connection */
+    int64_t last_request_ms; /* monotonic: heapwired's latest request or connection */
     bool guard_expired;        /* guard_ms has passed, and profiling is off */
     int64_t unguarded_ms; /* wall clock: switched off for that; or 0 */
 };
@@ -290,6 +290,6 @@ struct agent *handover_drop(void);
 /* The descriptors, in the thread's own table.  0, or an errno. */
 int handover_take(struct agent *agent);
 
-void handover_forget(void);
+void handover_discard(void);
 
 #endif

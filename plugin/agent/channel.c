@@ -63,12 +63,12 @@ open_directory(const char *path)
     if (fd < 0 || fstat(fd, &st) != 0) {
         error = errno;
         if (error == EACCES)
-            agent_say("the database runs as uid %u, which may not open the "
+            agent_log("the database runs as uid %u, which may not open the "
                       "state directory %s: start heapwire-run with --user, and "
                       "its name; the database runs unprofiled",
                       (unsigned)geteuid(), path);
         else
-            agent_say("cannot open the state directory %s: %m; the database "
+            agent_log("cannot open the state directory %s: %m; the database "
                       "runs unprofiled",
                       path);
         if (fd >= 0)
@@ -77,7 +77,7 @@ open_directory(const char *path)
         return -1;
     }
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || !may_own(st.st_uid)) {
-        agent_say("the state directory %s is not private (owner uid %u, mode "
+        agent_log("the state directory %s is not private (owner uid %u, mode "
                   "%04o; the database runs as uid %u, which heapwire-run's "
                   "--user may name); the database runs unprofiled",
                   path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
@@ -147,13 +147,13 @@ take_channel_lock(struct channel *channel)
 }
 
 static bool
-has_agent_word(int fd)
+has_leave_reason(int fd)
 {
-    char start[sizeof(AGENT_WORD) - 1];
+    char start[sizeof(LEAVE_REASON_TAG) - 1];
 
     return lseek(fd, 0, SEEK_SET) == 0 &&
            read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
-           memcmp(start, AGENT_WORD, sizeof(start)) == 0;
+           memcmp(start, LEAVE_REASON_TAG, sizeof(start)) == 0;
 }
 
 /* Gives our own file to owner; refuses a hard link to another user's file, and
@@ -166,7 +166,7 @@ give_file_to_owner(int fd, uid_t owner)
 
     if (fstat(fd, &st) != 0)
         return -1;
-    if (st.st_nlink != 1 || (st.st_size != 0 && !has_agent_word(fd)) ||
+    if (st.st_nlink != 1 || (st.st_size != 0 && !has_leave_reason(fd)) ||
         !(S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode))) {
         errno = EPERM;
         return -1;
@@ -222,10 +222,10 @@ start_listening(struct channel *channel)
 }
 
 static void
-write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
+write_leave_reason(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
 {
     char word[AGENT_TEXT_MAX];
-    int size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)pid,
+    int size = snprintf(word, sizeof(word), LEAVE_REASON_LINE, (int)pid,
                         (unsigned long long)start_ticks, why);
 
     if (size > 0 && (size_t)size < sizeof(word) &&
@@ -236,12 +236,12 @@ write_word(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
 /* Of earlier agents: by calls that no filter forbids under which we serve.
  * What is not a word may be a file that the owner has moved here. */
 static void
-erase_words(int lock)
+erase_leave_reasons(int lock)
 {
-    if (!has_agent_word(lock))
+    if (!has_leave_reason(lock))
         return;
-    write_word(lock, 0, 0, 0, "");
-    write_word(lock, AGENT_EARLY_AT, 0, 0, "");
+    write_leave_reason(lock, 0, 0, 0, "");
+    write_leave_reason(lock, AGENT_EARLY_AT, 0, 0, "");
 }
 
 enum channel_result
@@ -259,9 +259,9 @@ channel_open(struct channel *channel, const char *state_dir)
         result = CHANNEL_FAILED;
     error = errno;
     if (result == CHANNEL_OPEN)
-        erase_words(channel->lock);
+        erase_leave_reasons(channel->lock);
     if (result == CHANNEL_FAILED)
-        agent_say("cannot serve in %s: %m; the database runs unprofiled",
+        agent_log("cannot serve in %s: %m; the database runs unprofiled",
                   state_dir);
     if (result != CHANNEL_OPEN)
         channel_close(channel);
@@ -342,14 +342,14 @@ channel_leave_directory(struct channel *channel)
 }
 
 void
-channel_leave_word(const struct channel *channel,
+channel_write_leave_reason(const struct channel *channel,
                    const struct agent_hello *self, const char *why)
 {
-    write_word(channel->lock, 0, self->pid, self->start_ticks, why);
+    write_leave_reason(channel->lock, 0, self->pid, self->start_ticks, why);
 }
 
 void
-channel_leave_early_word(const char *state_dir, const char *why)
+channel_write_early_reason(const char *state_dir, const char *why)
 {
     int directory = open_directory(state_dir);
     int lock = directory < 0 ? -1 : open_lock(directory);
@@ -359,9 +359,9 @@ channel_leave_early_word(const char *state_dir, const char *why)
     if (lock >= 0 && fstat(directory, &st) == 0 &&
         give_file_to_owner(lock, st.st_uid) == 0 &&
         process_stat_read(0, &self)) {
-        if (!has_agent_word(lock)) /* it is empty */
-            (void)!write(lock, AGENT_WORD, sizeof(AGENT_WORD) - 1);
-        write_word(lock, AGENT_EARLY_AT, getpid(), self.start_ticks, why);
+        if (!has_leave_reason(lock)) /* it is empty */
+            (void)!write(lock, LEAVE_REASON_TAG, sizeof(LEAVE_REASON_TAG) - 1);
+        write_leave_reason(lock, AGENT_EARLY_AT, getpid(), self.start_ticks, why);
     }
     if (lock >= 0)
         close(lock);
@@ -388,7 +388,7 @@ channel_close(struct channel *channel)
 /* False if the host has reused the descriptor, which is forgotten, not closed.
  */
 static bool
-still_ours(int *fd, struct shared_fds_file file)
+is_descriptor_unchanged(int *fd, struct shared_fds_file file)
 {
     if (*fd < 0 || shared_fds_file_is(*fd, file))
         return true;
@@ -400,8 +400,8 @@ still_ours(int *fd, struct shared_fds_file file)
 bool
 channel_intact(struct channel *channel)
 {
-    still_ours(&channel->connection, channel->connection_file);
-    return still_ours(&channel->listener, channel->listener_file);
+    is_descriptor_unchanged(&channel->connection, channel->connection_file);
+    return is_descriptor_unchanged(&channel->listener, channel->listener_file);
 }
 
 void

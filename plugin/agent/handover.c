@@ -329,7 +329,7 @@ handover_take(struct agent *agent)
 }
 
 void
-handover_forget(void)
+handover_discard(void)
 {
     kept.left = false;
     handover_close();

@@ -32,7 +32,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
     if (request->number == 1 && request->seconds <= AGENT_SECONDS_MAX)
         agent->guard_ms = (int64_t)request->seconds * 1000;
     reply->value = (uint64_t)agent->unguarded_ms;
-    agent->look_due = true; /* after the reply */
+    agent->object_scan_due = true; /* after the reply */
     reply->hello = agent->self;
     reply->hello.uid = geteuid();
     reply->hello.started_ms = agent->started_ms;
@@ -484,13 +484,13 @@ op_lever(struct agent *agent, const struct agent_request *request,
     read_requester_name(agent->given, by);
     if (changes)
         jemalloc->epoch.at_ms = 0;
-    levers_look(jemalloc, &jemalloc->pulled.before);
+    levers_read(jemalloc, &jemalloc->pulled.before);
     began = monotonic_clock_us();
     error = pull_lever(&host, request, by);
     jemalloc->pulled.took_us = monotonic_clock_us() - began;
     if (changes)
         jemalloc->epoch.at_ms = 0;
-    levers_look(jemalloc, &jemalloc->pulled.after);
+    levers_read(jemalloc, &jemalloc->pulled.after);
     if (error != 0) {
         fail_agent_reply(
             reply, error,

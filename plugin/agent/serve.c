@@ -28,7 +28,7 @@
 
 enum {
     STOPPED_MS = 1000,  /* a later wake-up means that we were stopped */
-    STOP_LOOK_MS = 250, /* between looks where no signal can wake us */
+    STOP_POLL_MS = 250, /* between looks where no signal can wake us */
     /* How long the parent of a daemonising process may take to end. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
@@ -44,7 +44,7 @@ enum {
 static void
 note_contact(struct agent *agent)
 {
-    agent->heard_ms = agent_monotonic_ms();
+    agent->last_request_ms = agent_monotonic_ms();
     agent->guard_expired = false;
 }
 
@@ -57,7 +57,7 @@ guard_left(const struct agent *agent)
     if (agent->guard_ms == 0 || agent->guard_expired ||
         profiling_status(&agent->jemalloc) != AGENT_OK)
         return -1;
-    left = agent->heard_ms + agent->guard_ms - agent_monotonic_ms();
+    left = agent->last_request_ms + agent->guard_ms - agent_monotonic_ms();
     if (left < 0)
         return 0;
     return left < INT_MAX ? (int)left : INT_MAX;
@@ -69,7 +69,7 @@ guard_left(const struct agent *agent)
 static void
 end_unguarded(struct agent *agent)
 {
-    int64_t due_ms = agent->heard_ms + agent->guard_ms;
+    int64_t due_ms = agent->last_request_ms + agent->guard_ms;
     bool active = false;
 
     if (guard_left(agent) != 0)
@@ -123,7 +123,7 @@ earlier_timeout_ms(int a_ms, int b_ms)
  * directory again.  A filter that came since may kill who binds.  Milliseconds
  * until the next look; -1: it can wait for whatever wakes us. */
 static int
-look_at_names(struct agent *agent)
+check_channel_names(struct agent *agent)
 {
     const char *path =
         agent_settings_get(agent->start->settings, AGENT_ENV_STATE);
@@ -150,7 +150,7 @@ run_due_agent_work(struct agent *agent)
     if (agent->channel.listener < 0)
         return due_ms;
     leave_other_root(agent);
-    due_ms = earlier_timeout_ms(due_ms, look_at_names(agent));
+    due_ms = earlier_timeout_ms(due_ms, check_channel_names(agent));
     if (agent->start->no_new_privs) /* without /proc it is not seen */
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     due_ms = earlier_timeout_ms(
@@ -163,7 +163,7 @@ run_due_agent_work(struct agent *agent)
 
 /* Beside the request; it is not kept. */
 static void
-forget_given(struct agent *agent)
+close_given_descriptor(struct agent *agent)
 {
     if (agent->given < 0)
         return;
@@ -183,12 +183,12 @@ serve_channel_request(struct agent *agent)
 
     if (channel_receive(&agent->channel, &request, sizeof(request),
                         &agent->given) != 0) {
-        forget_given(agent);
+        close_given_descriptor(agent);
         return -1;
     }
     memset(&reply, 0, sizeof(reply));
     operation_answer(agent, &request, &reply, &passed);
-    forget_given(agent);
+    close_given_descriptor(agent);
     rc = channel_send(&agent->channel, &reply, sizeof(reply), passed.fds,
                       reply.status == AGENT_OK ? passed.count : 0);
     for (size_t i = 0; passed.owned && i < passed.count; i++) {
@@ -206,7 +206,7 @@ serve_channel_request(struct agent *agent)
 /* None in a shared table: the host could reuse the number, and the agent would
  * read the host's file. */
 static void
-open_wake(struct agent *agent)
+open_stop_signalfd(struct agent *agent)
 {
     sigset_t wake;
 
@@ -224,8 +224,8 @@ poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
     struct signalfd_siginfo info;
     int limit_ms = run_due_agent_work(agent), ready;
 
-    if (agent->wake < 0 && (limit_ms < 0 || limit_ms > STOP_LOOK_MS))
-        limit_ms = STOP_LOOK_MS;
+    if (agent->wake < 0 && (limit_ms < 0 || limit_ms > STOP_POLL_MS))
+        limit_ms = STOP_POLL_MS;
     polled[0] = (struct pollfd){.fd = agent->wake, .events = POLLIN};
     ready = poll(polled, count, limit_ms);
     /* Takes a pending signal of the whole process, or poll() would return at
@@ -238,13 +238,13 @@ poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
 /* Skipped if the program named its jemalloc, in a forked child (the loader's
  * lock may never be released), and in a shared descriptor table. */
 static void
-look_late(struct agent *agent)
+find_late_allocators(struct agent *agent)
 {
     const struct agent_start *start = agent->start;
     bool first = agent->jemalloc.late.seen_count == 0;
 
-    agent->look_due = false;
-    tables_look(&agent->jemalloc);
+    agent->object_scan_due = false;
+    tables_use_given(&agent->jemalloc);
     if (start->given.mallctl || start->child || !(agent->own_table || first))
         return;
     jemalloc_find_late(
@@ -288,8 +288,8 @@ serve_channel(struct agent *agent)
             (void)access_close(); /* another one opened it */
         access_allow_tracer(agent,
                             channel->connection >= 0 ? channel->peer : 0);
-        if (agent->look_due)
-            look_late(agent);
+        if (agent->object_scan_due)
+            find_late_allocators(agent);
     }
 }
 
@@ -406,7 +406,7 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
         shared_fds_begin();
     else if (own_table_null(start->silent) != 0) {
         error = errno;
-        agent_say("cannot open /dev/null: %m; the database runs unprofiled");
+        agent_log("cannot open /dev/null: %m; the database runs unprofiled");
         return error;
     }
     error = be_the_one(start);
@@ -419,9 +419,9 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
     if (start->child)
         fork_keep();
     recorder_adopt(start->elders);
-    open_wake(agent);
+    open_stop_signalfd(agent);
     if (!agent->own_table)
-        agent_say("the agent's descriptors are among the database's: %s",
+        agent_log("the agent's descriptors are among the database's: %s",
                   agent->calls & CONFINED_UNSHARE
                       ? "unshare is not allowed here"
                       : "a seccomp filter may forbid unshare");
@@ -431,7 +431,7 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
     else if (start->given.mallctl)
         jemalloc_find(&agent->jemalloc, &start->given, NULL, NULL);
     else
-        look_late(agent);
+        find_late_allocators(agent);
     jemalloc_hide_thread(&agent->jemalloc);
     if (agent->own_table) {
         if (own_table_null(true) == 0)
@@ -472,7 +472,7 @@ resume_agent_service(struct agent *agent)
     if (error != 0)
         return error;
     agent->filters = confined_filters();
-    open_wake(agent);
+    open_stop_signalfd(agent);
     jemalloc_hide_thread(&agent->jemalloc);
     leave_other_root(agent);
     return 0;
@@ -528,7 +528,7 @@ abandon_agent_service(struct agent *agent)
 void
 serve_unfit(const struct agent_start *start)
 {
-    channel_leave_early_word(
+    channel_write_early_reason(
         agent_settings_get(start->settings, AGENT_ENV_STATE), filtered);
 }
 
@@ -565,7 +565,7 @@ serve_run(const struct agent_start *start)
         abandon_agent_service(&agent);
     /* The next thread erases that, if it does reach the directory. */
     if (error == EBUSY && phase_stopping() && (phase_hands_over() || start->unfit))
-        channel_leave_early_word(
+        channel_write_early_reason(
             agent_settings_get(start->settings, AGENT_ENV_STATE),
             start->unfit
                 ? filtered
@@ -582,7 +582,7 @@ serve_run(const struct agent_start *start)
         serve_without_listener(&agent);
     }
     if (error == 0 && agent.own_table && agent.channel.lock >= 0)
-        channel_leave_word(&agent.channel, &agent.self, why_it_ends(&agent));
+        channel_write_leave_reason(&agent.channel, &agent.self, why_it_ends(&agent));
     if (error == 0 && !(phase_hands_over() && handover_give(&agent)))
         end_agent_service(&agent);
     return error;

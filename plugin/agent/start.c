@@ -63,7 +63,7 @@ run_agent_thread(void *arg)
 /* ---- the thread ---- */
 
 void
-start_hold(struct start_held *held)
+signal_guard_begin(struct start_held *held)
 {
     sigset_t all;
 
@@ -73,7 +73,7 @@ start_hold(struct start_held *held)
 }
 
 void
-start_release(const struct start_held *held)
+signal_guard_end(const struct start_held *held)
 {
     int disabled;
 
@@ -95,9 +95,9 @@ start_thread(void)
     if (error != 0)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    start_hold(&held); /* it inherits that */
+    signal_guard_begin(&held); /* it inherits that */
     error = pthread_create(&own.thread, &attr, run_agent_thread, &own.start);
-    start_release(&held);
+    signal_guard_end(&held);
     pthread_attr_destroy(&attr);
     if (error == 0)
         own.home = own.pid = getpid();
@@ -164,7 +164,7 @@ void
 start_forked(void)
 {
     shared_fds_close_all();
-    handover_forget();
+    handover_discard();
     access_forked();
     own.pid = 0;
 }
@@ -185,7 +185,7 @@ start_take_environment(char *const *envp)
 }
 
 struct agent_start *
-start_look_early(void)
+start_find_allocator(void)
 {
     const char *settings = own.start.settings;
 
@@ -307,12 +307,12 @@ enter_function(struct start_held *held)
 {
     pid_t self = getpid(), there;
 
-    start_hold(held);
+    signal_guard_begin(held);
     there = own.busy;
     if (there != self &&
         atomic_compare_exchange_strong(&own.busy, &there, self))
         return true;
-    start_release(held);
+    signal_guard_end(held);
     return false;
 }
 
@@ -320,7 +320,7 @@ static int
 leave_function(const struct start_held *held, int error)
 {
     own.busy = 0;
-    start_release(held);
+    signal_guard_end(held);
     return error;
 }
 

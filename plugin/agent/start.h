@@ -19,15 +19,15 @@ struct start_held {
     sigset_t mask;
     int cancel;
 };
-void start_hold(struct start_held *held);
-void start_release(const struct start_held *held);
+void signal_guard_begin(struct start_held *held);
+void signal_guard_end(const struct start_held *held);
 
 /* Takes the settings from an environment; 0, E2BIG, or EINVAL where they lack a
  * usable state directory. */
 int start_take_environment(char *const *envp);
 
 /* Finds the jemalloc of the program that is about to start. */
-struct agent_start *start_look_early(void);
+struct agent_start *start_find_allocator(void);
 
 /* Starts the thread with that jemalloc and the settings, unless they name a
  * child; on_fork is called in forked children. */

@@ -70,7 +70,7 @@ arena_meter(const struct arena *arena)
 }
 
 bool
-arena_hold(struct arena *arena, size_t bytes)
+arena_charge(struct arena *arena, size_t bytes)
 {
     if (!arena->meter)
         return true;
@@ -86,7 +86,7 @@ new_block(struct arena *arena, size_t room)
 {
     size_t size = sizeof(struct block) + room;
 
-    return arena_hold(arena, size) ? mem_alloc_unset(size) : NULL;
+    return arena_charge(arena, size) ? mem_alloc_unset(size) : NULL;
 }
 
 void

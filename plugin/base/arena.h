@@ -39,7 +39,7 @@ void arena_count(struct arena *arena, const struct arena_meter *meter);
 const struct arena_meter *arena_meter(const struct arena *arena);
 /* Counts bytes that the owner holds outside of the arena.  False if the meter
  * refuses them. */
-bool arena_hold(struct arena *arena, size_t bytes);
+bool arena_charge(struct arena *arena, size_t bytes);
 
 size_t arena_used(const struct arena *arena); /* bytes taken so far */
 

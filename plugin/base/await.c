@@ -145,7 +145,7 @@ sleep_long(struct await *await, uint64_t until_ms)
 
 /* Whether there was news, which is old then. */
 static bool
-take_news(struct await *await)
+take_notification(struct await *await)
 {
     bool news;
 
@@ -165,14 +165,14 @@ block_until_notified(struct await *await, uint64_t until_ms)
     sleep_long(await, until_ms);
     if (await->parks)
         await->parks(await->arg, false);
-    (void)take_news(await);
+    (void)take_notification(await);
 }
 
 void
 await_pause(struct await *await)
 {
     sleep_long(await, last_moment(await));
-    (void)take_news(await);
+    (void)take_notification(await);
 }
 
 void
@@ -194,7 +194,7 @@ await_until(struct await *await, const char *what, uint64_t until_ms,
 
     if (until_ms > 0 && (last_ms == 0 || until_ms < last_ms))
         last_ms = until_ms;
-    if (!take_news(await) && !await_is_over(await)) {
+    if (!take_notification(await) && !await_is_over(await)) {
         atomic_store(&await->waits, what);
         block_until_notified(await, last_ms);
         atomic_store(&await->waits, NULL);
@@ -203,7 +203,7 @@ await_until(struct await *await, const char *what, uint64_t until_ms,
 }
 
 int
-await_news(struct await *await, struct error *err)
+await_notification(struct await *await, struct error *err)
 {
     return await_until(await, "waiting for the node", 0, err);
 }

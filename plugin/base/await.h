@@ -76,7 +76,7 @@ void await_compute(struct await *await);
 /* Its wake is news, which ends the wait, or the next one. */
 struct waker await_waker(struct await *await);
 /* Blocks until there is news.  -1 with 1317: it is over. */
-int await_news(struct await *await, struct error *err);
+int await_notification(struct await *await, struct error *err);
 /* The same, but no longer than until that time (clock_ms; 0: no limit); what is
  * static: "User sleep".  News are old then: look before the next wait. */
 int await_until(struct await *await, const char *what, uint64_t until_ms,

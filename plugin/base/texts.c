@@ -118,7 +118,7 @@ grow_text_tables(struct texts *texts)
 
     if (room > TEXTS_MAX)
         return -1;
-    if (!arena_hold(texts->arena,
+    if (!arena_charge(texts->arena,
                     room * (sizeof(*entries) + 2 * sizeof(*slots))))
         return -1;
     entries = mem_realloc(texts->entries, room * sizeof(*entries));
@@ -197,7 +197,7 @@ grow_text_address_slots(struct texts *texts)
 
     if (room > TEXTS_MAX)
         return -1;
-    if (!arena_hold(texts->arena, room * sizeof(*places)))
+    if (!arena_charge(texts->arena, room * sizeof(*places)))
         return -1;
     places = mem_zalloc(room, sizeof(*places));
     if (!places)

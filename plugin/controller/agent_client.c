@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
@@ -130,14 +130,14 @@ disconnect_agent(struct agent_client *client)
 }
 
 static void
-look_for_word(struct agent_client *client)
+read_leave_reason(struct agent_client *client)
 {
     struct node_status *status = &client->status;
 
     if (status->state == NODE_GONE ||
         (status->state == NODE_ABSENT && (!*status->note || client->word)))
         client->word =
-            agent_word_read(client->state_dir, status->hello.pid, client->peer,
+            leave_reason_read(client->state_dir, status->hello.pid, client->peer,
                             status->note, sizeof(status->note));
     if (client->word && status->state == NODE_GONE) /* of what lives on */
         enter_node_state(client, NODE_ABSENT);
@@ -165,7 +165,7 @@ open_socket(const char *state_dir)
 
 /* Or /proc is another pid namespace's, where our numbers mean others. */
 static bool
-proc_is_ours(void)
+is_own_pid_namespace(void)
 {
     char self[16] = "";
     ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
@@ -181,7 +181,7 @@ peer_of(int fd)
     socklen_t size = sizeof(peer);
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-        !proc_is_ours())
+        !is_own_pid_namespace())
         return 0;
     return peer.pid;
 }
@@ -397,7 +397,7 @@ agent_client_same_incarnation(const struct agent_hello *a,
 
 /* An agent of another protocol answers so; the first version hung up. */
 static void
-say_foreign(struct agent_client *client, uint32_t protocol)
+set_protocol_mismatch_note(struct agent_client *client, uint32_t protocol)
 {
     char link[64], exe[PATH_SHOWN] = "the database";
     char *out = client->status.note;
@@ -451,7 +451,7 @@ greet_agent_process(struct agent_client *client)
         if (client->fd < 0 && !served && !is_agent_client_stopping(client) &&
             (answer.reply.protocol != 0 || client->hung_up == client->peer) &&
             !is_peer_ending(client))
-            say_foreign(client, answer.reply.protocol);
+            set_protocol_mismatch_note(client, answer.reply.protocol);
         client->hung_up = client->peer;
         return false;
     }
@@ -494,8 +494,8 @@ agent_client_refresh(struct agent_client *client)
             if (client->status.state == NODE_ABSENT && !client->word &&
                 process_ended(client))
                 enter_node_state(client, NODE_GONE);
-            node_status_look(client->state_dir, &client->status);
-            look_for_word(client);
+            node_status_check_deaths(client->state_dir, &client->status);
+            read_leave_reason(client);
             return false;
         }
         client->peer = client->status.peer = peer_of(client->fd);

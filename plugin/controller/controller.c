@@ -115,7 +115,7 @@ publish_status(struct controller *c)
 
 /* Logs what the agent did while heapwired was away. */
 static void
-say_unguarded(const struct controller *c)
+log_unguarded_stop(const struct controller *c)
 {
     char at[CLOCK_TEXT];
 
@@ -128,7 +128,7 @@ say_unguarded(const struct controller *c)
 
 /* An agent that was loaded before an upgrade. */
 static void
-say_older(const struct controller *c)
+log_older_agent(const struct controller *c)
 {
     const struct agent_hello *hello = &c->client.status.hello;
 
@@ -145,25 +145,25 @@ refresh_controller_agent(struct controller *c)
 
     memcpy(note, c->client.status.note, sizeof(note));
     changed = agent_client_refresh(&c->client);
-    process_children_look(&c->client);
+    process_children_scan(&c->client);
     if (c->client.status.state == NODE_ABSENT && *c->client.status.note &&
         strcmp(note, c->client.status.note) != 0)
         log_to(c->overhead_limit.log, "%s", c->client.status.note);
     if (changed && !(c->client.status.knows & AGENT_KNOWS_ALLOCATORS))
-        say_older(c);
+        log_older_agent(c);
 
     if (c->client.status.unguarded_ms != 0 &&
         c->client.status.unguarded_ms != unguarded_ms)
-        say_unguarded(c);
-    lever_job_look(&c->client, c->overhead_limit.log);
+        log_unguarded_stop(c);
+    lever_job_check(&c->client, c->overhead_limit.log);
     if (changed) {
         objects_clear(&c->objects);
         recorded_maps_clear(&c->recorded);
-        overhead_limit_forget(&c->overhead_limit, &c->client);
+        overhead_limit_reset(&c->overhead_limit, &c->client);
     }
     pthread_mutex_lock(&c->jobs.flights.lock);
     if (changed)
-        jobs_forget(&c->jobs);
+        jobs_expire_all(&c->jobs);
     if (changed || c->status.hello.resets != c->client.status.hello.resets)
         c->last.profiled = false;
     copy_status(c);
@@ -182,11 +182,11 @@ oversee_profiling_cost(struct controller *c)
     frames = c->last.profiled ? c->last.frames : 0;
     pthread_mutex_unlock(&c->jobs.flights.lock);
     stats_take_samples(c->segment, &c->client.status);
-    ended = overhead_limit_look(&c->overhead_limit, &c->client, frames);
+    ended = overhead_limit_check(&c->overhead_limit, &c->client, frames);
     pthread_mutex_lock(&c->jobs.flights.lock);
     copy_status(c);
     if (ended)
-        jobs_forget(&c->jobs);
+        jobs_expire_all(&c->jobs);
     pthread_mutex_unlock(&c->jobs.flights.lock);
     observer_greeted(&c->observer, &c->client);
 }
@@ -459,7 +459,7 @@ controller_start(const struct controller_options *options, struct error *err)
     c->client.status.attached = options->attached;
     overhead_limit_init(&c->overhead_limit, options->budget_percent,
                         options->log);
-    overhead_limit_forget(&c->overhead_limit, &c->client);
+    overhead_limit_reset(&c->overhead_limit, &c->client);
     copy_status(c);
     if (c->wake_fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot make an event descriptor");
@@ -575,7 +575,7 @@ controller_wait(struct seat *seat, struct await *await,
 {
     int rc = seat ? flight_wait(seat, await, err) : -1;
 
-    if (rc == 0 && controller_look(seat, result, err) != FLIGHT_DONE)
+    if (rc == 0 && controller_poll_job(seat, result, err) != FLIGHT_DONE)
         rc = -1;
     flight_leave(seat);
     return rc;

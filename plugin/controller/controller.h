@@ -224,7 +224,7 @@ struct seat *controller_submit(struct controller *controller,
                                struct waker waker, struct error *err);
 
 /* DONE fills *result (taking the snapshot), FAILED *err; each once. */
-enum flight_state controller_look(struct seat *seat, struct job_result *result,
+enum flight_state controller_poll_job(struct seat *seat, struct job_result *result,
                                   struct error *err);
 /* Blocks until there is an answer, the await's deadline has come, or it is
  * cancelled; its waker is the seat's, which is left.  0 with *result, or -1

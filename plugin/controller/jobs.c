@@ -392,7 +392,7 @@ jobs_finish(struct job *job, const struct error *failure)
 }
 
 void
-jobs_forget(struct jobs *jobs)
+jobs_expire_all(struct jobs *jobs)
 {
     jobs->generation++;
     jobs_expire(jobs);
@@ -418,10 +418,10 @@ jobs_expire(struct jobs *jobs)
 /* ---- those that follow: without the lock ---- */
 
 enum flight_state
-controller_look(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
 {
     struct job *job = (struct job *)seat->flight;
-    enum flight_state state = flight_look(seat, err);
+    enum flight_state state = flight_poll(seat, err);
 
     if (state != FLIGHT_DONE)
         return state;

@@ -64,7 +64,7 @@ void jobs_greeter_take(struct jobs *jobs);
 void jobs_greeter_give(struct jobs *jobs);
 
 /* The process changed: discards earlier results. */
-void jobs_forget(struct jobs *jobs);
+void jobs_expire_all(struct jobs *jobs);
 /* Releases results that are too old to share. */
 void jobs_expire(struct jobs *jobs);
 

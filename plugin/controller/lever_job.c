@@ -178,7 +178,7 @@ check_lever(const struct agent_client *client, enum agent_lever lever,
 
 /* In words of the lever, where it is the jemalloc that lacks it. */
 static void
-say_missing_lever(const struct agent_client *client, enum agent_lever lever,
+set_missing_lever_error(const struct agent_client *client, enum agent_lever lever,
                   const struct agent_reply *reply, struct error *err)
 {
     static const char *const lacks[] = {
@@ -238,7 +238,7 @@ ask_levers(struct agent_client *client, const struct lever_request *wanted,
     buffer_init(&text, TEXT_MAX);
     if (agent_client_give(client, &request, fd, &answer, err) != 0) {
         if (client->status.state == NODE_CONNECTED)
-            say_missing_lever(client, wanted->lever, &answer.reply, err);
+            set_missing_lever_error(client, wanted->lever, &answer.reply, err);
         goto out;
     }
     rc = agent_client_read_memory(client, answer.fds[0], &text, "its levers",
@@ -262,7 +262,7 @@ out:
 /* ---- what is known, and the log ---- */
 
 static void
-say_ended(const struct agent_client *client, size_t lever,
+log_lever_end(const struct agent_client *client, size_t lever,
           void (*log)(const char *line), const struct lever_force *force)
 {
     static const enum agent_lever of[NODE_LEVERS] = {AGENT_DECAY,
@@ -287,7 +287,7 @@ keep_levers(struct agent_client *client, void (*log)(const char *line),
     for (size_t i = 0; i < NODE_LEVERS; i++) {
         if (report->force[i].ended_ms != 0 && !report->force[i].told &&
             report->force[i].ended_ms != levers[i].ended_ms)
-            say_ended(client, i, log, &report->force[i]);
+            log_lever_end(client, i, log, &report->force[i]);
         levers[i] = report->force[i];
     }
     client->levers_seen = true;
@@ -316,7 +316,7 @@ lever_job_run(struct agent_client *client, const struct lever_request *request,
 }
 
 void
-lever_job_look(struct agent_client *client, void (*log)(const char *line))
+lever_job_check(struct agent_client *client, void (*log)(const char *line))
 {
     const struct lever_request look = {.lever = AGENT_LEVERS};
     struct lever_report report;

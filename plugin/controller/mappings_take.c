@@ -212,14 +212,14 @@ mappings_take_ranges(struct job *job, const struct agent_client *client,
     jobs_give_agent(job);
     pthread_mutex_unlock(lock);
     if (pid != 0)
-        map_seen_look(seen, pid, start_ticks);
+        map_seen_scan(seen, pid, start_ticks);
     pthread_mutex_lock(lock);
     jobs_finish(job, NULL);
     pthread_mutex_unlock(lock);
 }
 
 static void
-wake_nobody(void *arg)
+ignore_wakeup(void *arg)
 {
     (void)arg;
 }
@@ -229,10 +229,10 @@ mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                     struct map_seen *seen, struct seat **places)
 {
     const struct job_request request = {.kind = JOB_RANGES};
-    struct waker nobody = {wake_nobody, NULL};
+    struct waker nobody = {ignore_wakeup, NULL};
     struct error unsaid;
 
-    if (*places && flight_look(*places, &unsaid) == FLIGHT_RUNS)
+    if (*places && flight_poll(*places, &unsaid) == FLIGHT_RUNS)
         return;
     flight_leave(*places);
     *places = NULL;

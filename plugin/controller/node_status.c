@@ -12,7 +12,7 @@
 #include "process_stat.h"
 
 enum {
-    DEATHS_LOOKED_AT = 4,
+    DEATHS_CHECKED = 4,
     ENDING_MS = 5000, /* for the parent's record of the end */
     ABSENCE_MS = 20000
 };
@@ -297,14 +297,14 @@ node_status_check_request(const struct node_status *status,
 
 /* Its parent may write the record a little later, or never. */
 static void
-look_for_ending(const char *state_dir, struct node_status *status)
+read_death_of_gone(const char *state_dir, struct node_status *status)
 {
-    struct death last[DEATHS_LOOKED_AT];
+    struct death last[DEATHS_CHECKED];
     size_t count;
 
     if (*status->ending || clock_wall_ms() - status->since_ms > ENDING_MS)
         return;
-    count = deaths_read(state_dir, last, DEATHS_LOOKED_AT);
+    count = deaths_read(state_dir, last, DEATHS_CHECKED);
     for (size_t i = 0; i < count; i++)
         if (last[i].pid == status->hello.pid && !last[i].unknown &&
             last[i].at_ms >= status->hello.started_ms)
@@ -314,7 +314,7 @@ look_for_ending(const char *state_dir, struct node_status *status)
 /* The record is written a little after the end, within the first seconds of the
  * database. */
 static void
-look_for_restart(const char *state_dir, struct node_status *status)
+read_restart_record(const char *state_dir, struct node_status *status)
 {
     struct death last;
 
@@ -329,20 +329,20 @@ look_for_restart(const char *state_dir, struct node_status *status)
 }
 
 void
-node_status_look(const char *state_dir, struct node_status *status)
+node_status_check_deaths(const char *state_dir, struct node_status *status)
 {
     if (status->state == NODE_GONE)
-        look_for_ending(state_dir, status);
+        read_death_of_gone(state_dir, status);
     else if (status->state == NODE_ABSENT)
-        look_for_restart(state_dir, status);
+        read_restart_record(state_dir, status);
 }
 
 /* Says of a database without an agent that it has ended, and how. */
 static void
-say_database_ended(const char *state_dir, int32_t pid, struct error *err)
+set_database_ended_error(const char *state_dir, int32_t pid, struct error *err)
 {
-    struct death last[DEATHS_LOOKED_AT];
-    size_t count = deaths_read(state_dir, last, DEATHS_LOOKED_AT);
+    struct death last[DEATHS_CHECKED];
+    size_t count = deaths_read(state_dir, last, DEATHS_CHECKED);
     char at[CLOCK_TEXT], how[sizeof(((struct node_status *)NULL)->ending)];
 
     while (count > 0 && last[count - 1].pid != pid)
@@ -367,14 +367,14 @@ node_status_find_process(const struct node_status *status,
 
     if (status->state != NODE_CONNECTED && status->state != NODE_UNRESPONSIVE)
         peer.pid = 0;
-    if (peer.pid != 0 && process_lives(peer.pid, peer.start_ticks))
+    if (peer.pid != 0 && process_is_alive(peer.pid, peer.start_ticks))
         return peer;
     if (status->absent.pid != 0 &&
-        process_lives(status->absent.pid, status->absent.start_ticks))
+        process_is_alive(status->absent.pid, status->absent.start_ticks))
         return status->absent;
     if (status->state == NODE_ABSENT && status->absent.pid != 0 &&
         !*status->absence)
-        say_database_ended(state_dir, status->absent.pid, err);
+        set_database_ended_error(state_dir, status->absent.pid, err);
     else if (node_status_check(status, err) == 0)
         error_set(err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") is not visible to "

@@ -40,7 +40,7 @@ bool node_status_is_recorded(const struct node_status *status);
 /* From the records in the state directory fills status->ending, of a database
  * that is gone, and status->note, where there may be none for good; each only
  * in the first seconds, and once. */
-void node_status_look(const char *state_dir, struct node_status *status);
+void node_status_check_deaths(const char *state_dir, struct node_status *status);
 
 /* The process that can be looked at from outside, as we see it, with an agent
  * or without; its pid is 0 with *err where there is none. */
@@ -72,7 +72,7 @@ uint64_t profiler_state_distance(const struct agent_hello *hello);
 /* Who samples: "interposed", "jemalloc"; "": nobody can. */
 const char *profiler_state_source(const struct node_status *status);
 /* "active", "opt.prof is off", ... */
-const char *profiler_state_word(enum profiler_state state);
+const char *profiler_state_name(enum profiler_state state);
 
 /* Writes lines: the state, its reason and a remedy, times, rate, samples,
  * overhead, budget, risks. */

@@ -129,7 +129,7 @@ ask_access(struct observation *o, uint64_t ms, struct error *err)
     seat = jobs_join(observer->jobs, &request, await_waker(&await), err);
     pthread_mutex_unlock(&observer->jobs->flights.lock);
     rc = seat ? flight_wait(seat, &await, err) : -1;
-    if (rc == 0 && controller_look(seat, &result, err) != FLIGHT_DONE)
+    if (rc == 0 && controller_poll_job(seat, &result, err) != FLIGHT_DONE)
         rc = -1;
     flight_leave(seat);
     if (rc != 0 && await_is_over(&await))
@@ -146,7 +146,7 @@ close_process(void *arg)
     struct error err;
 
     if (o->opened && ask_access(o, 0, &err) != 0 &&
-        process_lives(o->process.pid, o->process.start_ticks))
+        process_is_alive(o->process.pid, o->process.start_ticks))
         log_to(observer_of(o)->log,
                "the database (pid %" PRId32 ") was made dumpable and may be so "
                "still, which is looked after again: %s",
@@ -266,7 +266,7 @@ run_observation(struct flight *flight)
 
     o->since_ms = clock_ms();
     atomic_store_explicit(&o->stage, OBSERVE_SAMPLING, memory_order_release);
-    if (!process_lives(o->process.pid, o->process.start_ticks)) {
+    if (!process_is_alive(o->process.pid, o->process.start_ticks)) {
         error_set(&err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") has ended",
                   o->process.pid);
@@ -297,7 +297,7 @@ free_observation(struct flight *flight)
 }
 
 static bool
-tell_progress(struct flight *flight, struct progress *out)
+observation_progress(struct flight *flight, struct progress *out)
 {
     static const char *const texts[] = {[OBSERVE_SAMPLING] = "Sampling",
                                         [OBSERVE_NAMING] = "Resolving names",
@@ -323,7 +323,7 @@ tell_progress(struct flight *flight, struct progress *out)
 }
 
 static const struct flight_kind observation_kind = {
-    run_observation, free_observation, tell_progress, .cancels = true};
+    run_observation, free_observation, observation_progress, .cancels = true};
 
 /* ---- which runs ---- */
 
@@ -377,7 +377,7 @@ find_equal(const struct observer *observer,
 
 /* Who would wait for long is told so at once: his statement has a limit. */
 static int
-check_turn(const struct observer *observer,
+check_profile_queue(const struct observer *observer,
            const struct observe_request *request, struct error *err)
 {
     uint64_t needs_ms = 0, passed_ms;
@@ -452,7 +452,7 @@ observer_join(struct observer *observer, const struct observe_request *request,
 
     pthread_mutex_lock(&observer->flights.lock);
     o = find_equal(observer, request, process);
-    if (!o && check_turn(observer, request, err) == 0)
+    if (!o && check_profile_queue(observer, request, err) == 0)
         o = new = new_observation(observer, request, status, process, err);
     if (o)
         seat = flight_join(&o->flight, waker, err);
@@ -504,7 +504,7 @@ observer_greeted(struct observer *observer, struct agent_client *client)
 
     if (status->state == NODE_CONNECTED && status->hello.active &&
         (status->knows & AGENT_KNOWS_TABLES))
-        table_loader_look(observer->loader, client->peer,
+        table_loader_update(observer->loader, client->peer,
                           status->hello.start_ticks, &to);
     if (status->state == NODE_CONNECTED && observer->opened &&
         last_access_ms(observer) == 0)

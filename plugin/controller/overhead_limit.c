@@ -239,7 +239,7 @@ publish_overhead_report(const struct overhead_limit *limit,
 }
 
 void
-overhead_limit_forget(struct overhead_limit *limit, struct agent_client *client)
+overhead_limit_reset(struct overhead_limit *limit, struct agent_client *client)
 {
     memset(&limit->estimate, 0, sizeof(limit->estimate));
     memset(&client->status.risks, 0, sizeof(client->status.risks));
@@ -310,7 +310,7 @@ switch_profiling_off(struct overhead_limit *limit, struct agent_client *client)
 }
 
 bool
-overhead_limit_look(struct overhead_limit *limit, struct agent_client *client,
+overhead_limit_check(struct overhead_limit *limit, struct agent_client *client,
                     double frames)
 {
     struct overhead_reading reading = {

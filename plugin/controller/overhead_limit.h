@@ -106,13 +106,13 @@ void overhead_limit_init(struct overhead_limit *limit, double percent,
                          void (*log)(const char *line));
 
 /* The process changed: discards earlier readings. */
-void overhead_limit_forget(struct overhead_limit *limit,
+void overhead_limit_reset(struct overhead_limit *limit,
                            struct agent_client *client);
 
 /* Call it after each greeting.  While profiling is on it reads statistics every
  * few seconds.  frames: of the mean stack; 0: unknown.  True when it has
  * switched profiling off. */
-bool overhead_limit_look(struct overhead_limit *limit,
+bool overhead_limit_check(struct overhead_limit *limit,
                          struct agent_client *client, double frames);
 
 #endif

@@ -51,7 +51,7 @@ profiler_state_source(const struct node_status *status)
 }
 
 const char *
-profiler_state_word(enum profiler_state state)
+profiler_state_name(enum profiler_state state)
 {
     static const char *const words[] = {
         [PROFILER_UNKNOWN] = "unknown",
@@ -235,7 +235,7 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
     enum profiler_state state = profiler_state_of(status);
     struct error why;
 
-    buffer_format(out, "state: %s\n", profiler_state_word(state));
+    buffer_format(out, "state: %s\n", profiler_state_name(state));
     if (node_status_check(status, &why) != 0 ||
         node_status_check_job(status, JOB_ENABLE, &why) != 0)
         buffer_format(out, "reason: %s\n", why.text);

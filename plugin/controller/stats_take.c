@@ -110,7 +110,7 @@ describe_unseen_children(const struct processes *processes, bool recorded,
 }
 
 void
-process_children_look(struct agent_client *client)
+process_children_scan(struct agent_client *client)
 {
     struct processes processes = {0};
     uint64_t now = clock_ms(), took;
@@ -184,7 +184,7 @@ add_children_to_stats(struct stats *stats, struct agent_client *client)
 {
     const char *text = client->status.children;
 
-    process_children_look(client);
+    process_children_scan(client);
     if (*text)
         stats->children = arena_strndup(stats->arena, text, strlen(text));
 }

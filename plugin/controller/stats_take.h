@@ -35,7 +35,7 @@ void stats_take_elsewhere(struct agent_client *client);
 /* Describes the forked children of the served process, which no agent serves,
  * in client->status.children, at most every few seconds, and rarer where /proc
  * is long: a hundredth of the time. */
-void process_children_look(struct agent_client *client);
+void process_children_scan(struct agent_client *client);
 
 /* JOB_GET_ACTIVE, JOB_ENABLE, JOB_DISABLE or JOB_RESET, which is refused,
  * unless forced, while kept snapshots would lose their comparability. */

@@ -84,7 +84,7 @@ find_hang(const struct diagnosis_facts *facts, struct diagnosis *out)
 static bool
 knows_parts(const struct diagnosis_facts *facts)
 {
-    return facts->rss.known && facts->least_held.known;
+    return facts->rss.known && facts->least_resident.known;
 }
 
 static void
@@ -127,7 +127,7 @@ find_recent_part(const struct diagnosis_facts *facts, uint64_t *bytes)
 }
 
 static void
-say_nothing_unusual(const struct diagnosis_facts *facts, struct diagnosis *out)
+add_nothing_unusual_finding(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
     uint64_t bytes = 0;
     const char *recent = find_recent_part(facts, &bytes);
@@ -197,7 +197,7 @@ diagnosis_find(const struct diagnosis_facts *facts, struct diagnosis *out)
     find_cache(facts, out);
     find_low_limit(facts, out);
     if (out->count == 0 && facts->state == FACT_SERVES && knows_parts(facts))
-        say_nothing_unusual(facts, out);
+        add_nothing_unusual_finding(facts, out);
     find_parts_unknown(facts, out);
     find_growth_unknown(facts, out);
 }
@@ -217,13 +217,13 @@ static const char *const words[FINDING_KINDS] = {
     [FINDING_NOTHING_UNUSUAL] = "nothing unusual"};
 
 const char *
-finding_word(enum finding_kind kind)
+finding_kind_name(enum finding_kind kind)
 {
     return words[kind];
 }
 
 const char *
-finding_certainty_word(enum finding_certainty certainty)
+finding_certainty_name(enum finding_certainty certainty)
 {
     static const char *const certainties[] = {"possible", "likely", "certain"};
 

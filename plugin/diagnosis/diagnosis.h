@@ -63,8 +63,8 @@ enum {
 void diagnosis_find(const struct diagnosis_facts *facts, struct diagnosis *out);
 
 /* "leak", "does not answer": the verdict's word; and how sure it is. */
-const char *finding_word(enum finding_kind kind);
-const char *finding_certainty_word(enum finding_certainty certainty);
+const char *finding_kind_name(enum finding_kind kind);
+const char *finding_certainty_name(enum finding_certainty certainty);
 
 /* A page of plain text in lines: the findings with their steps, then where the
  * bytes of RSS are, then what grew. */

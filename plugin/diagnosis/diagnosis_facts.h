@@ -97,7 +97,7 @@ struct diagnosis_facts {
     struct fact muzzy;
     /* The least of the last half minute: what comes and goes is no illness.
      * held: RSS without file pages, and of that no more than is allocated. */
-    struct fact least_inside, least_free_pages, least_outside, least_held;
+    struct fact least_inside, least_free_pages, least_outside, least_resident;
     /* What it can have at most: of the cgroup; or what it has and what the
      * machine has left. */
     struct fact limit;

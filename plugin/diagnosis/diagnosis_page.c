@@ -21,11 +21,11 @@
 static void
 write_finding(const struct finding *finding, struct buffer *out)
 {
-    buffer_format(out, "%s", finding_word(finding->kind));
+    buffer_format(out, "%s", finding_kind_name(finding->kind));
     if (finding->subject[0])
         buffer_format(out, " in %s", finding->subject);
     if (finding->kind != FINDING_NOT_KNOWN_YET)
-        buffer_format(out, " (%s)", finding_certainty_word(finding->certainty));
+        buffer_format(out, " (%s)", finding_certainty_name(finding->certainty));
     buffer_format(out, ": %s.\n", finding->why);
     for (size_t i = 0; i < finding->step_count; i++)
         buffer_format(out, "  %zu. %s\n", i + 1, finding->steps[i]);
@@ -180,7 +180,7 @@ write_growth(const struct diagnosis_facts *facts, struct buffer *out)
         buffer_format(out,
                       "If that went on, %s would be reached in %s, which is "
                       "further ahead than what was seen can tell.\n",
-                      finding_limit_word(facts),
+                      finding_limit_name(facts),
                       span_text(facts->hours_far * 3600).text);
     for (size_t i = 0; i < facts->trend_count; i++) {
         const struct fact_trend *trend = &facts->trends[i];

@@ -186,6 +186,6 @@ facts_of_samples(const struct history_sample *samples, size_t count,
     out->least_inside = least_of(&inside);
     out->least_free_pages = least_of(&free_pages);
     out->least_outside = least_of(&outside);
-    out->least_held = least_of(&held);
+    out->least_resident = least_of(&held);
     subtract_muzzy_pages(out);
 }

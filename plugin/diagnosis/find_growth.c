@@ -25,7 +25,7 @@ _Static_assert(FINDING_KINDS + 3 * (SAME_KIND - 1) + 2 <= FINDINGS_MAX,
 static const double leak_pace = 0.7, cache_pace = 0.8;
 
 const char *
-finding_limit_word(const struct diagnosis_facts *facts)
+finding_limit_name(const struct diagnosis_facts *facts)
 {
     return facts->limit_is_machines ? "all that this machine has left for it"
                                     : "the cgroup's limit";
@@ -74,7 +74,7 @@ find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out)
         "it grows by %s an hour (%s to %s, seen over %s); if that goes on, %s "
         "is reached in %s",
         MB(facts->growth), MB(facts->growth_low), MB(facts->growth_high),
-        SPAN(facts->growth_hours * 3600), finding_limit_word(facts),
+        SPAN(facts->growth_hours * 3600), finding_limit_name(facts),
         SPAN(facts->hours_left * 3600));
     if (facts->limit.known)
         finding_explain(finding, ", at %s", MB(facts->limit.value));
@@ -227,7 +227,7 @@ is_cache(const struct fact_trend *trend)
 
 /* Of a function, as a growth, a leak or a cache. */
 static bool
-is_growth_told(const struct diagnosis_facts *facts)
+is_growth_reported(const struct diagnosis_facts *facts)
 {
     for (size_t i = 0; i < facts->trend_count; i++)
         if (is_cache(&facts->trends[i]) ||
@@ -273,7 +273,7 @@ find_growth(const struct diagnosis_facts *facts, struct diagnosis *out)
     struct finding *finding;
 
     if (!facts->grows || !is_growth_seen_for_long(facts) ||
-        finding_is_there(out, FINDING_FULL_SOON) || is_growth_told(facts) ||
+        finding_is_there(out, FINDING_FULL_SOON) || is_growth_reported(facts) ||
         !finding_is_worth(facts, a_day, a_day))
         return;
     finding =

@@ -30,7 +30,7 @@ bool finding_is_there(const struct diagnosis *diagnosis,
                       enum finding_kind kind);
 
 /* Which limit it is, in words. */
-const char *finding_limit_word(const struct diagnosis_facts *facts);
+const char *finding_limit_name(const struct diagnosis_facts *facts);
 
 /* Whether that much is worth a finding, beside RSS: now, and for a while. */
 bool finding_is_worth(const struct diagnosis_facts *facts, struct fact bytes,
@@ -49,7 +49,7 @@ void find_leak(const struct diagnosis_facts *facts, struct diagnosis *out);
 void find_growth(const struct diagnosis_facts *facts, struct diagnosis *out);
 void find_cache(const struct diagnosis_facts *facts, struct diagnosis *out);
 
-/* ---- what is held, and not used: find_held.c ---- */
+/* ---- what is held, and not used: find_unused.c ---- */
 
 void find_fragmentation(const struct diagnosis_facts *facts,
                         struct diagnosis *out);

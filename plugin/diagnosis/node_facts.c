@@ -408,8 +408,8 @@ read_trends(const struct node_sources *from, struct arena *arena,
             .pace_low = row->trend.pace_low,
             .pace_high = row->trend.pace_high,
             .hours = row->trend.span_s / 3600,
-            .alone = row->whole_known &&
-                     row->whole_gain < row->trend.slope * row->trend.span_s / 2,
+            .alone = row->total_gain_known &&
+                     row->total_gain < row->trend.slope * row->trend.span_s / 2,
             .old_part = {row->old_percent >= 0, (uint64_t)row->old_percent},
             .old_s = row->old_s};
     }

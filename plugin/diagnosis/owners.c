@@ -118,7 +118,7 @@ name_owned(const struct owned *owned, char *out, size_t size)
                  *owned->name ? owned->name : "without a name");
         break;
     default:
-        snprintf(out, size, "%s (%zu mapping%s)", range_kind_word(owned->kind),
+        snprintf(out, size, "%s (%zu mapping%s)", range_kind_name(owned->kind),
                  owned->count, s);
     }
 }

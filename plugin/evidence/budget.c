@@ -216,7 +216,7 @@ is_budget_of(const struct budget *budget, const struct agent_hello *hello)
            budget->start_ticks == hello->start_ticks;
 }
 
-enum budget_turn
+enum budget_transition
 budget_step(struct budget *budget, int64_t taken_ms,
             const struct agent_hello *hello)
 {

@@ -115,7 +115,7 @@ budget_plain_name(struct span name)
 }
 
 bool
-budget_says_kind(struct span name)
+budget_names_kind(struct span name)
 {
     return skip_mark(&name, BUDGET_FUNCTION) || skip_mark(&name, PROFILE_POOL);
 }

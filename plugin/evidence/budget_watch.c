@@ -109,7 +109,7 @@ is_ready(struct budget_watch *watch, const struct node_status *status)
 }
 
 static void
-begin_look(struct budget_watch *watch, bool changed, uint64_t now_ms)
+begin_budget_check(struct budget_watch *watch, bool changed, uint64_t now_ms)
 {
     struct job_request request = {.kind = JOB_RECENT};
     struct snapshot *kept = changed ? NULL : newest_kept(watch);
@@ -129,7 +129,7 @@ begin_look(struct budget_watch *watch, bool changed, uint64_t now_ms)
 }
 
 bool
-budget_watch_look(struct budget_watch *watch, const struct node_status *status,
+budget_watch_check(struct budget_watch *watch, const struct node_status *status,
                   const struct marks_now *now, const struct marks_rules *rules,
                   char reason[SNAPSHOT_REASON_MAX + 1])
 {
@@ -146,7 +146,7 @@ budget_watch_look(struct budget_watch *watch, const struct node_status *status,
     if (!watch->profile && watch->every_ms > 0 &&
         (changed || now_ms >= watch->due_ms)) {
         watch->changes = changes;
-        begin_look(watch, changed, now_ms);
+        begin_budget_check(watch, changed, now_ms);
     }
     if ((watch->snapshot_ms != 0 &&
          now_ms - watch->snapshot_ms < BUDGET_WATCH_RETRY_MS) ||
@@ -166,7 +166,7 @@ budget_watch_take(struct budget_watch *watch)
 
     if (!watch->profile)
         return;
-    state = controller_look(watch->profile, &result, &err);
+    state = controller_poll_job(watch->profile, &result, &err);
     if (state == FLIGHT_RUNS)
         return;
     flight_leave(watch->profile);

@@ -55,7 +55,7 @@ void budget_watch_close(struct budget_watch *watch); /* zeroed is fine */
 
 /* Asks for a profile where one is due, but for memory that is full.  True: a
  * budget was crossed, and a snapshot is wanted for this reason. */
-bool budget_watch_look(struct budget_watch *watch,
+bool budget_watch_check(struct budget_watch *watch,
                        const struct node_status *status,
                        const struct marks_now *now,
                        const struct marks_rules *rules,

@@ -265,7 +265,7 @@ budgets_remove(struct budgets *budgets, struct span name, struct error *err)
 
     pthread_mutex_lock(&budgets->disk);
     all = copy_budgets(budgets, err);
-    says_kind = budget_says_kind(name);
+    says_kind = budget_names_kind(name);
     name = budget_plain_name(name);
     snprintf(pool, sizeof(pool), PROFILE_POOL "%.*s",
              name.size < BUDGET_NAME_MAX ? (int)name.size : BUDGET_NAME_MAX,
@@ -328,8 +328,8 @@ show_budget(const struct budget *budget, size_t max,
 }
 
 static void
-log_turn(const struct budgets *budgets, const struct budget *budget,
-         enum budget_turn turn)
+log_budget_transition(const struct budgets *budgets, const struct budget *budget,
+         enum budget_transition turn)
 {
     char name[BUDGET_NAME_MAX + 1];
 
@@ -350,12 +350,12 @@ static bool
 see_budget(const struct budgets *budgets, struct budget *budget,
            const struct snapshot *snapshot, bool named)
 {
-    enum budget_turn turn =
+    enum budget_transition turn =
         budget_step(budget, snapshot->taken_ms, &snapshot->hello);
     bool lacks = budget->over && !budget->snapshot[0];
 
     if (turn != BUDGET_STAYS)
-        log_turn(budgets, budget, turn);
+        log_budget_transition(budgets, budget, turn);
     if (lacks && named)
         memcpy(budget->snapshot, snapshot->name, sizeof(budget->snapshot));
     return turn != BUDGET_STAYS || (lacks && named);

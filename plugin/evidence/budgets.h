@@ -82,7 +82,7 @@ int budget_check_name(struct span name, struct error *err);
 /* As users may write it: without "function ", which only says its kind. */
 struct span budget_plain_name(struct span name);
 /* Whether a user's name says of what kind it is: "function " or "pool ". */
-bool budget_says_kind(struct span name);
+bool budget_names_kind(struct span name);
 /* Decides of a name that does not: it becomes a pool's if one of that name has
  * memory in use, and no function has.  -1 with *err: neither has, or both. */
 int budget_find_kind(const struct profile *profile, struct budget *budget,
@@ -99,10 +99,10 @@ bool budget_matches(const struct budget *budget, const char *name);
 int budget_measure(const struct profile *profile, struct budget *list,
                    size_t count, struct error *err);
 
-enum budget_turn { BUDGET_STAYS, BUDGET_CROSSES, BUDGET_FALLS };
+enum budget_transition { BUDGET_STAYS, BUDGET_CROSSES, BUDGET_FALLS };
 
 /* What now means, in a profile taken then of that process. */
-enum budget_turn budget_step(struct budget *budget, int64_t taken_ms,
+enum budget_transition budget_step(struct budget *budget, int64_t taken_ms,
                              const struct agent_hello *hello);
 
 /* One line of the file, with its newline; and back: false if malformed. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "errors.h"
 #include "log.h"
@@ -14,9 +14,9 @@
 #include "store.h"
 
 enum {
-    DEATHS_LOOKED_AT = 64, /* those of a script that starts it anew */
+    DEATHS_CHECKED = 64, /* those of a script that starts it anew */
     ENDED_MS = 3000,       /* what comes back before was away, not gone */
-    LIVED_MS = 10000,      /* what ends earlier was no database */
+    LIFETIME_MIN_MS = 10000,      /* what ends earlier was no database */
     LATE_MS = 1000,        /* a sample may be taken while the end is recorded */
     GROWTH_MS = 10000      /* over which growth is measured */
 };
@@ -34,8 +34,8 @@ is_sample_of_same_process(const struct history_sample *a,
 static bool
 is_recorded(const struct ends *ends)
 {
-    struct death last[DEATHS_LOOKED_AT];
-    size_t count = deaths_read(ends->state_dir, last, DEATHS_LOOKED_AT);
+    struct death last[DEATHS_CHECKED];
+    size_t count = deaths_read(ends->state_dir, last, DEATHS_CHECKED);
 
     for (size_t i = 0; i < count; i++)
         if ((last[i].pid == ends->seen.pid &&
@@ -93,9 +93,9 @@ took_its_place(const struct ends *ends, const struct history_sample *now)
     const struct history_sample *before = &ends->seen;
 
     return before->pid != 0 && !is_sample_of_same_process(before, now) &&
-           (ends->adopted || before->at_ms - before->started_ms >= LIVED_MS) &&
+           (ends->adopted || before->at_ms - before->started_ms >= LIFETIME_MIN_MS) &&
            now->started_ms > before->at_ms &&
-           !process_lives(before->pid, before->start_ticks);
+           !process_is_alive(before->pid, before->start_ticks);
 }
 
 void
@@ -109,15 +109,15 @@ ends_note(struct ends *ends, const struct history_sample *now, const char *exe)
 }
 
 void
-ends_look(struct ends *ends, const struct node_status *status)
+ends_check(struct ends *ends, const struct node_status *status)
 {
     if (ends->seen.pid == 0 || status->state == NODE_CONNECTED ||
         status->state == NODE_UNRESPONSIVE)
         return;
     if (ends->adopted) {
         if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
-            agent_word_is_held(ends->state_dir, NULL) ||
-            process_lives(ends->seen.pid, ends->seen.start_ticks))
+            agent_lock_is_held(ends->state_dir, NULL) ||
+            process_is_alive(ends->seen.pid, ends->seen.start_ticks))
             return;
         keep_end(ends, ends->seen.at_ms, "the database");
     } else if (ends->keeps && status->state == NODE_GONE &&

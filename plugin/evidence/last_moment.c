@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "buffer.h"
 #include "clock.h"
 #include "deaths.h"
@@ -39,7 +39,7 @@ enum {
     COPY_SHARE = 20,        /* at most a twentieth of the time */
     COPY_LATEST_MS = 60000, /* however long the disk has taken */
     UNSEEN_MS = 3000, /* what greets us till then is in another namespace */
-    DEATHS_LOOKED_AT = 8,
+    DEATHS_CHECKED = 8,
     PEAK_RISE = 20,        /* a twentieth above the last one */
     PEAK_FALL = 20,        /* of RSS */
     PEAK_LIVE_FALL = 10,   /* estimates of a heap that stays vary */
@@ -65,7 +65,7 @@ adopt_segment_owner(struct last_moment *last, const struct segment_owner *owner)
     last->missed_ms = 0;
     last->peak_rss = last->peak_live = last->peak_kept_ms = 0;
     recorded_process_hello(last->segment, owner, &last->hello);
-    last->lived_ms = last->hello.started_ms;
+    last->last_seen_ms = last->hello.started_ms;
 }
 
 static void
@@ -104,9 +104,9 @@ has_owner_ended(struct last_moment *last, const struct node_status *status,
         return true;
     if (pid == 0 || last->owner.started == 0)
         return false;
-    if (process_lives(pid, last->owner.started) || is_process_hidden(pid)) {
+    if (process_is_alive(pid, last->owner.started) || is_process_hidden(pid)) {
         last->missed_ms = 0;
-        last->lived_ms = clock_wall_ms();
+        last->last_seen_ms = clock_wall_ms();
         return false;
     }
     if (last->missed_ms == 0)
@@ -232,7 +232,7 @@ leave_deleted(struct last_moment *last)
 }
 
 static void
-say_faulty(struct last_moment *last)
+log_copy_failure(struct last_moment *last)
 {
     if (!last->faulty)
         log_to(last->log,
@@ -270,7 +270,7 @@ copy_segment_to_file(struct last_moment *last)
         last->copied_monotonic_ms = now.monotonic_ms;
         last->faulty = false;
     } else if (errno != ESTALE) {
-        say_faulty(last);
+        log_copy_failure(last);
     }
     buffer_fini(&note);
     took = (clock_ms() - began) * COPY_SHARE;
@@ -281,7 +281,7 @@ copy_segment_to_file(struct last_moment *last)
 
 /* Nothing more comes from this owner. */
 static void
-forget_segment_owner(struct last_moment *last)
+drop_segment_owner(struct last_moment *last)
 {
     last->done = last->owner;
     last->owner.pid = 0;
@@ -299,9 +299,9 @@ forget_segment_owner(struct last_moment *last)
 static int64_t
 owner_end_ms(const struct last_moment *last, const struct node_status *status)
 {
-    struct death deaths[DEATHS_LOOKED_AT];
+    struct death deaths[DEATHS_CHECKED];
     size_t count = last->state_dir
-                       ? deaths_read(last->state_dir, deaths, DEATHS_LOOKED_AT)
+                       ? deaths_read(last->state_dir, deaths, DEATHS_CHECKED)
                        : 0;
     int64_t at_ms = clock_wall_ms();
 
@@ -309,7 +309,7 @@ owner_end_ms(const struct last_moment *last, const struct node_status *status)
         status->state == NODE_GONE && status->since_ms < at_ms)
         at_ms = status->since_ms;
     for (size_t i = 0; i < count; i++)
-        if (deaths[i].at_ms >= last->lived_ms && deaths[i].at_ms < at_ms &&
+        if (deaths[i].at_ms >= last->last_seen_ms && deaths[i].at_ms < at_ms &&
             (deaths[i].pid == last->hello.pid ||
              deaths[i].started_ms <= last->hello.started_ms))
             at_ms = deaths[i].at_ms;
@@ -377,7 +377,7 @@ record_owner_end(struct last_moment *last, const struct node_status *status)
     }
     if (past)
         add_peak(last);
-    forget_segment_owner(last);
+    drop_segment_owner(last);
 }
 
 /* ---- the peak ---- */
@@ -393,7 +393,7 @@ highest_rss(const struct last_moment *last, const struct highest *highest)
 }
 
 static void
-look_at_peak(struct last_moment *last, const struct history_sample *sample,
+check_memory_peak(struct last_moment *last, const struct history_sample *sample,
              const struct highest *highest)
 {
     uint64_t rss = last->memory.rss.value, live, before;
@@ -464,17 +464,17 @@ found_has_ended(const struct last_moment *last,
     recorded_process_boot(boot, sizeof(boot));
     if (strcmp(boot, hello->boot_id) != 0)
         return true;
-    if (process_lives(hello->pid, hello->start_ticks))
+    if (process_is_alive(hello->pid, hello->start_ticks))
         return false;
     if (status->hello.pid != 0) /* it has greeted, or another has */
         return status->state == NODE_GONE || status->hello.pid != hello->pid ||
                status->hello.start_ticks != hello->start_ticks;
     return ends || (clock_ms() - last->began_ms >= UNSEEN_MS &&
-                    !agent_word_is_held(last->state_dir, NULL));
+                    !agent_lock_is_held(last->state_dir, NULL));
 }
 
 static void
-look_at_found(struct last_moment *last, const struct node_status *status,
+check_found_copy(struct last_moment *last, const struct node_status *status,
               bool ends)
 {
     if (last->found.segment < 0)
@@ -530,7 +530,7 @@ is_daemons_parent(const struct last_moment *last,
 }
 
 static void
-look_at_owner(struct last_moment *last, const struct node_status *status,
+check_segment_owner(struct last_moment *last, const struct node_status *status,
               const struct history_sample *sample,
               const struct highest *highest, bool ends)
 {
@@ -543,7 +543,7 @@ look_at_owner(struct last_moment *last, const struct node_status *status,
              owner.started != last->owner.started) &&
             owner.forked_from != last->owner.pid)
             record_end_from_copy(last);
-        forget_segment_owner(last);
+        drop_segment_owner(last);
     }
     if (owner.pid == 0 || !owner.sampled ||
         segment_owner_same(&owner, &last->done))
@@ -554,23 +554,23 @@ look_at_owner(struct last_moment *last, const struct node_status *status,
         last->hello = status->hello;
     note_memory(last, sample);
     if (is_daemons_parent(last, status)) {
-        forget_segment_owner(last);
+        drop_segment_owner(last);
     } else if (has_owner_ended(last, status, ends)) {
         record_owner_end(last, status);
     } else {
         copy_segment_to_file(last);
-        look_at_peak(last, sample, highest);
+        check_memory_peak(last, sample, highest);
     }
 }
 
 /* The segment first: what it has is newer than a copy that was found. */
 void
-last_moment_look(struct last_moment *last, const struct node_status *status,
+last_moment_check(struct last_moment *last, const struct node_status *status,
                  const struct history_sample *sample,
                  const struct highest *highest, bool ends)
 {
-    look_at_owner(last, status, sample, highest, ends);
-    look_at_found(last, status, ends);
+    check_segment_owner(last, status, sample, highest, ends);
+    check_found_copy(last, status, ends);
 }
 
 const struct last_due *

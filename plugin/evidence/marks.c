@@ -252,7 +252,7 @@ marks_too_full(const struct marks_now *now)
 }
 
 enum marks_answer
-marks_look(struct marks *marks, const struct marks_rules *rules,
+marks_check(struct marks *marks, const struct marks_rules *rules,
            const struct marks_now *now, struct marks_due *due)
 {
     if (!now->ready) {
@@ -287,7 +287,7 @@ marks_taken(struct marks *marks, const struct marks_rules *rules,
 }
 
 void
-pace_look(struct pace *pace, struct marks_now *now)
+pace_update(struct pace *pace, struct marks_now *now)
 {
     uint64_t past_ms = now->now_ms - pace->at_ms, growth = 0;
 
@@ -309,7 +309,7 @@ pace_next_ms(const struct pace *pace, const struct marks_now *now)
     uint64_t step_ms;
 
     fast.growth = pace->growth;
-    step_ms = marks_left_ms(&fast) / PACE_LOOKS;
+    step_ms = marks_left_ms(&fast) / PACE_CHECKS;
 
     if (step_ms > PACE_MAX_MS)
         return PACE_MAX_MS;

@@ -88,7 +88,7 @@ struct marks_due {
 
 /* Call it for every sample.  A mark that memory exceeded when profiling was
  * switched on counts only after a fall below it. */
-enum marks_answer marks_look(struct marks *marks,
+enum marks_answer marks_check(struct marks *marks,
                              const struct marks_rules *rules,
                              const struct marks_now *now,
                              struct marks_due *due);
@@ -97,13 +97,13 @@ bool marks_too_full(const struct marks_now *now);
 /* Records that the snapshot was taken; a failed one is tried again later. */
 void marks_taken(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now);
-/* Whether marks_look is to begin with now: then it wants ring_ago_ms. */
+/* Whether marks_check is to begin with now: then it wants ring_ago_ms. */
 bool marks_begin_with(const struct marks *marks, const struct marks_now *now);
 
 enum {
     PACE_MIN_MS = 100, /* between two looks */
     PACE_MAX_MS = 1000,
-    PACE_LOOKS = 16, /* until the limit is reached, at that growth */
+    PACE_CHECKS = 16, /* until the limit is reached, at that growth */
     PACE_URGENT_PERCENT =
         70 /* the allocator's figures are wanted each second */
 };
@@ -117,7 +117,7 @@ struct pace {
 
 /* Sets now->growth: the least of the last two steps, for one step may be a
  * burst that is over. */
-void pace_look(struct pace *pace, struct marks_now *now);
+void pace_update(struct pace *pace, struct marks_now *now);
 
 /* Milliseconds until the next look: soon after one fast step already. */
 uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);

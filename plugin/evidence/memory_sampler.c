@@ -106,7 +106,7 @@ take_stats(struct memory_sampler *sampler)
 
     if (!sampler->stats)
         return false;
-    state = controller_look(sampler->stats, &result, &err);
+    state = controller_poll_job(sampler->stats, &result, &err);
     if (state == FLIGHT_RUNS)
         return false;
     flight_leave(sampler->stats);
@@ -212,7 +212,7 @@ static void
 log_snapshot_refusal(struct memory_sampler *sampler, const char *reason,
                      const char *why)
 {
-    if (refusal_is_news(&sampler->refused, why, clock_ms()))
+    if (refusal_is_reportable(&sampler->refused, why, clock_ms()))
         log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
 }
 
@@ -243,7 +243,7 @@ take_snapshot_result(struct memory_sampler *sampler)
 
     if (!sampler->snapshot)
         return;
-    state = controller_look(sampler->snapshot, &result, &err);
+    state = controller_poll_job(sampler->snapshot, &result, &err);
     if (state == FLIGHT_RUNS)
         return;
     flight_leave(sampler->snapshot);
@@ -269,7 +269,7 @@ take_snapshot_result(struct memory_sampler *sampler)
 }
 
 static void
-look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
+measure_growth_pace(struct memory_sampler *sampler, struct marks_now *now)
 {
     uint64_t next_ms;
 
@@ -278,7 +278,7 @@ look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
         sampler->urgent = false;
         return;
     }
-    pace_look(&sampler->pace, now);
+    pace_update(&sampler->pace, now);
     next_ms = pace_next_ms(&sampler->pace, now);
     if (next_ms < PACE_MAX_MS)
         sampler->look_ms = now->now_ms + next_ms;
@@ -290,7 +290,7 @@ look_at_pace(struct memory_sampler *sampler, struct marks_now *now)
 
 /* The rate changes slowly, and is known from many samples. */
 static void
-look_ahead(struct memory_sampler *sampler, struct marks_now *now)
+update_outlook(struct memory_sampler *sampler, struct marks_now *now)
 {
     if (!now->ready)
         return;
@@ -304,7 +304,7 @@ look_ahead(struct memory_sampler *sampler, struct marks_now *now)
 }
 
 static void
-look_at_marks(struct memory_sampler *sampler,
+check_snapshot_marks(struct memory_sampler *sampler,
               const struct history_sample *sample, bool there)
 {
     struct marks_now now = {.now_ms = clock_ms(), .left_s = -1};
@@ -317,8 +317,8 @@ look_at_marks(struct memory_sampler *sampler,
     now.ready = there && sample->profiling && sample->rss.known;
     if (there && sample->rss.known)
         measure_sample(sample, &now);
-    look_at_pace(sampler, &now);
-    look_ahead(sampler, &now);
+    measure_growth_pace(sampler, &now);
+    update_outlook(sampler, &now);
     if (sampler->snapshot)
         return;
     pthread_mutex_lock(&sampler->lock);
@@ -334,13 +334,13 @@ look_at_marks(struct memory_sampler *sampler,
         now.ring_ago_ms =
             measure_ring_ago_ms(controller_store(sampler->controller), sample);
     sampler->snapshot_now = now;
-    switch (marks_look(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
+    switch (marks_check(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
     case MARKS_TAKE:
         ask_snapshot(sampler, &due);
         break;
     case MARKS_TOO_FULL:
         /* Its percent goes up and down. */
-        if (refusal_is_news(&sampler->refused, "too full", clock_ms()))
+        if (refusal_is_reportable(&sampler->refused, "too full", clock_ms()))
             log_to(sampler->log, "no automatic snapshot: %s", due.reason);
         break;
     case MARKS_NOTHING:
@@ -417,13 +417,13 @@ run_sampler_round(struct memory_sampler *sampler)
         else
             history_add(sampler->history, &now);
     }
-    ends_look(&sampler->ends, &status);
-    look_at_marks(sampler, &now, there);
+    ends_check(&sampler->ends, &status);
+    check_snapshot_marks(sampler, &now, there);
     if (!sampler->snapshot &&
-        budget_watch_look(&sampler->budgets, &status, &sampler->snapshot_now,
+        budget_watch_check(&sampler->budgets, &status, &sampler->snapshot_now,
                           &sampler->snapshot_rules, due.reason))
         ask_snapshot(sampler, &due);
-    last_moment_look(&sampler->last, &status, there ? &now : NULL,
+    last_moment_check(&sampler->last, &status, there ? &now : NULL,
                      &sampler->highest, false);
     ask_recorded(sampler);
     expire_snapshots(sampler, clock_ms());
@@ -470,7 +470,7 @@ take_last(struct memory_sampler *sampler)
 
     do {
         controller_status(sampler->controller, &status);
-        last_moment_look(&sampler->last, &status, NULL, &sampler->highest,
+        last_moment_check(&sampler->last, &status, NULL, &sampler->highest,
                          true);
         take_snapshot_result(sampler);
         ask_recorded(sampler);
@@ -557,7 +557,7 @@ memory_sampler_stop(struct memory_sampler *sampler)
     flight_leave(sampler->snapshot);
     budget_watch_close(&sampler->budgets);
     stats_unref(sampler->latest);
-    outlook_forget(sampler->history);
+    outlook_detach(sampler->history);
     history_close(sampler->history);
     heap_trends_free(sampler->trends);
     pthread_cond_destroy(&sampler->wakes);

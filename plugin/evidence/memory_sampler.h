@@ -54,7 +54,7 @@ void ends_adopt(struct ends *ends, struct history *history,
 void ends_note(struct ends *ends, const struct history_sample *now,
                const char *exe);
 /* Call it with each look, whether there is a database or not. */
-void ends_look(struct ends *ends, const struct node_status *status);
+void ends_check(struct ends *ends, const struct node_status *status);
 
 /* ---- memory_sampler.c ---- */
 

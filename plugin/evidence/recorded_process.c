@@ -38,7 +38,7 @@ find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
     ssize_t n = -1;
 
     snprintf(link, sizeof(link), "/proc/%d/exe", (int)owner->pid);
-    if (process_lives((pid_t)owner->pid, owner->started))
+    if (process_is_alive((pid_t)owner->pid, owner->started))
         n = readlink(link, out, size - 1);
     out[n > 0 ? n : 0] = '\0';
     if (n <= 0)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 bool
-refusal_is_news(struct refusal *refusal, const char *why, uint64_t now_ms)
+refusal_is_reportable(struct refusal *refusal, const char *why, uint64_t now_ms)
 {
     if (strncmp(refusal->why, why, sizeof(refusal->why) - 1) == 0 &&
         now_ms - refusal->at_ms < REFUSAL_EVERY_MS)

@@ -121,7 +121,7 @@ prof_check_program(const struct profile *now, const char *now_path,
 
 /* Comes from the profile, and goes to a terminal. */
 static void
-say_path(const char *path)
+print_profile_path(const char *path)
 {
     char clean[PATH_BYTES];
     struct span text = {path, strnlen(path, sizeof(clean) - 1)};
@@ -196,7 +196,7 @@ is_other_build(const struct elf_file *a, const char *path)
 }
 
 static void
-tell_files(const struct mappings *maps, const struct mapping *program,
+print_mismatched_files(const struct mappings *maps, const struct mapping *program,
            const char *path, const struct stat *profile)
 {
     const char *last = "";
@@ -214,7 +214,7 @@ tell_files(const struct mappings *maps, const struct mapping *program,
             fprintf(stderr, "heapwire-prof: files of %s were replaced: ", path);
         if (count < REPLACED_MAX) {
             fputs(count == 0 ? "" : ", ", stderr);
-            say_path(m->path);
+            print_profile_path(m->path);
         }
         count++;
     }
@@ -238,11 +238,11 @@ prof_check_replaced(const struct mappings *maps, const char *binary,
         stands_for = program_mapping(maps, &elf, binary);
     if (stands_for && is_same_file_by_stat(stands_for->path, binary))
         stands_for = NULL;
-    tell_files(maps, stands_for, path, profile);
+    print_mismatched_files(maps, stands_for, path, profile);
     if (stands_for && !is_mapped_file_replaced(stands_for, profile) &&
         is_other_build(&elf, stands_for->path)) {
         fprintf(stderr, "heapwire-prof: %s is another build than ", binary);
-        say_path(stands_for->path);
+        print_profile_path(stands_for->path);
         fprintf(stderr, ", the file in %s: names are wrong\n", path);
     }
     close_elf(&elf);

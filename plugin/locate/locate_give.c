@@ -152,7 +152,7 @@ struct search {
 };
 
 static bool
-is_whole_name(void *arg, const char *before, uint64_t address)
+is_exact_name(void *arg, const char *before, uint64_t address)
 {
     struct search *search = arg;
 
@@ -165,7 +165,7 @@ static bool
 search_source(void *arg, const struct symbol_source *source)
 {
     struct search *search = arg;
-    struct symbol_query wish = {search->symbol, is_whole_name, search};
+    struct symbol_query wish = {search->symbol, is_exact_name, search};
 
     source->find(source->elf, search->work, &wish);
     return search->address == 0;

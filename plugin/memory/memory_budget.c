@@ -134,7 +134,7 @@ is_shared_out(unsigned place, size_t more)
 }
 
 static void
-charge_budget_hold(struct memory_hold *hold, unsigned place, size_t bytes)
+charge_reservation(struct memory_hold *hold, unsigned place, size_t bytes)
 {
     budget.taken += bytes - hold->bytes;
     budget.users[place].bytes += bytes - hold->bytes;
@@ -152,7 +152,7 @@ is_left(size_t sum)
 }
 
 static bool
-set_budget_hold(struct memory_hold *hold, const char *owner, size_t bytes,
+resize_reservation(struct memory_hold *hold, const char *owner, size_t bytes,
                 bool always)
 {
     size_t had = hold->bytes, before, sum;
@@ -167,26 +167,26 @@ set_budget_hold(struct memory_hold *hold, const char *owner, size_t bytes,
     refused = !always && is_shared_out(place, bytes - had);
     before = budget.taken;
     if (!refused)
-        charge_budget_hold(hold, place, bytes);
+        charge_reservation(hold, place, bytes);
     sum = budget.taken;
     pthread_mutex_unlock(&budget.lock);
     if (refused || always || sum / LOOK_BYTES == before / LOOK_BYTES ||
         is_left(sum))
         return !refused;
-    set_budget_hold(hold, owner, had, true);
+    resize_reservation(hold, owner, had, true);
     return false;
 }
 
 bool
 memory_hold(struct memory_hold *hold, const char *owner, size_t bytes)
 {
-    return set_budget_hold(hold, owner, bytes, false);
+    return resize_reservation(hold, owner, bytes, false);
 }
 
 void
-memory_hold_all(struct memory_hold *hold, const char *owner, size_t bytes)
+memory_charge(struct memory_hold *hold, const char *owner, size_t bytes)
 {
-    set_budget_hold(hold, owner, bytes, true);
+    resize_reservation(hold, owner, bytes, true);
 }
 
 size_t

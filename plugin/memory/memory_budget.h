@@ -39,7 +39,7 @@ struct memory_hold {
  * holds what it did.  Fewer bytes, and small ones, are never refused. */
 bool memory_hold(struct memory_hold *hold, const char *owner, size_t bytes);
 /* The same, for bytes that are there already. */
-void memory_hold_all(struct memory_hold *hold, const char *owner, size_t bytes);
+void memory_charge(struct memory_hold *hold, const char *owner, size_t bytes);
 size_t memory_budget_used(void);
 /* Sets 1037: why what was refused. */
 void memory_budget_explain(struct error *err, const char *what);

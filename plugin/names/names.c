@@ -112,7 +112,7 @@ set_capacity(struct names *names, size_t capacity)
     struct slot *slots;
 
     if (capacity * sizeof(*slots) > names->limit ||
-        !arena_hold(names->arena, capacity * sizeof(*slots)))
+        !arena_charge(names->arena, capacity * sizeof(*slots)))
         return -1;
     slots = mem_zalloc(capacity, sizeof(*slots));
     if (!slots)
@@ -268,7 +268,7 @@ names_add_known(struct names *names, uint64_t address,
 }
 
 void
-names_forget_other(struct names *names)
+names_clear_addresses(struct names *names)
 {
     texts_clear_addresses(names->texts);
 }

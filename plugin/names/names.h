@@ -67,10 +67,10 @@ int names_add(struct names *names, uint64_t address, const struct frame *frames,
               uint32_t frame_count, bool in_allocator);
 
 /* Adds another table's location with its symbol.  That table must keep its
- * texts until names_forget_other, so each is read only once. */
+ * texts until names_clear_addresses, so each is read only once. */
 int names_add_known(struct names *names, uint64_t address,
                     const struct location *known, bool in_allocator);
-void names_forget_other(struct names *names);
+void names_clear_addresses(struct names *names);
 
 /* Adds the ELF symbol to an address that was added before; the first stays.
  * -1 when it was not, without memory or past the limit. */

@@ -39,7 +39,7 @@ code_map_is_refused(int32_t pid)
 /* A database that was started as root and became another user is closed to
  * that user: its memory may have what root read. */
 static void
-say_mappings_refused(int32_t pid, struct error *err)
+set_mappings_refused_error(int32_t pid, struct error *err)
 {
     if (errno == EACCES || errno == EPERM)
         error_set(err, ER_UNKNOWN,
@@ -65,7 +65,7 @@ read_maps(struct code_map *map, struct error *err)
     snprintf(path, sizeof(path), "/proc/%" PRId32 "/maps", map->pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        say_mappings_refused(map->pid, err);
+        set_mappings_refused_error(map->pid, err);
         return -1;
     }
     buffer_init(&text, MAPS_BYTES_MAX);

@@ -71,7 +71,7 @@ join_children(struct code_map *map, struct joined *joined)
 
 /* The process's code, and its children's. */
 static int
-look_at_code(const struct observing *observing, struct code_map *map,
+open_code_map(const struct observing *observing, struct code_map *map,
              bool *opened, struct joined *joined, struct error *err)
 {
     int rc;
@@ -97,7 +97,7 @@ open_code(const struct observing *observing, struct code_map *map,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
 
-    if (look_at_code(observing, map, opened, joined, err) != 0)
+    if (open_code_map(observing, map, opened, joined, err) != 0)
         return -1;
     if (unwind_tables_load(observing->tables, &request, loaded, err) == 0)
         return 0;
@@ -165,7 +165,7 @@ struct taking {
     struct joined joined;
     bool opened; /* the process was made dumpable for this */
     const struct code_map *map;
-    char held[2][TIME_HELD_TEXT]; /* the process: at the begin, at the end */
+    char held[2][TIME_STOPPED_TEXT]; /* the process: at the begin, at the end */
 };
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
@@ -306,7 +306,7 @@ write_texts(struct profile *profile, const struct taking *t,
     buffer_init(&note, TEXT_MAX);
     write_way(t, report, &way);
     time_remarks_chance(profile, &way);
-    time_remarks_held(t->held[0], t->held[1], &note);
+    time_remarks_write_stop(t->held[0], t->held[1], &note);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -381,9 +381,9 @@ sample_held(const struct sampler_options *options, struct taking *t,
 {
     int rc;
 
-    time_remarks_hold(options->pid, t->held[0]);
+    time_remarks_read_stop(options->pid, t->held[0]);
     rc = sampler_run(options, unwind_profile_sample, t, report, err);
-    time_remarks_hold(options->pid, t->held[1]);
+    time_remarks_read_stop(options->pid, t->held[1]);
     return rc;
 }
 

@@ -43,7 +43,7 @@ time_remarks_rate(const struct sampler_report *report, struct buffer *out)
     if (report->hz + report->hz / 3 >= most)
         return;
     buffer_text(out, report->hz_wanted > most ? ", and " : ": ");
-    if (report->slow_looks)
+    if (report->slow_scans)
         buffer_format(out,
                       "to look at %" PRIu32
                       " threads more often would take more than 5 %% of a core",
@@ -144,7 +144,7 @@ is_own_thread(long tid)
 }
 
 void
-time_remarks_hold(int32_t pid, char out[TIME_HELD_TEXT])
+time_remarks_read_stop(int32_t pid, char out[TIME_STOPPED_TEXT])
 {
     char status[STATUS_MAX], path[64], name[NAME_BYTES];
     long tracer;
@@ -160,16 +160,16 @@ time_remarks_hold(int32_t pid, char out[TIME_HELD_TEXT])
         snprintf(path, sizeof(path), "/proc/%ld/comm", tracer);
         sample_read_text(path, name, sizeof(name));
         name[strcspn(name, "\n")] = '\0';
-        snprintf(out, TIME_HELD_TEXT, "%s by %s (process %ld)",
+        snprintf(out, TIME_STOPPED_TEXT, "%s by %s (process %ld)",
                  state == 't' ? "held" : "traced",
                  *name ? name : "another program", tracer);
     } else if (state == 'T') {
-        snprintf(out, TIME_HELD_TEXT, "stopped by a signal (SIGSTOP)");
+        snprintf(out, TIME_STOPPED_TEXT, "stopped by a signal (SIGSTOP)");
     }
 }
 
 void
-time_remarks_held(const char *begin, const char *end, struct buffer *out)
+time_remarks_write_stop(const char *begin, const char *end, struct buffer *out)
 {
     if (*end)
         buffer_format(out, "; the process is %s", end);

@@ -30,12 +30,12 @@ void time_remarks_tables(const struct profile *profile,
                          const struct unwind_loaded *loaded,
                          struct buffer *out);
 
-enum { TIME_HELD_TEXT = 96 };
+enum { TIME_STOPPED_TEXT = 96 };
 
 /* "stopped by a signal (SIGSTOP)", "held by gdb (process 12)", "traced by
  * ..."; "": neither. */
-void time_remarks_hold(int32_t pid, char out[TIME_HELD_TEXT]);
+void time_remarks_read_stop(int32_t pid, char out[TIME_STOPPED_TEXT]);
 /* Of both ends of the profile's time. */
-void time_remarks_held(const char *begin, const char *end, struct buffer *out);
+void time_remarks_write_stop(const char *begin, const char *end, struct buffer *out);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Exponential distances have no memory: at any point that does not depend on
  * what lies ahead, the distance to the next mark may be drawn anew.  So a long
- * one is cut at SAMPLER_LOOK, a new mean begins at once, and the bytes behind a
+ * one is cut at SAMPLER_POLL_BYTES, a new mean begins at once, and the bytes behind a
  * mark in a sampled block need not be walked.
  */
 #include "estimator.h"
@@ -105,12 +105,12 @@ sampler_draw(struct sampler *s, uint64_t mean)
 
     s->mean = mean;
     s->mark = mean == 1;
-    s->left = mean == 0 ? SAMPLER_LOOK : 0;
+    s->left = mean == 0 ? SAMPLER_POLL_BYTES : 0;
     if (mean <= 1)
         return;
     distance = draw_exponential(sampler_random(s)) * (double)mean;
-    s->mark = distance < SAMPLER_LOOK;
-    s->left = s->mark ? (uint64_t)distance : SAMPLER_LOOK;
+    s->mark = distance < SAMPLER_POLL_BYTES;
+    s->left = s->mark ? (uint64_t)distance : SAMPLER_POLL_BYTES;
 }
 
 uint64_t

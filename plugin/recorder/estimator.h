@@ -19,7 +19,7 @@ double estimator_chance(uint64_t size, uint64_t mean);
 /* That a sample stays a sample when its mean grows. */
 double estimator_stays(uint64_t size, uint64_t mean, uint64_t greater);
 
-enum { SAMPLER_LOOK = 1 << 20 }; /* bytes between two looks at the wish */
+enum { SAMPLER_POLL_BYTES = 1 << 20 }; /* bytes between two looks at the wish */
 
 /* A thread's.  Zeroed: to be begun. */
 struct sampler {
@@ -41,7 +41,7 @@ bool sampler_chooses(struct sampler *s, double chance);
  * for s->mean.  Then sampler_draw() is due. */
 bool sampler_hits(struct sampler *s, uint64_t size);
 
-/* Draws anew.  0 switches off, until SAMPLER_LOOK bytes have passed. */
+/* Draws anew.  0 switches off, until SAMPLER_POLL_BYTES bytes have passed. */
 void sampler_draw(struct sampler *s, uint64_t mean);
 
 /* The mean for a thread that takes a sample in this second, of at most cap. */

@@ -24,7 +24,7 @@
 #define SEGMENT_CLAIM (1ULL << 63)
 /* Of a key's claim: a realloc's.  The sample still counts, and its fields have
  * the key.  The thread's place + 1 is below, its generation above 32 bits. */
-#define SEGMENT_HELD             (1ULL << 62)
+#define SEGMENT_REALLOC             (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
 /* A frame: the return address below, the module's index + 1 above. */
@@ -65,7 +65,7 @@ struct segment_part {
 };
 
 /* What the observer wishes; the recorder looks when a thread takes a sample,
- * and after each SAMPLER_LOOK bytes at most. */
+ * and after each SAMPLER_POLL_BYTES bytes at most. */
 struct segment_settings {
     uint32_t active;             /* 0: nothing is sampled, frees are followed */
     uint32_t samples_per_second; /* of a thread; 0: no cap */

@@ -163,7 +163,7 @@ take_keys(struct reading *r, uint32_t first, uint32_t count)
         uint64_t key;
 
         memcpy(&key, r->piece + i * sizeof(key), sizeof(key));
-        if (key == 0 || ((key & SEGMENT_CLAIM) && !(key & SEGMENT_HELD)))
+        if (key == 0 || ((key & SEGMENT_CLAIM) && !(key & SEGMENT_REALLOC)))
             continue;
         live = add_copy_entry(r, SEGMENT_SAMPLES, (void **)&r->copy->samples,
                               sizeof(*live));

@@ -18,7 +18,7 @@
 #include "snapshot_file.h"
 
 void
-held_free(struct held *held)
+stored_snapshot_free(struct held *held)
 {
     if (!held)
         return;
@@ -27,7 +27,7 @@ held_free(struct held *held)
 }
 
 struct held *
-store_held(const struct store *store, const char *name)
+store_lookup(const struct store *store, const char *name)
 {
     for (size_t i = 0; i < store->count; i++)
         if (strcmp(store->list[i]->entry.name, name) == 0)
@@ -73,9 +73,9 @@ taken_last(const struct store *store, const struct held *but)
 
 /* Likewise; name may also be what is short for one. */
 static struct held *
-store_meant(const struct store *store, const char *name)
+store_find_alias(const struct store *store, const char *name)
 {
-    struct held *held = store_held(store, name);
+    struct held *held = store_lookup(store, name);
 
     if (!held && strcmp(name, SNAPSHOT_LAST) == 0)
         return taken_last(store, NULL);
@@ -91,13 +91,13 @@ store_means_sampling(const char *name)
 }
 
 void
-store_forget(struct store *store, const struct held *held)
+store_remove_entry(struct store *store, const struct held *held)
 {
     size_t i = 0;
 
     while (store->list[i] != held)
         i++;
-    held_free(store->list[i]);
+    stored_snapshot_free(store->list[i]);
     store->count--;
     memmove(store->list + i, store->list + i + 1,
             (store->count - i) * sizeof(store->list[0]));
@@ -158,7 +158,7 @@ store_let_go(struct store *store, struct held *held, struct error *err)
     if (held->entry.on_disk && file_store_remove(&store->dir, file, err) != 0)
         return -1;
     pthread_mutex_lock(&store->lock);
-    store_forget(store, held);
+    store_remove_entry(store, held);
     pthread_mutex_unlock(&store->lock);
     return 0;
 }
@@ -194,7 +194,7 @@ reserve_store_entry(struct store *store, const struct held *held)
     }
     log_skipped_snapshot(store, store->list[oldest]->entry.name,
                          "there are too many");
-    store_forget(store, store->list[oldest]);
+    store_remove_entry(store, store->list[oldest]);
     return true;
 }
 
@@ -227,7 +227,7 @@ on_snapshot_file_found(void *arg, const struct file_found *file)
         log_skipped_snapshot(store, name, err.text);
     } else if (held->entry.size != file->bytes) {
         log_skipped_snapshot(store, name, "it is cut off");
-    } else if (store_held(store, name)) {
+    } else if (store_lookup(store, name)) {
         log_skipped_snapshot(store, name, "it is there twice, pinned and not");
     } else {
         memcpy(held->entry.name, name, sizeof(name));
@@ -242,7 +242,7 @@ on_snapshot_file_found(void *arg, const struct file_found *file)
     }
 out:
     mem_free(head);
-    held_free(held);
+    stored_snapshot_free(held);
 }
 
 static int
@@ -322,7 +322,7 @@ store_close(struct store *store)
     if (!store)
         return;
     while (store->count > 0)
-        store_forget(store, store->list[store->count - 1]);
+        store_remove_entry(store, store->list[store->count - 1]);
     file_store_close(&store->dir);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->disk);
@@ -333,9 +333,9 @@ store_close(struct store *store)
 
 /* The held one, or NULL with *err.  Call with a lock. */
 static struct held *
-find_or_tell(struct store *store, const char *name, struct error *err)
+require_stored_snapshot(struct store *store, const char *name, struct error *err)
 {
-    struct held *held = store_meant(store, name);
+    struct held *held = store_find_alias(store, name);
 
     if (!held)
         error_set(err, ER_KEY_NOT_FOUND,
@@ -352,7 +352,7 @@ find_decoded_snapshot(struct store *store, const char *name)
     struct held *held;
 
     pthread_mutex_lock(&store->lock);
-    held = store_meant(store, name);
+    held = store_find_alias(store, name);
     if (held && held->snapshot) {
         snapshot = snapshot_ref(held->snapshot);
         held->used = ++store->uses;
@@ -407,7 +407,7 @@ store_get(struct store *store, const char *name, struct error *err)
     if (snapshot)
         return snapshot;
     pthread_mutex_lock(&store->disk);
-    held = find_or_tell(store, name, err);
+    held = require_stored_snapshot(store, name, err);
     if (held && held->snapshot)
         snapshot = snapshot_ref(held->snapshot); /* another read it */
     else if (held)
@@ -423,7 +423,7 @@ store_delete(struct store *store, const char *name, struct error *err)
     int rc = -1;
 
     pthread_mutex_lock(&store->disk);
-    held = find_or_tell(store, name, err);
+    held = require_stored_snapshot(store, name, err);
     if (held)
         rc = store_let_go(store, held, err);
     pthread_mutex_unlock(&store->disk);
@@ -450,7 +450,7 @@ store_pin(struct store *store, const char *name, bool pinned, struct error *err)
     int rc = -1;
 
     pthread_mutex_lock(&store->disk);
-    held = find_or_tell(store, name, err);
+    held = require_stored_snapshot(store, name, err);
     if (held && rename_pinned(store, &held->entry, pinned, err) == 0) {
         pthread_mutex_lock(&store->lock);
         held->entry.pinned = pinned;
@@ -468,7 +468,7 @@ store_find(struct store *store, const char *name, struct store_entry *out,
     struct held *held;
 
     pthread_mutex_lock(&store->lock);
-    held = find_or_tell(store, name, err);
+    held = require_stored_snapshot(store, name, err);
     if (held)
         *out = held->entry;
     pthread_mutex_unlock(&store->lock);

@@ -23,16 +23,16 @@
 
 /* What is to go, of the store's list, and after them the new one. */
 struct plan {
-    struct file_held held[STORE_COUNT_MAX + 1];
+    struct eviction_candidate held[STORE_COUNT_MAX + 1];
     size_t count; /* but for the new one */
 };
 
 /* Snapshots past their age go; then, until there is room, the oldest automatic
  * ones, then the oldest that a user asked for.  Those of the ring stay. */
-enum { TURN_OWN = FILE_GOES + 1, TURN_WANTED };
+enum { EVICT_AUTOMATIC = FILE_GOES + 1, EVICT_REQUESTED };
 
 static int
-turn_of(const struct store *store, const struct store_entry *entry,
+eviction_priority(const struct store *store, const struct store_entry *entry,
         int64_t now_ms)
 {
     if (entry->pinned)
@@ -43,8 +43,8 @@ turn_of(const struct store *store, const struct store_entry *entry,
     if (store_in_ring(store, entry))
         return FILE_STAYS;
     return entry->cause == SNAPSHOT_ASKED || entry->cause == SNAPSHOT_IMPORTED
-               ? TURN_WANTED
-               : TURN_OWN;
+               ? EVICT_REQUESTED
+               : EVICT_AUTOMATIC;
 }
 
 /* Reads the clock once: it may be set back meanwhile. */
@@ -57,7 +57,7 @@ plan_expired(const struct store *store, struct plan *plan)
     for (size_t i = 0; i < store->count; i++) {
         const struct store_entry *entry = &store->list[i]->entry;
 
-        plan->held[i] = (struct file_held){turn_of(store, entry, now_ms),
+        plan->held[i] = (struct eviction_candidate){eviction_priority(store, entry, now_ms),
                                            (int64_t)i, entry->size};
     }
 }
@@ -119,7 +119,7 @@ plan_evictions(const struct store *store, uint64_t size, struct plan *plan,
         return -1;
     }
     plan_expired(store, plan);
-    plan->held[plan->count] = (struct file_held){FILE_STAYS, 0, size};
+    plan->held[plan->count] = (struct eviction_candidate){FILE_STAYS, 0, size};
     for (size_t i = 0; i < plan->count; i++)
         if (store_in_ring(store, &store->list[i]->entry) &&
             plan->held[i].turn == FILE_STAYS) {
@@ -168,10 +168,10 @@ store_make_name(struct store *store, struct snapshot *snapshot)
                  "%s_%04d%02d%02d_%02d%02d%02d_%u",
                  snapshot->cause == SNAPSHOT_RING
                      ? "auto"
-                     : profile_kind_word(snapshot->profile->kind),
+                     : profile_kind_keyword(snapshot->profile->kind),
                  tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
                  tm.tm_min, tm.tm_sec, ++store->serial);
-    while (store_held(store, snapshot->name));
+    while (store_lookup(store, snapshot->name));
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -197,7 +197,7 @@ plan_without_ring(const struct store *store, struct plan *plan)
         const struct store_entry *entry = &store->list[i]->entry;
 
         if (store_in_ring(store, entry))
-            plan->held[i] = (struct file_held){FILE_GOES, 0, entry->size};
+            plan->held[i] = (struct eviction_candidate){FILE_GOES, 0, entry->size};
     }
 }
 
@@ -269,7 +269,7 @@ rewrite_deleted_snapshot(struct store *store, const struct held *held, struct er
 
 /* False: it went out of the list, being in no memory either. */
 static bool
-look_for_file(struct store *store, struct held *held)
+check_stored_file(struct store *store, struct held *held)
 {
     bool said = !held->entry.on_disk, stays = held->snapshot != NULL, saved;
     char file[FILE_STORE_NAME];
@@ -291,7 +291,7 @@ look_for_file(struct store *store, struct held *held)
     pthread_mutex_lock(&store->lock);
     held->entry.on_disk = saved;
     if (!stays)
-        store_forget(store, held);
+        store_remove_entry(store, held);
     pthread_mutex_unlock(&store->lock);
     return stays;
 }
@@ -299,11 +299,11 @@ look_for_file(struct store *store, struct held *held)
 /* Some other program deletes files: those that it deleted are not listed as if
  * they were there.  The oldest is written first, and so is the oldest later. */
 static void
-look_for_files(struct store *store)
+check_stored_files(struct store *store)
 {
     renew_directory(store);
     for (size_t i = 0; i < store->count;)
-        i += look_for_file(store, store->list[i]);
+        i += check_stored_file(store, store->list[i]);
 }
 
 void
@@ -315,7 +315,7 @@ store_expire(struct store *store)
         return;
     store_take_ring(store);
     if (store->dir.fd >= 0)
-        look_for_files(store);
+        check_stored_files(store);
     if (store->options.age_ms > 0) {
         plan_expired(store, &plan);
         carry_out(store, &plan);
@@ -329,7 +329,7 @@ is_snapshot_name_taken(struct store *store, const char *name)
     bool taken;
 
     pthread_mutex_lock(&store->lock);
-    taken = store_held(store, name) != NULL;
+    taken = store_lookup(store, name) != NULL;
     pthread_mutex_unlock(&store->lock);
     return taken;
 }
@@ -402,13 +402,13 @@ keep_new_snapshot(struct store *store, struct held *held,
                  : plan_evictions(store, held->entry.size, &plan, err)) != 0 ||
         (store->dir.fd >= 0 &&
          write_snapshot_file(store, held, bytes, &plan, err) != 0)) {
-        held_free(held);
+        stored_snapshot_free(held);
         return -1;
     }
     carry_out(store, &plan);
     pthread_mutex_lock(&store->lock);
     if (store->count == STORE_COUNT_MAX) /* a file that does not go */
-        store_forget(store, store->list[0]);
+        store_remove_entry(store, store->list[0]);
     store->list[store->count++] = held;
     if (in_ring && held->entry.on_disk) { /* seldom read */
         snapshot_unref(held->snapshot);
@@ -445,7 +445,7 @@ store_add(struct store *store, struct snapshot *snapshot, struct error *err)
     pthread_mutex_unlock(&store->disk);
     held = NULL;
 out:
-    held_free(held);
+    stored_snapshot_free(held);
     buffer_fini(&bytes);
     return rc;
 }

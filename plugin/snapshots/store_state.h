@@ -32,7 +32,7 @@ struct store {
     unsigned serial; /* of made-up names */
 };
 
-void held_free(struct held *held); /* NULL is fine */
+void stored_snapshot_free(struct held *held); /* NULL is fine */
 
 /* Makes ring_ms the options'.  Call with disk. */
 void store_take_ring(struct store *store);
@@ -41,14 +41,14 @@ void store_take_ring(struct store *store);
 bool store_in_ring(const struct store *store, const struct store_entry *entry);
 
 /* Call with a lock; NULL: no such name. */
-struct held *store_held(const struct store *store, const char *name);
+struct held *store_lookup(const struct store *store, const char *name);
 
 /* Whether statements mean a profile by it that they take. */
 bool store_means_sampling(const char *name);
 
 /* Removes it from the list and from memory, not from the directory.  Call with
  * both. */
-void store_forget(struct store *store, const struct held *held);
+void store_remove_entry(struct store *store, const struct held *held);
 
 /* Marks it as used now: above the ceiling others leave memory before it.  Call
  * with both. */

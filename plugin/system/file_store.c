@@ -19,7 +19,7 @@
 /* ---- the directory ---- */
 
 static bool
-is_store_file_ours(const struct stat *st)
+is_own_store_file(const struct stat *st)
 {
     return st->st_uid == geteuid() || geteuid() == 0;
 }
@@ -28,7 +28,7 @@ static int
 check_store_directory(const char *path, const struct stat *st,
                       struct error *err)
 {
-    if (!is_store_file_ours(st)) {
+    if (!is_own_store_file(st)) {
         error_set(err, ER_UNKNOWN, "%s belongs to uid %u, not to uid %u", path,
                   (unsigned)st->st_uid, (unsigned)geteuid());
         return -1;
@@ -177,7 +177,7 @@ open_store_file(const struct file_store *store, const char *name,
         goto fail;
     if (!S_ISREG(st->st_mode))
         *odd = "it is not a regular file";
-    else if (!is_store_file_ours(st))
+    else if (!is_own_store_file(st))
         *odd = "it belongs to another user";
     else
         return fd;
@@ -220,7 +220,7 @@ scan_file(const struct file_store *store, const struct file_scan *scan,
           const char *name)
 {
     struct file_found file = {.name = name, .fd = -1};
-    char not_ours[128];
+    char why_foreign[128];
     const char *odd;
     struct stat st;
 
@@ -230,9 +230,9 @@ scan_file(const struct file_store *store, const struct file_scan *scan,
         return;
     }
     if (!parse_store_file_name(store, &file)) {
-        snprintf(not_ours, sizeof(not_ours), "it is not the name of %s",
+        snprintf(why_foreign, sizeof(why_foreign), "it is not the name of %s",
                  store->kind->what);
-        scan->odd(scan->arg, name, not_ours);
+        scan->odd(scan->arg, name, why_foreign);
         return;
     }
     file.fd = open_store_file(store, name, &st, &odd);
@@ -474,12 +474,12 @@ file_writer_close(struct file_writer *w)
 /* ---- which files go ---- */
 
 /* The next one to go; NULL: none may. */
-static struct file_held *
-find_file_to_remove(struct file_held *held, size_t count)
+static struct eviction_candidate *
+find_file_to_remove(struct eviction_candidate *held, size_t count)
 {
-    struct file_held *found = NULL;
+    struct eviction_candidate *found = NULL;
 
-    for (struct file_held *h = held; h < held + count; h++)
+    for (struct eviction_candidate *h = held; h < held + count; h++)
         if (h->turn > FILE_GOES &&
             (!found || h->turn < found->turn ||
              (h->turn == found->turn && h->since < found->since)))
@@ -488,10 +488,10 @@ find_file_to_remove(struct file_held *held, size_t count)
 }
 
 bool
-file_store_evict(struct file_held *held, size_t count, size_t max_files,
+file_store_evict(struct eviction_candidate *held, size_t count, size_t max_files,
                  uint64_t max_bytes)
 {
-    struct file_held *next;
+    struct eviction_candidate *next;
     uint64_t bytes = 0;
     size_t files = 0;
 

@@ -106,7 +106,7 @@ void file_writer_close(struct file_writer *w);
 
 enum { FILE_STAYS = -1, FILE_GOES = 0 /* whatever room there is */ };
 
-struct file_held {
+struct eviction_candidate {
     int turn;      /* files of a lower turn go first; or one of the two above */
     int64_t since; /* among them those of the least go first */
     uint64_t bytes;
@@ -114,7 +114,7 @@ struct file_held {
 
 /* Sets the turn of those that go to FILE_GOES, until at most max_files of
  * max_bytes together are left.  false: that cannot be. */
-bool file_store_evict(struct file_held *held, size_t count, size_t max_files,
+bool file_store_evict(struct eviction_candidate *held, size_t count, size_t max_files,
                       uint64_t max_bytes);
 
 #endif

@@ -222,7 +222,7 @@ flight_join(struct flight *flight, struct waker waker, struct error *err)
 /* ---- those that follow ---- */
 
 enum flight_state
-flight_look(struct seat *seat, struct error *err)
+flight_poll(struct seat *seat, struct error *err)
 {
     struct flight *flight = seat->flight;
     enum flight_state state = FLIGHT_RUNS;
@@ -248,8 +248,8 @@ flight_wait(struct seat *seat, struct await *await, struct error *err)
     enum flight_state state;
 
     await_watch(await, report_seat_progress, seat);
-    while ((state = flight_look(seat, err)) == FLIGHT_RUNS)
-        if (await_news(await, err) != 0)
+    while ((state = flight_poll(seat, err)) == FLIGHT_RUNS)
+        if (await_notification(await, err) != 0)
             break;
     await_watch(await, NULL, NULL);
     return state == FLIGHT_DONE ? 0 : -1;

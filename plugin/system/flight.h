@@ -100,7 +100,7 @@ void flight_finish(struct flight *flight, const struct error *failure);
 enum flight_state { FLIGHT_RUNS, FLIGHT_DONE, FLIGHT_FAILED };
 
 /* FAILED: with *err. */
-enum flight_state flight_look(struct seat *seat, struct error *err);
+enum flight_state flight_poll(struct seat *seat, struct error *err);
 /* Blocks until it has finished; the seat's waker is the await's.  -1 with *err:
  * it failed, or the wait is over. */
 int flight_wait(struct seat *seat, struct await *await, struct error *err);

@@ -60,7 +60,7 @@ process_stat_read(pid_t pid, struct process_stat *out)
 }
 
 bool
-process_lives(pid_t pid, uint64_t start_ticks)
+process_is_alive(pid_t pid, uint64_t start_ticks)
 {
     struct process_stat stat;
 

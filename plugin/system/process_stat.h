@@ -30,7 +30,7 @@ process_stat_is_over(const struct process_stat *stat)
 }
 
 /* Whether this very process can be seen, and is no zombie. */
-bool process_lives(pid_t pid, uint64_t start_ticks);
+bool process_is_alive(pid_t pid, uint64_t start_ticks);
 
 /* The text of one, which ends with NUL. */
 bool process_stat_parse(const char *text, struct process_stat *out);

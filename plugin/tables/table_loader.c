@@ -207,7 +207,7 @@ give_all(struct table_loader *loader, const struct table_loader_agent *agent)
 }
 
 void
-table_loader_look(struct table_loader *loader, int32_t pid, uint64_t started,
+table_loader_update(struct table_loader *loader, int32_t pid, uint64_t started,
                   const struct table_loader_agent *agent)
 {
     const bool other = pid != loader->pid || started != loader->started;

@@ -36,7 +36,7 @@ struct table_loader_agent {
 /* Call it every few seconds while the process is profiled: gives what has been
  * loaded since the last call and was not given yet, and sees to what is new
  * once a minute.  started: when the process was; another begins anew. */
-void table_loader_look(struct table_loader *loader, int32_t pid,
+void table_loader_update(struct table_loader *loader, int32_t pid,
                        uint64_t started,
                        const struct table_loader_agent *agent);
 

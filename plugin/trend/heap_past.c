@@ -33,7 +33,7 @@ struct heap_trends {
 };
 
 static bool
-is_same_life(const struct store_entry *entry, const struct agent_hello *hello,
+is_same_process_run(const struct store_entry *entry, const struct agent_hello *hello,
              uint64_t rate)
 {
     return entry->kind == PROFILE_HEAP && entry->rate == rate &&
@@ -102,7 +102,7 @@ remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
 
 /* Those whose snapshots are gone. */
 static void
-forget_deleted_sums(struct heap_trends *trends, const struct store_entry *list,
+drop_deleted_sums(struct heap_trends *trends, const struct store_entry *list,
                     size_t count)
 {
     size_t kept = 0;
@@ -177,7 +177,7 @@ keep_comparable(struct store_entry *list, size_t count,
     size_t kept = 0, over;
 
     for (size_t i = 0; i < count; i++)
-        if (is_same_life(&list[i], &now->hello, now->profile->rate) &&
+        if (is_same_process_run(&list[i], &now->hello, now->profile->rate) &&
             list[i].taken_ms < now->taken_ms)
             list[kept++] = list[i];
     if (kept <= HEAP_PAST_MAX)
@@ -254,7 +254,7 @@ heap_past_collect(struct heap_trends *trends, struct snapshot **now,
     if (past->every_ms == 0)
         past->every_ms = (int64_t)store_defaults.ring_ms;
     count = keep_ring(list, store_list(trends->store, list, STORE_COUNT_MAX));
-    forget_deleted_sums(trends, list, count);
+    drop_deleted_sums(trends, list, count);
     if (!fresh && count > 0)
         *now = store_get(trends->store, list[count - 1].name, err);
     if (*now)

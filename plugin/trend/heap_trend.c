@@ -184,7 +184,7 @@ check_blindness(const struct heap_past *past, const struct snapshot *now,
 
 /* Since the growth is seen. */
 static void
-find_whole_gain(const struct heap_past *past, struct heap_trend_row *row)
+find_total_gain(const struct heap_past *past, struct heap_trend_row *row)
 {
     const struct heap_point *last = &past->points[past->count - 1];
     int64_t from_ms = last->taken_ms - (int64_t)(row->trend.span_s * 1000) - 1;
@@ -192,10 +192,10 @@ find_whole_gain(const struct heap_past *past, struct heap_trend_row *row)
 
     while (past->points[first].taken_ms < from_ms)
         first++;
-    row->whole_known = row->trend.verdict == TREND_GROWS &&
+    row->total_gain_known = row->trend.verdict == TREND_GROWS &&
                        past->points[first].allocated >= 0 &&
                        last->allocated >= 0;
-    row->whole_gain = last->allocated - past->points[first].allocated;
+    row->total_gain = last->allocated - past->points[first].allocated;
 }
 
 /* ---- the rows ---- */
@@ -363,7 +363,7 @@ add_trend_row(const struct heap_past *past, const struct snapshot *now,
             : write_folded(names, &now->profile->stacks[stack], out->arena);
     sum = sum_ages(past, now->profile, function, ages);
     row->ages = write_ages(ages, sum, out->arena);
-    find_whole_gain(past, row);
+    find_total_gain(past, row);
     find_old_part(ages, sum, last->taken_ms - then->taken_ms, row);
     if (!row->function || !row->folded || !row->ages)
         return -1;

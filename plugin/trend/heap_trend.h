@@ -47,8 +47,8 @@ struct heap_trend_row {
     uint32_t old_s;
     /* By which all that is allocated (or rss, where that is not known) differs
      * from then on, of TREND_GROWS; not of a sample. */
-    bool whole_known;
-    double whole_gain;
+    bool total_gain_known;
+    double total_gain;
     const char *folded;                /* the stack of its that grew most */
     char since[SNAPSHOT_NAME_MAX + 1]; /* the first snapshot that counts */
     int64_t since_ms;

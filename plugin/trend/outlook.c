@@ -205,7 +205,7 @@ outlook_find(struct history *history, struct outlook *out)
 }
 
 void
-outlook_forget(const struct history *history)
+outlook_detach(const struct history *history)
 {
     pthread_mutex_lock(&latest.lock);
     if (latest.history == history)

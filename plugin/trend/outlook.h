@@ -73,6 +73,6 @@ void outlook_judge(const struct outlook_past *past, int64_t now_ms,
  * shortly before. */
 void outlook_find(struct history *history, struct outlook *out);
 /* It is about to be closed. */
-void outlook_forget(const struct history *history);
+void outlook_detach(const struct history *history);
 
 #endif

@@ -423,7 +423,7 @@ trend_judge(const struct trend_point *points, size_t count, double whole,
 }
 
 const char *
-trend_word(enum trend_verdict verdict)
+trend_verdict_name(enum trend_verdict verdict)
 {
     static const char *const words[] = {[TREND_UNKNOWN] = "unknown",
                                         [TREND_STEADY] = "steady",

@@ -49,6 +49,6 @@ void trend_judge(const struct trend_point *points, size_t count, double whole,
                  struct trend *out);
 
 /* "grows", ... */
-const char *trend_word(enum trend_verdict verdict);
+const char *trend_verdict_name(enum trend_verdict verdict);
 
 #endif

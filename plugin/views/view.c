@@ -14,23 +14,23 @@
 const struct view_form view_forms[] = {
     {"dot", .takes_options = true, .render = dot_write},
     {"text", .takes_options = true, .render = text_write},
-    {"top", .takes_options = true, .whole_names = true,
+    {"top", .takes_options = true, .shows_full_names = true,
      .render = text_write_top},
-    {"tree", .takes_options = true, .whole_names = true, .render = tree_write},
-    {"collapsed", .takes_options = true, .whole_names = true,
+    {"tree", .takes_options = true, .shows_full_names = true, .render = tree_write},
+    {"collapsed", .takes_options = true, .shows_full_names = true,
      .render = collapsed_write},
-    {"flamegraph", .binary = true, .takes_options = true, .whole_names = true,
+    {"flamegraph", .binary = true, .takes_options = true, .shows_full_names = true,
      .text = true, .render = flamegraph_write},
-    {"svg", .binary = true, .takes_options = true, .whole_names = true,
+    {"svg", .binary = true, .takes_options = true, .shows_full_names = true,
      .text = true, .by_graphviz = true, .render = graphviz_svg},
-    {"pdf", .binary = true, .takes_options = true, .whole_names = true,
+    {"pdf", .binary = true, .takes_options = true, .shows_full_names = true,
      .by_graphviz = true, .render = graphviz_pdf},
-    {"calls", .binary = true, .takes_options = true, .whole_names = true,
+    {"calls", .binary = true, .takes_options = true, .shows_full_names = true,
      .text = true, .render = calls_write},
     {"pprof", .binary = true, .takes_options = true, .places = true,
-     .whole_names = true, .render = pprof_write},
+     .shows_full_names = true, .render = pprof_write},
     {"raw", .render = raw_write},
-    {"address_names", .whole_names = true, .render = raw_write_symbols},
+    {"address_names", .shows_full_names = true, .render = raw_write_symbols},
 };
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
@@ -48,7 +48,7 @@ bool
 view_takes_short_names(const struct view_form *form,
                        const struct view_options *options)
 {
-    return !form->whole_names && !view_needs_source_lines(form, options);
+    return !form->shows_full_names && !view_needs_source_lines(form, options);
 }
 
 const struct view_form *

@@ -39,7 +39,7 @@ struct view_form {
     /* Whether what it shows depends on by(), focus(), ...: raw does not. */
     bool takes_options;
     bool places;      /* shows files and lines, whatever the granularity */
-    bool whole_names; /* shows functions with their arguments */
+    bool shows_full_names; /* shows functions with their arguments */
     bool text;        /* though no lines, a text all the same */
     bool by_graphviz; /* needs that program */
     int (*render)(const struct profile *profile,

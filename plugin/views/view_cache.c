@@ -519,9 +519,9 @@ view_cache_submit(struct view_cache *cache, const struct view_request *request,
 }
 
 enum flight_state
-view_cache_look(struct seat *seat, struct view **out, struct error *err)
+view_cache_poll(struct seat *seat, struct view **out, struct error *err)
 {
-    enum flight_state state = flight_look(seat, err);
+    enum flight_state state = flight_poll(seat, err);
 
     if (state == FLIGHT_DONE) /* it changes no more */
         *out = view_ref(((struct view_flight *)seat->flight)->view);
@@ -537,7 +537,7 @@ view_cache_get(struct view_cache *cache, const struct view_request *request,
     struct view *view = NULL;
 
     if (seat && flight_wait(seat, await, err) == 0)
-        (void)view_cache_look(seat, &view, err);
+        (void)view_cache_poll(seat, &view, err);
     flight_leave(seat);
     return view;
 }

@@ -71,7 +71,7 @@ struct seat *view_cache_submit(struct view_cache *cache,
                                const struct view_request *request,
                                struct waker waker, struct error *err);
 /* DONE gives *out, a reference, FAILED *err. */
-enum flight_state view_cache_look(struct seat *seat, struct view **out,
+enum flight_state view_cache_poll(struct seat *seat, struct view **out,
                                   struct error *err);
 
 struct view_counts {

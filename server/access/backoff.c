@@ -82,7 +82,7 @@ find_backoff_entry(struct backoff *b, uint64_t key, uint64_t now_ms)
     struct backoff_entry *set = set_of(b, key);
 
     for (int i = 0; i < BACKOFF_WAYS; i++)
-        if (set[i].key == key && now_ms - set[i].failed_ms < BACKOFF_FORGET_MS)
+        if (set[i].key == key && now_ms - set[i].failed_ms < BACKOFF_RESET_MS)
             return &set[i];
     return NULL;
 }
@@ -90,7 +90,7 @@ find_backoff_entry(struct backoff *b, uint64_t key, uint64_t now_ms)
 static uint32_t
 recent_failure_count(const struct backoff_entry *e, uint64_t now_ms)
 {
-    return now_ms - e->failed_ms < BACKOFF_FORGET_MS ? e->failures : 0;
+    return now_ms - e->failed_ms < BACKOFF_RESET_MS ? e->failures : 0;
 }
 
 static void

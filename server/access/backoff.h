@@ -40,7 +40,7 @@ enum {
     BACKOFF_WAIT_MS = 5000, /* clients give up after 10 s */
     BACKOFF_ADDRESS_TIMES =
         10, /* failures of an address, for each free one of a pair */
-    BACKOFF_FORGET_MS = 10 * 60 * 1000
+    BACKOFF_RESET_MS = 10 * 60 * 1000
 };
 
 struct backoff_entry {

@@ -113,9 +113,9 @@ int
 peer_key_prove(const struct peer_key *key, enum peer_label label,
                struct span said, uint8_t out[PEER_PROOF], struct error *err)
 {
-    uint8_t text[LABEL + PEER_SAID_MAX];
+    uint8_t text[LABEL + PEER_TRANSCRIPT_MAX];
 
-    if (label >= PEER_LABELS || said.size > PEER_SAID_MAX) {
+    if (label >= PEER_LABELS || said.size > PEER_TRANSCRIPT_MAX) {
         error_set(err, ER_UNKNOWN, "the cluster's key has no such purpose");
         return -1;
     }

@@ -21,7 +21,7 @@ enum {
     PEER_SECRET_MAX = 256,
     PEER_KEY = 32,
     PEER_PROOF = 32,
-    PEER_SAID_MAX = 512 /* bytes that one proof covers */
+    PEER_TRANSCRIPT_MAX = 512 /* bytes that one proof covers */
 };
 
 /* The purposes of the key. */

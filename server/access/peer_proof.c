@@ -129,11 +129,11 @@ peer_envelope_open(struct span bytes, const uint8_t key[PEER_KEY],
     return 0;
 }
 
-_Static_assert(sizeof(((struct peer_transcript *)0)->bytes) <= PEER_SAID_MAX,
+_Static_assert(sizeof(((struct peer_transcript *)0)->bytes) <= PEER_TRANSCRIPT_MAX,
                "all that is said can be proven");
 
 static struct span
-said_up_to(const struct peer_transcript *t, size_t size)
+transcript_prefix(const struct peer_transcript *t, size_t size)
 {
     return (struct span){(const char *)t->bytes, size};
 }
@@ -180,7 +180,7 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
     const struct peer_prover *prover = &self->prover;
     uint8_t proof[PEER_PROOF];
 
-    if (prover->prove(prover->arg, label, said_up_to(t, t->size), proof, err) !=
+    if (prover->prove(prover->arg, label, transcript_prefix(t, t->size), proof, err) !=
         0)
         return -1;
     put_transcript_bytes(t, proof, sizeof(proof));
@@ -199,7 +199,7 @@ take_proven(struct peer_transcript *t, const struct peer_identity *self,
 
     put_transcript_bytes(t, said.data, said.size);
     size = t->size - PEER_PROOF;
-    if (prover->check(prover->arg, label, said_up_to(t, size), t->bytes + size,
+    if (prover->check(prover->arg, label, transcript_prefix(t, size), t->bytes + size,
                       &right, err) != 0)
         return -1;
     if (right)
@@ -422,6 +422,6 @@ peer_session_key(const struct peer_transcript *t,
 {
     const struct peer_prover *prover = &self->prover;
 
-    return prover->prove(prover->arg, PEER_SESSION, said_up_to(t, t->size), out,
+    return prover->prove(prover->arg, PEER_SESSION, transcript_prefix(t, t->size), out,
                          err);
 }

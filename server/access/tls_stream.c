@@ -91,7 +91,7 @@ struct tls_stream {
     size_t sealed;
     unsigned messages; /* since the last data */
     bool finished;     /* the other end's handshake */
-    bool up, failed, said_goodbye;
+    bool up, failed, close_notify_sent;
 };
 
 /* OpenSSL reads from and writes to the stream. */
@@ -338,8 +338,8 @@ tls_stream_seal(struct tls_stream *tls, bool last, struct buffer *out)
             ERR_clear_error();
             return -1;
         }
-        if (last && !tls->said_goodbye && tls_stream_unsent(tls) == 0) {
-            tls->said_goodbye = true;
+        if (last && !tls->close_notify_sent && tls_stream_unsent(tls) == 0) {
+            tls->close_notify_sent = true;
             SSL_shutdown(tls->ssl);
             ERR_clear_error();
         }

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "deaths.h"
 #include "errors.h"
@@ -73,7 +73,7 @@ gives_way(const char *dir, bool ask)
     uint64_t until = clock_ms() + GIVES_WAY_MS;
 
     while (state_dir_is_served(dir) &&
-           !(ask ? linger_end_of(dir) : linger_is_held(dir))) {
+           !(ask ? linger_end_of(dir) : linger_lock_is_held(dir))) {
         if (clock_ms() >= until)
             return false;
         nanosleep(&step, NULL);
@@ -90,7 +90,7 @@ wait_until_agent_serves(const char *dir, pid_t pid)
     pid_t served = 0;
 
     while (target_has_agent(pid) &&
-           !(agent_word_is_held(dir, &served) && served == pid)) {
+           !(agent_lock_is_held(dir, &served) && served == pid)) {
         if (clock_ms() >= until)
             return false;
         nanosleep(&step, NULL);

@@ -147,7 +147,7 @@ load_agent_library(struct work *w, struct error *err)
             0 ||
         borrow_call(&w->borrowed, w->dlopen, path, (uint64_t)w->mode, 0, err) !=
             0 ||
-        remote_look(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
+        remote_read_mappings(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
         return -1;
     if (w->call == 0) {
         ask_loader(w, err);
@@ -243,7 +243,7 @@ try_threads(struct work *w, struct error *err)
             return rc;
         nanosleep(&step, NULL);
         /* Stacks and libraries may be new. */
-        if (remote_look(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
+        if (remote_read_mappings(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
             return -1;
     }
 }

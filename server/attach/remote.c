@@ -93,7 +93,7 @@ clear_remote_mappings(struct remote *r)
 }
 
 int
-remote_look(struct remote *r, struct error *err)
+remote_read_mappings(struct remote *r, struct error *err)
 {
     struct buffer text;
     char path[32], *next;
@@ -131,7 +131,7 @@ remote_open(struct remote *r, pid_t pid, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot open %s", path);
         return -1;
     }
-    return remote_look(r, err);
+    return remote_read_mappings(r, err);
 }
 
 void

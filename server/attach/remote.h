@@ -35,7 +35,7 @@ struct remote {
 int remote_open(struct remote *r, pid_t pid, struct error *err);
 void remote_close(struct remote *r);
 /* Looks at its mappings again. */
-int remote_look(struct remote *r, struct error *err);
+int remote_read_mappings(struct remote *r, struct error *err);
 
 /* Exactly size bytes, or -1 with errno. */
 int remote_read(const struct remote *r, uint64_t at, void *out, size_t size);

@@ -209,7 +209,7 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
 bool
 target_is_there(const struct target *t)
 {
-    return process_lives(t->pid, t->started_ticks);
+    return process_is_alive(t->pid, t->started_ticks);
 }
 
 int

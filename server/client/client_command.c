@@ -75,7 +75,7 @@ are_nodes(const char *what)
 }
 
 static enum client_status
-tell_nothing(void)
+fail_without_answer(void)
 {
     warnx("the node did not answer that");
     return CLIENT_FAILED;
@@ -94,7 +94,7 @@ find_own_id(const char *const *given, char out[ID_BYTES])
     if (row && row[0])
         snprintf(out, ID_BYTES, "%s", row[0]);
     else if (status == CLIENT_OK)
-        status = tell_nothing();
+        status = fail_without_answer();
     mysql_free_result(rows);
     return status;
 }
@@ -122,7 +122,7 @@ run_script_on_nodes(const char *const *given, const char *nodes,
         rows = client_ask(given, (struct span){text.data, text.size}, false,
                           &status);
     if (status == CLIENT_OK && (!rows || mysql_num_fields(rows) != 3))
-        status = tell_nothing();
+        status = fail_without_answer();
     else if (rows && !client_show_nodes(rows, choose_form(given), alone) &&
              status == CLIENT_OK)
         status = CLIENT_FAILED;

@@ -75,7 +75,7 @@ finish_output(void)
     return CLIENT_FAILED;
 }
 
-static const char say_commands[] =
+static const char commands_help[] =
     "say diagnose, on, sql, get, bundle, top or doctor";
 
 /* From standard input, what a command lacks: false where that is a terminal,
@@ -219,7 +219,7 @@ run_client_command(const char *const *given, char **words, int count)
     struct buffer input;
 
     if (!command)
-        return command_usage(say_commands, "");
+        return command_usage(commands_help, "");
     status = check_options(given, command->name);
     if (status != CLIENT_OK)
         return status;
@@ -238,7 +238,7 @@ run_client_command(const char *const *given, char **words, int count)
         words = whole;
     }
     if (status == CLIENT_OK && count == 0)
-        status = command_usage(say_commands, "");
+        status = command_usage(commands_help, "");
     else if (status == CLIENT_OK &&
              (count < command->least || count > command->most))
         status =

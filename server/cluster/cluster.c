@@ -12,7 +12,7 @@
 #include "log.h"
 #include "etcd_nodes.h"
 #include "memory.h"
-#include "wakes.h"
+#include "notifications.h"
 
 struct cluster {
     pthread_mutex_t lock; /* guards fan-outs, rows of peers, and the table */
@@ -102,7 +102,7 @@ drop_peers(struct peer **peers, size_t count)
 
 /* Under the lock.  Drops nodes that came back, and the oldest. */
 static void
-forget_left(struct cluster *c, int64_t now_ms)
+drop_expired_peers(struct cluster *c, int64_t now_ms)
 {
     size_t kept = 0;
 
@@ -119,7 +119,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
 {
     int64_t now_ms = clock_wall_ms();
 
-    forget_left(c, now_ms);
+    drop_expired_peers(c, now_ms);
     for (size_t i = 0; i < count; i++) {
         if (find_peer_slot(c->peers, c->count, before[i]->place.id))
             continue;
@@ -134,7 +134,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
 
 /* Leaves those of the former nodes that are not among the new ones. */
 static void
-say_farewell(struct peer **before, size_t before_count, struct peer **now,
+close_removed_peers(struct peer **before, size_t before_count, struct peer **now,
              size_t now_count)
 {
     for (size_t i = 0; i < before_count; i++) {
@@ -148,7 +148,7 @@ say_farewell(struct peer **before, size_t before_count, struct peer **now,
 
 /* A node without a lasting connection costs a login with each statement. */
 static void
-say_if_many(struct cluster *c)
+log_many_nodes(struct cluster *c)
 {
     bool many = c->count > c->pool.links_max;
 
@@ -186,9 +186,9 @@ take_members(struct cluster *c, const struct members *members)
         peers[i]->known.role = members->items[i].role;
     remember_left(c, before, before_count);
     pthread_mutex_unlock(&c->lock);
-    say_farewell(before, before_count, peers, members->count);
+    close_removed_peers(before, before_count, peers, members->count);
     drop_peers(before, before_count);
-    say_if_many(c);
+    log_many_nodes(c);
     return 0;
 }
 
@@ -222,7 +222,7 @@ list_departed_peers(void *arg, struct peer_row *out)
     size_t count;
 
     pthread_mutex_lock(&c->lock);
-    forget_left(c, clock_wall_ms());
+    drop_expired_peers(c, clock_wall_ms());
     count = c->left_count;
     memcpy(out, c->left, count * sizeof(*out));
     pthread_mutex_unlock(&c->lock);
@@ -245,7 +245,7 @@ wake_loop(struct fanout_home *home)
 {
     struct cluster *c =
         (struct cluster *)((char *)home - offsetof(struct cluster, home));
-    struct waker waker = wake_waker(&c->wake);
+    struct waker waker = notification_waker(&c->wake);
 
     waker.wake(waker.arg);
 }
@@ -289,7 +289,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
                                  .take = fanout_take,
                                  .release = fanout_release};
     peer_gather_init(&c->home.gather);
-    wake_init(&c->wake, wakes, on_cluster_notification);
+    notification_init(&c->wake, wakes, on_cluster_notification);
     rc = peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
                         options->connect_timeout_ms, options->links_max, err);
     if (rc == 0 && (rc = take_members(c, options->members)) != 0)
@@ -338,7 +338,7 @@ cluster_stop(struct cluster *c)
 
     error_set(&why, ER_SHUTDOWN, "Server shutdown in progress");
     fanout_stop(&c->home, &why);
-    wake_forget(&c->wake);
+    notification_cancel(&c->wake);
     peer_pool_stop(&c->pool);
 }
 

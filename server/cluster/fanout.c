@@ -44,7 +44,7 @@ release_fanout(struct peer_fanout *f)
 
 /* Under the lock. */
 static void
-tell_loop(struct peer_fanout *f, unsigned todo)
+notify_fanout_loop(struct peer_fanout *f, unsigned todo)
 {
     struct fanout_home *home = f->home;
 
@@ -120,7 +120,7 @@ fanout_ask(struct fanout_home *home, const struct peer_request *request,
     }
     pthread_mutex_lock(home->lock);
     stopped = home->stopped;
-    tell_loop(f, FANOUT_BEGIN);
+    notify_fanout_loop(f, FANOUT_BEGIN);
     pthread_mutex_unlock(home->lock);
     if (!stopped)
         return f;
@@ -168,7 +168,7 @@ fanout_take(struct peer_fanout *f, struct peer_block **block,
         else
             f->to_take--;
         if (f->full && f->unread <= PEER_UNREAD_MAX / 2)
-            tell_loop(f, FANOUT_RESUME);
+            notify_fanout_loop(f, FANOUT_RESUME);
     } else if (f->to_take == 0) {
         event = PEER_ALL_ENDED;
     }
@@ -191,7 +191,7 @@ fanout_release(struct peer_fanout *f)
         return;
     pthread_mutex_lock(f->home->lock);
     f->released = true;
-    tell_loop(f, FANOUT_LEAVE);
+    notify_fanout_loop(f, FANOUT_LEAVE);
     pthread_mutex_unlock(f->home->lock);
     release_fanout(f);
 }

@@ -13,7 +13,7 @@
 #include "etcd_nodes.h"
 #include "memory.h"
 #include "peer_key.h"
-#include "wakes.h"
+#include "notifications.h"
 
 /* ---- one list of all ---- */
 
@@ -193,7 +193,7 @@ struct membership {
 
 /* Anything that may write to etcd can change this line: logs each text once. */
 static void
-say_once(struct membership *m, const struct error *trouble)
+log_membership_trouble(struct membership *m, const struct error *trouble)
 {
     const char *text = trouble->code ? trouble->text : "";
 
@@ -213,10 +213,10 @@ refresh_membership(struct membership *m)
         members = membership_make(m->config, &nodes, &left_out, &err);
     etcd_nodes_fini(&nodes);
     if (!members) {
-        say_once(m, &err); /* the members stay as they were */
+        log_membership_trouble(m, &err); /* the members stay as they were */
         return;
     }
-    say_once(m, &left_out);
+    log_membership_trouble(m, &left_out);
     cluster_set_trouble(m->cluster, trouble.code ? &trouble : &left_out);
     cluster_set_members(m->cluster, members);
 }
@@ -252,7 +252,7 @@ follow_etcd(struct membership *m, const struct peer_identity *identity,
                                    .cluster = m->config->cluster.name,
                                    .ttl_s = etcd->ttl_s,
                                    .self.member = own_cluster_member(m->config),
-                                   .waker = wake_waker(&m->wake)};
+                                   .waker = notification_waker(&m->wake)};
 
     memcpy(options.self.incarnation, identity->incarnation,
            sizeof(options.self.incarnation));
@@ -274,7 +274,7 @@ membership_start(const struct config *config,
     }
     m->config = config;
     m->cluster = cluster;
-    wake_init(&m->wake, wakes, on_membership_notification);
+    notification_init(&m->wake, wakes, on_membership_notification);
     if (!*config->cluster.etcd.endpoints ||
         follow_etcd(m, identity, keeper, err) == 0)
         return m;
@@ -288,6 +288,6 @@ membership_stop(struct membership *m)
     if (!m)
         return;
     etcd_stop(m->etcd);
-    wake_forget(&m->wake);
+    notification_cancel(&m->wake);
     mem_free(m);
 }

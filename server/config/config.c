@@ -252,7 +252,7 @@ on_key(void *arg, const char *section, const char *key, const char *value)
 
 /* Reports lines that inih could not read as a section, a key or a comment. */
 static bool
-looks_right(struct parse *p, struct span line)
+check_config_line(struct parse *p, struct span line)
 {
     if (line.size > LINE_MAX_BYTES) {
         fault(p, p->line, "the line is longer than %d bytes", LINE_MAX_BYTES);
@@ -302,7 +302,7 @@ next_config_line(char *out, int size, void *arg)
             line.data++;
             line.size--;
         }
-        if (!looks_right(p, line) || line.size + 2 > (size_t)size)
+        if (!check_config_line(p, line) || line.size + 2 > (size_t)size)
             continue;
         if (line.size > 0 && line.data[0] == '[')
             note_section(p, line);

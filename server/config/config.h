@@ -90,7 +90,7 @@ struct config_peer {
     char address[INET6_ADDRSTRLEN]; /* as inet_ntop has it */
     uint16_t port;
     enum peer_role role;
-    bool address_told, role_told;
+    bool address_set, role_set;
     unsigned line; /* of its head */
 };
 

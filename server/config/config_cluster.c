@@ -52,9 +52,9 @@ set_peer_address(struct config_peer *peer, const char *value, struct error *err)
 {
     struct config_address address = {0};
 
-    if (peer->address_told)
+    if (peer->address_set)
         return setting_wrong(err, "'address' is given twice");
-    peer->address_told = true;
+    peer->address_set = true;
     if (setting_address(value, &address) != 0)
         return setting_wrong(err,
                              "address = %s: must be ADDRESS:PORT such as "
@@ -83,9 +83,9 @@ config_peer_key(struct config_peer *peer, const char *key, const char *value,
         return setting_wrong(
             err, "unknown key '%s' in [peer %u] (allowed: address, role)", key,
             peer->id);
-    if (peer->role_told)
+    if (peer->role_set)
         return setting_wrong(err, "'role' is given twice");
-    peer->role_told = true;
+    peer->role_set = true;
     role = setting_word(setting_roles, value);
     if (role < 0)
         return setting_wrong(err, "role = %s: must be backend or compute_node",
@@ -101,7 +101,7 @@ config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
     size_t room = cluster->peer_capacity ? 2 * cluster->peer_capacity : 16;
     struct config_peer *more;
 
-    if (!peer->address_told)
+    if (!peer->address_set)
         return setting_wrong(err, "[peer %u] has no line 'address = ...'",
                              peer->id);
     if (!*peer->address)

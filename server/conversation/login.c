@@ -77,7 +77,7 @@ login_turn(struct session *s, bool may_wait, struct error *err)
 
 /* False: the proof is not looked at now. */
 static bool
-is_its_turn(struct session *s)
+may_verify_login(struct session *s)
 {
     struct error err;
     enum login_turn turn = login_turn(s, true, &err);
@@ -171,7 +171,7 @@ login_admit(struct session *s, uint32_t privileges, bool by_password,
     s->who = who;
     /* The turn's end counts what has come already as this user's. */
     memory_hold(&s->held, who.user, 0);
-    memory_hold(&s->owed, who.user, 0);
+    memory_hold(&s->output_reserved, who.user, 0);
     s->by_password = by_password;
     registry_set_user(&s->server->registry, &s->entry, &who);
     return 0;
@@ -283,7 +283,7 @@ check_native(struct session *s, struct span answer)
         deny_session_login(s, false);
         return;
     }
-    if (!is_its_turn(s))
+    if (!may_verify_login(s))
         return;
     has_shown = s->tls && tls_stream_digest(s->tls, shown);
     if (keeper_check_native(s->server->keeper, name, s->nonce, answer,
@@ -374,7 +374,7 @@ login_answer(struct session *s, struct span packet)
         deny_session_login(s, false);
         return;
     }
-    if (!is_its_turn(s))
+    if (!may_verify_login(s))
         return;
     if (keeper_check_sha2(s->server->keeper, name, s->nonce, packet, false,
                           &right, &err) != 0) {

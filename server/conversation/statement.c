@@ -50,7 +50,7 @@ statement_free(struct statement *st)
         st->prepared->cursor = NULL;
         st->prepared->list->cursors--;
     }
-    turns_leave(&server->turns, &st->turn);
+    scheduler_release_slots(&server->turns, &st->turn);
     if (!st->cursor)
         statement_close_opening(st);
     cursor_free(st->cursor);
@@ -251,7 +251,7 @@ is_over_reply_quota(struct statement *st, size_t more)
     struct session *s = st->session;
     size_t unsent = session_unsent(s) + more;
 
-    return unsent > REPLY_FULL && !memory_hold(&s->owed, s->who.user, unsent);
+    return unsent > REPLY_FULL && !memory_hold(&s->output_reserved, s->who.user, unsent);
 }
 
 static void
@@ -315,7 +315,7 @@ send_statement_rows(struct statement *st)
             session_close(s);
         return false;
     }
-    turns_rest(&s->server->turns, &st->turn);
+    scheduler_yield_compute(&s->server->turns, &st->turn);
     if (session_unsent(s) < SEND_BYTES)
         return true;
     stall_statement(st);
@@ -351,7 +351,7 @@ suspend_statement(struct statement *st)
     st->bytes += s->reply.out.size - before;
     st->columns_made = true;
     statement_note_full(st, true);
-    turns_leave(&s->server->turns, &st->turn);
+    scheduler_release_slots(&s->server->turns, &st->turn);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
 }
@@ -455,7 +455,7 @@ statement_tick(struct session *s, uint64_t now_ms)
     if (!st->full_since_ms && is_statement_late(st, now_ms))
         statement_cancel(s, END_TIMEOUT);
     else if (st->waits)
-        statement_tell_waiting(st, now_ms);
+        statement_report_waiting(st, now_ms);
 }
 
 void

@@ -2,7 +2,7 @@
  * statement_off_loop.c - how a statement leaves the loop to another thread while
  * it waits or computes for long, and what it tells meanwhile.
  *
- * It needs a place for that (turns.h), which it takes before it is opened, so
+ * It needs a place for that (scheduler.h), which it takes before it is opened, so
  * that nothing runs twice.  Where its user has as many as may be it waits for
  * one in its session, without a thread.  What ends at once, as SELECT 1 and
  * KILL, needs none.
@@ -56,7 +56,7 @@ statement_take_slot(struct statement *st)
     bool placed = st->instant || scheduler_take_thread_slot(turns, &st->turn);
 
     if (!placed && can_run_without_slot(st)) {
-        turns_leave(turns, &st->turn);
+        scheduler_release_slots(turns, &st->turn);
         st->instant = placed = true;
     }
     if (placed == st->waits)
@@ -82,7 +82,7 @@ statement_leave_loop(struct statement *st)
                   "and this one has to wait; try again when one has ended",
                   s->who.user);
     else if (loop_make_ready(loop, &st->refusal) == 0) {
-        session_hold(s);
+        session_suspend(s);
         st->off_loop = true;
         loop_yield_lead(loop);
     }
@@ -99,9 +99,9 @@ statement_rejoin_loop(struct statement *st)
         return true;
     loop_restore_priority(); /* the lock is not held at a low one */
     loop_lock(&server->loop);
-    turns_leave(&server->turns, &st->turn);
+    scheduler_release_slots(&server->turns, &st->turn);
     st->off_loop = false;
-    session_unhold(s);
+    session_resume(s);
     return s->state != SESSION_CLOSED;
 }
 
@@ -111,13 +111,13 @@ await_compute_slot(struct statement *st)
 {
     struct turns *turns = &st->session->server->turns;
 
-    if (turns_is_long(turns, &st->turn)) /* threads that it starts inherit it */
+    if (scheduler_is_slice_over(turns, &st->turn)) /* threads that it starts inherit it */
         loop_lower_priority();
-    if (turns_compute(turns, &st->turn, await_is_over(&st->await)))
+    if (scheduler_request_compute(turns, &st->turn, await_is_over(&st->await)))
         return;
-    while (turns_waits(turns, &st->turn) && !await_is_over(&st->await))
+    while (scheduler_awaits_compute(turns, &st->turn) && !await_is_over(&st->await))
         await_pause(&st->await);
-    (void)turns_compute(turns, &st->turn, true);
+    (void)scheduler_request_compute(turns, &st->turn, true);
 }
 
 /* What is instant computes where it is. */
@@ -131,7 +131,7 @@ statement_on_park(void *arg, bool waits)
         return;
     if (!st->off_loop) {
         if (!waits) /* with the lock: in the order they came */
-            (void)turns_compute(&s->server->turns, &st->turn, false);
+            (void)scheduler_request_compute(&s->server->turns, &st->turn, false);
         if (await_is_over(&st->await) || !statement_leave_loop(st)) {
             await_cancel(&st->await);
             return;
@@ -141,7 +141,7 @@ statement_on_park(void *arg, bool waits)
         await_compute_slot(st);
         return;
     }
-    turns_rest(&s->server->turns, &st->turn);
+    scheduler_yield_compute(&s->server->turns, &st->turn);
     if (session_unsent(s) > 0 && session_send(s) != 0)
         await_cancel(&st->await);
 }
@@ -162,13 +162,13 @@ print_progress_text(const struct progress *progress, char *out, size_t size)
 
 /* The state in SHOW PROCESSLIST; progress NULL: unknown. */
 static void
-tell_state(struct statement *st, const struct progress *progress)
+update_statement_state(struct statement *st, const struct progress *progress)
 {
     struct session *s = st->session;
     const char *state = atomic_load(&st->await.waits);
     char text[sizeof(s->entry.state)];
 
-    if (turns_waits(&s->server->turns, &st->turn)) {
+    if (scheduler_awaits_compute(&s->server->turns, &st->turn)) {
         state = "waiting for a worker";
     } else if (progress) {
         print_progress_text(progress, text, sizeof(text));
@@ -183,7 +183,7 @@ tell_state(struct statement *st, const struct progress *progress)
  * anywhere, and for a sign of life.  Only while nothing waits to be sent, or
  * it would pile up for a client that does not read. */
 static bool
-may_tell(const struct statement *st, bool known)
+can_report_progress(const struct statement *st, bool known)
 {
     struct session *s = st->session;
 
@@ -201,18 +201,18 @@ send_progress_report(struct statement *st, bool known,
 
     if (session_unsent(s) > 0 && session_send(s) != 0)
         return -1;
-    if (clock_ms() - st->started_ms < PROGRESS_MS || !may_tell(st, known))
+    if (clock_ms() - st->started_ms < PROGRESS_MS || !can_report_progress(st, known))
         return 0;
     reply_progress(&s->reply, progress);
     return session_send(s);
 }
 
 static bool
-is_to_tell(struct statement *st, uint64_t now_ms)
+is_progress_due(struct statement *st, uint64_t now_ms)
 {
-    if (now_ms - st->told_ms < PROGRESS_MS / 2)
+    if (now_ms - st->reported_ms < PROGRESS_MS / 2)
         return false;
-    st->told_ms = now_ms;
+    st->reported_ms = now_ms;
     return true;
 }
 
@@ -223,20 +223,20 @@ statement_on_tick(void *arg)
     struct progress progress = {1, 1, 0, "executing"};
     bool known;
 
-    if (!st->off_loop || !is_to_tell(st, clock_ms()))
+    if (!st->off_loop || !is_progress_due(st, clock_ms()))
         return;
     known = await_progress(&st->await, &progress);
-    tell_state(st, known ? &progress : NULL);
+    update_statement_state(st, known ? &progress : NULL);
     if (session_has_left(st->session) ||
         send_progress_report(st, known, &progress) != 0)
         await_cancel(&st->await);
 }
 
 void
-statement_tell_waiting(struct statement *st, uint64_t now_ms)
+statement_report_waiting(struct statement *st, uint64_t now_ms)
 {
     static const struct progress waits = {1, 1, 0, "waiting for a worker"};
 
-    if (is_to_tell(st, now_ms) && send_progress_report(st, false, &waits) != 0)
+    if (is_progress_due(st, now_ms) && send_progress_report(st, false, &waits) != 0)
         session_close(st->session);
 }

@@ -153,7 +153,7 @@ charge_caller(struct statement *st)
 {
     if (!statement_rejoin_loop(st))
         return false;
-    turns_leave(&st->session->server->turns, &st->turn);
+    scheduler_release_slots(&st->session->server->turns, &st->turn);
     st->turn.owner = peer_session_owner(st->session->peer);
     return statement_take_slot(st);
 }
@@ -239,7 +239,7 @@ statement_start(struct session *s, struct span text)
 /* It is well-formed, and its tables are permitted; what functions need, they
  * check when they run. */
 static void
-say_end(struct session *s, struct span text,
+finish_check_statement(struct session *s, struct span text,
         const struct sql_description *description)
 {
     struct statement *st = s->statement;
@@ -265,7 +265,7 @@ statement_answer(struct session *s, struct span text,
     st->form = form;
     st->form_arg = arg;
     if (opens_only)
-        st->on_described = say_end;
+        st->on_described = finish_check_statement;
     begin_statement(st, "Query");
 }
 

@@ -18,7 +18,7 @@
 #include "execute_values.h"
 #include "sql.h"
 #include "statement.h"
-#include "turns.h"
+#include "scheduler.h"
 
 /* The client's last request. */
 enum request {
@@ -37,7 +37,7 @@ struct statement {
     struct prepared *prepared; /* rows are binary; NULL: they are texts */
     enum request request;
     uint64_t wanted; /* rows, of REQUEST_ROWS, not yet made */
-    uint64_t started_ms, told_ms;
+    uint64_t started_ms, reported_ms;
     uint64_t timeout_ms;
     /* delayed by the time that the client does not read */
     atomic_uint_fast64_t deadline_ms;
@@ -108,6 +108,6 @@ bool statement_is_long(const struct statement *st);
 /* False: it waits for a place, and goes on once it has one. */
 bool statement_take_slot(struct statement *st);
 /* To another node that waits for it: it is alive. */
-void statement_tell_waiting(struct statement *st, uint64_t now_ms);
+void statement_report_waiting(struct statement *st, uint64_t now_ms);
 
 #endif

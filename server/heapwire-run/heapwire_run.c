@@ -63,7 +63,7 @@ follow_user(struct run *run, const struct target *target)
         run->options.given[SETTING_USER] = run->user =
             mem_strdup(user->pw_name);
     else
-        run_say("the database's user has no name here",
+        run_print_line("the database's user has no name here",
                 ": name with --user one that may use its state directory");
 }
 
@@ -135,7 +135,7 @@ plan_settings(struct run *run, const struct target *target, struct buffer *out,
 static int
 report_attach_refusal(const struct error *err)
 {
-    run_say(err->text, "; nothing was attached");
+    run_print_line(err->text, "; nothing was attached");
     return err->code == ER_UNKNOWN ? EX_TEMPFAIL : EX_CONFIG;
 }
 
@@ -179,13 +179,13 @@ run_attached(struct run *run, char **envp)
         error_set(&err, ER_WRONG_VALUE, "the configuration is wrong");
     if (strcmp(options->value[SETTING_PROFILING_SOURCE], "interposed") == 0 ||
         strcmp(options->value[SETTING_PROFILING_SOURCE], "patched") == 0)
-        run_say("the setting profiling_source is ignored",
+        run_print_line("the setting profiling_source is ignored",
                 ": nothing can be preloaded into a program that runs");
     rc = checked == CHECK_GOOD ? plan_attached(run, &attach, &settings, &err)
                                : -1;
     if (rc == 0 && options->dry_run)
         rc = attach_try(&attach, &err);
-    else if (rc == 0 && (rc = state_dir_hold(run->plan.state_dir,
+    else if (rc == 0 && (rc = state_dir_lock(run->plan.state_dir,
                                              &run->plan.hold, &err)) == 0)
         rc = attach_start(&attach, &err);
     if (rc != 0) {
@@ -228,12 +228,12 @@ find_wrapped(const struct run *run)
 
     wrapper_read(&wrapped, run->options.command);
     if (*wrapped.root)
-        run_say(wrapped.root,
+        run_print_line(wrapped.root,
                 " becomes the root directory, below which the agent cannot be "
                 "loaded: start heapwire-run inside it");
     if (wrapped.other_user && geteuid() == 0 && *run->library &&
         !others_can_read(run->library))
-        run_say(run->library,
+        run_print_line(run->library,
                 " cannot be read by other users: a database of one has no "
                 "agent");
     if (*wrapped.name)
@@ -309,24 +309,24 @@ prepare_database_run(struct run *run, char **envp)
         environment_init(&run->plain, envp, &err) != 0 ||
         environment_init(&run->bare, envp, &err) != 0 ||
         environment_init(&run->heapwired, envp, &err) != 0) {
-        run_say(err.text, "");
+        run_print_line(err.text, "");
         return EX_OSERR;
     }
     environment_clean(&run->heapwired);
     environment_unset(&run->heapwired, NOTIFY_ENV);
     if (plan_notify(run, &err) != 0)
-        run_say(err.text, "");
+        run_print_line(err.text, "");
     if (run_find_parts(run, &err) == 0)
         checked = options_check(&run->options, run->heapwired_path,
                                 run->heapwired.list, &err);
     if (checked == CHECK_REFUSED) {
-        run_say("the configuration is wrong", refused);
+        run_print_line("the configuration is wrong", refused);
         return EX_CONFIG;
     }
     if (checked == CHECK_BROKEN)
-        run_say(err.text, without);
+        run_print_line(err.text, without);
     if (find_database_program(run, &exit_status, &err) != 0) {
-        run_say(err.text, refused);
+        run_print_line(err.text, refused);
         return exit_status;
     }
     if (run->options.explain)
@@ -336,14 +336,14 @@ prepare_database_run(struct run *run, char **envp)
     run->plan.exe = run->exe;
     run->plan.name = run->name;
     if (checked == CHECK_GOOD) {
-        if (state_dir_hold(run->options.value[SETTING_STATE_DIR],
+        if (state_dir_lock(run->options.value[SETTING_STATE_DIR],
                            &run->plan.hold, &err) == 0 &&
             run_prepare_environments(run, &err) == 0 &&
             run_plan_heartbeat(run, &err) == 0) {
             run_plan_heapwired(run);
             print_endpoints(run);
         } else {
-            run_say(err.text, without);
+            run_print_line(err.text, without);
         }
     }
     run->plan.envp = run->database.list;

@@ -30,7 +30,7 @@ enum {
 };
 
 void
-run_say(const char *text, const char *then)
+run_print_line(const char *text, const char *then)
 {
     fprintf(stderr, "heapwire-run: %s%s\n", text, then);
 }
@@ -175,7 +175,7 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
     if (*wish && strcmp(wish, "auto") != 0) {
         if (run->allocators.count > 0 &&
             run->allocators.list[0].place == ALLOCATOR_OWN)
-            run_say(run->exe,
+            run_print_line(run->exe,
                     " has a jemalloc of its own: the one that is "
                     "preloaded takes over a part of what it allocates");
         return wish;
@@ -185,7 +185,7 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
         return NULL; /* the recorder needs none */
     if (find_jemalloc(found))
         return may_be_chosen(run, found) ? found : NULL;
-    run_say("libjemalloc.so.2 is not installed",
+    run_print_line("libjemalloc.so.2 is not installed",
             "; unless the database has jemalloc, there is nothing to profile");
     return NULL;
 }
@@ -195,16 +195,16 @@ warn_about(struct run *run)
 {
     run->plan.no_agent = true;
     if (run->allocators.kind == LOCATE_MUSL)
-        run_say(run->exe, " runs with musl: only glibc is supported, and there "
+        run_print_line(run->exe, " runs with musl: only glibc is supported, and there "
                           "will be no agent in it");
     else if (allocators_static(&run->allocators))
-        run_say(
+        run_print_line(
             run->exe,
             " is static: the agent cannot be loaded into it, and nothing is "
             "set for its jemalloc; the agent can be linked to it, and started "
             "by heapwire_start() of heapwire.h");
     else if (program_secure(run->exe))
-        run_say(run->exe,
+        run_print_line(run->exe,
                 " runs with more privileges than its caller: the loader "
                 "ignores LD_PRELOAD, so there will be no agent in it");
     else
@@ -223,9 +223,9 @@ run_find_allocators(struct run *run, struct error *err)
         return -1;
     if (strchr(wanted, '/') &&
         allocators_name(&run->allocators, wanted, &why) != 0)
-        run_say(why.text, "; it is looked for in the database alone");
+        run_print_line(why.text, "; it is looked for in the database alone");
     if (*given && allocators_give(&run->allocators, run->exe, given, &why) != 0)
-        run_say(why.text, "; the setting mallctl is ignored");
+        run_print_line(why.text, "; the setting mallctl is ignored");
     return 0;
 }
 
@@ -251,7 +251,7 @@ run_prepare_agent(struct run *run, struct environment *env, struct error *err)
          environment_preload(env, run->library, false, err) != 0) ||
         (run->allocators.asan &&
          environment_preload(env, run->allocators.asan, true, err) != 0) ||
-        allocators_tell(&run->allocators, env, err) != 0 ||
+        allocators_export(&run->allocators, env, err) != 0 ||
         set_unless(env, AGENT_ENV_ALLOCATOR, options, SETTING_ALLOCATOR, "auto",
                    err) != 0 ||
         set_unless(env, AGENT_ENV_PROCESS, options, SETTING_PROCESS, "parent",
@@ -396,14 +396,14 @@ make_segment(struct run *run)
     if (why) {
         fprintf(stderr, "heapwire-run: %s: %s%s\n", run->exe, why, without);
     } else if (!segment_plan(&room, &header)) {
-        run_say("the recorder's segment cannot be planned", without);
+        run_print_line("the recorder's segment cannot be planned", without);
     } else {
         header.wish.active = profiling_is(run, "on");
         header.wish.mean_bytes = RECORDER_MEAN_BYTES;
         header.wish.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
         fd = open_segment(&header);
         if (fd < 0)
-            run_say("a memfd cannot be made", without);
+            run_print_line("a memfd cannot be made", without);
     }
     return fd;
 }
@@ -488,7 +488,7 @@ run_explain(struct run *run)
     struct error err;
 
     if (run_prepare_environments(run, &err) != 0) {
-        run_say(err.text, "");
+        run_print_line(err.text, "");
         return EX_OSERR;
     }
     printf("program     %s\n", run->exe);

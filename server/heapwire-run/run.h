@@ -32,7 +32,7 @@ struct run {
 };
 
 /* A line on stderr: the text, then the consequence. */
-void run_say(const char *text, const char *then);
+void run_print_line(const char *text, const char *then);
 
 /* Finds heapwired and libheapwire.so.  -1 with *err. */
 int run_find_parts(struct run *run, struct error *err);

@@ -54,24 +54,24 @@ send_text_answer(struct session *s, unsigned status, const char *text)
 {
     struct http_show_state *show = &s->http->show;
 
-    http_say(&show->answer, &s->reply.out, status, text);
+    http_show_message(&show->answer, &s->reply.out, status, text);
 }
 
 static void
 say_error(struct session *s, const struct error *err)
 {
-    http_say_error(&s->http->show.answer, &s->reply.out, err);
+    http_show_error(&s->http->show.answer, &s->reply.out, err);
 }
 
 /* For a connection that never had a request: an idle one ends without a word.
  */
 static void
-say_last_error(struct reply *reply, const struct error *err)
+answer_last_http_error(struct reply *reply, const struct error *err)
 {
     struct http_answer answer = {.closes = true};
 
     if (err->code != ER_CLIENT_TIMEOUT)
-        http_say_error(&answer, &reply->out, err);
+        http_show_error(&answer, &reply->out, err);
 }
 
 /* ---- what a request may not be ---- */
@@ -555,7 +555,7 @@ const struct conversation http_conversation = {
     .idle_ms = IDLE_MS,
     .greet = begin_http_session,
     .next = next_http_request,
-    .say_error = say_last_error,
+    .say_error = answer_last_http_error,
     .on_packet = on_packet,
     .on_drained = statement_resume,
     .on_closed = statement_abandon,

@@ -88,13 +88,13 @@ extern const struct statement_form http_form;
 
 unsigned http_error_status(const struct error *err);
 /* An answer that is an error, or a plain text of ours. */
-void http_say(struct http_answer *answer, struct buffer *out, unsigned status,
+void http_show_message(struct http_answer *answer, struct buffer *out, unsigned status,
               const char *text);
 /* The route's own text, with an ETag. */
 void http_show_text(struct http_show_state *show, struct buffer *out);
 /* What show->shared has. */
 void http_show_shared(struct http_show_state *show, struct buffer *out);
-void http_say_error(struct http_answer *answer, struct buffer *out,
+void http_show_error(struct http_answer *answer, struct buffer *out,
                     const struct error *err);
 
 #endif

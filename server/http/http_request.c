@@ -416,5 +416,5 @@ http_request_read(struct span bytes, struct http_request *out)
     if (bytes.size < out->size)
         return HTTP_MORE;
     out->body = (struct span){bytes.data + size, head.length};
-    return HTTP_WHOLE;
+    return HTTP_COMPLETE;
 }

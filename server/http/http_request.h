@@ -23,7 +23,7 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER };
 
 enum http_state {
     HTTP_MORE, /* feed further bytes */
-    HTTP_WHOLE,
+    HTTP_COMPLETE,
     HTTP_BAD /* status and why say why; nothing after it can be read */
 };
 

@@ -62,16 +62,16 @@ http_error_status(const struct error *err)
 }
 
 void
-http_say(struct http_answer *answer, struct buffer *out, unsigned status,
+http_show_message(struct http_answer *answer, struct buffer *out, unsigned status,
          const char *text)
 {
     answer->etag = NULL;
-    http_answer_whole(answer, out, status, HTTP_TEXT,
+    http_answer_with_body(answer, out, status, HTTP_TEXT,
                       (struct span){text, strlen(text)});
 }
 
 void
-http_say_error(struct http_answer *answer, struct buffer *out,
+http_show_error(struct http_answer *answer, struct buffer *out,
                const struct error *err)
 {
     unsigned status = http_error_status(err);
@@ -85,7 +85,7 @@ http_say_error(struct http_answer *answer, struct buffer *out,
     if (status == 429 && answer->retry_s == 0)
         answer->retry_s = RETRY_S;
     snprintf(text, sizeof(text), "%s\n", err->text);
-    http_say(answer, out, status, text);
+    http_show_message(answer, out, status, text);
 }
 
 /* ---- rows ---- */
@@ -139,13 +139,13 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
     show->whole = true;
     if (show->kept && make_etag(show, body) && *show->if_none_match &&
         is_etag_known(show)) {
-        http_answer_whole(a, out, 304, NULL, body);
+        http_answer_with_body(a, out, 304, NULL, body);
     } else if (show->route->packed && a->gzip) {
         http_answer_begin(a, out, status, type, true);
         http_answer_part(a, out, body.data, body.size);
         http_answer_end(a, out);
     } else {
-        http_answer_whole(a, out, status, type, body);
+        http_answer_with_body(a, out, status, type, body);
     }
 }
 
@@ -341,7 +341,7 @@ http_show_shared(struct http_show_state *show, struct buffer *out)
 
     if (show->answer.gzip)
         show->answer.more = HTTP_PACKED;
-    http_answer_whole(&show->answer, out, 200, type_of_metrics(show),
+    http_answer_with_body(&show->answer, out, 200, type_of_metrics(show),
                       (struct span){body->data, body->size});
 }
 
@@ -351,7 +351,7 @@ show_metrics(struct http_show_state *show, struct buffer *out)
     struct buffer text;
 
     if (!show->metrics) {
-        http_say(&show->answer, out, 503,
+        http_show_message(&show->answer, out, 503,
                  "no such node answered: SELECT id, state, last_error FROM "
                  "heapwire.nodes\n");
         return;
@@ -405,7 +405,7 @@ show_value(struct http_show_state *show, struct buffer *out,
 /* In the words of the system that had the path first; and why, if that is
  * known. */
 static void
-say_off(struct http_show_state *show, struct buffer *out, unsigned status,
+answer_profiling_off(struct http_show_state *show, struct buffer *out, unsigned status,
         const char *why)
 {
     const struct http_route *route = show->route;
@@ -424,7 +424,7 @@ say_off(struct http_show_state *show, struct buffer *out, unsigned status,
     show->answer.more = NULL;
     out->failed = out->failed || text.failed;
     if (!text.failed)
-        http_answer_whole(&show->answer, out, status,
+        http_answer_with_body(&show->answer, out, status,
                           is_json ? HTTP_JSON : HTTP_TEXT,
                           (struct span){text.data, text.size});
     buffer_fini(&text);
@@ -521,19 +521,19 @@ on_http_result_end(void *arg, struct reply *reply, const struct cursor *cursor,
         return;
     }
     if (!a->begun && show->value.size > 0) {
-        http_answer_whole(a, &reply->out, 503, show->route->type,
+        http_answer_with_body(a, &reply->out, 503, show->route->type,
                           (struct span){show->value.data, show->value.size});
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
         if (strchr(show->route->path, '*'))
-            http_say(a, &reply->out, 404,
+            http_show_message(a, &reply->out, 404,
                      "no snapshot of that name is kept; SELECT name FROM "
                      "heapwire.snapshots lists those that are\n");
         else if (show->route->hint)
-            say_off(show, &reply->out, 503, show->route->hint);
+            answer_profiling_off(show, &reply->out, 503, show->route->hint);
         else
-            http_say(a, &reply->out, 503, "the node does not know this now\n");
+            http_show_message(a, &reply->out, 503, "the node does not know this now\n");
         return;
     }
     if (!a->begun)
@@ -559,9 +559,9 @@ on_http_result_error(void *arg, struct reply *reply, const struct error *err)
     if (show->answer.begun)
         show->broken = true;
     else if (show->route->off && err->code == ER_FEATURE_DISABLED)
-        say_off(show, &reply->out, http_error_status(err), said.text);
+        answer_profiling_off(show, &reply->out, http_error_status(err), said.text);
     else
-        http_say_error(&show->answer, &reply->out, &said);
+        http_show_error(&show->answer, &reply->out, &said);
 }
 
 void

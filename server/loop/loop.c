@@ -59,7 +59,7 @@ loop_later(struct loop *loop, struct loop_task *task)
 }
 
 void
-loop_forget(struct loop *loop, struct loop_task *task)
+loop_cancel_task(struct loop *loop, struct loop_task *task)
 {
     if (!task->queued)
         return;

@@ -104,7 +104,7 @@ int loop_watch(struct loop *loop, struct loop_source *source, uint32_t events);
 void loop_close(struct loop *loop, struct loop_source *source);
 /* Once in the next round. */
 void loop_later(struct loop *loop, struct loop_task *task);
-void loop_forget(struct loop *loop, struct loop_task *task);
+void loop_cancel_task(struct loop *loop, struct loop_task *task);
 /* ms 0: no ticks. */
 void loop_set_tick(struct loop *loop, uint64_t ms);
 

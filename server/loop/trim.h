@@ -13,7 +13,7 @@
 enum {
     TRIM_MS = 2000,        /* from the first that was freed until a trim */
     TRIM_BYTES = 24 << 20, /* below this, a trim is not worth it */
-    TRIM_ALONE =
+    TRIM_MMAP_THRESHOLD =
         1 << 20 /* a larger block goes to the kernel when it is freed */
 };
 

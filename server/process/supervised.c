@@ -264,7 +264,7 @@ static void
 on_line(uv_poll_t *poll, int status, int events)
 {
     struct supervised *s = poll->data;
-    char word[SUPERVISED_WORD_MAX];
+    char word[SUPERVISED_MESSAGE_MAX];
     unsigned uid;
     ssize_t n;
     int pid;

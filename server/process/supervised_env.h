@@ -16,6 +16,6 @@ enum { SUPERVISED_STATE_DIR_LOST = 74 };
 /* heapwire-run says on the line: a database comes, before its agent can be
  * asked. */
 #define SUPERVISED_DATABASE "database uid %u pid %d\n"
-enum { SUPERVISED_WORD_MAX = 64 };
+enum { SUPERVISED_MESSAGE_MAX = 64 };
 
 #endif

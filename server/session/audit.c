@@ -101,7 +101,7 @@ audit_list(struct sql_audit_row *out, size_t max)
 }
 
 void
-audit_forget(void)
+audit_clear(void)
 {
     pthread_mutex_lock(&kept.lock);
     for (size_t i = 0; i < SQL_AUDIT_ROWS_MAX; i++) {

@@ -40,6 +40,6 @@ void audit_fini(struct audit *audit);
 
 /* The last SQL_AUDIT_ROWS_MAX records, newest first, at most max. */
 size_t audit_list(struct sql_audit_row *out, size_t max);
-void audit_forget(void); /* all of them */
+void audit_clear(void); /* all of them */
 
 #endif

@@ -93,7 +93,7 @@ on_ended(uv_async_t *ended)
     struct server *server = ended->data;
 
     uv_close((uv_handle_t *)ended, NULL);
-    wakes_close(&server->wakes);
+    notification_queue_close(&server->wakes);
 }
 
 /* Snapshots, the symboliser and the log need descriptors, too. */
@@ -155,7 +155,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
     set_limits(server, max_connections);
     if (loop_init(&server->loop, err) != 0)
         return -1;
-    if (wakes_init(&server->wakes, main, err) != 0) {
+    if (notification_queue_init(&server->wakes, main, err) != 0) {
         loop_fini(&server->loop);
         return -1;
     }
@@ -165,7 +165,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
     server->loop.arg = server;
     uv_async_init(main, &server->ended, on_ended);
     server->ended.data = server;
-    turns_init(&server->turns);
+    scheduler_init(&server->turns);
     trim_init();
     server->logins_more.run = session_read_logins;
     pthread_mutex_init(&server->lock, NULL);
@@ -407,7 +407,7 @@ server_stop(struct server *server)
     server_hurry(server);
     server->stop_deadline_ms = clock_ms() + SERVER_STOP_MS;
     for (struct session *s = server->sessions; s; s = s->next)
-        session_say_farewell(s);
+        session_shut_down(s);
     if (server->count == 0)
         server_stop_now(server);
 }
@@ -417,8 +417,8 @@ server_fini(struct server *server)
 {
     loop_stop(&server->loop);
     loop_fini(&server->loop);
-    turns_fini(&server->turns);
-    wakes_fini(&server->wakes);
+    scheduler_fini(&server->turns);
+    notification_queue_fini(&server->wakes);
     registry_fini(&server->registry);
     server_set_users(server, NULL);
     free(server->settings);

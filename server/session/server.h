@@ -1,7 +1,7 @@
 /*
  * server.h - what all sessions of a heapwired share.
  *
- * With the loop's lock, except where registry.h and wakes.h say otherwise.
+ * With the loop's lock, except where registry.h and notifications.h say otherwise.
  */
 #ifndef HW_SERVER_H
 #define HW_SERVER_H
@@ -19,8 +19,8 @@
 #include "registry.h"
 #include "sql.h"
 #include "trim.h"
-#include "turns.h"
-#include "wakes.h"
+#include "scheduler.h"
+#include "notifications.h"
 
 struct config;
 struct conversation;

@@ -16,7 +16,7 @@
 
 enum {
     FULL_BACKLOG = 64 * 1024,
-    TURN_MS = 5 /* of the loop; then each session gets one command */
+    LOOP_ITERATION_MS = 5 /* of the loop; then each session gets one command */
 };
 
 /* Life and death */
@@ -63,7 +63,7 @@ session_free(struct loop_task *grave)
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
     memory_hold(&s->held, s->who.user, 0);
-    memory_hold(&s->owed, s->who.user, 0);
+    memory_hold(&s->output_reserved, s->who.user, 0);
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -89,23 +89,23 @@ session_close(struct session *s)
         registry_note(s->sql ? &s->server->registry.lost_clients
                              : &s->server->registry.failed_logins,
                       1);
-    loop_forget(&s->server->loop, &s->more);
+    loop_cancel_task(&s->server->loop, &s->more);
     loop_close(&s->server->loop, &s->source);
     s->conversation->on_closed(s);
     loop_later(&s->server->loop, &s->grave);
 }
 
 void
-session_hold(struct session *s)
+session_suspend(struct session *s)
 {
     s->off_loop = true;
-    loop_forget(&s->server->loop, &s->more);
+    loop_cancel_task(&s->server->loop, &s->more);
     (void)loop_watch(&s->server->loop, &s->source, EPOLLRDHUP);
 }
 
 /* Whoever has it closes a doomed one, or one whose client has said goodbye. */
 void
-session_unhold(struct session *s)
+session_resume(struct session *s)
 {
     bool over = s->doomed || s->ended;
 
@@ -210,7 +210,7 @@ end_of_input(struct session *s)
 {
     if (s->state == SESSION_CLOSING && session_unsent(s) > 0) {
         s->ended = true; /* it may still read its reply */
-        session_turn(s);
+        session_process(s);
         return;
     }
     session_close(s);
@@ -330,7 +330,7 @@ takes_packets(const struct session *s)
 static bool
 is_time_up(const struct session *s)
 {
-    return clock_ms() >= s->server->loop.round_ms + TURN_MS;
+    return clock_ms() >= s->server->loop.round_ms + LOOP_ITERATION_MS;
 }
 
 static void
@@ -370,7 +370,7 @@ take_input(struct session *s, char *bytes, size_t size)
         return;
     if (is_over_input_quota(s, size)) {
         session_refuse_more(s);
-        session_turn(s);
+        session_process(s);
         return;
     }
     open = take_session_bytes(s, (struct span){bytes, size});
@@ -378,7 +378,7 @@ take_input(struct session *s, char *bytes, size_t size)
     if (!open)
         end_of_input(s);
     else
-        session_turn(s);
+        session_process(s);
 }
 
 static void
@@ -402,7 +402,7 @@ on_writable(struct session *s)
     flush_output(s);
     if (s->state != SESSION_CLOSED && session_unsent(s) == 0)
         s->conversation->on_drained(s);
-    session_turn(s);
+    session_process(s);
 }
 
 static bool can_read_session(const struct session *s);
@@ -487,13 +487,13 @@ throttle_logins(struct session *s)
 static void
 count_memory(struct session *s)
 {
-    memory_hold_all(&s->held, s->who.user, s->in.bytes.capacity);
-    memory_hold_all(&s->owed, s->who.user, session_unsent(s));
+    memory_charge(&s->held, s->who.user, s->in.bytes.capacity);
+    memory_charge(&s->output_reserved, s->who.user, session_unsent(s));
 }
 
 /* A statement that waits for room goes on in the next round. */
 static void
-flush_turn(struct session *s)
+flush_session_output(struct session *s)
 {
     bool full = session_unsent(s) > 0;
 
@@ -503,11 +503,11 @@ flush_turn(struct session *s)
 }
 
 void
-session_turn(struct session *s)
+session_process(struct session *s)
 {
     process_session_input(s);
     if (s->state != SESSION_CLOSED)
-        flush_turn(s);
+        flush_session_output(s);
     if (s->state != SESSION_CLOSED)
         finish_closing(s);
     count_memory(s);
@@ -547,5 +547,5 @@ session_more(struct loop_task *task)
         end_delay(s);
     else if (s->state == SESSION_RUNNING)
         s->conversation->on_drained(s);
-    session_turn(s);
+    session_process(s);
 }

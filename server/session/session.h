@@ -3,7 +3,7 @@
  *
  * All with the loop's lock.  The state changes in session_enter only; what a
  * packet means in which state is the conversation's.  Every event ends in
- * session_turn, and what is closed is freed in a later round of the loop.
+ * session_process, and what is closed is freed in a later round of the loop.
  *
  * While a statement has stepped aside (loop.h) its thread holds the session:
  * others leave it no more than an order (a kill, a close, a farewell), and the
@@ -73,7 +73,7 @@ struct session {
     uint64_t delayed_ms;     /* until then; 0: there is none */
     bool waited;             /* and that has */
     struct memory_hold held; /* of it */
-    struct memory_hold owed; /* of the reply */
+    struct memory_hold output_reserved; /* of the reply */
     struct reply reply;
     struct buffer sealed; /* of it, with TLS: the ciphertext under way */
     size_t sent;          /* of sealed, or without TLS of reply.out */
@@ -150,7 +150,7 @@ void session_refuse_more(struct session *session);
 /* At once, with nothing said. */
 void session_close(struct session *session);
 /* What every event ends with: takes packets, writes, reads on. */
-void session_turn(struct session *session);
+void session_process(struct session *session);
 /* The same, for session->more. */
 void session_more(struct loop_task *task);
 /* For server->logins_more. */
@@ -160,8 +160,8 @@ void session_on_event(struct loop_source *source, uint32_t events);
 void session_free(struct loop_task *grave);
 
 /* The thread of its statement steps aside with it, or is back. */
-void session_hold(struct session *session);
-void session_unhold(struct session *session);
+void session_suspend(struct session *session);
+void session_resume(struct session *session);
 /* For who holds it: whether the client has said goodbye in TLS, which the loop
  * does not see.  Takes what the client sends ahead, up to a ceiling. */
 bool session_has_left(struct session *session);
@@ -179,6 +179,6 @@ void session_refresh(struct session *session);
 
 void session_kill(struct session *session, enum registry_kill kill);
 void session_tick(struct session *session, uint64_t now_ms);
-void session_say_farewell(struct session *session);
+void session_shut_down(struct session *session);
 
 #endif

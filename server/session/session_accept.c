@@ -81,6 +81,6 @@ session_accept(struct server *server, int fd, enum transport transport,
     registry_add(&server->registry, &s->entry, host, conversation->web);
     server_add(server, s);
     conversation->greet(s);
-    session_turn(s);
+    session_process(s);
     return 0;
 }

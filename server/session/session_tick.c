@@ -25,13 +25,13 @@ session_delay(struct session *s, uint64_t ms)
  * for the answer to its next command, and SQLAlchemy's pre-ping, which
  * reconnects after a closed connection, would fail. */
 void
-session_say_farewell(struct session *s)
+session_shut_down(struct session *s)
 {
     if (s->state == SESSION_RUNNING) {
         s->conversation->cancel(s, END_SHUTDOWN);
     } else if (s->state == SESSION_READY) {
         session_enter(s, SESSION_CLOSING); /* it gets its remaining bytes */
-        session_turn(s);
+        session_process(s);
     } else if (session_is_logging_in(s->state)) {
         session_close(s);
     }
@@ -79,7 +79,7 @@ session_tick(struct session *s, uint64_t now_ms)
         session_fail(s, &err);
         s->ended = true; /* all input was read, so no reset can destroy the
                             error: need not wait for the client */
-        session_turn(s);
+        session_process(s);
         return;
     }
     s->conversation->on_tick(s, now_ms);

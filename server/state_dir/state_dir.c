@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "deaths.h"
 #include "errors.h"
@@ -20,7 +20,7 @@
 #define LOCK_NAME "heapwired.lock"
 
 enum {
-    HOLD_STEP_MS = 50,
+    STATE_LOCK_STEP_MS = 50,
     LINGERS_MS = 500, /* from a database's end to its heapwire-run's linger */
     NOTICES_MS = 5000 /* until a heapwired notices that its own was killed */
 };
@@ -194,7 +194,7 @@ out:
 }
 
 int
-state_dir_look(struct state_dir *dir, const char *path, bool *replaced,
+state_dir_recheck(struct state_dir *dir, const char *path, bool *replaced,
                struct error *err)
 {
     struct state_dir now = {-1, -1, 0};
@@ -252,8 +252,8 @@ lock_for_run(int fd, const char *path, uint64_t *wait_ms)
     *wait_ms = LINGERS_MS;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return -1;
-    if (!state_dir_is_served(path) || linger_is_held(path) ||
-        !agent_word_is_held(path, NULL))
+    if (!state_dir_is_served(path) || linger_lock_is_held(path) ||
+        !agent_lock_is_held(path, NULL))
         return 0;
     flock(fd, LOCK_UN);
     *wait_ms = NOTICES_MS;
@@ -262,9 +262,9 @@ lock_for_run(int fd, const char *path, uint64_t *wait_ms)
 }
 
 int
-state_dir_hold(const char *path, int *hold, struct error *err)
+state_dir_lock(const char *path, int *hold, struct error *err)
 {
-    const struct timespec step = {.tv_nsec = HOLD_STEP_MS * 1000000L};
+    const struct timespec step = {.tv_nsec = STATE_LOCK_STEP_MS * 1000000L};
     uint64_t began = clock_ms(), wait_ms;
     struct stat st;
     int made = make_directory(path, &st, err), fd, rc;
@@ -342,7 +342,7 @@ is_locked_by_other(int fd)
 }
 
 bool
-linger_is_held(const char *state_dir)
+linger_lock_is_held(const char *state_dir)
 {
     int fd = own_file_open(state_dir, LINGER_FILE, O_RDWR);
     bool held = is_locked_by_other(fd);

@@ -41,12 +41,12 @@ bool state_dir_is_served(const char *path);
  * until LOCK_UN.  *hold -1: locks are not to be had there.  -1 with *err, also
  * where another heapwire-run has the lock, or a heapwired serves a database
  * there and does not linger. */
-int state_dir_hold(const char *path, int *hold, struct error *err);
+int state_dir_lock(const char *path, int *hold, struct error *err);
 
 /* Opens it anew where its name leads nowhere, or to another directory, or where
  * the lock's file was deleted.  *replaced: the directory is another one now. -1
  * with *err: as of state_dir_open, and all stays as it was. */
-int state_dir_look(struct state_dir *dir, const char *path, bool *replaced,
+int state_dir_recheck(struct state_dir *dir, const char *path, bool *replaced,
                    struct error *err);
 
 void state_dir_close(struct state_dir *dir);
@@ -64,7 +64,7 @@ bool linger_is_over(int lock);
 /* Whether none finds it: somebody deleted the file. */
 bool linger_is_lost(int lock);
 /* Whether one lingers there. */
-bool linger_is_held(const char *state_dir);
+bool linger_lock_is_held(const char *state_dir);
 /* The same, and asks it to end. */
 bool linger_end_of(const char *state_dir);
 

@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "needed.h"
 
-enum { TOLD_MAX = 64 * 1024 };
+enum { ALLOCATORS_TEXT_MAX = 64 * 1024 };
 
 static const char *
 allocator_base_name(const char *path)
@@ -370,13 +370,13 @@ allocators_prepare(const struct allocators *a, bool active,
 }
 
 int
-allocators_tell(const struct allocators *a, struct environment *env,
+allocators_export(const struct allocators *a, struct environment *env,
                 struct error *err)
 {
     struct buffer text;
     int rc = -1;
 
-    buffer_init(&text, TOLD_MAX);
+    buffer_init(&text, ALLOCATORS_TEXT_MAX);
     for (size_t i = 0; i < a->count; i++) {
         const struct locate *file = &a->list[i].file;
 

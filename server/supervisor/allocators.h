@@ -77,7 +77,7 @@ void allocators_options(unsigned marks, const char *own, bool active,
 int allocators_prepare(const struct allocators *a, bool active,
                        struct environment *env, struct error *err);
 /* AGENT_ENV_JEMALLOC: their places, for the agent. */
-int allocators_tell(const struct allocators *a, struct environment *env,
+int allocators_export(const struct allocators *a, struct environment *env,
                     struct error *err);
 
 /* On stderr, a line each: which cannot be called, why, and what to do. */

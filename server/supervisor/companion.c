@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "errors.h"
 #include "files.h"
-#include "process_look.h"
+#include "process_facts.h"
 #include "spawn_program.h"
 #include "state_dir.h"
 #include "supervised_env.h"
@@ -53,7 +53,7 @@ spawn_companion(struct companion *companion, int line)
 static void
 send_database_identity(const struct companion *companion)
 {
-    char word[SUPERVISED_WORD_MAX];
+    char word[SUPERVISED_MESSAGE_MAX];
     int size = snprintf(word, sizeof(word), SUPERVISED_DATABASE,
                         (unsigned)companion->uid, (int)companion->database);
 
@@ -83,7 +83,7 @@ start_with_line(struct companion *companion)
 }
 
 void
-companion_tell(struct companion *companion, uid_t uid, pid_t pid)
+companion_send_database(struct companion *companion, uid_t uid, pid_t pid)
 {
     companion->uid = uid;
     companion->database = pid;
@@ -146,7 +146,7 @@ has_elder(struct companion *companion)
     companion->begun = true;
     if (!first && !companion->elder)
         return false;
-    companion->elder = agent_word_is_held(dir, &pid) && linger_is_held(dir) &&
+    companion->elder = agent_lock_is_held(dir, &pid) && linger_lock_is_held(dir) &&
                        (first || pid == companion->elder_pid);
     companion->elder_pid = pid;
     if (first && companion->elder)

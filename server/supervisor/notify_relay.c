@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "process_look.h"
+#include "process_facts.h"
 
 int
-word_socket_open(char name[WORD_SOCKET_NAME])
+milestone_socket_open(char name[MILESTONE_SOCKET_NAME])
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t size = sizeof(address);
@@ -26,14 +26,14 @@ word_socket_open(char name[WORD_SOCKET_NAME])
         fd_close(fd);
         return -1;
     }
-    snprintf(name, WORD_SOCKET_NAME, "%.*s",
+    snprintf(name, MILESTONE_SOCKET_NAME, "%.*s",
              (int)(size - offsetof(struct sockaddr_un, sun_path) - 1),
              address.sun_path + 1);
     return fd;
 }
 
 void
-word_socket_wake(int fd)
+milestone_socket_notify(int fd)
 {
     if (fd >= 0 && fcntl(fd, F_SETOWN, getpid()) == 0)
         fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
@@ -50,7 +50,7 @@ notify_relay_open(struct notify_relay *relay, const char *manager)
 {
     const size_t path = offsetof(struct sockaddr_un, sun_path);
     size_t length = manager ? strlen(manager) : 0;
-    char name[WORD_SOCKET_NAME];
+    char name[MILESTONE_SOCKET_NAME];
 
     memset(relay, 0, sizeof(*relay));
     relay->fd = -1;
@@ -64,7 +64,7 @@ notify_relay_open(struct notify_relay *relay, const char *manager)
         relay->manager.sun_path[0] = '\0';
         relay->manager_size--;
     }
-    relay->fd = word_socket_open(name);
+    relay->fd = milestone_socket_open(name);
     if (relay->fd < 0)
         return -1;
     snprintf(relay->address, sizeof(relay->address), "@%s", name);
@@ -172,7 +172,7 @@ receive_notify_message(const struct notify_relay *relay, char *text,
 }
 
 static void
-tell_once(struct notify_relay *relay)
+log_fdstore_once(struct notify_relay *relay)
 {
     if (!relay->logged)
         fprintf(stderr, "heapwire-run: descriptors that the database gives to "
@@ -195,7 +195,7 @@ notify_relay_pass(struct notify_relay *relay)
             return;
         n = (ssize_t)filter_notify_lines(text, (size_t)n, &stored);
         if (stored)
-            tell_once(relay);
+            log_fdstore_once(relay);
         if (n > 0)
             (void)!sendto(
                 relay->fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT,

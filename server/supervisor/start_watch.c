@@ -12,18 +12,18 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "files.h"
-#include "process_look.h"
+#include "process_facts.h"
 
 /* The kernel keeps at most ten, unless that limit was raised. */
-enum { WORDS_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
+enum { MILESTONES_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
 
 int
 start_watch_open(struct start_watch *w)
 {
-    char name[WORD_SOCKET_NAME];
+    char name[MILESTONE_SOCKET_NAME];
     unsigned char bytes[16];
 
     memset(w, 0, sizeof(*w));
@@ -33,7 +33,7 @@ start_watch_open(struct start_watch *w)
         return -1;
     for (size_t i = 0; i < sizeof(bytes); i++)
         snprintf(w->secret + 2 * i, 3, "%02x", bytes[i]);
-    w->fd = word_socket_open(name);
+    w->fd = milestone_socket_open(name);
     if (w->fd < 0)
         return -1;
     snprintf(w->address, sizeof(w->address), "%s %s", name, w->secret);
@@ -65,14 +65,14 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
                     : w->started_ms + plan->start_ms;
     w->loaded = w->reached = w->hung = w->served = false;
     w->look_ms =
-        w->fd < 0 || w->restart ? 0 : w->started_ms + START_LOOK_FIRST_MS;
+        w->fd < 0 || w->restart ? 0 : w->started_ms + START_CHECK_FIRST_MS;
 }
 
 /* ---- words ---- */
 
 /* One word and its sender; 0: there is none, or it is a stranger's. */
 static ssize_t
-receive_agent_word(const struct start_watch *w, char *word, size_t size,
+receive_milestone(const struct start_watch *w, char *word, size_t size,
                    struct ucred *sender)
 {
     union {
@@ -114,7 +114,7 @@ take_agent_milestone(struct start_watch *w, char milestone,
 }
 
 static void
-take_agent_words(struct start_watch *w)
+process_milestones(struct start_watch *w)
 {
     size_t secret = strlen(w->secret);
     struct ucred sender;
@@ -123,12 +123,12 @@ take_agent_words(struct start_watch *w)
     ssize_t n;
 
     while (count < WORDS_MAX &&
-           (n = receive_agent_word(w, word, sizeof(word), &sender)) >= 0) {
+           (n = receive_milestone(w, word, sizeof(word), &sender)) >= 0) {
         count++;
         if ((size_t)n == secret + 1 && memcmp(word, w->secret, secret) == 0)
             take_agent_milestone(w, word[secret], &sender);
     }
-    w->unsure = w->unsure || count >= WORDS_SURE;
+    w->unsure = w->unsure || count >= MILESTONES_SURE;
 }
 
 /* ---- what is said ---- */
@@ -199,7 +199,7 @@ report_failed_start(const struct start_watch *w, const char *what,
 
 /* What the end of the one without us shows. */
 static void
-say_cause(const struct start_watch *w, int status)
+print_crash_cause(const struct start_watch *w, int status)
 {
     bool same = WIFSIGNALED(status) && WTERMSIG(status) == w->signal;
 
@@ -268,7 +268,7 @@ kill_hung(struct start_watch *w)
     kill(w->child, SIGSTOP);
     for (int i = 0; i < HALT_STEPS && !process_is_stopped(w->child); i++)
         nanosleep(&step, NULL);
-    take_agent_words(w);
+    process_milestones(w);
     w->hung = may_restart_without_options(w) && process_is_stopped(w->child);
     kill(w->child, w->hung ? SIGKILL : SIGCONT);
     return w->hung;
@@ -280,12 +280,12 @@ check_start_deadline(struct start_watch *w, uint64_t now)
     char what[96];
 
     if (process_is_traced(w->child) || process_is_stopped(w->child)) {
-        w->due_ms = now + START_HELD_MS;
+        w->due_ms = now + START_STOPPED_MS;
         return;
     }
     w->due_ms = 0;
     /* If words do not come through, its agent serves nevertheless. */
-    if (agent_word_is_held(w->plan->state_dir, NULL))
+    if (agent_lock_is_held(w->plan->state_dir, NULL))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
              (unsigned long long)w->plan->start_ms / 1000);
@@ -306,7 +306,7 @@ earlier_due_ms(uint64_t a, uint64_t b)
 static uint64_t
 pause_of(uint64_t age_ms)
 {
-    return age_ms < START_LOOK_MS ? age_ms : START_LOOK_MS;
+    return age_ms < START_CHECK_MS ? age_ms : START_CHECK_MS;
 }
 
 int
@@ -316,7 +316,7 @@ start_watch_tick(struct start_watch *w)
 
     if (w->fd < 0)
         return -1;
-    take_agent_words(w);
+    process_milestones(w);
     if (w->reached || w->reached_any)
         w->due_ms = 0;
     if (w->reached && now - w->started_ms >= START_EARLY_MS) {
@@ -344,14 +344,14 @@ start_watch_ended(struct start_watch *w, int status)
 
     if (w->fd < 0)
         return false;
-    take_agent_words(w);
+    process_milestones(w);
     w->due_ms = w->look_ms = 0;
     if (w->hung) {
         w->restart = DEATH_WITHOUT_OPTIONS;
         return true;
     }
     if (w->restart == DEATH_WITHOUT_HEAPWIRE) {
-        say_cause(w, status);
+        print_crash_cause(w, status);
         return false;
     }
     if (!WIFSIGNALED(status) || !is_its_own(WTERMSIG(status)))

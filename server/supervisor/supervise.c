@@ -15,14 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_word.h"
+#include "leave_reason.h"
 #include "clock.h"
 #include "deaths.h"
 #include "environment.h"
 #include "errors.h"
 #include "files.h"
 #include "state_dir.h"
-#include "process_look.h"
+#include "process_facts.h"
 #include "process_memory.h"
 
 enum {
@@ -449,7 +449,7 @@ is_to_linger(const struct supervisor *s)
 }
 
 static void
-say_linger(const struct supervisor *s)
+print_linger_note(const struct supervisor *s)
 {
     char how[256];
 
@@ -472,7 +472,7 @@ linger_after_database(struct supervisor *s)
     if (lock < 0 && errno == EWOULDBLOCK)
         return -1;
     flock(s->plan->hold, LOCK_UN); /* a successor may come */
-    say_linger(s);
+    print_linger_note(s);
     s->companion.last = true;
     while (!s->over && (now = clock_ms()) < until && !linger_is_over(lock) &&
            (s->companion.pid != 0 || s->companion.restart_ms != 0)) {
@@ -495,7 +495,7 @@ database_arrived(struct supervisor *s, uid_t uid, pid_t pid)
 
     if (owner == 0 && plan->user == (uid_t)-1)
         owner = uid;
-    companion_tell(&s->companion, uid, pid);
+    companion_send_database(&s->companion, uid, pid);
     if (state_dir_excludes(plan->state_dir, owner, uid, why, sizeof(why)))
         fprintf(stderr, "heapwire-run: %s\n", why);
 }
@@ -509,7 +509,7 @@ note_other_root(struct supervisor *s)
     char root[ROOT_SHOWN], why[WHY_MAX];
 
     if (s->below || !process_has_other_root(s->database, root, sizeof(root)) ||
-        agent_word_is_held(s->plan->state_dir, NULL))
+        agent_lock_is_held(s->plan->state_dir, NULL))
         return;
     s->below = true;
     snprintf(why, sizeof(why),
@@ -519,7 +519,7 @@ note_other_root(struct supervisor *s)
              root);
     fprintf(stderr, "heapwire-run: %s (pid %d) has no agent: %s\n",
             s->death.program, s->database, why);
-    agent_word_leave(s->plan->state_dir, s->database, why);
+    leave_reason_write(s->plan->state_dir, s->database, why);
 }
 
 /* A daemon may have left root, or its root directory, behind its main, where
@@ -574,9 +574,9 @@ supervise(const struct plan *plan)
     int lock = -1;
 
     block_supervisor_signals(&s);
-    word_socket_wake(plan->notify->fd);
+    milestone_socket_notify(plan->notify->fd);
     if (plan->start)
-        word_socket_wake(plan->start->fd);
+        milestone_socket_notify(plan->start->fd);
     /* Makes orphans of the database our children, PID 1 or not. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (plan->heapwired)

@@ -73,7 +73,7 @@ void companion_start(struct companion *companion);
 int companion_tick(struct companion *companion);
 
 /* Announces the database to this and each later heapwired. */
-void companion_tell(struct companion *companion, uid_t uid, pid_t pid);
+void companion_send_database(struct companion *companion, uid_t uid, pid_t pid);
 
 /* It has ended with this wait status. */
 void companion_ended(struct companion *companion, int status);
@@ -95,9 +95,9 @@ void companion_stop(struct companion *companion);
 enum {
     START_ADDRESS_MAX = 64,
     START_EARLY_MS = 10000,   /* an earlier fault may be ours */
-    START_HELD_MS = 1000,     /* a stopped process is looked at again */
-    START_LOOK_FIRST_MS = 16, /* whether it listens; */
-    START_LOOK_MS = 250,      /* the longest pause between two looks */
+    START_STOPPED_MS = 1000,     /* a stopped process is looked at again */
+    START_CHECK_FIRST_MS = 16, /* whether it listens; */
+    START_CHECK_MS = 250,      /* the longest pause between two looks */
     START_SETTLE_MS = 500     /* what lives longer is no "--version" */
 };
 
@@ -167,17 +167,17 @@ void notify_relay_close(struct notify_relay *relay);
 /* Passes on what has come; SIGIO announces it. */
 void notify_relay_pass(struct notify_relay *relay);
 
-enum { WORD_SOCKET_NAME = 16 };
+enum { MILESTONE_SOCKET_NAME = 16 };
 
 /* A datagram socket for words to heapwire-run: the kernel chooses its abstract
  * name in the network namespace, and each word comes with its sender's pid and
  * uid.  -1: there is none; else the descriptor, and its name without the
  * leading NUL.
  */
-int word_socket_open(char name[WORD_SOCKET_NAME]);
+int milestone_socket_open(char name[MILESTONE_SOCKET_NAME]);
 /* From now on SIGIO announces a word: call it with SIGIO blocked, which would
  * end the process. */
-void word_socket_wake(int fd);
+void milestone_socket_notify(int fd);
 
 struct plan {
     /* The database. */
@@ -200,7 +200,7 @@ struct plan {
     char *const *heapwired_argv, *const *heapwired_envp;
     int segment;           /* the recorder's, for heapwired; -1: none */
     const char *state_dir; /* for the record of its end */
-    int hold;              /* its lock, see state_dir_hold; -1 */
+    int hold;              /* its lock, see state_dir_lock; -1 */
     uid_t user;            /* the user that heapwired becomes; -1: unknown */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
     uint64_t beat_ms;      /* between its signs of life; 0: none are expected */

@@ -190,7 +190,7 @@ wait_for_fanout_row(struct fanout_cursor *c, struct error *err)
             continue;
         if (c->gave)
             break;
-        if (await_news(c->cursor.await, err) != 0)
+        if (await_notification(c->cursor.await, err) != 0)
             return -1;
     }
     c->gave = has_row(c);

@@ -179,7 +179,7 @@ take_remote_block(struct remote_cursor *c, struct error *err)
                 c->gave = false;
                 return STEP_MORE;
             }
-            if (await_news(c->cursor.await, err) != 0)
+            if (await_notification(c->cursor.await, err) != 0)
                 return STEP_FAIL;
             break;
         case PEER_ALL_ENDED:

@@ -125,7 +125,7 @@ take_cluster_answers(struct cluster_ask *ask, struct await *await,
     for (;;)
         switch (ask->peers->take(ask->fanout, &block, &end)) {
         case PEER_NOTHING_YET:
-            if (await_news(await, err) != 0)
+            if (await_notification(await, err) != 0)
                 return -1;
             break;
         case PEER_BLOCK:

@@ -186,7 +186,7 @@ write_question(const struct catalog_table *table, bool needy,
 
 /* Whether the nodes must stop the database for a moment to answer. */
 static bool
-takes_turns(const struct catalog_table *of, bool needy)
+must_ask_serially(const struct catalog_table *of, bool needy)
 {
     unsigned needs = of->needs | (needy ? catalog_needs(of, UINT64_MAX) : 0);
 
@@ -271,7 +271,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     }
     if (rc == SQLITE_OK && !ask)
         rc = request_cluster_rows(handle, table, ids, id_count,
-                                  fresh || takes_turns(table->of, needy),
+                                  fresh || must_ask_serially(table->of, needy),
                                   observed.seconds, &question, &key, &ask);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;

@@ -81,7 +81,7 @@ void fetch_fini(struct fetch *fetch);
 enum { PEER_SURVEY_MS = 2000 };
 
 /* One node's answer; its texts are clean and belong to the survey. */
-struct peer_say {
+struct peer_survey_answer {
     const char *error; /* why it did not answer; NULL: the rest is valid */
     const char *state, *since, *profiling, *reason, *started;
     unsigned cpus; /* 0: not known */
@@ -95,7 +95,7 @@ void peer_survey_free(struct peer_survey *survey); /* NULL is fine */
 int peer_survey_wait(struct peer_survey *survey, struct await *await,
                      struct error *err);
 /* The node's answer, after that; NULL: the node was not asked. */
-const struct peer_say *peer_survey_find(const struct peer_survey *survey,
+const struct peer_survey_answer *peer_survey_find(const struct peer_survey *survey,
                                         uint64_t id);
 
 #endif

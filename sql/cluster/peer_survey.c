@@ -33,7 +33,7 @@ struct peer_survey {
     struct arena *arena; /* holds all that follows */
     uint64_t *ids;       /* ascending */
     size_t id_count;
-    struct peer_say *says; /* one for each id */
+    struct peer_survey_answer *says; /* one for each id */
 };
 
 /* ---- asking ---- */
@@ -114,7 +114,7 @@ peer_survey_free(struct peer_survey *survey)
 /* ---- answers ---- */
 
 static const char *
-copy_survey_text(struct peer_survey *survey, struct peer_say *say,
+copy_survey_text(struct peer_survey *survey, struct peer_survey_answer *say,
                  struct span text)
 {
     size_t size = text.size < TEXT_MAX ? text.size : TEXT_MAX;
@@ -161,7 +161,7 @@ parse_peer_cpu_count(struct span text)
 static void
 take_survey_block(struct peer_survey *survey, const struct peer_block *block)
 {
-    struct peer_say *say = &survey->says[block->id_index];
+    struct peer_survey_answer *say = &survey->says[block->id_index];
 
     if (say->state || block->row_count == 0)
         return;
@@ -178,7 +178,7 @@ take_survey_block(struct peer_survey *survey, const struct peer_block *block)
 static void
 take_survey_node_end(struct peer_survey *survey, const struct peer_end *end)
 {
-    struct peer_say *say = &survey->says[end->id_index];
+    struct peer_survey_answer *say = &survey->says[end->id_index];
     struct span text = {end->error.text, strlen(end->error.text)};
 
     const char *why;
@@ -201,7 +201,7 @@ peer_survey_wait(struct peer_survey *survey, struct await *await,
     while (survey->fanout)
         switch (survey->peers->take(survey->fanout, &block, &end)) {
         case PEER_NOTHING_YET:
-            if (await_news(await, err) != 0)
+            if (await_notification(await, err) != 0)
                 return -1;
             break;
         case PEER_BLOCK:
@@ -219,7 +219,7 @@ peer_survey_wait(struct peer_survey *survey, struct await *await,
     return 0;
 }
 
-const struct peer_say *
+const struct peer_survey_answer *
 peer_survey_find(const struct peer_survey *survey, uint64_t id)
 {
     size_t above;

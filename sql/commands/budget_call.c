@@ -80,7 +80,7 @@ set_named_budget(const struct opening *o, struct error *err)
         budget_check_name(name, err) != 0)
         return -1;
     memcpy(budget.name, name.data, name.size);
-    if (!budget_says_kind(call->name) && find_kind(o, &budget, err) != 0)
+    if (!budget_names_kind(call->name) && find_kind(o, &budget, err) != 0)
         return -1;
     return budgets_set(o->session->node->budgets,
                        (struct span){budget.name, strlen(budget.name)}, limit,

@@ -31,7 +31,7 @@ read_number_operand(sqlite3_value *value)
     enum kind kind = kind_of(value);
 
     if (kind == KIND_HEX) {
-        n.exact.digits = (decimal_whole)function_natural(value);
+        n.exact.digits = (decimal_integer)function_natural(value);
         n.decimals = 0;
     } else if (kind_decimal(value, &n.exact)) {
         n.decimals = kind_decimals(value);
@@ -73,11 +73,11 @@ fail_range(sqlite3_context *c, const char *type, sqlite3_value **argv,
 
 /* Sets an integer result, which is unsigned only if an operand was. */
 static void
-return_whole(sqlite3_context *c, sqlite3_value **argv, const char *op,
-             decimal_whole whole, bool past)
+return_checked_integer(sqlite3_context *c, sqlite3_value **argv, const char *op,
+             decimal_integer whole, bool past)
 {
     if (whole < INT64_MIN ||
-        whole > (past ? (decimal_whole)UINT64_MAX : INT64_MAX))
+        whole > (past ? (decimal_integer)UINT64_MAX : INT64_MAX))
         fail_range(c, past ? "BIGINT UNSIGNED" : "BIGINT", argv, op);
     else if (whole < 0)
         sqlite3_result_int64(c, (int64_t)whole);
@@ -176,7 +176,7 @@ calculate_arithmetic(sqlite3_context *c, int argc, sqlite3_value **argv,
                                  : "BIGINT",
                        argv, op);
         else if (integers)
-            return_whole(c, argv, op, d.digits, past);
+            return_checked_integer(c, argv, op, d.digits, past);
         else
             return_decimal(c, d, *op == '*' ? sum : sum - least,
                            a.is_quotient || b.is_quotient);
@@ -246,7 +246,7 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
     struct decimal rest;
-    decimal_whole whole = (decimal_whole)UINT64_MAX + 1; /* out of range */
+    decimal_integer whole = (decimal_integer)UINT64_MAX + 1; /* out of range */
     bool known;
 
     if (function_any_null(argc, argv))
@@ -260,7 +260,7 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
         whole = 0; /* b is larger than any DECIMAL */
     else if (known && b.exact.digits != 0)
         (void)decimal_split(a.exact, b.exact, &whole, &rest);
-    return_whole(c, argv, "DIV", whole,
+    return_checked_integer(c, argv, "DIV", whole,
                  a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX);
 }
 
@@ -269,7 +269,7 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
     struct decimal rest;
-    decimal_whole whole;
+    decimal_integer whole;
 
     if (function_any_null(argc, argv))
         return;
@@ -282,7 +282,7 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
     else if (!decimal_split(a.exact, b.exact, &whole, &rest))
         fail_range(c, "DECIMAL", argv, "%");
     else if (a.is_integer && b.is_integer)
-        return_whole(c, argv, "%", rest.digits, a.exact.digits > INT64_MAX);
+        return_checked_integer(c, argv, "%", rest.digits, a.exact.digits > INT64_MAX);
     else
         return_decimal(c, rest,
                        a.decimals > b.decimals ? a.decimals : b.decimals,
@@ -332,7 +332,7 @@ call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- SUM and AVG ---- */
 
-typedef decimal_whole stored __attribute__((aligned(8))); /* by SQLite */
+typedef decimal_integer stored __attribute__((aligned(8))); /* by SQLite */
 
 struct sum {
     int64_t count;

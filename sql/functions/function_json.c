@@ -174,7 +174,7 @@ find_part(sqlite3_context *c, int argc, sqlite3_value **argv, int place,
 /* ---- results ---- */
 
 static bool
-is_whole_number(struct span number)
+is_integer_number(struct span number)
 {
     for (size_t i = 0; i < number.size; i++)
         if (strchr(".eE", number.data[i]))
@@ -407,7 +407,7 @@ call_json_depth(sqlite3_context *c, int argc, sqlite3_value **argv)
 static const char *
 number_type(struct span number)
 {
-    if (!is_whole_number(number))
+    if (!is_integer_number(number))
         return "DOUBLE";
     errno = 0;
     strtoll(number.data, NULL, 10);
@@ -511,7 +511,7 @@ json_scalar_equals(struct span a, struct span b)
     if (json_kind(a) != json_kind(b))
         return false;
     if (json_kind(a) == JSON_NUMBER &&
-        !(is_whole_number(a) && is_whole_number(b)))
+        !(is_integer_number(a) && is_integer_number(b)))
         return strtod(a.data, NULL) == strtod(b.data, NULL);
     return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }

@@ -172,11 +172,11 @@ call_pi(sqlite3_context *c, int argc, sqlite3_value **argv)
 /* ---- rounding ---- */
 
 static void
-return_whole_number(sqlite3_context *c, double value)
+return_integral_value(sqlite3_context *c, double value)
 {
     int64_t integer;
 
-    if (kind_whole(value, &integer))
+    if (kind_integer_part(value, &integer))
         sqlite3_result_int64(c, integer);
     else
         sqlite3_result_double(c, value);
@@ -214,7 +214,7 @@ call_ceil(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv) &&
         !return_shortened(c, argv[0], 0, DECIMAL_CEIL))
-        return_whole_number(c, ceil(function_real(argv[0])));
+        return_integral_value(c, ceil(function_real(argv[0])));
 }
 
 static void
@@ -222,7 +222,7 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv) &&
         !return_shortened(c, argv[0], 0, DECIMAL_FLOOR))
-        return_whole_number(c, floor(function_real(argv[0])));
+        return_integral_value(c, floor(function_real(argv[0])));
 }
 
 /* Number of decimals; at least -DECIMALS_MAX. */
@@ -369,7 +369,7 @@ static void
 call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     char digits[FORMAT_SIZE], text[FORMAT_SIZE * 2];
-    size_t whole_size, at = 0;
+    size_t integral_size, at = 0;
     int places = read_decimal_places(2, argv);
     double x = function_real(argv[0]);
     const struct number_form *form = number_forms;
@@ -387,9 +387,9 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
         snprintf(digits, sizeof(digits), "%.*f", places, kind_round(x, places));
     if (*p == '-')
         text[at++] = *p++;
-    whole_size = strcspn(p, ".");
+    integral_size = strcspn(p, ".");
     for (size_t i = 0; p[i]; i++) {
-        size_t left = i < whole_size ? whole_size - i : 0;
+        size_t left = i < integral_size ? integral_size - i : 0;
 
         if (i > 0 && left > 0 && form->between &&
             (form->in_pairs && left > 3 ? left % 2 == 1 : left % 3 == 0))
@@ -434,9 +434,9 @@ const struct function number_functions[] = {
     {"sqrt", 1, 1, call_sqrt, RETURNS_DOUBLE},
     {"sign", 1, 1, call_sign, RETURNS_BIGINT},
     {"ln", 1, 1, call_log, RETURNS_DOUBLE},
-    {"ceil", 1, 1, call_ceil, RETURNS_WHOLE},
-    {"ceiling", 1, 1, call_ceil, RETURNS_WHOLE},
-    {"floor", 1, 1, call_floor, RETURNS_WHOLE},
+    {"ceil", 1, 1, call_ceil, RETURNS_INTEGER},
+    {"ceiling", 1, 1, call_ceil, RETURNS_INTEGER},
+    {"floor", 1, 1, call_floor, RETURNS_INTEGER},
     {"round", 1, 2, call_round, RETURNS_ROUNDED},
     {"truncate", 2, 2, call_truncate, RETURNS_ROUNDED},
     {"log10", 1, 1, call_log10, RETURNS_DOUBLE},

@@ -76,7 +76,7 @@ heapprof_snapshots(struct script_call *call, struct error *err)
 /* ---- describe ---- */
 
 static void
-say_time(struct buffer *out, const char *label, int64_t wall_ms)
+append_utc_time(struct buffer *out, const char *label, int64_t wall_ms)
 {
     char text[CLOCK_TEXT];
 
@@ -87,7 +87,7 @@ say_time(struct buffer *out, const char *label, int64_t wall_ms)
 }
 
 static void
-say_figure(struct buffer *out, const char *label,
+append_memory_figure(struct buffer *out, const char *label,
            const struct stats_figure *figure)
 {
     if (figure->known)
@@ -96,17 +96,17 @@ say_figure(struct buffer *out, const char *label,
 }
 
 static void
-say_memory(struct buffer *out, const struct snapshot_memory *memory)
+append_memory_figures(struct buffer *out, const struct snapshot_memory *memory)
 {
-    say_figure(out, "allocated", &memory->allocated);
-    say_figure(out, "active", &memory->active);
-    say_figure(out, "metadata", &memory->metadata);
-    say_figure(out, "resident", &memory->resident);
-    say_figure(out, "mapped", &memory->mapped);
-    say_figure(out, "retained", &memory->retained);
-    say_figure(out, "rss", &memory->rss);
-    say_figure(out, "cgroup", &memory->cgroup_current);
-    say_figure(out, "cgroup limit", &memory->cgroup_limit);
+    append_memory_figure(out, "allocated", &memory->allocated);
+    append_memory_figure(out, "active", &memory->active);
+    append_memory_figure(out, "metadata", &memory->metadata);
+    append_memory_figure(out, "resident", &memory->resident);
+    append_memory_figure(out, "mapped", &memory->mapped);
+    append_memory_figure(out, "retained", &memory->retained);
+    append_memory_figure(out, "rss", &memory->rss);
+    append_memory_figure(out, "cgroup", &memory->cgroup_current);
+    append_memory_figure(out, "cgroup limit", &memory->cgroup_limit);
 }
 
 static void
@@ -117,23 +117,23 @@ write_entry_text(struct buffer *out, const char *label, const char *text)
 }
 
 static void
-say_heap(struct buffer *out, const struct store_entry *entry)
+append_heap_facts(struct buffer *out, const struct store_entry *entry)
 {
     const struct agent_hello *hello = &entry->hello;
 
     write_entry_text(out, "jemalloc", hello->version);
     buffer_format(out, "a sample every: %" PRIu64 " bytes\n", entry->rate);
-    say_time(out, "profiling since", hello->active_since_ms);
+    append_utc_time(out, "profiling since", hello->active_since_ms);
     buffer_format(out,
                   "resets before: %" PRIu32 "\nsamples: %" PRIu64
                   "\nstacks: %" PRIu64 "\nin use: %.1f MB in %.0f objects\n",
                   hello->resets, entry->samples, entry->stacks,
                   entry->bytes / megabyte, entry->objects);
-    say_memory(out, &entry->memory);
+    append_memory_figures(out, &entry->memory);
 }
 
 static void
-say_profile_of_time(struct buffer *out, const struct store_entry *entry)
+append_time_profile_facts(struct buffer *out, const struct store_entry *entry)
 {
     buffer_format(out,
                   "a sample every: %.1f ms\nsampled for: %.1f s\n"
@@ -157,13 +157,13 @@ describe_store_entry(struct buffer *out, const struct store_entry *entry)
     const struct agent_hello *hello = &entry->hello;
 
     buffer_format(out, "name: %s\n", entry->name);
-    say_time(out, "taken", entry->taken_ms);
+    append_utc_time(out, "taken", entry->taken_ms);
     buffer_format(out, "because: %s\n", causes[entry->cause]);
     write_entry_text(out, "reason", entry->reason);
     buffer_format(out, "node: %" PRIu32 "\npid: %" PRId32 "\n", entry->node_id,
                   hello->pid);
     write_entry_text(out, "program", hello->exe);
-    (entry->kind == PROFILE_HEAP ? say_heap : say_profile_of_time)(out, entry);
+    (entry->kind == PROFILE_HEAP ? append_heap_facts : append_time_profile_facts)(out, entry);
     buffer_format(out, "pinned: %s\nkept: %s, %" PRIu64 " bytes\n",
                   entry->pinned ? "yes" : "no",
                   entry->on_disk ? "on disk" : "in memory alone", entry->size);

@@ -184,7 +184,7 @@ select_plan_keep(const struct query *query, const struct cursor *cursor,
 }
 
 void
-select_plan_forget(void)
+select_plan_clear(void)
 {
     for (size_t i = 0; i < PLANS_KEPT; i++)
         put_plan(i, NULL);
@@ -286,7 +286,7 @@ finalize_cached_statements(struct handle *handle)
 }
 
 void
-handle_forget(void)
+handle_drop_statements(void)
 {
     pthread_mutex_lock(&pool.lock);
     for (struct handle *h = pool.idle; h; h = h->next)
@@ -405,7 +405,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
 }
 
 static void
-forget_tables(struct handle *handle)
+reset_produced_tables(struct handle *handle)
 {
     static const struct table_set none;
 
@@ -424,7 +424,7 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
     if (!handle)
         return;
     put_statement(handle, statement);
-    forget_tables(handle);
+    reset_produced_tables(handle);
     slots_free(&handle->slots);
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->session = NULL;
@@ -432,7 +432,7 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
     handle->await = NULL;
     handle->fetch = NULL;
     handle->failed = false;
-    select_memory_forget(&handle->memory);
+    select_memory_reset(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
     if (!put_idle_handle(handle, handle->place))
         handle_free(handle);

@@ -32,7 +32,7 @@ int handle_prepare(struct handle *handle, const char *sql, size_t size,
                    sqlite3_stmt **out);
 
 /* Drops all statements that idle handles keep. */
-void handle_forget(void);
+void handle_drop_statements(void);
 
 /* Locks a new handle for good.  -1 if SQLite refuses. */
 int handle_lock_down(struct handle *handle);

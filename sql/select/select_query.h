@@ -97,7 +97,7 @@ void select_plan_unref(struct select_plan *plan); /* NULL is fine */
 void select_plan_keep(const struct query *query, const struct cursor *cursor,
                       const struct sql_parameters *parameters);
 
-void select_plan_forget(void); /* Drops all plans. */
+void select_plan_clear(void); /* Drops all plans. */
 
 /* ---- opens SELECT and DO ---- */
 

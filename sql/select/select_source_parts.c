@@ -20,7 +20,7 @@
 
 /* Warns once that a table has no rows of a snapshot. */
 static void
-tell_unknown(struct handle *handle, struct select_source *source, const char *what,
+warn_unknown_rows(struct handle *handle, struct select_source *source, const char *what,
              const char *why)
 {
     if (!source->warned && handle->session)
@@ -48,11 +48,11 @@ select_source_parts(struct handle *handle, struct select_source *source, bool ag
 
     *has = ages ? has_recorders_parts(profile) : profile->parts != NULL;
     if (!*has && ages)
-        tell_unknown(handle, source, "ages",
+        warn_unknown_rows(handle, source, "ages",
                      profile->nodes > 0 ? "are not known of several nodes' sum"
                                         : "are " ONLY_RECORDED);
     else if (!*has && profile->stack_count > 0)
-        tell_unknown(handle, source,
+        warn_unknown_rows(handle, source,
                      "threads are not known:", profile_no_threads(profile));
     if (!*has || source->parts.threads)
         return SQLITE_OK;
@@ -70,7 +70,7 @@ select_source_waste(struct handle *handle, struct select_source *source, bool *h
 
     *has = profile->waste != NULL;
     if (!*has)
-        tell_unknown(handle, source, "waste",
+        warn_unknown_rows(handle, source, "waste",
                      profile->nodes > 0
                          ? "is not known of several nodes' sum: "
                            "cluster_heap_waste has each node's"
@@ -150,7 +150,7 @@ knows_threads(struct handle *handle, struct select_source *source,
 {
     if (profile->parts || profile->stack_count == 0)
         return true;
-    tell_unknown(handle, source,
+    warn_unknown_rows(handle, source,
                  "threads are not known:", profile_no_threads(profile));
     return false;
 }
@@ -163,7 +163,7 @@ is_by_node(struct handle *handle, struct select_source *source)
 
     if (strncasecmp(source->label, SNAPSHOT_CLUSTER_BY_NODE, size) != 0)
         return false;
-    tell_unknown(handle, source, "pools",
+    warn_unknown_rows(handle, source, "pools",
                  "are not known by node: say '" SNAPSHOT_CLUSTER
                  "' in the place of '" SNAPSHOT_CLUSTER_BY_NODE "'");
     return true;
@@ -190,7 +190,7 @@ select_source_counts(struct handle *handle, struct select_source *source)
 
     if (profile->counted_ms > 0)
         return true;
-    tell_unknown(handle, source, "what is allocated and freed a second",
+    warn_unknown_rows(handle, source, "what is allocated and freed a second",
                  profile->nodes > 0 ? "is not known of several nodes' sum"
                  : has_recorders_parts(profile)
                      ? "is not known once its profile was reset"

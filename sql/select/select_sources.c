@@ -105,7 +105,7 @@ evict_unused_snapshot(struct handle *handle)
     struct select_sources *sources = handle->fetch->sources;
     struct select_source *oldest = NULL;
 
-    if (sources->held < SELECT_SNAPSHOTS_HELD - 1)
+    if (sources->held < SELECT_SNAPSHOTS_LOADED - 1)
         return SQLITE_OK;
     for (size_t i = 0; i < sources->count; i++) {
         struct select_source *source = sources->list[i];
@@ -120,7 +120,7 @@ evict_unused_snapshot(struct handle *handle)
     }
     error_set(&handle->failure, ER_NOT_SUPPORTED,
               "a SELECT reads at most %d snapshots and differences at once",
-              SELECT_SNAPSHOTS_HELD - 1);
+              SELECT_SNAPSHOTS_LOADED - 1);
     return SQLITE_ERROR;
 }
 
@@ -389,7 +389,7 @@ open_difference_source(struct handle *handle, const char *name, const char *base
 
 /* Warns once why a snapshot has no rows. */
 static void
-tell_empty(struct handle *handle, struct select_source *source)
+warn_empty_snapshot(struct handle *handle, struct select_source *source)
 {
     static const struct view_options plain;
     char why[EMPTINESS_TEXT];
@@ -471,7 +471,7 @@ select_source(struct handle *handle, const char *name, const char *base,
     handle->failed = handle->failed || rc == SQLITE_ERROR;
     if (rc != SQLITE_OK)
         return rc;
-    tell_empty(handle, source);
+    warn_empty_snapshot(handle, source);
     source->readers++;
     source->used = ++handle->fetch->sources->uses;
     *out = source;

@@ -27,7 +27,7 @@ struct view_options;
 
 enum {
     SELECT_SNAPSHOTS_MAX = 1000, /* snapshots that one statement names */
-    SELECT_SNAPSHOTS_HELD = 16   /* of these in memory at one time */
+    SELECT_SNAPSHOTS_LOADED = 16   /* of these in memory at one time */
 };
 
 /* A snapshot that the statement reads, or the difference of two. */

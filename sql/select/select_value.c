@@ -220,7 +220,7 @@ add_integer(sqlite3_stmt *statement, int i, const struct column *column,
             goto out_of_range;
         return 0;
     }
-    if (kind_whole(rint(sqlite3_column_double(statement, i)), &out->integer))
+    if (kind_integer_part(rint(sqlite3_column_double(statement, i)), &out->integer))
         return 0;
 out_of_range:
     error_set(err, ER_DATA_OUT_OF_RANGE,

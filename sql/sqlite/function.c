@@ -174,7 +174,7 @@ static uint64_t
 bits_of_decimal(struct decimal d)
 {
     decimal_shorten(d, 0, DECIMAL_ROUND, &d);
-    return d.digits > (decimal_whole)UINT64_MAX ? UINT64_MAX
+    return d.digits > (decimal_integer)UINT64_MAX ? UINT64_MAX
            : d.digits < INT64_MIN               ? (uint64_t)INT64_MIN
                                                 : (uint64_t)d.digits;
 }
@@ -202,7 +202,7 @@ bits_of(sqlite3_value *value, uint64_t *out)
 /* Of what has no bits: a DOUBLE's half becomes the even integer, and of a text
  * counts what stands before its point. */
 static double
-whole_real(sqlite3_value *value)
+integral_real(sqlite3_value *value)
 {
     double real = function_real(value);
 
@@ -220,8 +220,8 @@ function_integer(sqlite3_value *value)
 
     if (bits_of(value, &bits))
         return (int64_t)bits;
-    real = whole_real(value);
-    if (kind_whole(real, &whole))
+    real = integral_real(value);
+    if (kind_integer_part(real, &whole))
         return whole;
     return real < 0 ? INT64_MIN : INT64_MAX;
 }
@@ -234,7 +234,7 @@ function_natural(sqlite3_value *value)
 
     if (bits_of(value, &bits))
         return bits;
-    real = whole_real(value);
+    real = integral_real(value);
     if (real < 9223372036854775808.0)
         return (uint64_t)function_integer(value);
     return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;

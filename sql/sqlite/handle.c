@@ -21,7 +21,7 @@ is_statement_cancelled(const struct select_memory *memory)
 
 /* Holds memory in steps: small blocks need not ask. */
 static bool
-may_hold(struct select_memory *memory, int64_t used)
+reserve_select_memory(struct select_memory *memory, int64_t used)
 {
     int64_t steps;
 
@@ -50,7 +50,7 @@ may_take(int size)
         return false;
     if (memory->used + size <= SELECT_MEMORY_MAX &&
         !(memory->preparing && ++memory->blocks > PREPARE_BLOCKS_MAX) &&
-        may_hold(memory, memory->used + size))
+        reserve_select_memory(memory, memory->used + size))
         return true;
     memory->exceeded = true;
     return false;
@@ -138,7 +138,7 @@ select_memory_step(struct select_memory *memory, sqlite3_stmt *statement)
 }
 
 void
-select_memory_forget(struct select_memory *memory)
+select_memory_reset(struct select_memory *memory)
 {
     memory->used = 0;
     memory->exceeded = memory->refused = false;

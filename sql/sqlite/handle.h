@@ -61,7 +61,7 @@ int select_memory_prepare(struct select_memory *memory, sqlite3 *db,
 /* sqlite3_step, counted. */
 int select_memory_step(struct select_memory *memory, sqlite3_stmt *statement);
 /* Call it when the statement was reset or finalized, which frees its memory. */
-void select_memory_forget(struct select_memory *memory);
+void select_memory_reset(struct select_memory *memory);
 
 /* ---- values that one call keeps for later ones of its statement ----
  *

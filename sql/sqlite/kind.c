@@ -198,7 +198,7 @@ real_decimal(double x, int scale)
         digits = rint(x * powers[scale]);
         if (fabs(digits) < powers[KIND_DIGITS_MAX] &&
             digits / powers[scale] == x)
-            return (struct decimal){(decimal_whole)digits, scale};
+            return (struct decimal){(decimal_integer)digits, scale};
     }
     kind_real_decimal(x, &out);
     return out;
@@ -264,7 +264,7 @@ kind_round(double x, int places)
 }
 
 bool
-kind_whole(double x, int64_t *out)
+kind_integer_part(double x, int64_t *out)
 {
     if (!(x >= -0x1p63 && x < 0x1p63)) /* also refuses NaN */
         return false;
@@ -275,7 +275,7 @@ kind_whole(double x, int64_t *out)
 static void
 set_decimal_result(sqlite3_context *c, struct decimal d, unsigned kind)
 {
-    static const decimal_whole most = 1000000000000000; /* 10^15 */
+    static const decimal_integer most = 1000000000000000; /* 10^15 */
     char text[DECIMAL_TEXT];
 
     d = decimal_short(d);

@@ -74,7 +74,7 @@ size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
  * and not by their binary neighbour. */
 double kind_round(double x, int places);
 /* The integer part of x; false: no integer holds it. */
-bool kind_whole(double x, int64_t *out);
+bool kind_integer_part(double x, int64_t *out);
 /* Sets a DECIMAL with so many decimals, and a quotient, which has further
  * digits than it shows. */
 void kind_exact(sqlite3_context *c, struct decimal d, int decimals);

@@ -75,7 +75,7 @@ produce_session_rows(const struct catalog_scope *scope, struct rowset *out,
 }
 
 static void
-produce_whole(const struct catalog_scope *scope, struct rowset *out)
+produce_sessions(const struct catalog_scope *scope, struct rowset *out)
 {
     produce_session_rows(scope, out, true);
 }
@@ -250,12 +250,12 @@ const struct catalog_table tables_accounts[] = {
      "The accounts of the configuration file", PRIVILEGE_ADMIN, NEED_TIME},
     {"heapwire", "audit_log", CATALOG_COLUMNS(audit_log), produce_audit,
      "The last 1000 ADMIN EXECUTE, newest first", PRIVILEGE_ADMIN},
-    {"heapwire", "sessions", CATALOG_COLUMNS(sessions), produce_whole,
+    {"heapwire", "sessions", CATALOG_COLUMNS(sessions), produce_sessions,
      "Connected clients", .needs = NEED_TIME},
     {"information_schema", "PROCESSLIST", CATALOG_COLUMNS(processlist),
-     produce_whole, .needs = NEED_TIME},
+     produce_sessions, .needs = NEED_TIME},
     {CATALOG_PERFORMANCE, "processlist", CATALOG_COLUMNS(processlist),
-     produce_whole, .needs = NEED_TIME},
+     produce_sessions, .needs = NEED_TIME},
     {CATALOG_HIDDEN, "processlist", CATALOG_COLUMNS(show_processlist),
      produce_show_processlist, .needs = NEED_TIME},
     {NULL},

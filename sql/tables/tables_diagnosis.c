@@ -34,8 +34,8 @@ static void
 add_finding_row(const struct finding *finding, size_t place, struct rowset *out)
 {
     rowset_int(out, (int64_t)place);
-    rowset_text(out, finding_word(finding->kind));
-    rowset_text(out, finding_certainty_word(finding->certainty));
+    rowset_text(out, finding_kind_name(finding->kind));
+    rowset_text(out, finding_certainty_name(finding->certainty));
     rowset_text(out, finding->subject[0] ? finding->subject : NULL);
     rowset_int_if(out, finding->bytes > 0 && finding->bytes <= INT64_MAX,
                   (int64_t)finding->bytes);

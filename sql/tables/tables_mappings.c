@@ -44,7 +44,7 @@ add_range_row(struct rowset *out, const struct memory_map *map,
     add_mapping_bytes(out, whole, range->anonymous);
     add_mapping_bytes(out, whole, range->swap);
     rowset_text(out, range->end ? range->permissions : NULL);
-    rowset_text(out, range_kind_word(range->kind));
+    rowset_text(out, range_kind_name(range->kind));
     rowset_text(out, range->owner);
     rowset_int_if(out, range->tid != 0, range->tid);
     rowset_text(out, range->name);
@@ -57,7 +57,7 @@ static void
 add_missing(struct rowset *out, const char *why)
 {
     rowset_nulls(out, 2 + FIGURES);
-    ROWSET_TEXTS(out, range_kind_word(RANGE_UNKNOWN), "");
+    ROWSET_TEXTS(out, range_kind_name(RANGE_UNKNOWN), "");
     rowset_null(out);
     rowset_text(out, why);
     rowset_null(out);

@@ -395,7 +395,7 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
 }
 
 static void
-say_duration(struct buffer *note, const char *before, double seconds)
+append_duration(struct buffer *note, const char *before, double seconds)
 {
     if (seconds < 2 * 3600)
         buffer_format(note, "%s %.0f minutes", before, seconds / 60);
@@ -415,12 +415,12 @@ explain_outlook(const struct outlook *outlook, struct buffer *note)
             note, "%smemory grows by %.1f MB an hour (%.1f to %.1f, ",
             note->size > 0 ? "; " : "", outlook->rate * 3600 / (1 << 20),
             outlook->low * 3600 / (1 << 20), outlook->high * 3600 / (1 << 20));
-        say_duration(note, "over the last", outlook->seen_s);
+        append_duration(note, "over the last", outlook->seen_s);
         buffer_char(note, ')');
     }
     if (outlook->ends) {
         buffer_format(note, " and meets %s", limit);
-        say_duration(note, " in", outlook->left_s);
+        append_duration(note, " in", outlook->left_s);
         return;
     }
     append_note_sentence(note, "full_at is NULL: ");

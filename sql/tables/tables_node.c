@@ -226,7 +226,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     rowset_int_if(out, status.profiled, (int64_t)status.samples);
     ROWSET_TEXTS(out, hello->version, hello->mallctl,
                  node_explain(&status, &why),
-                 profiler_state_word(profiler_state_of(&status)));
+                 profiler_state_name(profiler_state_of(&status)));
     if (status.state == NODE_CONNECTED) {
         rowset_time(out, hello->active_until_ms);
         rowset_int(out, hello->changes);

@@ -55,7 +55,7 @@ show_self(const struct sql_node *node, struct shown *s)
     s->started_ms = s->alive ? status.hello.started_ms : node->started_ms;
     s->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     s->state = node_state_name(status.state);
-    s->profiling = profiler_state_word(profiler_state_of(&status));
+    s->profiling = profiler_state_name(profiler_state_of(&status));
     s->reason = node_explain(&status, &s->why);
     show_recovered(s);
 }
@@ -63,7 +63,7 @@ show_self(const struct sql_node *node, struct shown *s)
 /* A node asked just now is alive if its database is; else its last known state
  * holds. */
 static void
-show_other(const struct peer_say *say, struct shown *s)
+show_other(const struct peer_survey_answer *say, struct shown *s)
 {
     s->alive = s->row->alive;
     s->alive_known = s->row->known;
@@ -214,7 +214,7 @@ static const struct catalog_column nodes[] = {
 /* ---- SHOW BACKENDS, SHOW COMPUTE NODES: StarRocks' columns ---- */
 
 static void
-add_word(struct rowset *out, bool truth)
+add_yes_no_cell(struct rowset *out, bool truth)
 {
     rowset_text(out, truth ? "true" : "false");
 }
@@ -263,9 +263,9 @@ add_common_node_columns(const struct shown *s, struct rowset *out)
     rowset_nulls(out, 4); /* ports */
     add_written_or_own_time(s->started, s->started_ms, out);
     add_heartbeat(s, out);
-    add_word(out, s->alive);
-    add_word(out, false); /* SystemDecommissioned */
-    add_word(out, false); /* ClusterDecommissioned */
+    add_yes_no_cell(out, s->alive);
+    add_yes_no_cell(out, false); /* SystemDecommissioned */
+    add_yes_no_cell(out, false); /* ClusterDecommissioned */
 }
 
 static void

@@ -48,7 +48,7 @@ enum { SEEN_LATE_MS = 5000 };
 
 /* An unseen death has the time of the last look at the process. */
 static bool
-is_of_its_life(const struct store_entry *kept, const struct death *death)
+is_of_dead_process(const struct store_entry *kept, const struct death *death)
 {
     if (kept->cause == SNAPSHOT_IMPORTED || kept->taken_ms < death->started_ms)
         return false;
@@ -71,7 +71,7 @@ newest_snapshot(const struct store_entry *kept, size_t count,
     const struct store_entry *newest = NULL;
 
     for (const struct store_entry *one = kept; one < kept + count; one++)
-        if (one->kind == PROFILE_HEAP && is_of_its_life(one, death) &&
+        if (one->kind == PROFILE_HEAP && is_of_dead_process(one, death) &&
             (!newest || one->taken_ms >= newest->taken_ms))
             newest = one;
     return newest;
@@ -254,7 +254,7 @@ add_snapshot(struct rowset *out, const struct store_entry *entry)
     rowset_int(out, entry->on_disk);
     add_count(out, entry->size);
     add_snapshot_memory(out, &entry->memory);
-    rowset_text(out, profile_kind_word(entry->kind));
+    rowset_text(out, profile_kind_keyword(entry->kind));
 }
 
 static void

@@ -46,7 +46,7 @@ add_trend(struct rowset *out, const struct heap_trend_rows *rows,
     else
         rowset_null(out);
     add_known_text(out, row->ages);
-    rowset_text(out, trend_word(trend->verdict));
+    rowset_text(out, trend_verdict_name(trend->verdict));
     rowset_text(out, trend->why);
     rowset_int(out, (int64_t)trend->points);
     rowset_text(out, row->since);

@@ -171,7 +171,7 @@ result_type_decimal(size_t whole, size_t decimals)
 }
 
 size_t
-result_type_whole(struct result_type t)
+result_type_integer_digits(struct result_type t)
 {
     switch (t.type) {
     case COLUMN_NULL:
@@ -227,7 +227,7 @@ result_type_number(struct result_type t)
 static struct result_type
 widened_decimal(struct result_type a, struct result_type b)
 {
-    size_t whole = result_type_whole(a), other = result_type_whole(b);
+    size_t whole = result_type_integer_digits(a), other = result_type_integer_digits(b);
 
     return result_type_decimal(whole > other ? whole : other,
                                a.decimals > b.decimals ? a.decimals

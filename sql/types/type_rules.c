@@ -15,7 +15,7 @@
 
 enum {
     SUM_DIGITS = 22,  /* digits that SUM adds: of as many rows */
-    WHOLE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
+    BIGINT_SAFE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
 };
 
 static struct result_type
@@ -151,10 +151,10 @@ absolute_result_type(struct result_type from)
 static struct result_type
 rounded_result_type(struct result_type from, const struct node *digits)
 {
-    size_t whole = result_type_whole(from);
+    size_t whole = result_type_integer_digits(from);
 
     if (result_type_is_integer(from))
-        return !digits || digits->kind == NODE_INTEGER || whole < WHOLE_DIGITS
+        return !digits || digits->kind == NODE_INTEGER || whole < BIGINT_SAFE_DIGITS
                    ? absolute_result_type(from)
                    : result_type_decimal(whole + 1, 0);
     if (!result_type_is_exact(from))
@@ -174,7 +174,7 @@ summed_result_type(struct result_type from, size_t whole, size_t decimals)
     if (from.hex)
         from = result_type_unsigned();
     return result_type_is_exact(from)
-               ? result_type_decimal(result_type_whole(from) + whole,
+               ? result_type_decimal(result_type_integer_digits(from) + whole,
                                      from.decimals + decimals)
                : column_result_type(COLUMN_DOUBLE);
 }
@@ -245,12 +245,12 @@ function_return_type(enum function_type type, const struct node *node,
                    : absolute_result_type(given->all);
     case RETURNS_ROUNDED:
         return rounded_result_type(plain, second);
-    case RETURNS_WHOLE:
+    case RETURNS_INTEGER:
         if (plain.type != COLUMN_DECIMAL)
             return absolute_result_type(plain);
-        return result_type_whole(plain) < WHOLE_DIGITS
+        return result_type_integer_digits(plain) < BIGINT_SAFE_DIGITS
                    ? column_result_type(COLUMN_BIGINT)
-                   : result_type_decimal(result_type_whole(plain) + 1, 0);
+                   : result_type_decimal(result_type_integer_digits(plain) + 1, 0);
     case RETURNS_SUM:
         return summed_result_type(plain, SUM_DIGITS, 0);
     case RETURNS_AVERAGE:
@@ -377,8 +377,8 @@ arithmetic_result_type(enum tree_operator op, struct result_type left,
     right = right.hex ? result_type_unsigned() : result_type_number(right);
     if (!result_type_is_exact(left) || !result_type_is_exact(right))
         return column_result_type(COLUMN_DOUBLE);
-    whole = result_type_whole(left);
-    other = result_type_whole(right);
+    whole = result_type_integer_digits(left);
+    other = result_type_integer_digits(right);
     if (op == OP_DIVIDE)
         return result_type_decimal(whole + right.decimals,
                                    left.decimals + QUOTIENT_DECIMALS);

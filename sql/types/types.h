@@ -62,7 +62,7 @@ struct result_type result_type_number(struct result_type t);
  * may have. */
 struct result_type result_type_decimal(size_t whole, size_t decimals);
 /* Digits of an integer or a DECIMAL before its point. */
-size_t result_type_whole(struct result_type t);
+size_t result_type_integer_digits(struct result_type t);
 /* Whether SQLite may hold some of its values as texts. */
 bool result_type_is_long(struct result_type t);
 

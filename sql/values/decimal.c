@@ -13,7 +13,7 @@ __extension__ typedef unsigned __int128 natural;
 
 enum { GROUP = 9 /* decimals by which a quotient grows */ };
 
-static decimal_whole
+static decimal_integer
 power_of_ten(int n)
 {
     static const uint64_t powers[] = {1,
@@ -37,20 +37,20 @@ power_of_ten(int n)
                                       1000000000000000000,
                                       10000000000000000000U};
 
-    return n < 20 ? (decimal_whole)powers[n]
-                  : (decimal_whole)powers[19] * powers[n - 19];
+    return n < 20 ? (decimal_integer)powers[n]
+                  : (decimal_integer)powers[19] * powers[n - 19];
 }
 
 static bool
-is_too_long(decimal_whole digits)
+is_too_long(decimal_integer digits)
 {
-    decimal_whole limit = power_of_ten(DECIMAL_DIGITS);
+    decimal_integer limit = power_of_ten(DECIMAL_DIGITS);
 
     return digits >= limit || digits <= -limit;
 }
 
 static bool
-set_checked_decimal(decimal_whole digits, int scale, struct decimal *out)
+set_checked_decimal(decimal_integer digits, int scale, struct decimal *out)
 {
     if (is_too_long(digits))
         return false;
@@ -61,7 +61,7 @@ set_checked_decimal(decimal_whole digits, int scale, struct decimal *out)
 bool
 decimal_widen(struct decimal *d, int scale)
 {
-    decimal_whole digits;
+    decimal_integer digits;
 
     if (d->scale >= scale)
         return true;
@@ -92,7 +92,7 @@ decimal_short(struct decimal d)
 /* ---- texts ---- */
 
 struct digits {
-    decimal_whole value;
+    decimal_integer value;
     int count; /* from the first that is not 0 */
     int left_out, scale;
     bool rounds_up, behind_point;
@@ -136,7 +136,7 @@ read_exponent(struct span text, size_t *at)
 
 /* value / 10^scale, whatever the scale. */
 static bool
-place_point(decimal_whole value, int scale, struct decimal *out)
+place_point(decimal_integer value, int scale, struct decimal *out)
 {
     struct decimal d = {value, scale};
 
@@ -236,8 +236,8 @@ decimal_real(struct decimal d)
 
     d = decimal_short(d);
     /* both are exact then, and IEEE 754 rounds their quotient once */
-    if (d.digits < (decimal_whole)1 << 53 &&
-        d.digits > -((decimal_whole)1 << 53) && d.scale <= 22)
+    if (d.digits < (decimal_integer)1 << 53 &&
+        d.digits > -((decimal_integer)1 << 53) && d.scale <= 22)
         return (double)d.digits / (double)power_of_ten(d.scale);
     decimal_text(d, d.scale, text);
     return strtod(text, NULL);
@@ -277,9 +277,9 @@ decimal_text(struct decimal d, int scale, char out[DECIMAL_TEXT])
 
 /* The integer part, rounded down, and the rest in units of 10^-38. */
 static void
-split_at_point(struct decimal d, decimal_whole *whole, natural *rest)
+split_at_point(struct decimal d, decimal_integer *whole, natural *rest)
 {
-    decimal_whole unit = power_of_ten(d.scale), behind = d.digits % unit;
+    decimal_integer unit = power_of_ten(d.scale), behind = d.digits % unit;
 
     *whole = d.digits / unit;
     if (behind < 0) {
@@ -292,7 +292,7 @@ split_at_point(struct decimal d, decimal_whole *whole, natural *rest)
 int
 decimal_compare(struct decimal a, struct decimal b)
 {
-    decimal_whole x, y;
+    decimal_integer x, y;
     natural more_x, more_y;
 
     if (a.scale == b.scale)
@@ -314,7 +314,7 @@ write_natural_bytes(natural x, unsigned char out[16])
 size_t
 decimal_key(struct decimal d, unsigned char out[DECIMAL_KEY])
 {
-    decimal_whole whole;
+    decimal_integer whole;
     natural rest;
     size_t size = DECIMAL_KEY;
 
@@ -340,12 +340,12 @@ bool
 decimal_of_key(struct span key, struct decimal *out)
 {
     struct decimal rest = {0, DECIMAL_DIGITS};
-    decimal_whole whole;
+    decimal_integer whole;
 
     if (key.size < 16 || key.size > DECIMAL_KEY)
         return false;
-    whole = (decimal_whole)(read_bytes(key.data, 16) ^ (natural)1 << 127);
-    rest.digits = (decimal_whole)read_bytes(key.data + 16, key.size - 16);
+    whole = (decimal_integer)(read_bytes(key.data, 16) ^ (natural)1 << 127);
+    rest.digits = (decimal_integer)read_bytes(key.data + 16, key.size - 16);
     if (is_too_long(rest.digits))
         return false;
     rest = decimal_short(rest);
@@ -370,7 +370,7 @@ decimal_add(struct decimal a, struct decimal b, struct decimal *out)
 bool
 decimal_multiply(struct decimal a, struct decimal b, struct decimal *out)
 {
-    decimal_whole digits;
+    decimal_integer digits;
 
     a = decimal_short(a);
     b = decimal_short(b);
@@ -432,13 +432,13 @@ decimal_divide(struct decimal a, struct decimal b, int more,
                                                              : DECIMAL_DIGITS);
     if (left < least)
         return false;
-    return place_point(negative ? -(decimal_whole)quotient
-                                : (decimal_whole)quotient,
+    return place_point(negative ? -(decimal_integer)quotient
+                                : (decimal_integer)quotient,
                        left, out);
 }
 
 bool
-decimal_split(struct decimal a, struct decimal b, decimal_whole *quotient,
+decimal_split(struct decimal a, struct decimal b, decimal_integer *quotient,
               struct decimal *rest)
 {
     int scale;
@@ -462,7 +462,7 @@ bool
 decimal_shorten(struct decimal d, int places, enum decimal_end end,
                 struct decimal *out)
 {
-    decimal_whole unit, rest;
+    decimal_integer unit, rest;
     int less = d.scale - places;
 
     if (less <= 0) {

@@ -174,7 +174,7 @@ read_exact(struct span bytes, size_t *size)
     state = http_request_read((struct span){block, bytes.size}, &r);
     if (state == HTTP_BAD && (!r.why || r.status < 400))
         abort();
-    if (state == HTTP_WHOLE)
+    if (state == HTTP_COMPLETE)
         check_request(&r, (struct span){block, bytes.size});
     *size = r.size;
     free(block);
@@ -190,7 +190,7 @@ take(struct seen *seen, struct span bytes)
     while (seen->state != HTTP_BAD && seen->count < REQUESTS) {
         seen->state = read_exact(
             (struct span){bytes.data + seen->at, bytes.size - seen->at}, &size);
-        if (seen->state != HTTP_WHOLE)
+        if (seen->state != HTTP_COMPLETE)
             return;
         seen->sizes[seen->count++] = size;
         seen->at += size;

@@ -76,7 +76,7 @@ statement_answer(struct session *s, struct span text,
     (void)form;
     if (text.size == 0)
         abort();
-    http_answer_whole(&show->answer, &s->reply.out, 200, HTTP_TEXT,
+    http_answer_with_body(&show->answer, &s->reply.out, 200, HTTP_TEXT,
                       opens_only ? (struct span){"", 0} : text);
 }
 

@@ -34,7 +34,7 @@ said_before(int kind)
 static void
 prove(int kind, const struct peer_transcript *t, uint8_t *bytes, size_t size)
 {
-    uint8_t text[PEER_SAID_MAX];
+    uint8_t text[PEER_TRANSCRIPT_MAX];
     size_t body = size - PEER_PROOF;
     struct span said = {(const char *)text, t->size + body};
     struct error err;

@@ -80,7 +80,7 @@ check(const struct memory_map *map)
         demand(r->size == r->end - r->start && r->rss <= r->size);
         demand(r->dirty <= r->size && r->swap <= r->size);
         demand(strlen(r->name) <= RANGE_NAME_MAX && r->owner && r->evidence);
-        demand(range_kind_word(r->kind) != NULL);
+        demand(range_kind_name(r->kind) != NULL);
         last = r->end;
         rss += r->rss;
     }

@@ -18,7 +18,7 @@
 static volatile bool quiet;
 
 void
-agent_say(const char *format, ...)
+agent_log(const char *format, ...)
 {
     static const char prefix[] = "heapwire: ";
     char line[512];

@@ -14,7 +14,7 @@
 #include "agent_protocol.h"
 
 /* Writes one line "heapwire: ..." to the host's stderr, in a single write. */
-void agent_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void agent_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Disables messages from now on: the host may have opened a data file as
  * descriptor 2. */
 void agent_quiet(void);

@@ -122,7 +122,7 @@ jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
 {
     if (jemalloc->late.seen_count == 0)
         jemalloc->all.chosen = -1;
-    if (late_look(&jemalloc->late, &jemalloc->all, known, wanted) &&
+    if (late_scan_objects(&jemalloc->late, &jemalloc->all, known, wanted) &&
         !jemalloc->mallctl) {
         use_chosen(jemalloc);
         jemalloc_hide_thread(jemalloc);

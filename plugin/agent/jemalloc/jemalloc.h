@@ -105,7 +105,7 @@ void allocators_find(struct allocators *all, const char *known,
 
 /* Adds the jemallocs of one object.  handle (or NULL) keeps the object loaded;
  * the first from_run entries of known are heapwire-run's. */
-void allocators_look(struct allocators *all, const struct loaded_object *object,
+void allocators_probe(struct allocators *all, const struct loaded_object *object,
                      void *handle, const struct known *known,
                      size_t known_count, size_t from_run);
 void allocators_choose(struct allocators *all, const char *wanted);
@@ -141,7 +141,7 @@ void late_begin(struct late *late);
  * loader has finished with them, and keeps these objects loaded.  known and
  * wanted as in allocators_find; an earlier choice stays.  True if it added one.
  */
-bool late_look(struct late *late, struct allocators *all, const char *known,
+bool late_scan_objects(struct late *late, struct allocators *all, const char *known,
                const char *wanted);
 
 /* ---- jemalloc.c ---- */
@@ -225,7 +225,7 @@ extern const struct profiler jemalloc_profiler; /* its own profiling */
 
 /* Whether a preloaded recorder (plugin/recorder) records this process, or the
  * one that has forked it. */
-bool recorder_is_ours(void);
+bool recorder_is_own(void);
 bool recorder_is_parents(void);
 /* Whether the program's own malloc is led to it; and why not, where
  * heapwire-run has planned it, or "". */
@@ -265,7 +265,7 @@ void backtrace_stop(void);
  * this jemalloc has no hook. */
 int tables_use(struct jemalloc *jemalloc);
 /* Without those that have turned out wrong, or whose object was unloaded. */
-void tables_look(struct jemalloc *jemalloc);
+void tables_use_given(struct jemalloc *jemalloc);
 void tables_leave(struct jemalloc *jemalloc);
 /* What is to be said of them; "" mostly. */
 void tables_note(char *out, size_t size);
@@ -309,7 +309,7 @@ int statistics_write(struct jemalloc *jemalloc, int fd);
 
 /* The figures as refreshed: at most a second old, or of now where
  * jemalloc->epoch.at_ms is 0. */
-void levers_look(struct jemalloc *jemalloc, struct lever_figures *out);
+void levers_read(struct jemalloc *jemalloc, struct lever_figures *out);
 /* jemalloc->pulled and the levers that are in force, to fd.  0 or an errno. */
 int levers_write(struct jemalloc *jemalloc, int fd);
 

@@ -109,7 +109,7 @@ ask_settings(struct allocator *a)
 }
 
 static void
-look_inside(struct allocator *a, const struct loaded_object *object)
+probe_allocator(struct allocator *a, const struct loaded_object *object)
 {
     ask_settings(a);
     a->serves_malloc = is_served_by_allocator(a, object, "malloc");
@@ -198,7 +198,7 @@ add_exported(struct allocators *all, const struct loaded_object *object,
     snprintf(a->how, sizeof(a->how), "exported");
     if (!read_version(a, object))
         return;
-    look_inside(a, object);
+    probe_allocator(a, object);
     all->count++;
 }
 
@@ -263,7 +263,7 @@ add_known_allocator(struct allocators *all, const struct loaded_object *object,
                        "mallctl does not answer as one: give the right "
                        "mallctl = ADDRESS");
     else
-        look_inside(a, object);
+        probe_allocator(a, object);
     all->count++;
 }
 
@@ -306,7 +306,7 @@ is_allocator_named(const struct allocator *a, const char *name)
 }
 
 static void
-say_names(struct allocators *all, const char *wanted)
+write_unmatched_allocators(struct allocators *all, const char *wanted)
 {
     size_t used = (size_t)snprintf(
         all->why, sizeof(all->why),
@@ -321,7 +321,7 @@ say_names(struct allocators *all, const char *wanted)
 
 /* A library's jemalloc, in a program with another malloc. */
 static void
-say_partial(struct allocators *all, const struct allocator *a)
+write_partial_coverage(struct allocators *all, const struct allocator *a)
 {
     if (!a->own && !a->serves_malloc)
         snprintf(all->why, sizeof(all->why),
@@ -331,7 +331,7 @@ say_partial(struct allocators *all, const struct allocator *a)
 }
 
 static void
-say_uncallable(struct allocators *all, const struct allocator *a)
+write_uncallable_allocator(struct allocators *all, const struct allocator *a)
 {
     int prefix = (int)(strlen(a->mallctl_name) - strlen("mallctl"));
 
@@ -363,12 +363,12 @@ allocators_choose(struct allocators *all, const char *wanted)
         }
     }
     if (!best && *wanted && all->count > 0)
-        say_names(all, wanted);
+        write_unmatched_allocators(all, wanted);
     else if (best && !best->mallctl)
-        say_uncallable(all, best);
+        write_uncallable_allocator(all, best);
     else if (best) {
         all->chosen = (int)(best - all->list);
-        say_partial(all, best);
+        write_partial_coverage(all, best);
     }
 }
 
@@ -409,7 +409,7 @@ prefixes_of(const struct known *known, size_t known_count,
 }
 
 void
-allocators_look(struct allocators *all, const struct loaded_object *object,
+allocators_probe(struct allocators *all, const struct loaded_object *object,
                 void *handle, const struct known *known, size_t known_count,
                 size_t from_run)
 {
@@ -433,7 +433,7 @@ search_loaded_object(struct allocators *all, const struct loaded_object *object,
     void *handle =
         dlopen(*object->path ? object->path : NULL, RTLD_NOLOAD | RTLD_LAZY);
 
-    allocators_look(all, object, handle, known, known_count, known_count);
+    allocators_probe(all, object, handle, known, known_count, known_count);
     if (handle && all->count == before)
         dlclose(handle);
 }

@@ -162,14 +162,14 @@ search_late_object(struct late *late, struct allocators *all,
         return;
     }
     note_seen(late, hash_wanted_object(wanted));
-    allocators_look(all, &wanted->object, handle, known, from_run + count,
+    allocators_probe(all, &wanted->object, handle, known, from_run + count,
                     from_run);
     if (all->count == before)
         dlclose(handle);
 }
 
 bool
-late_look(struct late *late, struct allocators *all, const char *known,
+late_scan_objects(struct late *late, struct allocators *all, const char *known,
           const char *wanted)
 {
     unsigned long long adds = late->adds;

@@ -37,7 +37,7 @@ static const struct figure figures[] = {
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
 void
-levers_look(struct jemalloc *jemalloc, struct lever_figures *out)
+levers_read(struct jemalloc *jemalloc, struct lever_figures *out)
 {
     mallctl_fn *mallctl = jemalloc->mallctl;
     size_t page = 0;
@@ -140,6 +140,6 @@ levers_write(struct jemalloc *jemalloc, int fd)
         else if (done < 0)
             return errno;
     }
-    levers_told();
+    levers_mark_reported();
     return 0;
 }

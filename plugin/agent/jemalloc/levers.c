@@ -303,7 +303,7 @@ levers_state(enum lever_lasting lever)
 }
 
 void
-levers_told(void)
+levers_mark_reported(void)
 {
     for (int i = 0; i < LEVERS_LASTING; i++)
         own.state[i].told = own.state[i].ended_ms != 0;

@@ -57,7 +57,7 @@ int levers_undo(const struct lever_host *host);
  * -1. */
 int levers_expire(const struct lever_host *host);
 struct lever_state levers_state(enum lever_lasting lever);
-void levers_told(void); /* heapwired was told all that ended so far */
+void levers_mark_reported(void); /* heapwired was told all that ended so far */
 bool levers_any(void);  /* whether one is in force */
 
 /* In a fork's child, once jemalloc's locks are usable: puts back what the

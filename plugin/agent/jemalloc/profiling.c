@@ -44,7 +44,7 @@ profiling_begin(struct jemalloc *jemalloc, int64_t started_ms)
     bool active;
 
     jemalloc->profiler =
-        recorder_is_ours() ? &recorder_profiler : &jemalloc_profiler;
+        recorder_is_own() ? &recorder_profiler : &jemalloc_profiler;
     if (profiling_status(jemalloc) != AGENT_OK ||
         jemalloc->profiler->read_active(jemalloc, &active) != 0 || !active)
         return;

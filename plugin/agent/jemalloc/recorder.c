@@ -18,7 +18,7 @@ find_segment(void)
 }
 
 bool
-recorder_is_ours(void)
+recorder_is_own(void)
 {
     const struct segment_header *segment = find_segment();
 
@@ -28,7 +28,7 @@ recorder_is_ours(void)
 bool
 recorder_is_parents(void)
 {
-    return find_segment() && !recorder_is_ours();
+    return find_segment() && !recorder_is_own();
 }
 
 bool
@@ -36,7 +36,7 @@ recorder_is_patched(void)
 {
     const struct segment_header *segment = find_segment();
 
-    return recorder_is_ours() && segment->patch == SEGMENT_PATCH_DONE;
+    return recorder_is_own() && segment->patch == SEGMENT_PATCH_DONE;
 }
 
 const char *
@@ -63,7 +63,7 @@ recorder_note(void)
             "SELinux)",
     };
     const struct segment_header *segment = find_segment();
-    uint32_t patch = recorder_is_ours() ? segment->patch : SEGMENT_PATCH_NONE;
+    uint32_t patch = recorder_is_own() ? segment->patch : SEGMENT_PATCH_NONE;
 
     return patch < sizeof(texts) / sizeof(texts[0]) ? texts[patch] : "";
 }
@@ -153,7 +153,7 @@ recorder_clock_ns(void)
 }
 
 static int
-forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
+reset_recorded_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     struct segment_header *segment = find_segment();
     struct segment_settings *wish = &segment->wish;
@@ -169,4 +169,4 @@ forget_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 }
 
 const struct profiler recorder_profiler = {read_recorder_active, write_recorder_active,
-                                           forget_samples, log_mean, false};
+                                           reset_recorded_samples, log_mean, false};

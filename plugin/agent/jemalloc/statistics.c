@@ -346,7 +346,7 @@ write_arena_statistics(struct writer *w)
 
 /* "<size> <resident> <of files> ...", in pages. */
 static void
-look_at_rss(struct jemalloc *jemalloc)
+read_rss_pages(struct jemalloc *jemalloc)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     unsigned long long resident, shared;
@@ -387,7 +387,7 @@ statistics_refresh(struct jemalloc *jemalloc)
     int error = mallctl_refresh(jemalloc->mallctl, &jemalloc->epoch);
 
     if (error == 0 && jemalloc->epoch.at_ms != before_ms)
-        look_at_rss(jemalloc);
+        read_rss_pages(jemalloc);
     return error;
 }
 

@@ -17,7 +17,7 @@ tables_use(struct jemalloc *jemalloc)
 }
 
 void
-tables_look(struct jemalloc *jemalloc)
+tables_use_given(struct jemalloc *jemalloc)
 {
     if (!jemalloc->profiler || profiling_status(jemalloc) != AGENT_OK ||
         !given_tables_changed())

@@ -53,7 +53,7 @@ heapwire_borrowed(const char *settings, int32_t *result)
  * word begins with.  Does nothing unless heapwire-run asked for it and this is
  * the database. */
 static void
-milestone_tell(char *const *envp, enum agent_milestone milestone)
+send_milestone(char *const *envp, enum agent_milestone milestone)
 {
     const char *where = agent_env(envp, AGENT_ENV_START);
     const char *blank = where ? strchr(where, ' ') : NULL;
@@ -90,7 +90,7 @@ on_loaded(int argc, char **argv, char **envp)
     (void)argc;
     (void)argv;
     if (!__tsan_init)
-        milestone_tell(envp, AGENT_LOADED);
+        send_milestone(envp, AGENT_LOADED);
 }
 
 #define EXPORT __attribute__((visibility("default")))
@@ -204,34 +204,34 @@ is_database(char **envp)
         return false;
     if (!agent_is_executable(exe)) {
         if (lacks_proc(exe))
-            agent_say("no /proc in the database's mount namespace: the agent "
+            agent_log("no /proc in the database's mount namespace: the agent "
                       "cannot work without; the database runs unprofiled");
         return false;
     }
     errno = start_take_environment(envp);
     if (errno != 0)
-        agent_say("cannot use the variables " AGENT_ENV_PREFIX "...: %m");
+        agent_log("cannot use the variables " AGENT_ENV_PREFIX "...: %m");
     return errno == 0;
 }
 
 static __attribute__((noinline)) void
 start_here(char **argv, char **envp)
 {
-    struct agent_start *start = start_look_early();
+    struct agent_start *start = start_find_allocator();
 
     reexec_program(start, &start->jemalloc, argv, envp);
     host.pid = host.main_pid = getpid();
     pthread_atfork(before_fork, NULL, NULL);
     errno = start_early(after_fork);
     if (errno != 0)
-        agent_say("cannot start a thread: %m; the database runs unprofiled");
+        agent_log("cannot start a thread: %m; the database runs unprofiled");
 }
 
 static int
 main_with_agent(int argc, char **argv, char **envp)
 {
     start_here(argv, envp);
-    milestone_tell(envp, AGENT_AT_MAIN);
+    send_milestone(envp, AGENT_AT_MAIN);
     return host.main(argc, argv, envp);
 }
 
@@ -254,7 +254,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
 
     if (!next) {
         /* Without it the program cannot run. */
-        agent_say("libc has no __libc_start_main");
+        agent_log("libc has no __libc_start_main");
         _exit(127);
     }
     find_libc_functions();

@@ -122,7 +122,7 @@ concerns_us(bool alone)
 static void
 lock_host_changes(struct start_held *held)
 {
-    start_hold(held);
+    signal_guard_begin(held);
     pthread_mutex_lock(&suspension.lock);
 }
 
@@ -130,7 +130,7 @@ static void
 unlock_host_changes(const struct start_held *held)
 {
     pthread_mutex_unlock(&suspension.lock);
-    start_release(held);
+    signal_guard_end(held);
 }
 
 /* A program that changes its ids with every request must not wait for a thread

@@ -60,7 +60,7 @@ keep_code(struct recorded_module *to, const struct segment_module *module,
 
 /* Whether the file is the module's; then where its code lies is known. */
 static bool
-look_into(struct recorded_module *to, const struct segment_module *module,
+inspect_module_file(struct recorded_module *to, const struct segment_module *module,
           int fd, const char *path)
 {
     struct error unsaid;
@@ -99,7 +99,7 @@ find_here(struct recorded_module *to, const struct segment_module *module,
     write_path(module, path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        look_into(to, module, fd, path)) {
+        inspect_module_file(to, module, fd, path)) {
         to->device = st.st_dev;
         to->inode = st.st_ino;
         if (!objects_known(objects, st.st_dev, st.st_ino)) {
@@ -123,7 +123,7 @@ find_mapped(struct recorded_module *to, const struct segment_module *module,
             m->start >= module->end)
             continue;
         fd = objects_open(objects, m->device, m->inode);
-        if (look_into(to, module, fd, m->path)) {
+        if (inspect_module_file(to, module, fd, m->path)) {
             to->device = m->device;
             to->inode = m->inode;
         }

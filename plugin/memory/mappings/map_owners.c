@@ -28,7 +28,7 @@ enum {
     COUNTED_TOGETHER = 512
 };
 
-#define NAME_SAYS "its name"
+#define EVIDENCE_NAME "its name"
 
 struct owners {
     struct memory_map *map;
@@ -80,7 +80,7 @@ judge_by_name(struct owners *o, struct memory_range *range)
         return false;
     range->kind = RANGE_FILE;
     range->owner = name;
-    range->evidence = NAME_SAYS;
+    range->evidence = EVIDENCE_NAME;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         size_t size = strlen(names[i].prefix);
 

@@ -118,7 +118,7 @@ count_range(int pagemap, uint64_t until_ms, uint64_t *entries,
 }
 
 static void
-say_counted(struct memory_map *map, size_t left_out, uint64_t bytes)
+set_counted_pages_note(struct memory_map *map, size_t left_out, uint64_t bytes)
 {
     char text[320], more[96] = "";
 
@@ -160,7 +160,7 @@ count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
     if (map->rest_count > 0 && left_out == 0 && rss > sum)
         map->rest.rss = rss - sum;
     map->not_dirty = true;
-    say_counted(map, left_out, bytes);
+    set_counted_pages_note(map, left_out, bytes);
 }
 
 int

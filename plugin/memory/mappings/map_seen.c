@@ -158,7 +158,7 @@ remember_all(struct map_seen *seen, const struct memory_map *map,
 
 /* With the lock: where it is another process than before. */
 static void
-forget_another(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
+reset_map_seen(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 {
     if (seen->pid == pid && seen->start_ticks == start_ticks)
         return;
@@ -180,16 +180,16 @@ map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 }
 
 void
-map_seen_look(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
+map_seen_scan(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 {
     uint64_t began_ms = clock_ms(), rest_ms;
     struct memory_map *map = map_source_ranges(pid);
 
     rest_ms = (clock_ms() - began_ms) * LOOK_SHARE;
-    if (rest_ms < MAP_SEEN_LOOK_MS)
-        rest_ms = MAP_SEEN_LOOK_MS;
+    if (rest_ms < MAP_SEEN_SCAN_MS)
+        rest_ms = MAP_SEEN_SCAN_MS;
     pthread_mutex_lock(&seen->lock);
-    forget_another(seen, pid, start_ticks);
+    reset_map_seen(seen, pid, start_ticks);
     if (map)
         remember_all(seen, map, clock_wall_ms());
     seen->due_ms = began_ms + rest_ms;
@@ -202,7 +202,7 @@ map_seen_note(struct map_seen *seen, pid_t pid, uint64_t start_ticks,
               struct memory_map *map, int64_t now_ms)
 {
     pthread_mutex_lock(&seen->lock);
-    forget_another(seen, pid, start_ticks);
+    reset_map_seen(seen, pid, start_ticks);
     remember_all(seen, map, now_ms);
     for (size_t i = 0; i < map->count; i++) {
         struct memory_range *range = &map->list[i];

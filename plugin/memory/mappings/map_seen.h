@@ -16,7 +16,7 @@
 
 struct memory_map;
 
-enum { MAP_SEEN_MAX = 4096 /* the largest */, MAP_SEEN_LOOK_MS = 60000 };
+enum { MAP_SEEN_MAX = 4096 /* the largest */, MAP_SEEN_SCAN_MS = 60000 };
 
 struct seen_range {
     uint64_t start, end;
@@ -40,7 +40,7 @@ void map_seen_fini(struct map_seen *seen);
 bool map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
 /* Looks.  It may wait for the kernel, for as long as that has locked the memory
  * map of a process that hangs: nobody else waits then. */
-void map_seen_look(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
+void map_seen_scan(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
 /* Remembers the mappings of a map of that process, which was taken at now_ms,
  * and tells since when each foreign one has been there. */
 void map_seen_note(struct map_seen *seen, pid_t pid, uint64_t start_ticks,

@@ -58,7 +58,7 @@ memory_map_text(struct memory_map *map, const char *text, size_t size)
 }
 
 const char *
-range_kind_word(enum range_kind kind)
+range_kind_name(enum range_kind kind)
 {
     static const char *const words[] = {[RANGE_FOREIGN] = "foreign anonymous",
                                         [RANGE_JEMALLOC] = "jemalloc",

@@ -84,7 +84,7 @@ struct memory_range *memory_map_add(struct memory_map *map);
 /* A clean copy, cut at RANGE_NAME_MAX; "" without memory. */
 const char *memory_map_text(struct memory_map *map, const char *text,
                             size_t size);
-const char *range_kind_word(enum range_kind kind);
+const char *range_kind_name(enum range_kind kind);
 /* Writable, private, without a name or file, in memory at least in part, and no
  * larger than RANGE_SEARCHED_MAX. */
 bool memory_range_is_anonymous(const struct memory_range *range);

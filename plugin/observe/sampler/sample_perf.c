@@ -18,7 +18,7 @@
  *
  * The clock is software's: no hardware counter is needed, virtual machines have
  * it.  It counts from zero in each thread that is born and on each processor,
- * and the rest of a tick is dropped at the end (see say_limits).
+ * and the rest of a tick is dropped at the end (see write_sampling_limits).
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -280,7 +280,7 @@ parse_perf_sample(struct perf *perf, const uint8_t *at, size_t size,
 }
 
 static void
-set_ours(struct perf *perf, int32_t pid, bool ours)
+mark_own_process(struct perf *perf, int32_t pid, bool ours)
 {
     if (sample_bits_get(perf->ours, pid) != ours)
         perf->run->report->children += ours ? 1 : -1u;
@@ -295,7 +295,7 @@ take_fork(struct perf *perf, const uint8_t *at)
 
     memcpy(ids, at, sizeof(ids));
     if (ids[0] != ids[1]) {
-        set_ours(perf, ids[0], sample_bits_get(perf->ours, ids[1]));
+        mark_own_process(perf, ids[0], sample_bits_get(perf->ours, ids[1]));
         sample_bits_set(perf->others, ids[0],
                         sample_bits_get(perf->others, ids[1]));
     }
@@ -312,7 +312,7 @@ take_exec(struct perf *perf, const uint8_t *at)
     if (pid == perf->run->options->pid)
         return;
     perf->foreign = true;
-    set_ours(perf, pid, false);
+    mark_own_process(perf, pid, false);
     sample_bits_set(perf->others, pid, true);
 }
 
@@ -424,7 +424,7 @@ open_round(struct perf *perf, size_t *opened, struct error *err)
                        perf->fd_count + perf->rings.count <= perf->fd_capacity;
          i++) {
         sample_run_see(perf->run, tids.list[i].tid);
-        set_ours(perf, tids.list[i].pid, true);
+        mark_own_process(perf, tids.list[i].pid, true);
         error = open_thread(perf, tids.list[i].tid);
         ++*opened;
     }
@@ -511,7 +511,7 @@ open_all(struct perf *perf, char *why, struct error *err)
 
 /* What would be better. */
 static void
-say_limits(struct perf *perf)
+write_sampling_limits(struct perf *perf)
 {
     struct sampler_report *report = perf->run->report;
     uint64_t used_ms = sample_run_processor_ms(perf->run);
@@ -562,7 +562,7 @@ run_perf_sampling(struct perf *perf, struct error *err)
     }
     run->report->hz = run->hz;
     run->report->kernel = !perf->attr.exclude_kernel;
-    say_limits(perf);
+    write_sampling_limits(perf);
     return rc;
 }
 

@@ -88,7 +88,7 @@ struct sampler {
 
 /* Not for long at once: looking at many threads takes milliseconds. */
 static void
-look_first(const struct sampler *s)
+raise_tracer_priority(const struct sampler *s)
 {
     const struct sched_param first = {.sched_priority = 1};
 
@@ -97,7 +97,7 @@ look_first(const struct sampler *s)
 }
 
 static void
-look_as_before(const struct sampler *s)
+restore_tracer_priority(const struct sampler *s)
 {
     if (confined_spares(CONFINED_PRIORITY))
         (void)sched_setscheduler(0, s->policy, &s->priority);
@@ -109,9 +109,9 @@ deliver_ptrace_sample(const struct sampler *s, const struct sample *sample,
 {
     int rc;
 
-    look_as_before(s);
+    restore_tracer_priority(s);
     rc = sample_run_give(s->run, sample, err);
-    look_first(s);
+    raise_tracer_priority(s);
     return rc;
 }
 
@@ -152,7 +152,7 @@ deliver_wall_time(struct sampler *s, struct watched *w, uint64_t now_ns,
 }
 
 static int
-forget_thread(struct sampler *s, struct watched *w, struct error *err)
+drop_watched_thread(struct sampler *s, struct watched *w, struct error *err)
 {
     if (w->own)
         return 0;
@@ -216,14 +216,14 @@ update_watched_threads(struct sampler *s, struct error *err)
     for (size_t i = 0; i < tids->count; i++) {
         for (; old < s->count && is_before(&s->list[old], &tids->list[i]);
              old++)
-            rc |= forget_thread(s, &s->list[old], err);
+            rc |= drop_watched_thread(s, &s->list[old], err);
         if (old < s->count && s->list[old].tid == tids->list[i].tid)
             list[i] = s->list[old++];
         else
             list[i] = new_thread(s, tids->list[i]);
     }
     for (; old < s->count; old++)
-        rc |= forget_thread(s, &s->list[old], err);
+        rc |= drop_watched_thread(s, &s->list[old], err);
     mem_free(s->list);
     s->list = list;
     s->count = tids->count;
@@ -338,7 +338,7 @@ unsampled_processor_ns(const struct sampler *s, const struct watched *w)
 
 /* Processor time: stopped where it runs now. */
 static int
-look_at_runner(struct sampler *s, struct watched *w, struct error *err)
+sample_running_thread(struct sampler *s, struct watched *w, struct error *err)
 {
     uint64_t nanoseconds;
 
@@ -358,7 +358,7 @@ look_at_runner(struct sampler *s, struct watched *w, struct error *err)
 
 /* The clock's time: stopped unless it is where it was. */
 static int
-look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
+sample_waiting_thread(struct sampler *s, struct watched *w, struct error *err)
 {
     uint64_t now_ns = sample_now_ns();
     bool copied;
@@ -383,7 +383,7 @@ look_at_waiter(struct sampler *s, struct watched *w, struct error *err)
 }
 
 static int
-look_at_thread(struct sampler *s, struct watched *w, struct error *err)
+sample_one_thread(struct sampler *s, struct watched *w, struct error *err)
 {
     struct sample_times now;
     bool ran;
@@ -400,9 +400,9 @@ look_at_thread(struct sampler *s, struct watched *w, struct error *err)
     w->stopped = false;
     w->times = now;
     if (!s->run->options->wall)
-        return ran ? look_at_runner(s, w, err) : 0;
+        return ran ? sample_running_thread(s, w, err) : 0;
     return ran || (!w->seen && !w->failed) || w->pending
-               ? look_at_waiter(s, w, err)
+               ? sample_waiting_thread(s, w, err)
                : 0;
 }
 
@@ -462,7 +462,7 @@ meet_all(struct sampler *s, struct error *err)
 /* ---- ticks ---- */
 
 static int
-look_at_all(struct sampler *s, struct error *err)
+sample_all_threads(struct sampler *s, struct error *err)
 {
     size_t first;
     int rc = 0;
@@ -472,7 +472,7 @@ look_at_all(struct sampler *s, struct error *err)
     first = s->count > 0 ? s->random % s->count : 0;
     for (size_t i = 0;
          i < s->count && rc == 0 && sample_now_ns() < s->run->end_ns; i++) {
-        rc = look_at_thread(s, &s->list[(first + i) % s->count], err);
+        rc = sample_one_thread(s, &s->list[(first + i) % s->count], err);
         rc = rc != 0 ? rc : sample_run_cancelled(s->run, err);
     }
     return rc;
@@ -485,13 +485,13 @@ run_sampler_tick(struct sampler *s, struct error *err)
     int rc = update_watched_threads(s, err);
 
     if (s->count > FIRST_THREADS)
-        look_as_before(s);
+        restore_tracer_priority(s);
     else
-        look_first(s);
+        raise_tracer_priority(s);
     s->since_tick_ns = began_ns - s->tick_ns;
     if (rc == 0)
         rc = s->run->options->wall && s->ticks == 0 ? meet_all(s, err)
-                                                    : look_at_all(s, err);
+                                                    : sample_all_threads(s, err);
     s->ticks++;
     s->tick_ns = began_ns;
     return rc;
@@ -576,18 +576,18 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
     rc = run_ptrace_sampling(&s, err);
     for (size_t i = 0; i < s.count; i++) {
         if (rc == 0 && forgotten == 0)
-            forgotten = forget_thread(&s, &s.list[i], err);
+            forgotten = drop_watched_thread(&s, &s.list[i], err);
         mem_free(s.list[i].kept);
     }
     elapsed_ns = sample_now_ns() - run->begin_ns;
     report->hz = (uint32_t)(s.ticks * 1000000000 / (elapsed_ns + 1)) + 1;
-    report->slow_looks = s.slow_ticks > s.ticks / 2;
+    report->slow_scans = s.slow_ticks > s.ticks / 2;
     report->unseen += (uint32_t)s.tids.left_out;
     report->unseen_ms = s.unseen_ns / 1000000;
     report->born = sample_run_born(run);
     if (forgotten != 0)
         rc = forgotten;
-    look_as_before(&s);
+    restore_tracer_priority(&s);
 out:
     thread_tracer_free(s.tracer);
     mem_free(s.list);

@@ -69,7 +69,7 @@ read_refusal_target(int32_t pid, int32_t tid, struct target *t)
 }
 
 static void
-say_tracer(long tracer, char *out, size_t size)
+describe_tracer(long tracer, char *out, size_t size)
 {
     char path[32], name[NAME_MAX_BYTES] = "";
 
@@ -84,7 +84,7 @@ say_tracer(long tracer, char *out, size_t size)
 /* What holds of both ways: another user, or a process that is closed to its
  * own.  False: neither. */
 static bool
-say_owner(const struct target *t, char *out, size_t size)
+describe_process_owner(const struct target *t, char *out, size_t size)
 {
     if (t->capable)
         return false;
@@ -129,8 +129,8 @@ sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
              (t.tracer <= 0 && t.capable && error == EPERM && t.filters > 0))
         snprintf(out, size, "a seccomp filter forbids ptrace to heapwired");
     else if (t.tracer > 0)
-        say_tracer(t.tracer, out, size);
-    else if (say_owner(&t, out, size))
+        describe_tracer(t.tracer, out, size);
+    else if (describe_process_owner(&t, out, size))
         return;
     else if (!t.capable && yama >= 1)
         snprintf(out, size,
@@ -205,7 +205,7 @@ sample_refused_perf(int32_t pid, int error, char *out, size_t size)
         snprintf(out, size,
                  "a seccomp filter forbids perf_event_open (Docker's default "
                  "one does: --cap-add PERFMON)");
-    else if (say_owner(&t, out, size))
+    else if (describe_process_owner(&t, out, size))
         return;
     else if (paranoid > 2)
         snprintf(out, size,

@@ -53,7 +53,7 @@ sample_bits_set(uint8_t *bits, int32_t tid, bool value)
 
 /* Whether the process, or all of it but its main thread, is still there. */
 static bool
-look_at_process(struct sample_run *run)
+check_main_process(struct sample_run *run)
 {
     struct sample_tids tids = {0};
     struct process_stat stat;
@@ -125,7 +125,7 @@ int
 sample_run_init(struct sample_run *run, struct error *err)
 {
     list_processes(run);
-    if (run->processes.count == 0 || !look_at_process(run)) {
+    if (run->processes.count == 0 || !check_main_process(run)) {
         error_set(err, ER_NO_SUCH_THREAD,
                   "there is no process %d, or /proc does not show it",
                   run->options->pid);
@@ -148,7 +148,7 @@ sample_run_processor_ms(struct sample_run *run)
     uint64_t own, all = 0;
     struct processes now;
 
-    if (look_at_process(run) && processes_read(run->options->pid, &now))
+    if (check_main_process(run) && processes_read(run->options->pid, &now))
         all = run->own_ticks + run->waited_ticks + now.ticks;
     own = run->own_ticks - run->first_own_ticks;
     all = all > run->first_ticks ? all - run->first_ticks : 0;
@@ -172,7 +172,7 @@ sample_run_fini(struct sample_run *run)
 }
 
 void
-sample_run_forget(struct sample_run *run)
+sample_run_reset(struct sample_run *run)
 {
     memset(run->seen, 0, TIDS / 8);
     run->report->threads = run->report->unseen = 0;
@@ -184,7 +184,7 @@ sample_run_begin(struct sample_run *run)
 {
     struct processes now;
 
-    look_at_process(run);
+    check_main_process(run);
     run->first_own_ticks = run->own_ticks;
     run->first_ticks = run->own_ticks + run->waited_ticks;
     if (processes_read(run->options->pid, &now))
@@ -214,7 +214,7 @@ sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
 
         if (sample_run_cancelled(run, err) != 0)
             return -1;
-        run->report->ended = !look_at_process(run);
+        run->report->ended = !check_main_process(run);
         now = sample_now_ns();
         *over = run->report->ended || now >= run->end_ns;
         if (*over || now >= until_ns)

@@ -32,7 +32,7 @@ int sample_run_init(struct sample_run *run, struct error *err);
 void sample_run_fini(struct sample_run *run);
 
 /* Whom it met, and whom not: another way begins. */
-void sample_run_forget(struct sample_run *run);
+void sample_run_reset(struct sample_run *run);
 
 /* The time begins: nothing of it goes on preparing. */
 void sample_run_begin(struct sample_run *run);

@@ -29,7 +29,7 @@ run_by(struct sample_run *run, struct error *err)
         report->way = SAMPLER_PERF;
         rc = sample_by_perf(run, perf, err);
         if (rc == 1)
-            sample_run_forget(run);
+            sample_run_reset(run);
     }
     if (rc == 1 && options->way != SAMPLER_PERF && !options->kernel) {
         report->way = SAMPLER_PTRACE;

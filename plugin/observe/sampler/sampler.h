@@ -69,7 +69,7 @@ struct sampler_report {
     uint64_t lost;          /* the kernel, or we, had no room or time for */
     uint32_t threads;       /* seen */
     uint32_t threads_first; /* of them: when the time began */
-    bool slow_looks; /* of ptrace: looking at all of them makes ticks rarer */
+    bool slow_scans; /* of ptrace: looking at all of them makes ticks rarer */
     uint32_t unseen; /* threads that could not be looked at, */
     uint32_t unmet;  /* of the clock: for which there was no time */
     uint64_t unseen_ms; /* of the clock: or not all the time; those times */

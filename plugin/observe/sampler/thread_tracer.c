@@ -29,8 +29,8 @@
 enum {
     STOP_MS = 250,    /* that a thread may take until it stops, */
     STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer; */
-    STOP_LOOKS = 8,   /* so often, where it waits for a processor; */
-    STOP_MS_TO_LOOK_AGAIN = 2, /* where it was not seen to wait for one */
+    STOP_CHECKS = 8,   /* so often, where it waits for a processor; */
+    STOP_RECHECK_MS = 2, /* where it was not seen to wait for one */
     END_MS = 1000, /* that a tracer may take to end, on a busy machine */
     LEFT_MAX = 8,  /* tracers that did not */
     TRACER_STACK_BYTES = 64 << 10,
@@ -261,11 +261,11 @@ await_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
         uint64_t until_ms = clock_ms();
         int rc = 0;
 
-        if (looks == STOP_LOOKS || (!lacks && again))
+        if (looks == STOP_CHECKS || (!lacks && again))
             break;
         again = !lacks;
         if (again)
-            until_ms += STOP_MS_TO_LOOK_AGAIN;
+            until_ms += STOP_RECHECK_MS;
         else
             until_ms += next->state == 'D' ? STOP_MS_OF_D : STOP_MS;
         pthread_mutex_lock(&tracer->lock);
@@ -282,7 +282,7 @@ await_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
 }
 
 static void
-say_late(int32_t tid, char state, struct error *err)
+set_late_thread_error(int32_t tid, char state, struct error *err)
 {
     if (state == 'D')
         error_set(err, ER_UNKNOWN,
@@ -297,7 +297,7 @@ say_late(int32_t tid, char state, struct error *err)
 }
 
 static void
-say_killed(int32_t pid, int32_t tid, struct error *err)
+set_killed_thread_error(int32_t pid, int32_t tid, struct error *err)
 {
     char why[SAMPLE_REFUSED_MAX];
 
@@ -315,7 +315,7 @@ thread_tracer_copy(struct thread_tracer **tracer,
 
     *copies = (struct thread_copies){.failed = true};
     if (!confined_spares(CONFINED_PTRACE)) {
-        say_killed(threads->pid, threads->tid, &copies->err);
+        set_killed_thread_error(threads->pid, threads->tid, &copies->err);
         return;
     }
     if (!t || t->over) {
@@ -334,7 +334,7 @@ thread_tracer_copy(struct thread_tracer **tracer,
         copies->gone = t->stop.gone;
         copies->err = t->err;
     } else {
-        say_late(threads[copies->count].tid, threads[copies->count].state,
+        set_late_thread_error(threads[copies->count].tid, threads[copies->count].state,
                  &copies->err);
     }
     end_tracer(t, !in_time);

@@ -259,7 +259,7 @@ static const struct {
 
 /* The list's first name. */
 static bool
-says_none(const char *list)
+starts_with_none(const char *list)
 {
     return strncmp(list, "none", 4) == 0 && (!list[4] || list[4] == ',');
 }
@@ -269,7 +269,7 @@ known_wrappers(const char *program, const char *list)
 {
     const char *name = mapping_basename(program);
 
-    if (list && says_none(list))
+    if (list && starts_with_none(list))
         return "";
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
         if (strncmp(name, programs[i].begins, strlen(programs[i].begins)) == 0)

@@ -100,7 +100,7 @@ grow_shares(struct dump_threads *t)
     size_t room = t->share_capacity > 0 ? t->share_capacity * 2 : SHARES_FIRST;
     struct heap_share *shares;
 
-    if (!arena_hold(t->dump->arena, (room - t->share_capacity) * sizeof(*shares)))
+    if (!arena_charge(t->dump->arena, (room - t->share_capacity) * sizeof(*shares)))
         return -1;
     shares = mem_realloc(t->dump->shares, room * sizeof(*shares));
     if (!shares)

@@ -45,7 +45,7 @@ heap_stacks_add(struct heap_stacks *stacks)
     struct heap_piece *piece = stacks->last;
 
     if (!piece || piece->count == HEAP_STACKS_PIECE) {
-        piece = arena_hold(stacks->indices, sizeof(*piece))
+        piece = arena_charge(stacks->indices, sizeof(*piece))
                     ? mem_alloc(sizeof(*piece))
                     : NULL;
         if (!piece)
@@ -123,7 +123,7 @@ heap_stacks_sort(struct heap_stacks *stacks, uint64_t *list, size_t *count,
     uint32_t *places;
     int rc = -1;
 
-    if (!arena_hold(holder, *count * (2 * sizeof(*lists) + sizeof(*places))))
+    if (!arena_charge(holder, *count * (2 * sizeof(*lists) + sizeof(*places))))
         return -1;
     lists = mem_zalloc(*count, 2 * sizeof(*lists));
     places = mem_zalloc(*count, sizeof(*places));

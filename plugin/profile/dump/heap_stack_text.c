@@ -217,7 +217,7 @@ grow_address_table(struct heap_addresses *addresses)
     uint64_t *list;
 
     if (room > HEAP_DUMP_ADDRESSES_MAX ||
-        !arena_hold(addresses->holder,
+        !arena_charge(addresses->holder,
                     room * (sizeof(*list) + 2 * sizeof(*grown))))
         return -1;
     list = mem_realloc(addresses->list, room * sizeof(*list));

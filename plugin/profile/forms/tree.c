@@ -132,7 +132,7 @@ struct rest {
 };
 
 static uint32_t
-look_below(const struct printer *p, uint32_t at, struct rest *rest,
+summarize_children(const struct printer *p, uint32_t at, struct rest *rest,
            uint32_t *only)
 {
     const struct call_tree_node *nodes = p->tree->nodes;
@@ -165,7 +165,7 @@ add_below(struct printer *p, uint32_t at, size_t branches)
     uint32_t only = 0, kept;
 
     for (;;) {
-        kept = look_below(p, at, &rest, &only);
+        kept = summarize_children(p, at, &rest, &only);
         if (rest.changed <= p->limit)
             rest.count = 0; /* the headline mentions them */
         if (kept != 1 || rest.count || fabs(nodes[at].self) > p->limit)
@@ -269,7 +269,7 @@ print_call_tree(struct printer *p, struct error *err)
         error_memory(err, "the tree");
         return -1;
     }
-    kept = look_below(p, 0, &rest, &only);
+    kept = summarize_children(p, 0, &rest, &only);
     add_tree_head(p, kept > 0);
     add_branches(p, 0, kept, &rest, 0);
     if (!p->out->failed)

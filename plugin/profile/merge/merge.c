@@ -362,7 +362,7 @@ add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
     m->mixed_rates |=
         !first && profile->rate != out->rate && profile->kind == PROFILE_HEAP;
     m->counts_ever &= profile->accumulated || profile->stack_count == 0;
-    m->tells_waste &= profile->wasted || profile->stack_count == 0;
+    m->has_waste &= profile->wasted || profile->stack_count == 0;
     add_times(&out->origin, &profile->origin, first);
     if (first)
         out->rate = profile->rate;
@@ -513,7 +513,7 @@ finish_modules(struct merge *m)
 
 /* Empties words. */
 static int
-keep_words(struct merge *m, struct buffer *words, const char **to)
+keep_merge_note(struct merge *m, struct buffer *words, const char **to)
 {
     bool failed = words->failed;
 
@@ -523,7 +523,7 @@ keep_words(struct merge *m, struct buffer *words, const char **to)
 }
 
 static int
-finish_words(struct merge *m, const char *missing)
+finish_merge_notes(struct merge *m, const char *missing)
 {
     struct profile *out = m->out;
     struct buffer words;
@@ -531,11 +531,11 @@ finish_words(struct merge *m, const char *missing)
 
     buffer_init(&words, WORDS_MAX);
     merge_write_program(m, &words);
-    rc = keep_words(m, &words, &out->program);
+    rc = keep_merge_note(m, &words, &out->program);
     merge_write_shares(m, &words);
-    rc |= keep_words(m, &words, &out->memory);
+    rc |= keep_merge_note(m, &words, &out->memory);
     merge_write_note(m, missing, &words);
-    rc |= keep_words(m, &words, &out->note);
+    rc |= keep_merge_note(m, &words, &out->note);
     buffer_fini(&words);
     return rc;
 }
@@ -546,7 +546,7 @@ merge_finish(struct merge *m, const char *missing, struct error *err)
     struct profile *out = m->out;
 
     if (finish_locations(m) != 0 || finish_stacks(m) != 0 ||
-        finish_modules(m) != 0 || finish_words(m, missing) != 0) {
+        finish_modules(m) != 0 || finish_merge_notes(m, missing) != 0) {
         error_memory(err, "the sum of profiles");
         return NULL;
     }
@@ -555,7 +555,7 @@ merge_finish(struct merge *m, const char *missing, struct error *err)
     out->nodes = m->share_count;
     out->difference = m->difference;
     out->accumulated &= m->counts_ever;
-    out->wasted &= m->tells_waste;
+    out->wasted &= m->has_waste;
     m->out = NULL;
     return out;
 }

@@ -73,7 +73,7 @@ merge_new(bool by_node, struct error *err)
     if (m) {
         m->by_node = by_node;
         m->counts_ever = true;
-        m->tells_waste = true;
+        m->has_waste = true;
         m->top = LOWEST_TOP;
         buffer_init(&m->key, KEY_MAX);
         if (prepare_merge(m) == 0)

@@ -48,7 +48,7 @@ struct merge {
     size_t share_count, share_capacity;
     struct texts *notes, *programs; /* each once */
     bool counts_ever;               /* each profile with stacks does */
-    bool tells_waste;               /* likewise */
+    bool has_waste;               /* likewise */
     uint64_t shortest_ms; /* that a node was sampled; the longest: out */
     bool mixed_rates;
 };

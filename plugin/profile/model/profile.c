@@ -59,7 +59,7 @@ profile_kind_name(enum profile_kind kind)
 }
 
 const char *
-profile_kind_word(enum profile_kind kind)
+profile_kind_keyword(enum profile_kind kind)
 {
     static const char *const words[] = {"heap", "cpu", "wall"};
 
@@ -458,7 +458,7 @@ take_dump_stacks(struct profile *profile, struct heap_dump *dump)
         capacity *= 2;
     t.mask = capacity - 1;
     if (!dump->sorted) {
-        if (!arena_hold(profile->arena, capacity * sizeof(*t.slots)))
+        if (!arena_charge(profile->arena, capacity * sizeof(*t.slots)))
             return -1;
         t.slots = mem_zalloc(capacity, sizeof(*t.slots));
         if (!t.slots)

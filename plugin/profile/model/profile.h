@@ -130,7 +130,7 @@ const struct profile_module *profile_module_find(const struct profile *profile,
 /* "the heap", "the processor", "the clock". */
 const char *profile_kind_name(enum profile_kind kind);
 /* heap, cpu or wall. */
-const char *profile_kind_word(enum profile_kind kind);
+const char *profile_kind_keyword(enum profile_kind kind);
 
 /* Its options for profile: options, or view_defaults where they are NULL, with
  * the profile's own words for what to count. */

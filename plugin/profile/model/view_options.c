@@ -254,7 +254,7 @@ is_utf8_continuation(char c)
 
 /* U+200E, U+200F, U+202A..U+202E, U+2028, U+2029, U+2066..U+2069. */
 static bool
-turns_writing(const char *s, const char *end)
+is_bidi_control(const char *s, const char *end)
 {
     const unsigned char *c = (const unsigned char *)s;
 
@@ -282,7 +282,7 @@ shown_name(const char *name, size_t max, struct buffer *out)
         return;
     clean_text((struct span){name, kept}, to);
     for (char *s = to; s < to + kept; s++)
-        if (turns_writing(s, to + kept))
+        if (is_bidi_control(s, to + kept))
             memset(s, '?', 3);
     buffer_claim(out, kept);
     if (kept < size)

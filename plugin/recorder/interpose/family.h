@@ -29,9 +29,9 @@ family_malloc(const struct real_functions *r, size_t size)
 }
 
 COLD void
-forget_and_free(const struct real_functions *r, void *block)
+untrack_and_free(const struct real_functions *r, void *block)
 {
-    sample_forget(block);
+    sample_untrack(block);
     r->free(block);
 }
 
@@ -39,7 +39,7 @@ FAMILY void
 family_free(const struct real_functions *r, void *block)
 {
     if (unlikely(block_filter_hits(block)))
-        forget_and_free(r, block);
+        untrack_and_free(r, block);
     else
         r->free(block);
 }
@@ -186,7 +186,7 @@ FAMILY void
 family_dallocx(const struct real_functions *r, void *block, int flags)
 {
     if (unlikely(block_filter_hits(block)))
-        sample_forget(block);
+        sample_untrack(block);
     r->dallocx(block, flags);
 }
 
@@ -195,7 +195,7 @@ family_sdallocx(const struct real_functions *r, void *block, size_t size,
                 int flags)
 {
     if (unlikely(block_filter_hits(block)))
-        sample_forget(block);
+        sample_untrack(block);
     r->sdallocx(block, size, flags);
 }
 

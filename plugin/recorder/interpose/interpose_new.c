@@ -25,9 +25,9 @@ interpose_new_begin(void)
     if (!real_new_is_allocators)
         return;
 #define TRY_NEW(result, name, parameters, arguments, missing)                  \
-    recorder_local.sampler.left = SAMPLER_LOOK;                                \
+    recorder_local.sampler.left = SAMPLER_POLL_BYTES;                                \
     block = real.name arguments;                                               \
-    counts_##name = block && recorder_local.sampler.left == SAMPLER_LOOK;      \
+    counts_##name = block && recorder_local.sampler.left == SAMPLER_POLL_BYTES;      \
     real._ZdlPv(block);
     REAL_NEW(TRY_NEW)
 }
@@ -45,7 +45,7 @@ REAL_NEW(INTERPOSE_NEW)
     INTERPOSED void name parameters                                            \
     {                                                                          \
         if (real_new_is_allocators && unlikely(block_filter_hits(block)))      \
-            sample_forget(block);                                              \
+            sample_untrack(block);                                              \
         real.name arguments;                                                   \
     }
 REAL_DELETE(INTERPOSE_DELETE)

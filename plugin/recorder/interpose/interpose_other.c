@@ -51,7 +51,7 @@ INTERPOSED void
 __libc_free(void *block)
 {
     if (unlikely(block_filter_hits(block)))
-        sample_forget(block);
+        sample_untrack(block);
     real.__libc_free(block);
 }
 

@@ -128,7 +128,7 @@ real_find(void)
 }
 
 static int
-on_list_held(struct dl_phdr_info *info, size_t size, void *data)
+look_up_in_loaded_objects(struct dl_phdr_info *info, size_t size, void *data)
 {
     void **wanted = data; /* a name, then its function */
     const struct link_map *own = elf_own_map(), *where;
@@ -149,7 +149,7 @@ find_loaded_functions(void)
     void *all = NULL;
 
     if (searched)
-        dl_iterate_phdr(on_list_held, &all);
+        dl_iterate_phdr(look_up_in_loaded_objects, &all);
     else
         real_find();
 }
@@ -159,6 +159,6 @@ find_operator(const char *name)
 {
     void *wanted = (void *)name;
 
-    dl_iterate_phdr(on_list_held, &wanted);
+    dl_iterate_phdr(look_up_in_loaded_objects, &wanted);
     return wanted;
 }

@@ -141,12 +141,12 @@ sample_remove(const void *block, struct segment_sample *sample)
 }
 
 uint32_t
-sample_hold(const void *block, struct segment_sample *sample)
+sample_claim_realloc(const void *block, struct segment_sample *sample)
 {
     uint32_t place;
 
     if (!find_sample(block, &place, sample) ||
-        !replace_key(place, (uint64_t)block, own_claim() | SEGMENT_HELD))
+        !replace_key(place, (uint64_t)block, own_claim() | SEGMENT_REALLOC))
         return 0;
     return place + 1;
 }

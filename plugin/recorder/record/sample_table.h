@@ -24,7 +24,7 @@ bool sample_remove(const void *block, struct segment_sample *sample);
 
 /* As sample_remove(), but its place stays taken: for sample_put_back(), or
  * sample_drop().  The place + 1; 0: it has none. */
-uint32_t sample_hold(const void *block, struct segment_sample *sample);
+uint32_t sample_claim_realloc(const void *block, struct segment_sample *sample);
 void sample_put_back(const void *block, uint32_t held);
 void sample_drop(const struct segment_sample *sample, uint32_t held);
 

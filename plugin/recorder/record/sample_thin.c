@@ -64,7 +64,7 @@ is_abandoned(uint64_t claim)
     t = &recorder_state.threads[thread - 1];
     return (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) &
             SEGMENT_CLAIM_GENERATION) != generation ||
-           (thread == recorder_local.thread && !(claim & SEGMENT_HELD));
+           (thread == recorder_local.thread && !(claim & SEGMENT_REALLOC));
 }
 
 static void

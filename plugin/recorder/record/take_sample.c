@@ -140,7 +140,7 @@ sample_block(void *block, size_t size)
     if (!block)
         return NULL;
     if (!recorder_is_alive()) {
-        s->left = SAMPLER_LOOK;
+        s->left = SAMPLER_POLL_BYTES;
         return block;
     }
     if (!open_guard(here))
@@ -159,7 +159,7 @@ sample_block(void *block, size_t size)
 }
 
 void
-sample_forget(void *block)
+sample_untrack(void *block)
 {
     struct segment_sample sample;
 
@@ -170,7 +170,7 @@ sample_forget(void *block)
 void
 sample_realloc_begin(void *block, struct sample_held *held)
 {
-    held->place = sample_hold(block, &held->sample);
+    held->place = sample_claim_realloc(block, &held->sample);
 }
 
 void

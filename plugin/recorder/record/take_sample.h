@@ -35,7 +35,7 @@ sample_passes(size_t size)
 void *sample_block(void *block, size_t size);
 
 /* Before a block is freed that block_filter_hits(). */
-void sample_forget(void *block);
+void sample_untrack(void *block);
 
 /* Around a realloc of a block that block_filter_hits(): the first, then one of
  * the others. */

@@ -367,7 +367,7 @@ has_object_answer_failed(const struct resolve_object *object,
 
 /* With the index, then with DWARF, then with symbols only. */
 static enum helper_result
-ask_in_turn(struct resolve_object *object, bool degraded,
+ask_helper_with_fallbacks(struct resolve_object *object, bool degraded,
             char why[CACHE_WHY_MAX], struct error *err)
 {
     enum helper_result result = ask_helper_for_object(object, degraded, err);
@@ -447,7 +447,7 @@ resolve_question_ask(struct resolve_object *object)
     if (degraded) /* the cache may be emptied meanwhile */
         snprintf(why, sizeof(why), "%s", degraded);
     if (is_asked(object)) {
-        result = ask_in_turn(object, degraded != NULL, why, &err);
+        result = ask_helper_with_fallbacks(object, degraded != NULL, why, &err);
         indexed = object->index_fd >= 0 && !object->refused[0];
         if (result == HELPER_DONE || result == HELPER_FAILED ||
             result == HELPER_LATE)
@@ -474,7 +474,7 @@ resolve_question_look_up(struct resolve_object *object)
     const struct location *known;
     size_t count = 0;
 
-    names_forget_other(job->names); /* the cache may have been emptied */
+    names_clear_addresses(job->names); /* the cache may have been emptied */
     for (size_t i = 0; i < object->count; i++) {
         const struct resolve_item *item = &object->items[i];
 

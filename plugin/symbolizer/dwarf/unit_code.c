@@ -70,7 +70,7 @@ fail_unit_walk(struct walk *w, enum dwarf_why why, const char *what)
 
 /* must: a window that is too small will not do. */
 static int
-hold_window(struct walk *w, size_t size, bool must)
+grow_code_window(struct walk *w, size_t size, bool must)
 {
     struct unit_scratch *s = w->scratch;
 
@@ -136,7 +136,7 @@ move_entry_window(struct walk *w, uint64_t offset, uint64_t size)
         }
     }
     w->bytes = NULL;
-    if (hold_window(w, size, true) != 0)
+    if (grow_code_window(w, size, true) != 0)
         return fail_unit_walk(w, DWARF_OVER_BUDGET, "the entries");
     w->offset = offset;
     if (fill_entry_window(w, 0, size) != 0)
@@ -468,7 +468,7 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
                               "it refers to another file");
     w.scratch->abbrevs.pinned = w.table;
     rest = w.end - unit->entries;
-    (void)hold_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
+    (void)grow_code_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
     w.names_last = rest <= w.scratch->window_capacity;
     rc = move_entry_window(&w, unit->entries, 0);
     if (rc == 0)

@@ -59,7 +59,7 @@ mark_used_nodes(const struct index_collected *all, uint32_t *used)
 
 /* Fills turns with the used nodes, sorted; returns how many. */
 static size_t
-take_turns(const struct index_collected *all, const uint32_t *used,
+collect_node_order(const struct index_collected *all, const uint32_t *used,
            struct turn *turns)
 {
     size_t count = 0;
@@ -129,19 +129,19 @@ static bool
 numbering_init(struct numbering *numbering, const struct index_collected *all)
 {
     struct turn *turns = NULL;
-    size_t turns_capacity = 0, hash_slot_capacity = 0, count;
+    size_t order_capacity = 0, hash_slot_capacity = 0, count;
     uint32_t *places = NULL;
     bool rc = false;
 
     if (!dwarf_budget_grow(all->room, &numbering->number,
                          &numbering->number_capacity, all->node_count,
                          sizeof(*numbering->number)) ||
-        !dwarf_budget_grow(all->room, &turns, &turns_capacity, all->node_count,
+        !dwarf_budget_grow(all->room, &turns, &order_capacity, all->node_count,
                          sizeof(*turns)))
         goto out;
     if (all->node_count > 0)
         mark_used_nodes(all, numbering->number);
-    count = all->node_count ? take_turns(all, numbering->number, turns) : 0;
+    count = all->node_count ? collect_node_order(all, numbering->number, turns) : 0;
     if (!dwarf_budget_grow(all->room, &numbering->nodes, &numbering->capacity,
                          count, sizeof(*numbering->nodes)) ||
         !dwarf_budget_grow(all->room, &places, &hash_slot_capacity, count * 2 + 1,
@@ -158,7 +158,7 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
     }
     rc = true;
 out:
-    dwarf_budget_drop(all->room, &turns, &turns_capacity, sizeof(*turns));
+    dwarf_budget_drop(all->room, &turns, &order_capacity, sizeof(*turns));
     dwarf_budget_drop(all->room, &places, &hash_slot_capacity, sizeof(*places));
     return rc;
 }

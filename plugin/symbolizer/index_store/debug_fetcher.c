@@ -112,18 +112,18 @@ debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
 
 /* ---- the keeper's thread ---- */
 
-struct debug_held {
-    struct file_held held[DEBUG_FILES_MAX + 1];
+struct debug_candidates {
+    struct eviction_candidate held[DEBUG_FILES_MAX + 1];
     char names[DEBUG_FILES_MAX + 1][FILE_STORE_NAME];
     size_t count;
     const struct debug_fetcher *fetcher;
 };
 
 static void
-hold_file(void *arg, const struct file_found *file)
+add_debug_candidate(void *arg, const struct file_found *file)
 {
-    struct debug_held *all = arg;
-    struct file_held held = {1, file->used_ms, file->bytes};
+    struct debug_candidates *all = arg;
+    struct eviction_candidate held = {1, file->used_ms, file->bytes};
 
     if (all->count > DEBUG_FILES_MAX)
         return;
@@ -144,8 +144,8 @@ skip_unusable_file(void *arg, const char *name, const char *why)
 static int
 evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes, struct error *err)
 {
-    struct debug_held *all = mem_zalloc(1, sizeof(*all));
-    struct file_scan scan = {hold_file, skip_unusable_file, all};
+    struct debug_candidates *all = mem_zalloc(1, sizeof(*all));
+    struct file_scan scan = {add_debug_candidate, skip_unusable_file, all};
     int rc = -1;
 
     if (!all)

@@ -270,7 +270,7 @@ set_object(struct kept *kept, const char *path)
 }
 
 bool
-index_list_is_news(const struct index_list *list, const struct build_id *id,
+index_list_is_new_refusal(const struct index_list *list, const struct build_id *id,
                    const struct symbolizer_asked *asked)
 {
     const struct kept *kept = find_index_entry(list, id);
@@ -366,8 +366,8 @@ size_t
 index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
                  struct build_id victims[INDEX_ENTRIES_MAX])
 {
-    enum { TURN = FILE_GOES + 1 };
-    struct file_held held[INDEX_ENTRIES_MAX + 1];
+    enum { EVICT_INDEX_FILE = FILE_GOES + 1 };
+    struct eviction_candidate held[INDEX_ENTRIES_MAX + 1];
     struct kept *of[INDEX_ENTRIES_MAX];
     size_t count = 0, going = 0;
 
@@ -378,9 +378,9 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
             continue;
         of[count] = kept;
         held[count++] =
-            (struct file_held){TURN, last_used(kept), kept->entry.bytes};
+            (struct eviction_candidate){EVICT_INDEX_FILE, last_used(kept), kept->entry.bytes};
     }
-    held[count] = (struct file_held){FILE_STAYS, 0, bytes};
+    held[count] = (struct eviction_candidate){FILE_STAYS, 0, bytes};
     (void)file_store_evict(held, count + files, INDEX_FILES_MAX,
                            list->rules.bytes);
     while (count-- > 0) /* remove_index_entry() moves the last entry */

@@ -91,7 +91,7 @@ bool index_list_is_worth(const struct index_list *list,
                          const struct symbolizer_asked *asked,
                          uint64_t debug_bytes);
 /* Whether the reason of a refusal is new. */
-bool index_list_is_news(const struct index_list *list,
+bool index_list_is_new_refusal(const struct index_list *list,
                         const struct build_id *id,
                         const struct symbolizer_asked *asked);
 /* Takes note of an answer.  True: there is a new wish. */

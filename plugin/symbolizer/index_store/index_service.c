@@ -71,7 +71,7 @@ struct index_service {
 };
 
 static void
-forget_index_file(struct index_service *service, const struct build_id *id)
+drop_index_file(struct index_service *service, const struct build_id *id)
 {
     pthread_mutex_lock(&service->lock);
     index_list_gone(&service->list, id);
@@ -101,7 +101,7 @@ index_service_open(void *arg, const struct elf_file *elf, struct error *why)
         return fd;
     if (!index_dir_has(&service->dir, &id)) {
         why->text[0] = '\0';
-        forget_index_file(service, &id);
+        drop_index_file(service, &id);
         return -1;
     }
     pthread_mutex_lock(&service->lock);
@@ -145,7 +145,7 @@ index_service_asked(void *arg, const struct symbolizer_asked *asked)
     pthread_mutex_lock(&service->lock);
     service->asked_ms = clock_ms();
     worth = index_list_is_worth(&service->list, asked, debug_bytes);
-    news = asked->refused && index_list_is_news(&service->list, &id, asked);
+    news = asked->refused && index_list_is_new_refusal(&service->list, &id, asked);
     if (index_list_asked(&service->list, &id, asked, worth, debug_bytes))
         pthread_cond_signal(&service->work);
     pthread_mutex_unlock(&service->lock);
@@ -248,7 +248,7 @@ make_stored_index(struct index_service *service, const struct index_request *wis
 }
 
 static void
-say_made(const struct index_service *service, const struct index_request *wish,
+log_index_made(const struct index_service *service, const struct index_request *wish,
          uint64_t bytes, uint32_t took_ms)
 {
     char id[BUILD_ID_TEXT], share[64] = "";
@@ -307,7 +307,7 @@ carry_out_index_request(struct index_service *service, struct index_request *wis
         index_list_failed(&service->list, &wish->id, err.text);
     pthread_mutex_unlock(&service->lock);
     if (rc == 0)
-        say_made(service, wish, bytes, took_ms);
+        log_index_made(service, wish, bytes, took_ms);
     else if (!interrupted)
         log_to(service->log, "no symbol index of %s was made: %s", wish->object,
                err.text);
@@ -493,7 +493,7 @@ index_service_list(struct index_service *service, struct index_entry *out,
         if (out[i].state == INDEX_READY &&
             !index_dir_has(&service->dir, &out[i].id)) {
             gone = true;
-            forget_index_file(service, &out[i].id);
+            drop_index_file(service, &out[i].id);
         }
     return gone ? copy_list(service, out, max) : count;
 }

@@ -27,8 +27,8 @@ unwind_dir_read(const struct file_store *dir, const struct build_id *id,
 
 /* ---- which go ---- */
 
-struct held_list {
-    struct file_held held[FILES_MAX];
+struct unwind_candidates {
+    struct eviction_candidate held[FILES_MAX];
     char names[FILES_MAX][FILE_STORE_NAME];
     size_t count;
 };
@@ -36,11 +36,11 @@ struct held_list {
 static void
 on_unwind_file_found(void *arg, const struct file_found *file)
 {
-    struct held_list *list = arg;
+    struct unwind_candidates *list = arg;
 
     if (list->count == FILES_MAX)
         return;
-    list->held[list->count] = (struct file_held){
+    list->held[list->count] = (struct eviction_candidate){
         .turn = 1, .since = file->used_ms, .bytes = file->bytes};
     snprintf(list->names[list->count++], FILE_STORE_NAME, "%s", file->name);
 }
@@ -55,7 +55,7 @@ static int
 evict_unwind_files(struct file_store *dir, uint64_t bytes_max,
                    struct error *err)
 {
-    struct held_list *list = mem_zalloc(1, sizeof(*list));
+    struct unwind_candidates *list = mem_zalloc(1, sizeof(*list));
     const struct file_scan scan = {on_unwind_file_found, on_unwind_file_skipped,
                                    list};
     int rc;

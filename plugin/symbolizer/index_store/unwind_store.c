@@ -189,7 +189,7 @@ evict_object(struct unwind_store *store)
 
 /* In the memory that clients share, for nobody of them. */
 static bool
-hold_more(struct unwind_store *store, size_t more)
+reserve_unwind_memory(struct unwind_store *store, size_t more)
 {
     return store->bytes + more <= store->memory_max &&
            memory_hold(&store->held, NULL, store->bytes + more);
@@ -268,7 +268,7 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
     pthread_mutex_lock(&store->lock);
     if (object->bytes.size == 0) { /* else another was faster */
         do
-            fits = hold_more(store, bytes->size);
+            fits = reserve_unwind_memory(store, bytes->size);
         while (!fits && evict_object(store));
         if (fits) {
             store->bytes += bytes->size;

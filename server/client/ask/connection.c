@@ -134,7 +134,7 @@ connection_explain(unsigned number, const char *text, bool dialled,
     size_t size;
 
     if (!dialled && strstr(text, NODE_SOCKETS)) {
-        node_tell_others(out);
+        node_list_others(out);
         return;
     }
     write_fault(text, out);

@@ -52,7 +52,7 @@ write_ids(const glob_t *found, char out[NODES_TEXT])
 }
 
 void
-node_tell_others(char out[NODES_TEXT])
+node_list_others(char out[NODES_TEXT])
 {
     char ids[NODES_TEXT];
     glob_t found;

@@ -13,6 +13,6 @@ enum { NODE_PATH = 128, NODES_TEXT = 512 };
 void node_find_socket(char out[NODE_PATH]);
 
 /* Which ones there are instead, and what to do. */
-void node_tell_others(char out[NODES_TEXT]);
+void node_list_others(char out[NODES_TEXT]);
 
 #endif

@@ -60,10 +60,10 @@ doctor_run(const char *const *given, char *const *command)
         goto out;
     }
     if (command)
-        facts_look_at_program(facts, command);
+        facts_add_program(facts, command);
     else
         facts_ask_node(facts, given);
-    facts_look_at_machine(facts);
+    facts_add_machine(facts);
     count = facts_check(facts, findings);
     worst = VERDICT_OK;
     signal(SIGPIPE, SIG_DFL); /* libmariadb ignores it */

@@ -16,7 +16,7 @@
 #include "facts.h"
 #include "memory.h"
 
-enum { SAID_MAX = 64 << 10, WORDS_MAX = 1000 };
+enum { EXPLAIN_OUTPUT_MAX = 64 << 10, WORDS_MAX = 1000 };
 
 /* The text behind the words at a line's begin; NULL: it is another line. */
 static char *
@@ -75,7 +75,7 @@ find_heapwire_run(char *path, size_t size)
         snprintf(path, size, "heapwire-run");
 }
 
-/* Until both are closed; what is over SAID_MAX is read and left out. */
+/* Until both are closed; what is over EXPLAIN_OUTPUT_MAX is read and left out. */
 static void
 read_both(const int *fds, char *const *texts)
 {
@@ -87,7 +87,7 @@ read_both(const int *fds, char *const *texts)
     while ((polled[0].fd >= 0 || polled[1].fd >= 0) &&
            (poll(polled, 2, -1) >= 0 || errno == EINTR))
         for (int i = 0; i < 2; i++) {
-            size_t room = SAID_MAX - 1 - sizes[i];
+            size_t room = EXPLAIN_OUTPUT_MAX - 1 - sizes[i];
 
             if (polled[i].fd < 0 || !polled[i].revents)
                 continue;
@@ -123,9 +123,9 @@ start_explain(char *const *command, const int *out, const int *said, pid_t *pid)
 }
 
 void
-facts_look_at_program(struct facts *facts, char *const *command)
+facts_add_program(struct facts *facts, char *const *command)
 {
-    char *texts[2] = {mem_alloc(SAID_MAX), mem_alloc(SAID_MAX)};
+    char *texts[2] = {mem_alloc(EXPLAIN_OUTPUT_MAX), mem_alloc(EXPLAIN_OUTPUT_MAX)};
     int out[2] = {-1, -1}, said[2] = {-1, -1}, failed = ENOMEM, status = 0;
     char why[256];
     pid_t pid;

@@ -106,8 +106,8 @@ void facts_read_explained(struct facts *facts, char *printed, char *warned);
 /* given: client_ask()'s. */
 void facts_ask_node(struct facts *facts, const char *const *given);
 /* After the node was asked, where one was. */
-void facts_look_at_machine(struct facts *facts);
+void facts_add_machine(struct facts *facts);
 /* command: heapwire-run's, NULL behind it. */
-void facts_look_at_program(struct facts *facts, char *const *command);
+void facts_add_program(struct facts *facts, char *const *command);
 
 #endif

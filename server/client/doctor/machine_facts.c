@@ -26,7 +26,7 @@ read_kernel_line(const char *path, enum fact fact, struct facts *facts)
 
 /* Whether that process is a heapwired here, and what it may. */
 static void
-look_at_heapwired(struct facts *facts)
+find_heapwired_facts(struct facts *facts)
 {
     const char *pid = facts_get(facts, FACT_DAEMON_PID);
     char path[64], line[256];
@@ -49,7 +49,7 @@ look_at_heapwired(struct facts *facts)
 }
 
 static void
-look_at_space(struct facts *facts)
+find_disk_space_facts(struct facts *facts)
 {
     const char *directory = facts_get(facts, FACT_STATE_DIR);
     struct statvfs space;
@@ -66,16 +66,16 @@ look_at_space(struct facts *facts)
 }
 
 void
-facts_look_at_machine(struct facts *facts)
+facts_add_machine(struct facts *facts)
 {
     const char *servers = getenv("DEBUGINFOD_URLS"); /* NOLINT: one thread */
     struct statfs kind;
 
-    look_at_heapwired(facts);
+    find_heapwired_facts(facts);
     /* Of the node's machine, or of the one that a program is to run on. */
     if (facts_get(facts, FACT_STATE) && !facts_get(facts, FACT_SAME_MACHINE))
         return;
-    look_at_space(facts);
+    find_disk_space_facts(facts);
     read_kernel_line("/proc/sys/kernel/perf_event_paranoid", FACT_PERF_PARANOID,
                      facts);
     read_kernel_line("/proc/sys/kernel/yama/ptrace_scope", FACT_YAMA, facts);

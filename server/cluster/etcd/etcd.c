@@ -123,7 +123,7 @@ publish_trouble(struct etcd *e, const struct error *trouble)
 }
 
 static void
-say_lost(struct etcd *e, const struct error *why)
+log_etcd_lost(struct etcd *e, const struct error *why)
 {
     struct error trouble;
 
@@ -140,7 +140,7 @@ say_lost(struct etcd *e, const struct error *why)
 }
 
 static void
-say_found(struct etcd *e, bool first)
+log_etcd_nodes(struct etcd *e, bool first)
 {
     if (first || e->lost)
         log_line("etcd at %s lists %zu nodes of the cluster %s",
@@ -222,7 +222,7 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
         if (!first)
             e->settles_ms = clock_ms() + UINT64_C(1000) * e->session.ttl_s +
                             UINT64_C(2) * delay_ms;
-        say_found(e, first);
+        log_etcd_nodes(e, first);
         publish_etcd_nodes(e, &e->session.conflict);
         log_missing_nodes(e);
         rc = follow_etcd_changes(e, err);
@@ -264,7 +264,7 @@ run_etcd_thread(void *arg)
         e->endpoint = (e->endpoint + 1) % e->endpoint_count;
         if (++failed < e->endpoint_count || etcd_http_is_woken(e->session.http))
             continue;
-        say_lost(e, &err);
+        log_etcd_lost(e, &err);
         wait_etcd_backoff(e, delay_ms);
         failed = 0;
         delay_ms *= 2;

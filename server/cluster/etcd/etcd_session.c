@@ -149,7 +149,7 @@ is_as_wanted(const struct etcd_session *s, const struct etcd_node *there)
 
 /* holder's id 0: the key is not a node's. */
 static void
-say_conflict(struct etcd_session *s, const struct etcd_node *holder)
+set_node_id_conflict(struct etcd_session *s, const struct etcd_node *holder)
 {
     bool known = s->conflict.code != 0 &&
                  memcmp(s->rival, holder->incarnation, PEER_INCARNATION) == 0;
@@ -209,7 +209,7 @@ put_own(struct etcd_session *s, struct error *err)
         if (modified == 0)
             continue; /* it has just gone */
         if (holder.member.id == 0 || !is_own_etcd_node(s, &holder)) {
-            say_conflict(s, &holder);
+            set_node_id_conflict(s, &holder);
             return holder.member.id ? etcd_nodes_put(&s->nodes, &holder, err)
                                     : 0;
         }
@@ -226,7 +226,7 @@ etcd_session_keep_own(struct etcd_session *s, struct error *err)
         etcd_nodes_find(&s->nodes, s->self.member.id);
 
     if (there && !is_own_etcd_node(s, there)) {
-        say_conflict(s, there);
+        set_node_id_conflict(s, there);
         return 0;
     }
     if (there && is_as_wanted(s, there)) {

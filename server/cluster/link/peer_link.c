@@ -447,14 +447,14 @@ note_byte(struct peer_link *l)
     if (l->heard || l->state == PEER_LINK_CONNECTING)
         return;
     l->heard = true;
-    l->heard_ns = uv_hrtime();
+    l->answered_ns = uv_hrtime();
 }
 
 /* Many links may have much to read in one turn of the loop. */
 static bool
 is_loop_round_late(const struct peer_link *l)
 {
-    return uv_hrtime() / 1000000 >= uv_now(l->timer.loop) + PEER_LINK_TURN_MS;
+    return uv_hrtime() / 1000000 >= uv_now(l->timer.loop) + PEER_LINK_ITERATION_MS;
 }
 
 /* True: bytes came. */
@@ -547,10 +547,10 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
         return -1;
     l->heard = false;
     l->asked_ns = uv_hrtime();
-    l->heard_ns = 0;
+    l->answered_ns = 0;
     l->state = PEER_LINK_ASKING;
     if (l->reused && !l->place.socket)
-        peer_socket_listen_for_life(l->fd, l->timeout_ms, false);
+        peer_socket_set_keepalive(l->fd, l->timeout_ms, false);
     listen_on(l);
     if (l->driving || (flush_link_output(l) == 0 && update_link_poll(l) == 0))
         return 0;
@@ -562,7 +562,7 @@ void
 peer_link_rest(struct peer_link *l, uint64_t timeout_ms)
 {
     if (!l->place.socket)
-        peer_socket_listen_for_life(l->fd, l->timeout_ms, true);
+        peer_socket_set_keepalive(l->fd, l->timeout_ms, true);
     uv_timer_start(&l->timer, on_timer, timeout_ms, 0);
 }
 
@@ -591,5 +591,5 @@ peer_link_reusable(const struct peer_link *l)
 uint64_t
 peer_link_round_trip_us(const struct peer_link *l)
 {
-    return l->heard_ns > l->asked_ns ? (l->heard_ns - l->asked_ns) / 1000 : 0;
+    return l->answered_ns > l->asked_ns ? (l->answered_ns - l->asked_ns) / 1000 : 0;
 }

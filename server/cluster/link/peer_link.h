@@ -50,7 +50,7 @@ int peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
 int peer_socket_fault(int fd);
 
 /* How soon a host that says nothing is asked for a sign of life. */
-void peer_socket_listen_for_life(int fd, uint64_t timeout_ms, bool rests);
+void peer_socket_set_keepalive(int fd, uint64_t timeout_ms, bool rests);
 
 /* As recv and send; -1 with EAGAIN: not now. */
 ssize_t peer_socket_read(int fd, void *out, size_t size);
@@ -69,7 +69,7 @@ enum {
      * takes to find that the host is gone (PEER_SOCKET_SILENT): that is tried
      * again. */
     PEER_LINK_SILENT_MS = 10 * 1000,
-    PEER_LINK_TURN_MS = 5, /* of a turn of the loop; once it takes longer, */
+    PEER_LINK_ITERATION_MS = 5, /* of a turn of the loop; once it takes longer, */
     PEER_LINK_LITTLE = 2 << 10 /* each link has so many bytes at a stretch */
 };
 
@@ -130,7 +130,7 @@ struct peer_link {
     unsigned handles; /* that libuv still has */
     size_t run;
     uint64_t timeout_ms; /* of the connection, for its text */
-    uint64_t asked_ns, heard_ns;
+    uint64_t asked_ns, answered_ns;
 };
 
 /* Copies identity and place; context: TLS's, where the place needs it.  NULL

@@ -86,7 +86,7 @@ leave_idle(struct peer *peer, struct peer_link *link)
 void
 peer_close_link(struct peer *peer, struct peer_link *link)
 {
-    peer_pool_forget(peer->pool, link);
+    peer_pool_remove_link(peer->pool, link);
     peer_link_close(link);
     peer->pool->open--;
     peer->links--;
@@ -182,7 +182,7 @@ peer_pool_shrank(struct peer_pool *pool)
 }
 
 void
-peer_pool_forget(struct peer_pool *pool, struct peer_link *link)
+peer_pool_remove_link(struct peer_pool *pool, struct peer_link *link)
 {
     if (link->starved)
         LINKED_LIST_REMOVE(&pool->starved, link);

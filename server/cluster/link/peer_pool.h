@@ -175,7 +175,7 @@ void peer_drop_idle(struct peer *peer);
 bool peer_pool_grows(struct peer_pool *pool, struct peer_link *link);
 void peer_pool_shrank(struct peer_pool *pool);
 /* The link closes: forgets whether it is large, or waits to be. */
-void peer_pool_forget(struct peer_pool *pool, struct peer_link *link);
+void peer_pool_remove_link(struct peer_pool *pool, struct peer_link *link);
 /* May one more be opened, to that node?  Closes an idle one if there are too
  * many. */
 bool peer_pool_can_open_link(struct peer_pool *pool, const struct peer *peer);

@@ -37,7 +37,7 @@ address_of(const struct peer_endpoint *place, struct sockaddr_storage *out)
 }
 
 void
-peer_socket_listen_for_life(int fd, uint64_t timeout_ms, bool rests)
+peer_socket_set_keepalive(int fd, uint64_t timeout_ms, bool rests)
 {
     int idle_s = rests ? PEER_SOCKET_REST_S
                        : (int)(PEER_SOCKET_SILENT * timeout_ms / 1000);
@@ -49,7 +49,7 @@ peer_socket_listen_for_life(int fd, uint64_t timeout_ms, bool rests)
 
 /* Without keep-alives the link to a vanished host looks alive. */
 static void
-expect_signs_of_life(int fd, uint64_t timeout_ms)
+enable_tcp_keepalive(int fd, uint64_t timeout_ms)
 {
     unsigned silent_ms = (unsigned)(PEER_SOCKET_SILENT * timeout_ms);
     int on = 1, interval_s = (int)(timeout_ms / 1000);
@@ -58,7 +58,7 @@ expect_signs_of_life(int fd, uint64_t timeout_ms)
         interval_s = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    peer_socket_listen_for_life(fd, timeout_ms, false);
+    peer_socket_set_keepalive(fd, timeout_ms, false);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s,
                      sizeof(interval_s));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms,
@@ -79,7 +79,7 @@ peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
     if (*fd < 0)
         return errno;
     if (!place->socket)
-        expect_signs_of_life(*fd, timeout_ms);
+        enable_tcp_keepalive(*fd, timeout_ms);
     return connect(*fd, (struct sockaddr *)&address, size) == 0 ||
                    errno == EINPROGRESS
                ? 0

@@ -207,13 +207,13 @@ count_selects(const struct sql_session *session)
 }
 
 static const char *
-tell_cipher(const struct sql_session *session)
+session_tls_cipher(const struct sql_session *session)
 {
     return session->who.tls_cipher;
 }
 
 static const char *
-tell_tls_version(const struct sql_session *session)
+session_tls_version(const struct sql_session *session)
 {
     return session->who.tls_version;
 }
@@ -302,8 +302,8 @@ static const struct {
     {"Sort_range", NULL, NULL, 0},
     {"Sort_rows", NULL, NULL, 0},
     {"Sort_scan", NULL, NULL, 0},
-    {"Ssl_cipher", NULL, tell_cipher, 0},
-    {"Ssl_version", NULL, tell_tls_version, 0},
+    {"Ssl_cipher", NULL, session_tls_cipher, 0},
+    {"Ssl_version", NULL, session_tls_version, 0},
     {"Table_locks_immediate", NULL, NULL, 0},
     {"Table_locks_waited", NULL, NULL, 0},
     {"Table_open_cache_hits", NULL, NULL, 0},

@@ -628,7 +628,7 @@ def test_endless_statements_of_one_leave_workers_to_others():
                 slowest = max(slowest, time.monotonic() - began)
             print(f"   slowest of 20 beside 12 endless: {slowest * 1000:.0f} ms")
             assert slowest < 10, slowest
-            # They have the same four workers in turn: test_turns.c
+            # They have the same four workers in turn: test_scheduler.c
             assert boss.query(
                 "SELECT COUNT(*) FROM heapwire.sessions WHERE user = 'ann' AND "
                 "state IN ('executing', 'waiting for a worker')") == [[b"12"]]

@@ -124,8 +124,8 @@ wait_for 60 gone "$old" || fail "heapwired is left"
 # shellcheck disable=SC2086
 server LANG=C -- $options
 expect "status, libc" serving "$(status)"
-says_none() { prof 'enable_prof()' | grep -qi jemalloc; }
-wait_for 60 says_none || fail "no words: $(prof 'enable_prof()')"
+starts_with_none() { prof 'enable_prof()' | grep -qi jemalloc; }
+wait_for 60 starts_with_none || fail "no words: $(prof 'enable_prof()')"
 expect "words" 0 "$(grep -c '^heapwire: ' "$WORK/log")"
 started "$(heapwired)"
 

@@ -12,9 +12,9 @@
 extern "C" heapwire_mallctl MALLCTL;
 
 // The program's own, and so no business of the library's.
-extern "C" int agent_say(int x);
+extern "C" int agent_log(int x);
 extern "C" int
-agent_say(int x)
+agent_log(int x)
 {
     return x + 1;
 }
@@ -43,5 +43,5 @@ main()
         hold_strings(mib * 256);
         std::cout << held.size() * 4096 << std::endl;
     }
-    return heapwire_stop() != 0 || agent_say(1) != 2;
+    return heapwire_stop() != 0 || agent_log(1) != 2;
 }

@@ -31,7 +31,7 @@ START_TEST(files_are_given_after_the_lock_was_deleted)
     ck_assert_int_eq(state_dir_open(&dir, path, &again, &err), 0);
     given_files_note(&files, &dir);
     ck_assert_int_eq(unlink(lock), 0);
-    ck_assert_int_eq(state_dir_look(&dir, path, &again, &err), 0);
+    ck_assert_int_eq(state_dir_recheck(&dir, path, &again, &err), 0);
     ck_assert(!again);
     ck_assert_int_ge(close(open(deaths, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)),
                      0);

@@ -235,8 +235,8 @@ static void
 forget(void)
 {
     sql_session_reset(h.session);
-    handle_forget();
-    select_plan_forget();
+    handle_drop_statements();
+    select_plan_clear();
     view_cache_stop(h.node.views);
     h.node.views = view_cache_start(scripted.store, 0, &h.error);
     ck_assert_ptr_nonnull(h.node.views);

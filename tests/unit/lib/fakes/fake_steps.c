@@ -87,7 +87,7 @@ step_wait(struct fake *f, struct rows *out, struct error *err)
     await_watch(f->await, progress_of, f);
     if (deadline_ms == 0 || until_ms < deadline_ms)
         f->await->deadline_ms = until_ms;
-    (void)await_news(f->await, &over);
+    (void)await_notification(f->await, &over);
     f->await->deadline_ms = deadline_ms;
     await_watch(f->await, NULL, NULL);
     if (await_is_over(f->await)) {
@@ -101,7 +101,7 @@ enum step
 step_hang(struct fake *f, struct rows *out, struct error *err)
 {
     (void)out;
-    while (await_news(f->await, err) == 0)
+    while (await_notification(f->await, err) == 0)
         ;
     return STEP_FAIL;
 }

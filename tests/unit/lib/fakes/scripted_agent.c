@@ -235,7 +235,7 @@ wait_for(struct seat *seat, sem_t *woken, struct job_result *result,
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 60;
-    while ((state = controller_look(seat, result, err)) == FLIGHT_RUNS)
+    while ((state = controller_poll_job(seat, result, err)) == FLIGHT_RUNS)
         if (sem_timedwait(woken, &until) != 0)
             ck_abort_msg("never woken");
     return state;

@@ -193,10 +193,10 @@ make_snapshot(void)
 }
 
 enum flight_state
-controller_look(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
 {
     struct job *job = (struct job *)seat->flight;
-    enum flight_state state = flight_look(seat, err);
+    enum flight_state state = flight_poll(seat, err);
 
     if (state == FLIGHT_DONE && job->kind == JOB_RECENT &&
         scripted.fail_snapshots) {

@@ -231,7 +231,7 @@ START_TEST(an_end_is_told_once)
         ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
         ck_assert_int_eq(levers_undo(&host), 0);
         ck_assert(!levers_state(LEVER_DECAY).told);
-        levers_told();
+        levers_mark_reported();
         ck_assert(levers_state(LEVER_DECAY).told);
         ck_assert(!levers_state(LEVER_BACKGROUND).told);
     }

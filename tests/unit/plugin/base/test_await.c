@@ -31,7 +31,7 @@ wait_for_it(void *arg)
 {
     struct waiter *w = arg;
 
-    w->rc = await_news(&w->await, &w->err);
+    w->rc = await_notification(&w->await, &w->err);
     return NULL;
 }
 
@@ -65,7 +65,7 @@ START_TEST(news_end_a_wait_before_and_while_it_waits)
     ck_assert_int_eq(w.rc, 0);
     ck_assert_uint_eq(w.parks, 1);
     waker.wake(waker.arg);
-    ck_assert_int_eq(await_news(&w.await, &w.err), 0);
+    ck_assert_int_eq(await_notification(&w.await, &w.err), 0);
     ck_assert_uint_eq(w.parks, 1); /* it did not block */
     await_fini(&w.await);
 }
@@ -83,7 +83,7 @@ START_TEST(a_cancel_ends_every_wait_now_and_later)
     pthread_join(w.thread, NULL);
     ck_assert_int_eq(w.rc, -1);
     ck_assert_uint_eq(w.err.code, ER_QUERY_INTERRUPTED);
-    ck_assert_int_eq(await_news(&w.await, &w.err), -1);
+    ck_assert_int_eq(await_notification(&w.await, &w.err), -1);
     ck_assert_int_eq(await_check(&w.await, &w.err), -1);
     await_fini(&w.await);
 }
@@ -97,7 +97,7 @@ START_TEST(a_deadline_ends_a_wait_in_time)
 
     await_init(&await, NULL, NULL);
     await.deadline_ms = begun_ms + 100;
-    ck_assert_int_eq(await_news(&await, &err), -1);
+    ck_assert_int_eq(await_notification(&await, &err), -1);
     ck_assert_uint_eq(err.code, ER_QUERY_INTERRUPTED);
     ck_assert_uint_ge(clock_ms(), begun_ms + 100);
     ck_assert(!await_cancelled(&await));
@@ -126,7 +126,7 @@ START_TEST(time_that_was_asked_for_moves_the_deadline)
     ck_assert(!await_is_over(&await));
     await.deadline_ms = began_ms - 1000;
     ck_assert(!await_is_over(&await));
-    ck_assert_int_eq(await_news(&await, &err), -1);
+    ck_assert_int_eq(await_notification(&await, &err), -1);
     ck_assert_uint_ge(clock_ms(), began_ms + 2000);
     ck_assert(await_is_over(&await));
     await_grant(&await, 60000);
@@ -144,7 +144,7 @@ START_TEST(a_limit_is_a_limit_whatever_was_granted)
     await_init(&await, NULL, NULL);
     await_grant(&await, 3600000);
     ck_assert_uint_eq(await_limit(&await, limit_ms), 0);
-    ck_assert_int_eq(await_news(&await, &err), -1);
+    ck_assert_int_eq(await_notification(&await, &err), -1);
     ck_assert_uint_ge(clock_ms(), limit_ms);
     ck_assert(await_is_over(&await));
     await.deadline_ms = 0;

@@ -243,7 +243,7 @@ START_TEST(a_shared_answer_is_there_at_once)
             break;
         drop(finish(seat));
     } while (true);
-    ck_assert_int_eq(controller_look(seat, &result, &err), FLIGHT_DONE);
+    ck_assert_int_eq(controller_poll_job(seat, &result, &err), FLIGHT_DONE);
     ck_assert_uint_eq(result.stats->allocated.value, 77);
     drop(result);
     flight_leave(seat);

@@ -189,7 +189,7 @@ START_TEST(an_older_agent_is_not_asked)
                      "purge(): the agent in /db (pid 42) is of an older "
                      "heapwire and has no levers; restart the database to load "
                      "the new one");
-    lever_job_look(&client, NULL);
+    lever_job_check(&client, NULL);
     ck_assert(!client.levers_seen);
 }
 END_TEST

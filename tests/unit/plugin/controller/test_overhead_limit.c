@@ -34,7 +34,7 @@ set_up(void)
     logged[0] = '\0';
     agent_client_init(&client, agent.dir, -1, &never);
     overhead_limit_init(&limit, 1, note);
-    overhead_limit_forget(&limit, &client);
+    overhead_limit_reset(&limit, &client);
     while (client.status.state != NODE_CONNECTED) {
         agent_client_refresh(&client);
         usleep(1000);
@@ -54,7 +54,7 @@ look(void)
 {
     agent_client_refresh(&client);
     limit.next_ms = 0;
-    return overhead_limit_look(&limit, &client, 10);
+    return overhead_limit_check(&limit, &client, 10);
 }
 
 static void
@@ -93,7 +93,7 @@ START_TEST(readings_have_a_pace_of_their_own)
     ck_assert(!look());
     for (int i = 0; i < 5; i++) {
         agent_client_refresh(&client);
-        ck_assert(!overhead_limit_look(&limit, &client, 0));
+        ck_assert(!overhead_limit_check(&limit, &client, 0));
     }
     ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 1);
 }
@@ -121,7 +121,7 @@ START_TEST(too_dear_a_profile_is_ended_and_reported)
     ck_assert(!look());
     ck_assert_ptr_nonnull(
         strstr(client.status.overhead.reason, "above the budget"));
-    overhead_limit_forget(&limit, &client);
+    overhead_limit_reset(&limit, &client);
     ck_assert_str_eq(client.status.overhead.reason, "");
 }
 END_TEST

@@ -214,7 +214,7 @@ START_TEST(every_state_is_distinguished_and_explained)
     snprintf(first, sizeof(first), "state: %s\n", cases[_i].word);
     ck_assert_msg(strncmp(text.data, first, strlen(first)) == 0, "%s",
                   text.data);
-    ck_assert_str_eq(profiler_state_word(profiler_state_of(status)),
+    ck_assert_str_eq(profiler_state_name(profiler_state_of(status)),
                      cases[_i].word);
     ck_assert_msg(strstr(text.data, cases[_i].has) != NULL, "%s", text.data);
     if (cases[_i].lacks)

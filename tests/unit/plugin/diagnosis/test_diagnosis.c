@@ -32,7 +32,7 @@ healthy(void)
         .free_pages = KNOWN(30),
         .bookkeeping = KNOWN(10),
         .outside = KNOWN(60),
-        .least_held = KNOWN(850),
+        .least_resident = KNOWN(850),
         .least_inside = KNOWN(50),
         .least_free_pages = KNOWN(30),
         .least_outside = KNOWN(60),
@@ -297,10 +297,10 @@ START_TEST(an_illness_is_found_and_no_other)
         else /* beside them it may stand that more will be known later */
             ck_assert_msg(found.findings[i].kind == FINDING_NOT_KNOWN_YET ||
                               found.findings[i].kind == FINDING_NOTHING_UNUSUAL,
-                          "%s: %s", finding_word(found.findings[i].kind),
+                          "%s: %s", finding_kind_name(found.findings[i].kind),
                           found.findings[i].why);
-    ck_assert_str_eq(finding_word(finding->kind),
-                     finding_word(illnesses[_i].kind));
+    ck_assert_str_eq(finding_kind_name(finding->kind),
+                     finding_kind_name(illnesses[_i].kind));
     ck_assert_str_eq(finding->subject, illnesses[_i].subject);
     ck_assert_msg(strstr(finding->why, illnesses[_i].why) != NULL, "%s",
                   finding->why);
@@ -342,7 +342,7 @@ START_TEST(what_was_not_there_for_long_is_no_finding)
     make_tight(&facts);
     facts.least_inside.value = facts.least_outside.value = MB_OF(140);
     facts.least_free_pages.value = 0;
-    facts.least_held.known = false;
+    facts.least_resident.known = false;
     diagnosis_find(&facts, &found);
     ck_assert_uint_eq(found.count, 1);
     ck_assert(has_finding(FINDING_NOT_KNOWN_YET));

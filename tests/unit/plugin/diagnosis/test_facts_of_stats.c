@@ -180,11 +180,11 @@ START_TEST(what_stays_is_the_least_of_a_while)
     add_steady(60, 300);
     take_samples();
     ck_assert(facts.least_outside.known && facts.least_inside.known &&
-              facts.least_free_pages.known && facts.least_held.known);
+              facts.least_free_pages.known && facts.least_resident.known);
     ck_assert_uint_eq(facts.least_outside.value, 300);
     ck_assert_uint_eq(facts.least_inside.value, 200);
     ck_assert_uint_eq(facts.least_free_pages.value, 150);
-    ck_assert_uint_eq(facts.least_held.value, 600);
+    ck_assert_uint_eq(facts.least_resident.value, 600);
     add_sample(50, 0); /* what was before that while does not count */
     add_steady(40, 300);
     take_samples();
@@ -247,7 +247,7 @@ START_TEST(what_was_never_touched_is_not_held)
     add_steady(60, 300);
     facts_of_samples(samples, sample_count, &facts);
     sample_count = 0;
-    ck_assert_uint_eq(facts.least_held.value, 500); /* 600 are allocated */
+    ck_assert_uint_eq(facts.least_resident.value, 500); /* 600 are allocated */
 }
 END_TEST
 

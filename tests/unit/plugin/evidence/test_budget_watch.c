@@ -77,7 +77,7 @@ make_snapshot(uint64_t bytes)
 }
 
 enum flight_state
-controller_look(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
 {
     (void)seat;
     now_ms += takes_ms;
@@ -136,7 +136,7 @@ pass_second(void)
 {
     char reason[SNAPSHOT_REASON_MAX + 1];
     bool wanted =
-        budget_watch_look(&watch, &status, &memory_now, &rules, reason);
+        budget_watch_check(&watch, &status, &memory_now, &rules, reason);
 
     budget_watch_take(&watch);
     now_ms += 1000;

@@ -161,7 +161,7 @@ START_TEST(few_hours_left_are_a_mark)
                                 .of_cgroup = true, /* which is not the nearer */
                                 .left_s = hours[i].hours * 3600};
 
-        ck_assert_msg(marks_look(&marks, &rules, &now, &due) ==
+        ck_assert_msg(marks_check(&marks, &rules, &now, &due) ==
                           (hours[i].due ? MARKS_TAKE : MARKS_NOTHING),
                       "at %u s", hours[i].at_s);
     }
@@ -184,27 +184,27 @@ START_TEST(the_ring_is_due_by_the_clock_alone)
                             .ring_ago_ms = UINT64_MAX};
 
     ck_assert(marks_begin_with(&marks, &now));
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_NOTHING);
     ck_assert(!marks_begin_with(&marks, &now));
     now.now_ms = start_ms + 3599 * 1000;
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_NOTHING);
     now.now_ms = start_ms + 3600 * 1000;
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_TAKE);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_TAKE);
     ck_assert_int_eq(due.cause, SNAPSHOT_RING);
     ck_assert_str_eq(due.reason, "one is kept every 3600 s (snapshots.ring)");
     now.now_ms++;
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_NOTHING);
     /* A new heapwired goes on where the one before it was. */
     memset(&marks, 0, sizeof(marks));
     now.ring_ago_ms = 3000 * 1000;
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_NOTHING);
     now.now_ms += 600 * 1000;
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_TAKE);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_TAKE);
     memset(&marks, 0, sizeof(marks));
     now.ring_ago_ms = 99 * 3600 * 1000;
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_TAKE);
-    ck_assert_int_eq(marks_look(&marks, &rules, &now, &due), MARKS_NOTHING);
-    ck_assert_int_eq(marks_look(&marks, &never, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_TAKE);
+    ck_assert_int_eq(marks_check(&marks, &rules, &now, &due), MARKS_NOTHING);
+    ck_assert_int_eq(marks_check(&marks, &never, &now, &due), MARKS_NOTHING);
 }
 END_TEST
 
@@ -223,7 +223,7 @@ START_TEST(snapshots_are_taken_when_they_are_due)
                                 .growth = (uint64_t)look->growth * 10 * MB,
                                 .of_cgroup = true};
         enum marks_answer answer =
-            marks_look(&marks, courses[_i].rules, &now, &due);
+            marks_check(&marks, courses[_i].rules, &now, &due);
         enum marks_answer expected = look->answer == '-'   ? MARKS_NOTHING
                                      : look->answer == 'X' ? MARKS_TOO_FULL
                                                            : MARKS_TAKE;
@@ -254,7 +254,7 @@ START_TEST(nothing_is_due_with_an_unknown_limit)
     struct marks marks = {0};
 
     for (; now.now_ms < 1000000; now.now_ms += 100000, now.used *= 1000)
-        ck_assert_int_eq(marks_look(&marks, &percents, &now, &due),
+        ck_assert_int_eq(marks_check(&marks, &percents, &now, &due),
                          MARKS_NOTHING);
 }
 END_TEST
@@ -265,9 +265,9 @@ START_TEST(absurd_figures_do_no_harm)
     struct marks_due due;
     struct marks marks = {0};
 
-    marks_look(&marks, &percents, &now, &due);
+    marks_check(&marks, &percents, &now, &due);
     now.used = now.rss = UINT64_MAX;
-    ck_assert_int_eq(marks_look(&marks, &percents, &now, &due), MARKS_TOO_FULL);
+    ck_assert_int_eq(marks_check(&marks, &percents, &now, &due), MARKS_TOO_FULL);
 }
 END_TEST
 

@@ -188,7 +188,7 @@ make_snapshot(void)
 }
 
 enum flight_state
-controller_look(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
 {
     enum flight_state state = FLIGHT_DONE;
 
@@ -379,7 +379,7 @@ END_TEST
 
 /* One that was seen, and the next one. */
 static const struct {
-    int64_t lived_ms; /* the first, until it is looked at */
+    int64_t last_seen_ms; /* the first, until it is looked at */
     int64_t later_ms; /* the second started so long after now */
     bool other;       /* it is another process */
     size_t deaths;
@@ -406,7 +406,7 @@ START_TEST(an_unseen_end_is_recorded_with_the_successor)
     set_status(NODE_CONNECTED, false);
     pthread_mutex_lock(&lock);
     snprintf(status.hello.exe, sizeof(status.hello.exe), "/usr/bin/db");
-    status.hello.started_ms = clock_wall_ms() - successors[_i].lived_ms;
+    status.hello.started_ms = clock_wall_ms() - successors[_i].last_seen_ms;
     pthread_mutex_unlock(&lock);
     sampler = memory_sampler_start(NULL, &options, &err);
     await_samples(sampler, 1, &sample);

@@ -69,7 +69,7 @@ START_TEST(more_users_than_slots_share_one)
 
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "user%d", i);
-        memory_hold_all(&held[i], name, 1000);
+        memory_charge(&held[i], name, 1000);
     }
     ck_assert_uint_eq(memory_budget_used(), 200 * 1000);
     for (int i = 0; i < 200; i++)

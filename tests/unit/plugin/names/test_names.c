@@ -84,7 +84,7 @@ START_TEST(what_another_table_knows_is_copied)
 
     ck_assert_int_eq(names_add_known(names, 1, &known, true), 0);
     ck_assert_int_eq(names_add_known(names, 2, &known, false), 0);
-    names_forget_other(names);
+    names_clear_addresses(names);
     memcpy(text, "g", 2);
     memcpy(symbol, "g()", 4);
     ck_assert_int_eq(names_add_known(names, 1, &known, false), 0);

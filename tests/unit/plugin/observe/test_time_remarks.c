@@ -50,7 +50,7 @@ static const struct {
       .hz = 2,
       .hz_wanted = 20,
       .threads = 2000,
-      .slow_looks = true},
+      .slow_scans = true},
      ", 2 ticks a second in place of 20: to look at 2000 threads more often "
      "would take more than 5 % of a core"},
     {{.way = SAMPLER_PTRACE, .hz = 50, .hz_wanted = 99},
@@ -163,7 +163,7 @@ END_TEST
 
 START_TEST(a_process_that_is_held_says_so)
 {
-    char hold[TIME_HELD_TEXT], expected[TIME_HELD_TEXT];
+    char hold[TIME_STOPPED_TEXT], expected[TIME_STOPPED_TEXT];
     int status, ends[2];
     pid_t child, tracer;
 
@@ -171,11 +171,11 @@ START_TEST(a_process_that_is_held_says_so)
     if (child == 0)
         for (;;)
             pause();
-    time_remarks_hold(child, hold);
+    time_remarks_read_stop(child, hold);
     ck_assert_str_eq(hold, "");
     kill(child, SIGSTOP);
     ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
-    time_remarks_hold(child, hold);
+    time_remarks_read_stop(child, hold);
     ck_assert_str_eq(hold, "stopped by a signal (SIGSTOP)");
 
     ck_assert_int_eq(pipe(ends), 0);
@@ -186,7 +186,7 @@ START_TEST(a_process_that_is_held_says_so)
         _exit(rc != 0 || write(ends[1], "", 1) != 1 || pause() == 0);
     }
     ck_assert_int_eq(read(ends[0], hold, 1), 1);
-    time_remarks_hold(child, hold);
+    time_remarks_read_stop(child, hold);
     snprintf(expected, sizeof(expected), " by test_time_remar (process %d)",
              (int)tracer);
     ck_assert_msg(strstr(hold, expected) != NULL, "%s", hold);
@@ -194,19 +194,19 @@ START_TEST(a_process_that_is_held_says_so)
     kill(child, SIGKILL);
     waitpid(tracer, &status, 0);
     waitpid(child, &status, 0);
-    time_remarks_hold(child, hold);
+    time_remarks_read_stop(child, hold);
     ck_assert_str_eq(hold, "");
 }
 END_TEST
 
 START_TEST(both_ends_are_told)
 {
-    time_remarks_held("", "", &out);
+    time_remarks_write_stop("", "", &out);
     must_be("");
-    time_remarks_held("stopped", "", &out);
+    time_remarks_write_stop("stopped", "", &out);
     must_be("; the process was stopped when the profile began");
     buffer_clear(&out);
-    time_remarks_held("", "held by gdb (process 2)", &out);
+    time_remarks_write_stop("", "held by gdb (process 2)", &out);
     must_be("; the process is held by gdb (process 2)");
 }
 END_TEST

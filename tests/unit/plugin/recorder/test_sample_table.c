@@ -122,13 +122,13 @@ START_TEST(a_sample_that_is_held_is_put_back_or_dropped)
     struct segment_sample sample;
     uint32_t held;
 
-    ck_assert_uint_eq(sample_hold(pointer(1), &sample), 0);
+    ck_assert_uint_eq(sample_claim_realloc(pointer(1), &sample), 0);
     ck_assert(insert(1, 10));
-    held = sample_hold(pointer(1), &sample);
+    held = sample_claim_realloc(pointer(1), &sample);
     ck_assert_uint_ne(held, 0);
     ck_assert(!sample_remove(pointer(1), &sample));
     sample_put_back(pointer(1), held);
-    ck_assert_uint_eq(sample_hold(pointer(1), &sample), held);
+    ck_assert_uint_eq(sample_claim_realloc(pointer(1), &sample), held);
     sample_drop(&sample, held);
     ck_assert(!sample_remove(pointer(1), &sample));
     ck_assert(!block_filter_hits(pointer(1)));
@@ -183,13 +183,13 @@ START_TEST(thinning_finds_the_claims_of_those_who_are_gone)
     recorder_local.thread = 1;
     recorder_state.threads[1].generation = 1;
     keys[0] = ours;
-    keys[1] = ours | SEGMENT_HELD;
+    keys[1] = ours | SEGMENT_REALLOC;
     keys[2] = other | generation;
     keys[3] = other | 2 * generation;
-    keys[4] = other | SEGMENT_HELD;
+    keys[4] = other | SEGMENT_REALLOC;
     ck_assert(sample_thin());
     ck_assert_uint_eq(keys[0], 0);
-    ck_assert_uint_eq(keys[1], ours | SEGMENT_HELD);
+    ck_assert_uint_eq(keys[1], ours | SEGMENT_REALLOC);
     ck_assert_uint_eq(keys[2], other | generation);
     ck_assert_uint_eq(keys[3], 0);
     ck_assert_uint_eq(keys[4], 0);

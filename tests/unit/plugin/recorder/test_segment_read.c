@@ -182,7 +182,7 @@ START_TEST(a_sample_that_a_realloc_holds_counts)
     struct segment_sample sample;
     double weight;
 
-    f.keys[PLACE] = SEGMENT_CLAIM | SEGMENT_HELD | 5;
+    f.keys[PLACE] = SEGMENT_CLAIM | SEGMENT_REALLOC | 5;
     copy = segment_read(f.fd, &err);
     ck_assert_int_eq(segment_copy_check(copy, &err), 0);
     ck_assert_double_eq(visit(copy), 1000);

@@ -209,7 +209,7 @@ static const struct {
 
 START_TEST(those_of_a_lower_turn_go_first_then_the_oldest)
 {
-    struct file_held held[] = {
+    struct eviction_candidate held[] = {
         {2, 1, 10},           {1, 9, 10},          {1, 8, 10},
         {FILE_STAYS, 0, 10},  {FILE_GOES, 99, 10}, {FILE_STAYS, 50, 10},
         {FILE_STAYS, 51, 10},

@@ -179,7 +179,7 @@ row_of(const char *function)
 }
 
 #define VERDICT(function, word)                                                \
-    ck_assert_str_eq(trend_word(row_of(function)->trend.verdict), word)
+    ck_assert_str_eq(trend_verdict_name(row_of(function)->trend.verdict), word)
 
 /* So many hours in which insert gets so many samples an hour. */
 static void

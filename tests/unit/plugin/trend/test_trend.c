@@ -288,7 +288,7 @@ START_TEST(nothing_is_guessed)
         points[i] = (struct trend_point){(double)i, 0, 0};
     trend_judge(points, TREND_POINTS_MAX + 9, 0, &trend);
     ck_assert_int_eq(trend.verdict, TREND_STEADY);
-    ck_assert_str_eq(trend_word(trend.verdict), "steady");
+    ck_assert_str_eq(trend_verdict_name(trend.verdict), "steady");
 }
 END_TEST
 

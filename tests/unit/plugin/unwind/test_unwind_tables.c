@@ -220,7 +220,7 @@ START_TEST(what_clients_take_is_no_room)
     struct memory_hold clients = {0};
     struct unwind_loaded loaded;
 
-    memory_hold_all(&clients, "ann", MEMORY_BUDGET_BYTES);
+    memory_charge(&clients, "ann", MEMORY_BUDGET_BYTES);
     load(tables, &loaded);
     ck_assert_uint_gt(loaded.missing, 0);
     ck_assert_ptr_nonnull(strstr(loaded.without[0].why, "that clients share"));

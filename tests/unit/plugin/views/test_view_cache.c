@@ -172,7 +172,7 @@ await(struct seat *seat)
     struct view *view = NULL;
 
     ck_assert_msg(seat != NULL, "%s", err.text);
-    while (view_cache_look(seat, &view, &err) == FLIGHT_RUNS)
+    while (view_cache_poll(seat, &view, &err) == FLIGHT_RUNS)
         sem_wait(&woken);
     flight_leave(seat);
     return view;
@@ -617,7 +617,7 @@ storm(void *arg)
             flight_leave(seat);
             continue;
         }
-        while (view_cache_look(seat, &view, &why) == FLIGHT_RUNS)
+        while (view_cache_poll(seat, &view, &why) == FLIGHT_RUNS)
             sem_wait(arg);
         ck_assert_ptr_nonnull(view);
         view_unref(view);

@@ -128,7 +128,7 @@ START_TEST(success_and_time_clear)
     guess_wrong(&b, k, "ann", FREE - 1, now_ms);
     ck_assert_int_eq(wait_of(&b, k, "ann", now_ms), 0);
     guess_wrong(&b, k, "ann", 1, now_ms);
-    now_ms += BACKOFF_FORGET_MS;
+    now_ms += BACKOFF_RESET_MS;
     ck_assert_int_eq(wait_of(&b, k, "ann", now_ms), 0);
     guess_wrong(&b, k, "ann", FREE - 1, now_ms);
     ck_assert_int_eq(wait_of(&b, k, "ann", now_ms), 0);

@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "peer_fixture.h"
 #include "suite.h"
-#include "wakes.h"
+#include "notifications.h"
 
 enum {
     SELF = 1, /* no process listens on its socket */
@@ -52,7 +52,7 @@ on_over(uv_async_t *async)
 {
     uv_close((uv_handle_t *)async, NULL);
     cluster_stop(cluster);
-    wakes_close(&wakes);
+    notification_queue_close(&wakes);
 }
 
 static void
@@ -74,7 +74,7 @@ set_up(void)
     options.members = members_new(SELF, items, 3, &err);
     ck_assert_ptr_nonnull(options.members);
     ck_assert_int_eq(uv_loop_init(&loop), 0);
-    ck_assert_int_eq(wakes_init(&wakes, &loop, &err), 0);
+    ck_assert_int_eq(notification_queue_init(&wakes, &loop, &err), 0);
     ck_assert_int_eq(uv_async_init(&loop, &over, on_over), 0);
     cluster = cluster_start(&loop, &wakes, &options, &err);
     ck_assert_ptr_nonnull(cluster);
@@ -85,7 +85,7 @@ static void
 tear_down(void)
 {
     cluster_free(cluster);
-    wakes_fini(&wakes);
+    notification_queue_fini(&wakes);
     ck_assert_int_eq(uv_loop_close(&loop), 0);
     close(closed);
     close(silent);

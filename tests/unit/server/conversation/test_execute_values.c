@@ -295,7 +295,7 @@ START_TEST(a_users_sessions_together_have_a_ceiling)
     struct error err;
     struct prepared *p = prepare(1);
 
-    memory_hold_all(&held, "ann", MEMORY_BUDGET_BYTES / 2);
+    memory_charge(&held, "ann", MEMORY_BUDGET_BYTES / 2);
     prepared_add_long(p, 0, (struct span){data, sizeof(data)});
     ck_assert_int_eq(prepared_check_long(p, &err), -1);
     ck_assert_uint_eq(err.code, ER_PACKET_TOO_LARGE);

@@ -27,7 +27,7 @@ START_TEST(a_whole_answer_has_its_length)
     struct buffer out;
 
     buffer_init(&out, 4096);
-    http_answer_whole(&a, &out, 404, HTTP_TEXT, (struct span){"none\n", 5});
+    http_answer_with_body(&a, &out, 404, HTTP_TEXT, (struct span){"none\n", 5});
     ck_assert_str_eq(body_of(&out, "Content-Length: 5\r\n"), "none\n");
     body_of(&out, "HTTP/1.1 404 Not Found\r\n");
     body_of(&out, "Connection: close\r\n");
@@ -35,11 +35,11 @@ START_TEST(a_whole_answer_has_its_length)
     body_of(&out, "Cache-Control: no-store\r\n");
     buffer_clear(&out);
     a = (struct http_answer){.head_alone = true, .etag = "\"e\""};
-    http_answer_whole(&a, &out, 200, HTTP_TEXT, (struct span){"none\n", 5});
+    http_answer_with_body(&a, &out, 200, HTTP_TEXT, (struct span){"none\n", 5});
     ck_assert_str_eq(body_of(&out, "Content-Length: 5\r\n"), "");
     body_of(&out, "ETag: \"e\"\r\n");
     buffer_clear(&out);
-    http_answer_whole(&a, &out, 304, HTTP_TEXT, (struct span){"none\n", 5});
+    http_answer_with_body(&a, &out, 304, HTTP_TEXT, (struct span){"none\n", 5});
     ck_assert_str_eq(body_of(&out, "304 Not Modified"), "");
     ck_assert_ptr_null(strstr(out.data, "Content-Length"));
     buffer_fini(&out);

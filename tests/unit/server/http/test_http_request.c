@@ -39,12 +39,12 @@ START_TEST(a_request_may_be_cut_at_every_byte)
         ck_assert_ptr_nonnull(bytes);
         memcpy(bytes, text, size);
         ck_assert_int_eq(http_request_read((struct span){bytes, size}, &r),
-                         size < whole ? HTTP_MORE : HTTP_WHOLE);
+                         size < whole ? HTTP_MORE : HTTP_COMPLETE);
         if (size >= whole)
             ck_assert_uint_eq(r.size, whole);
         free(bytes);
     }
-    ck_assert_int_eq(read_text(text, &r), HTTP_WHOLE);
+    ck_assert_int_eq(read_text(text, &r), HTTP_COMPLETE);
     ck_assert_int_eq(r.method, HTTP_POST);
     is(r.path, "/a%20b");
     is(r.query, "c=d&e");
@@ -149,7 +149,7 @@ START_TEST(a_head_has_its_size)
     ck_assert_int_eq(read_text(text, &r), HTTP_BAD);
     ck_assert_uint_eq(r.status, 431);
     strcpy(text + size - strlen("a: b\r\n"), "\r\n");
-    ck_assert_int_eq(read_text(text, &r), HTTP_WHOLE);
+    ck_assert_int_eq(read_text(text, &r), HTTP_COMPLETE);
 }
 END_TEST
 
@@ -169,7 +169,7 @@ START_TEST(gzip_may_be_refused)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         sprintf(text, "GET / HTTP/1.0\r\nAccept-Encoding: %s\r\n\r\n",
                 rows[i].accepts);
-        ck_assert_int_eq(read_text(text, &r), HTTP_WHOLE);
+        ck_assert_int_eq(read_text(text, &r), HTTP_COMPLETE);
         ck_assert_msg(r.gzip == rows[i].gzip, "%s", rows[i].accepts);
         ck_assert(r.http_1_0 && r.closes);
     }

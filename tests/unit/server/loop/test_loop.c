@@ -237,7 +237,7 @@ START_TEST(a_task_that_comes_again_lets_events_through)
     loop_lock(&loop);
     ck_assert(!task.queued);
     loop_later(&loop, &task);
-    loop_forget(&loop, &task);
+    loop_cancel_task(&loop, &task);
     loop_unlock(&loop);
     fire(0);
     until(&events[0].handled, 2);

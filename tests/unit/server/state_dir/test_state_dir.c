@@ -76,7 +76,7 @@ is_there(const char *name)
 static int
 try_hold(const char *path)
 {
-    int hold, rc = state_dir_hold(path, &hold, &err);
+    int hold, rc = state_dir_lock(path, &hold, &err);
 
     fd_close(hold);
     return rc;
@@ -132,14 +132,14 @@ START_TEST(one_heapwire_run_holds_it)
 {
     int first, second;
 
-    ck_assert_int_eq(state_dir_hold(below("a"), &first, &err), 0);
+    ck_assert_int_eq(state_dir_lock(below("a"), &first, &err), 0);
     ck_assert_int_gt(first, STDERR_FILENO);
-    ck_assert_int_eq(state_dir_hold(below("a"), &second, &err), -1);
+    ck_assert_int_eq(state_dir_lock(below("a"), &second, &err), -1);
     ck_assert_int_eq(second, -1);
     ck_assert_ptr_nonnull(strstr(err.text, "another heapwire-run"));
     ck_assert_int_eq(try_hold(below("b")), 0);
     ck_assert_int_eq(flock(first, LOCK_UN), 0); /* as when it lingers */
-    ck_assert_int_eq(state_dir_hold(below("a"), &second, &err), 0);
+    ck_assert_int_eq(state_dir_lock(below("a"), &second, &err), 0);
     fd_close(second);
     fd_close(first);
 }
@@ -247,7 +247,7 @@ ck_looks(struct state_dir *dir, const char *name, bool anew)
 {
     bool replaced;
 
-    ck_assert_msg(state_dir_look(dir, below(name), &replaced, &err) == 0, "%s",
+    ck_assert_msg(state_dir_recheck(dir, below(name), &replaced, &err) == 0, "%s",
                   err.text);
     ck_assert_int_eq(replaced, anew);
     ck_assert(state_dir_is_served(below(name)));
@@ -282,7 +282,7 @@ START_TEST(of_two_that_make_it_one_has_it)
     opened(&dir, "a");
     deleted("a");
     opened(&other, "a");
-    ck_assert_int_eq(state_dir_look(&dir, below("a"), &replaced, &err), -1);
+    ck_assert_int_eq(state_dir_recheck(&dir, below("a"), &replaced, &err), -1);
     ck_assert_msg(strstr(err.text, "another heapwired serves") != NULL, "%s",
                   err.text);
     ck_looks(&other, "a", false);
@@ -304,7 +304,7 @@ not_taken(const char *name, const char *why)
     ck_assert_int_eq(fstat(dir.fd, &before), 0);
     deleted("mine");
     ck_assert_int_eq(rename(below(name), below("mine")), 0);
-    ck_assert_int_eq(state_dir_look(&dir, below("mine"), &replaced, &err), -1);
+    ck_assert_int_eq(state_dir_recheck(&dir, below("mine"), &replaced, &err), -1);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
     ck_assert_int_eq(fstat(dir.fd, &after), 0);
     ck_assert_uint_eq(before.st_ino, after.st_ino);

@@ -127,14 +127,14 @@ START_TEST(the_agent_hears_where_each_is)
     char expected[256];
 
     find(HW_TEST_HOSTS "/host_je.stripped");
-    ck_assert_int_eq(allocators_tell(&found, &env, &err), 0);
+    ck_assert_int_eq(allocators_export(&found, &env, &err), 0);
     snprintf(expected, sizeof(expected), "%s,%llx,je,JEMALLOC_CONF,scan",
              found.list[0].file.build_id,
              (unsigned long long)found.list[0].file.jemallocs[0].mallctl);
     ck_assert_str_eq(environment_get(&env, "HEAPWIRE_JEMALLOC"), expected);
     find("/bin/sh");
     environment_unset(&env, "HEAPWIRE_JEMALLOC");
-    ck_assert_int_eq(allocators_tell(&found, &env, &err), 0);
+    ck_assert_int_eq(allocators_export(&found, &env, &err), 0);
     ck_assert_ptr_null(environment_get(&env, "HEAPWIRE_JEMALLOC"));
 }
 END_TEST

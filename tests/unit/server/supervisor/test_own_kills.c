@@ -1,5 +1,5 @@
 /* test_own_kills.c - which kills are taken for heapwired's own. */
-#include "process_look.h"
+#include "process_facts.h"
 
 #include "suite.h"
 

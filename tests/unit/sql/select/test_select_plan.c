@@ -13,7 +13,7 @@ static struct harness h;
 static void
 set_up(void)
 {
-    select_plan_forget();
+    select_plan_clear();
     harness_init(&h, PRIVILEGE_ALL);
 }
 
@@ -68,7 +68,7 @@ START_TEST(the_second_answer_is_the_first)
     ck_assert_str_eq(harness_run(&h, text), first);
     if (!texts[_i].kept)
         return;
-    select_plan_forget();
+    select_plan_clear();
     ck_assert_ptr_nonnull(harness_open(&h, text));
     column = h.cursor->columns[0];
     harness_close(&h);
@@ -156,7 +156,7 @@ START_TEST(a_plan_lives_as_long_as_its_cursor)
 {
     harness_run(&h, "SELECT 1 AS one");
     ck_assert_ptr_nonnull(harness_open(&h, "SELECT 1 AS one"));
-    select_plan_forget();
+    select_plan_clear();
     ck_assert_int_eq(harness_finish(&h), STEP_DONE);
     ck_assert_str_eq(h.cursor->columns[0].name, "one");
     harness_close(&h);

@@ -115,7 +115,7 @@ static const struct {
 START_TEST(sums_are_exact_or_refused)
 {
     struct decimal a = number(sums[_i].a), b = number(sums[_i].b), out;
-    decimal_whole whole;
+    decimal_integer whole;
     bool fits = sums[_i].op == '+'   ? decimal_add(a, b, &out)
                 : sums[_i].op == '*' ? decimal_multiply(a, b, &out)
                 : sums[_i].op == '/' ? decimal_divide(a, b, 4, &out)

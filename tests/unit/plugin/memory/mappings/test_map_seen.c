@@ -120,11 +120,11 @@ START_TEST(a_look_is_due_at_first_and_at_another_process)
 {
     map_seen_init(&seen);
     ck_assert(map_seen_is_due(&seen, getpid(), TICKS));
-    map_seen_look(&seen, getpid(), TICKS);
+    map_seen_scan(&seen, getpid(), TICKS);
     ck_assert_uint_gt(seen.count, 0);
     ck_assert(!map_seen_is_due(&seen, getpid(), TICKS));
     ck_assert(map_seen_is_due(&seen, getpid(), TICKS + 1));
-    map_seen_look(&seen, 0, TICKS + 1); /* it cannot be read: it is gone */
+    map_seen_scan(&seen, 0, TICKS + 1); /* it cannot be read: it is gone */
     ck_assert_uint_eq(seen.count, 0);
     ck_assert(!map_seen_is_due(&seen, 0, TICKS + 1));
     map_seen_fini(&seen);

@@ -303,7 +303,7 @@ on_connected(struct peer_link *link)
 static void
 work_long(void)
 {
-    uint64_t end = uv_hrtime() + (uint64_t)2 * PEER_LINK_TURN_MS * 1000000;
+    uint64_t end = uv_hrtime() + (uint64_t)2 * PEER_LINK_ITERATION_MS * 1000000;
 
     while (uv_hrtime() < end)
         ;

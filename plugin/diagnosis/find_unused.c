@@ -1,5 +1,5 @@
 /*
- * find_held.c - what is held and not used, and by whom; and the limit.
+ * find_unused.c - what is held and not used, and by whom; and the limit.
  *
  * What is small beside RSS is left out, because a page that always warns is
  * read once.  What was not there for half a minute is left out, too: a load
@@ -203,7 +203,7 @@ find_outside(const struct diagnosis_facts *facts, struct diagnosis *out)
 void
 find_low_limit(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
-    const struct fact held = facts->least_held;
+    const struct fact held = facts->least_resident;
     unsigned percent =
         facts->limit_is_machines ? MACHINE_LOW_PERCENT : LIMIT_LOW_PERCENT;
     struct finding *finding;

@@ -1,5 +1,5 @@
-/* wakes.c - see wakes.h. */
-#include "wakes.h"
+/* notifications.c - see notifications.h. */
+#include "notifications.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ on_async(uv_async_t *async)
 }
 
 int
-wakes_init(struct wakes *wakes, uv_loop_t *loop, struct error *err)
+notification_queue_init(struct wakes *wakes, uv_loop_t *loop, struct error *err)
 {
     int rc;
 
@@ -59,19 +59,19 @@ wakes_init(struct wakes *wakes, uv_loop_t *loop, struct error *err)
 }
 
 void
-wakes_close(struct wakes *wakes)
+notification_queue_close(struct wakes *wakes)
 {
     uv_close((uv_handle_t *)&wakes->async, NULL);
 }
 
 void
-wakes_fini(struct wakes *wakes)
+notification_queue_fini(struct wakes *wakes)
 {
     pthread_mutex_destroy(&wakes->lock);
 }
 
 void
-wake_init(struct wake *wake, struct wakes *home,
+notification_init(struct wake *wake, struct wakes *home,
           void (*on_wake)(struct wake *wake))
 {
     memset(wake, 0, sizeof(*wake));
@@ -80,7 +80,7 @@ wake_init(struct wake *wake, struct wakes *home,
 }
 
 static void
-wake_up(void *arg)
+post_notification(void *arg)
 {
     struct wake *wake = arg;
     struct wakes *wakes = wake->home;
@@ -102,15 +102,15 @@ wake_up(void *arg)
 }
 
 struct waker
-wake_waker(struct wake *wake)
+notification_waker(struct wake *wake)
 {
-    struct waker waker = {wake_up, wake};
+    struct waker waker = {post_notification, wake};
 
     return waker;
 }
 
 void
-wake_forget(struct wake *wake)
+notification_cancel(struct wake *wake)
 {
     struct wakes *wakes = wake->home;
 

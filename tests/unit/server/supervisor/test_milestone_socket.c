@@ -1,4 +1,4 @@
-/* test_word_socket.c - words to heapwire-run, and the signal that says so. */
+/* test_milestone_socket.c - words to heapwire-run, and the signal that says so. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,8 +36,8 @@ is_pending(void)
 /* Before heapwire-run waits for signals, any process's word would end it. */
 START_TEST(no_signal_comes_before_it_is_waited_for)
 {
-    char name[WORD_SOCKET_NAME], text[8];
-    int fd = word_socket_open(name);
+    char name[MILESTONE_SOCKET_NAME], text[8];
+    int fd = milestone_socket_open(name);
     sigset_t io;
 
     ck_assert_int_ge(fd, 0);
@@ -46,7 +46,7 @@ START_TEST(no_signal_comes_before_it_is_waited_for)
     sigprocmask(SIG_BLOCK, &io, NULL);
     say(name);
     ck_assert(!is_pending());
-    word_socket_wake(fd);
+    milestone_socket_notify(fd);
     ck_assert_int_eq(recv(fd, text, sizeof(text), 0), 4);
     say(name);
     ck_assert(is_pending());
@@ -58,15 +58,15 @@ END_TEST
 
 START_TEST(each_has_a_name_of_its_own)
 {
-    char first[WORD_SOCKET_NAME], second[WORD_SOCKET_NAME];
-    int a = word_socket_open(first), b = word_socket_open(second);
+    char first[MILESTONE_SOCKET_NAME], second[MILESTONE_SOCKET_NAME];
+    int a = milestone_socket_open(first), b = milestone_socket_open(second);
 
     ck_assert(a >= 0 && b >= 0);
     ck_assert_str_ne(first, second);
     ck_assert_str_ne(first, "");
     close(a);
     close(b);
-    word_socket_wake(-1);
+    milestone_socket_notify(-1);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* turns.c - see turns.h. */
-#include "turns.h"
+/* scheduler.c - see scheduler.h. */
+#include "scheduler.h"
 
 #include <string.h>
 
@@ -7,14 +7,14 @@
 #include "user_quota.h"
 
 void
-turns_init(struct turns *turns)
+scheduler_init(struct turns *turns)
 {
     memset(turns, 0, sizeof(*turns));
     pthread_mutex_init(&turns->lock, NULL);
 }
 
 void
-turns_fini(struct turns *turns)
+scheduler_fini(struct turns *turns)
 {
     pthread_mutex_destroy(&turns->lock);
 }
@@ -172,7 +172,7 @@ begin_computing(struct turns *turns, struct turn *turn)
     if (slot)
         *slot = turn;
     turn->computes = true;
-    turn->until_ms = clock_ms() + TURNS_MS;
+    turn->until_ms = clock_ms() + COMPUTE_SLICE_MS;
 }
 
 static void
@@ -204,7 +204,7 @@ dequeue_slot_waiter(struct turns *turns, struct turn *turn)
 
 /* True: somebody has one now. */
 static bool
-grant_turns(struct turns *turns)
+grant_compute_slots(struct turns *turns)
 {
     struct turn *next;
     bool granted = false;
@@ -247,7 +247,7 @@ end_computing(struct turns *turns, struct turn *turn)
     if (!slot)
         return;
     *slot = NULL;
-    (void)grant_turns(turns);
+    (void)grant_compute_slots(turns);
 }
 
 /* Somebody else's turn, if one waits who may have it. */
@@ -259,19 +259,19 @@ give_way(struct turns *turns, struct turn *turn)
     if (!turns->queue || !slot || clock_ms() < turn->until_ms)
         return;
     *slot = NULL;
-    if (grant_turns(turns) || pass_on(turns, turn)) {
+    if (grant_compute_slots(turns) || pass_on(turns, turn)) {
         turn->computes = false;
         enqueue_slot_waiter(turns, turn);
     } else {
         *slot = turn;
-        turn->until_ms = clock_ms() + TURNS_MS;
+        turn->until_ms = clock_ms() + COMPUTE_SLICE_MS;
     }
 }
 
 /* ---- turns ---- */
 
 bool
-turns_compute(struct turns *turns, struct turn *turn, bool at_once)
+scheduler_request_compute(struct turns *turns, struct turn *turn, bool at_once)
 {
     bool computes;
 
@@ -290,7 +290,7 @@ turns_compute(struct turns *turns, struct turn *turn, bool at_once)
 }
 
 bool
-turns_is_long(struct turns *turns, const struct turn *turn)
+scheduler_is_slice_over(struct turns *turns, const struct turn *turn)
 {
     bool is;
 
@@ -301,7 +301,7 @@ turns_is_long(struct turns *turns, const struct turn *turn)
 }
 
 void
-turns_rest(struct turns *turns, struct turn *turn)
+scheduler_yield_compute(struct turns *turns, struct turn *turn)
 {
     pthread_mutex_lock(&turns->lock);
     end_computing(turns, turn);
@@ -309,7 +309,7 @@ turns_rest(struct turns *turns, struct turn *turn)
 }
 
 bool
-turns_waits(struct turns *turns, struct turn *turn)
+scheduler_awaits_compute(struct turns *turns, struct turn *turn)
 {
     bool queued;
 
@@ -320,7 +320,7 @@ turns_waits(struct turns *turns, struct turn *turn)
 }
 
 void
-turns_leave(struct turns *turns, struct turn *turn)
+scheduler_release_slots(struct turns *turns, struct turn *turn)
 {
     pthread_mutex_lock(&turns->lock);
     dequeue_slot_waiter(turns, turn);

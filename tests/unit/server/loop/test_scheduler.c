@@ -1,10 +1,10 @@
-/* test_turns.c - few that compute, many that wait, and more that want to. */
+/* test_scheduler.c - few that compute, many that wait, and more that want to. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
-#include "turns.h"
+#include "scheduler.h"
 
 enum { MANY = 3 * PLACES };
 
@@ -21,7 +21,7 @@ count(void *arg)
 static void
 setup(void)
 {
-    turns_init(&turns);
+    scheduler_init(&turns);
     memset(all, 0, sizeof(all));
     memset(granted, 0, sizeof(granted));
     memset(placed, 0, sizeof(placed));
@@ -31,11 +31,11 @@ static void
 teardown(void)
 {
     for (int i = 0; i < MANY; i++)
-        turns_leave(&turns, &all[i]);
+        scheduler_release_slots(&turns, &all[i]);
     ck_assert_ptr_null(turns.placed);
     ck_assert_ptr_null(turns.awaiting);
     ck_assert_ptr_null(turns.queue);
-    turns_fini(&turns);
+    scheduler_fini(&turns);
 }
 
 static bool
@@ -77,12 +77,12 @@ END_TEST
 START_TEST(a_slot_is_given_to_whoever_waits_longest_and_may_have_it)
 {
     take_all(0, PLACES, "ann");
-    turns_leave(&turns, &all[0]);
+    scheduler_release_slots(&turns, &all[0]);
     ck_assert_uint_eq(placed[PLACES / 2], 1);
     ck_assert_uint_eq(placed[PLACES / 2 + 1], 0);
     ck_assert(all[PLACES / 2].placed);
-    turns_leave(&turns, &all[PLACES / 2 + 1]); /* it waits no longer */
-    turns_leave(&turns, &all[1]);
+    scheduler_release_slots(&turns, &all[PLACES / 2 + 1]); /* it waits no longer */
+    scheduler_release_slots(&turns, &all[1]);
     ck_assert_uint_eq(placed[PLACES / 2 + 1], 0);
     ck_assert_uint_eq(placed[PLACES / 2 + 2], 1);
 }
@@ -92,8 +92,8 @@ START_TEST(one_that_waits_may_ask_again_and_waits_once)
 {
     take_all(0, PLACES, "ann");
     ck_assert(!scheduler_take_thread_slot(&turns, &all[PLACES / 2]));
-    turns_leave(&turns, &all[0]);
-    turns_leave(&turns, &all[1]);
+    scheduler_release_slots(&turns, &all[0]);
+    scheduler_release_slots(&turns, &all[1]);
     ck_assert_uint_eq(placed[PLACES / 2], 1);
     ck_assert_uint_eq(placed[PLACES / 2 + 1], 1);
     ck_assert(scheduler_take_thread_slot(&turns, &all[PLACES / 2]));
@@ -134,7 +134,7 @@ START_TEST(a_users_statements_get_their_slots_in_order)
         i = rand_r(&seed) % MANY;
         if (all[i].placed || came[i]) {
             came[i] = 0;
-            turns_leave(&turns, &all[i]);
+            scheduler_release_slots(&turns, &all[i]);
             continue;
         }
         all[i].owner = users[i % 3];
@@ -145,10 +145,10 @@ START_TEST(a_users_statements_get_their_slots_in_order)
     ck_assert(has_waiting());
     for (i = 0; i < MANY; i++)
         if (all[i].placed)
-            turns_leave(&turns, &all[i]);
+            scheduler_release_slots(&turns, &all[i]);
     for (i = 0; i < MANY && has_waiting(); i++)
         if (all[i].placed)
-            turns_leave(&turns, &all[i]);
+            scheduler_release_slots(&turns, &all[i]);
     ck_assert(!has_waiting());
 }
 END_TEST
@@ -157,18 +157,18 @@ START_TEST(few_compute_and_the_next_user_always_may)
 {
     for (int i = 0; i < TURNS; i++) {
         ck_assert(take(i, "ann"));
-        ck_assert_int_eq(turns_compute(&turns, &all[i], false), i < TURNS / 2);
-        ck_assert_int_eq(turns_waits(&turns, &all[i]), i >= TURNS / 2);
+        ck_assert_int_eq(scheduler_request_compute(&turns, &all[i], false), i < TURNS / 2);
+        ck_assert_int_eq(scheduler_awaits_compute(&turns, &all[i]), i >= TURNS / 2);
     }
     ck_assert(take(TURNS, "bob"));
-    ck_assert(turns_compute(&turns, &all[TURNS], false));
-    turns_leave(&turns, &all[TURNS]);
-    turns_rest(&turns, &all[0]);
+    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false));
+    scheduler_release_slots(&turns, &all[TURNS]);
+    scheduler_yield_compute(&turns, &all[0]);
     ck_assert_uint_eq(granted[TURNS / 2], 1);
     ck_assert_uint_eq(granted[TURNS / 2 + 1], 0);
-    ck_assert(!turns_waits(&turns, &all[TURNS / 2]));
-    ck_assert(turns_compute(&turns, &all[TURNS / 2], false));
-    turns_leave(&turns, &all[1]);
+    ck_assert(!scheduler_awaits_compute(&turns, &all[TURNS / 2]));
+    ck_assert(scheduler_request_compute(&turns, &all[TURNS / 2], false));
+    scheduler_release_slots(&turns, &all[1]);
     ck_assert_uint_eq(granted[TURNS / 2 + 1], 1);
 }
 END_TEST
@@ -177,34 +177,34 @@ START_TEST(a_long_turn_is_over_once_another_waits)
 {
     for (int i = 0; i <= TURNS / 2; i++) {
         ck_assert(take(i, "ann"));
-        (void)turns_compute(&turns, &all[i], false);
+        (void)scheduler_request_compute(&turns, &all[i], false);
     }
-    ck_assert(turns_compute(&turns, &all[0], false)); /* not yet */
+    ck_assert(scheduler_request_compute(&turns, &all[0], false)); /* not yet */
     ck_assert_uint_eq(granted[TURNS / 2], 0);
     all[0].until_ms = 1;
-    ck_assert(!turns_compute(&turns, &all[0], false));
-    ck_assert(turns_waits(&turns, &all[0]));
+    ck_assert(!scheduler_request_compute(&turns, &all[0], false));
+    ck_assert(scheduler_awaits_compute(&turns, &all[0]));
     ck_assert_uint_eq(granted[TURNS / 2], 1);
-    turns_leave(&turns, &all[1]);
+    scheduler_release_slots(&turns, &all[1]);
     ck_assert_uint_eq(granted[0], 1);
     all[0].until_ms = 1;
-    ck_assert(turns_compute(&turns, &all[0], false)); /* nobody waits */
-    ck_assert(turns_compute(&turns, &all[0], false));
+    ck_assert(scheduler_request_compute(&turns, &all[0], false)); /* nobody waits */
+    ck_assert(scheduler_request_compute(&turns, &all[0], false));
 }
 END_TEST
 
 START_TEST(a_turn_goes_on_where_who_waits_may_have_none)
 {
     ck_assert(take(TURNS, "bob"));
-    ck_assert(turns_compute(&turns, &all[TURNS], false));
+    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false));
     for (int i = 0; i <= TURNS / 2; i++) {
         ck_assert(take(i, "ann"));
-        (void)turns_compute(&turns, &all[i], false);
+        (void)scheduler_request_compute(&turns, &all[i], false);
     }
-    ck_assert(turns_waits(&turns, &all[TURNS / 2]));
+    ck_assert(scheduler_awaits_compute(&turns, &all[TURNS / 2]));
     all[TURNS].until_ms = 1;
-    ck_assert(turns_compute(&turns, &all[TURNS], false));
-    ck_assert(turns_waits(&turns, &all[TURNS / 2]));
+    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false));
+    ck_assert(scheduler_awaits_compute(&turns, &all[TURNS / 2]));
 }
 END_TEST
 
@@ -214,17 +214,17 @@ START_TEST(a_users_own_wait_for_its_long_turns_whoever_else_computes)
 
     for (int i = TURNS; i < TURNS + 2; i++) {
         ck_assert(take(i, "bob"));
-        ck_assert(turns_compute(&turns, &all[i], false));
+        ck_assert(scheduler_request_compute(&turns, &all[i], false));
     }
     do {
         ck_assert(take(first, "ann"));
-    } while (turns_compute(&turns, &all[first], false) && ++first < TURNS);
-    ck_assert(turns_waits(&turns, &all[first]));
-    ck_assert(!turns_is_long(&turns, &all[0]));
+    } while (scheduler_request_compute(&turns, &all[first], false) && ++first < TURNS);
+    ck_assert(scheduler_awaits_compute(&turns, &all[first]));
+    ck_assert(!scheduler_is_slice_over(&turns, &all[0]));
     all[0].until_ms = 1;
-    ck_assert(turns_is_long(&turns, &all[0]));
-    ck_assert(!turns_compute(&turns, &all[0], false));
-    ck_assert(turns_waits(&turns, &all[0]));
+    ck_assert(scheduler_is_slice_over(&turns, &all[0]));
+    ck_assert(!scheduler_request_compute(&turns, &all[0], false));
+    ck_assert(scheduler_awaits_compute(&turns, &all[0]));
     ck_assert_uint_eq(granted[first], 1);
 }
 END_TEST
@@ -233,12 +233,12 @@ START_TEST(what_is_about_to_end_computes_at_once)
 {
     for (int i = 0; i < 2 * TURNS; i++) {
         ck_assert(take(i, "ann"));
-        (void)turns_compute(&turns, &all[i], false);
+        (void)scheduler_request_compute(&turns, &all[i], false);
     }
-    ck_assert(turns_waits(&turns, &all[TURNS]));
-    ck_assert(turns_compute(&turns, &all[TURNS], true));
-    ck_assert(!turns_waits(&turns, &all[TURNS]));
-    ck_assert(turns_compute(&turns, &all[TURNS], false)); /* still */
+    ck_assert(scheduler_awaits_compute(&turns, &all[TURNS]));
+    ck_assert(scheduler_request_compute(&turns, &all[TURNS], true));
+    ck_assert(!scheduler_awaits_compute(&turns, &all[TURNS]));
+    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false)); /* still */
 }
 END_TEST
 

@@ -1,17 +1,17 @@
 /*
- * turns.h - how many statements run beside the loop at one time.
+ * scheduler.h - how many statements run beside the loop at one time.
  *
  * A statement that steps aside takes a place, so many may wait; to compute it
  * takes a turn, which few have: a hundred threads never compute beside a
- * database.  Where others wait a turn is over after TURNS_MS, and goes on
+ * database.  Where others wait a turn is over after COMPUTE_SLICE_MS, and goes on
  * behind them.  Users share both as user_quota.h says.  Statements of other nodes
  * have places of their own, or nodes full of statements that wait for nodes
  * would wait in a circle.
  *
  * Has a lock of its own, under which both wakers are called; any thread.
  */
-#ifndef HW_TURNS_H
-#define HW_TURNS_H
+#ifndef HW_SCHEDULER_H
+#define HW_SCHEDULER_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 enum {
     TURNS = 8,     /* statements that compute, */
-    TURNS_MS = 50, /* at a stretch, while others wait for that, */
+    COMPUTE_SLICE_MS = 50, /* at a stretch, while others wait for that, */
     PLACES = 192,  /* and with those that wait: so many of this node's and so
                       many of others' */
 };
@@ -50,24 +50,24 @@ struct turns {
     struct turn *queue; /* for a turn: the one that came first */
 };
 
-void turns_init(struct turns *turns);
-void turns_fini(struct turns *turns);
+void scheduler_init(struct turns *turns);
+void scheduler_fini(struct turns *turns);
 
 /* True: it has a place.  False: there is none for its owner, and `place` will
  * be called; fine while it waits already. */
 bool scheduler_take_thread_slot(struct turns *turns, struct turn *turn);
 /* Gives up place and turn, or the wait; fine without. */
-void turns_leave(struct turns *turns, struct turn *turn);
+void scheduler_release_slots(struct turns *turns, struct turn *turn);
 
 /* To be called in a place, and now and then while it computes.  True: it
  * computes; else it waits for others, and `granted` will be called.
  * at_once: whoever else computes, since it is about to end. */
-bool turns_compute(struct turns *turns, struct turn *turn, bool at_once);
-/* Whether it has computed for TURNS_MS. */
-bool turns_is_long(struct turns *turns, const struct turn *turn);
+bool scheduler_request_compute(struct turns *turns, struct turn *turn, bool at_once);
+/* Whether it has computed for COMPUTE_SLICE_MS. */
+bool scheduler_is_slice_over(struct turns *turns, const struct turn *turn);
 /* It waits from now on, and others compute instead. */
-void turns_rest(struct turns *turns, struct turn *turn);
+void scheduler_yield_compute(struct turns *turns, struct turn *turn);
 /* Whether it waits for its turn still. */
-bool turns_waits(struct turns *turns, struct turn *turn);
+bool scheduler_awaits_compute(struct turns *turns, struct turn *turn);
 
 #endif

@@ -1,5 +1,5 @@
-/* process_look.c - see process_look.h. */
-#include "process_look.h"
+/* process_facts.c - see process_facts.h. */
+#include "process_facts.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ process_recorded(int segment, pid_t child)
 
     return segment_owner_read(segment, &owner) && owner.pid != 0 &&
                    owner.pid != (uint64_t)child &&
-                   !process_lives((pid_t)owner.pid, owner.started)
+                   !process_is_alive((pid_t)owner.pid, owner.started)
                ? (pid_t)owner.pid
                : 0;
 }

@@ -1,7 +1,7 @@
-/* process_look.h - reads facts about a process from /proc, and counts those of
+/* process_facts.h - reads facts about a process from /proc, and counts those of
  * ours that the kernel killed. */
-#ifndef HW_PROCESS_LOOK_H
-#define HW_PROCESS_LOOK_H
+#ifndef HW_PROCESS_FACTS_H
+#define HW_PROCESS_FACTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /*
- * look.c - see look.h.
+ * node_poll.c - see node_poll.h.
  *
  * A view that fails is never a blank: its last rows stay, with the reason and
  * their time; if there are none, the newest kept snapshot has some, or another
  * view.  A view may cost the database what a heap profile costs, so the time
  * between two is ten times what one took, if that is more than the interval.
  */
-#include "look.h"
+#include "node_poll.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@ enum {
     ER_SPECIFIC_ACCESS_DENIED = 1227
 };
 
-enum look_step { REST, SETTLE, TABLES, NODES, MEMORY, BASE, VIEW };
+enum node_poll_step { REST, SETTLE, TABLES, NODES, MEMORY, BASE, VIEW };
 
 struct look {
     struct asker *asker;
     struct screen *screen;
-    enum look_step step;
+    enum node_poll_step step;
     enum top_number view; /* that is asked for; it may be one instead */
     struct top_scope place;
     bool has_table[TOP_NUMBERS];
@@ -48,7 +48,7 @@ struct look {
 };
 
 struct look *
-look_new(struct asker *asker, struct screen *screen)
+node_poll_new(struct asker *asker, struct screen *screen)
 {
     struct look *look = mem_zalloc(1, sizeof(*look));
 
@@ -60,7 +60,7 @@ look_new(struct asker *asker, struct screen *screen)
 }
 
 void
-look_free(struct look *look)
+node_poll_free(struct look *look)
 {
     if (!look)
         return;
@@ -69,13 +69,13 @@ look_free(struct look *look)
 }
 
 bool
-look_is_under_way(const struct look *look)
+node_poll_is_running(const struct look *look)
 {
     return look->step != REST;
 }
 
 unsigned
-look_asking_s(const struct look *look)
+node_poll_asking_s(const struct look *look)
 {
     return look->step == REST
                ? 0
@@ -83,13 +83,13 @@ look_asking_s(const struct look *look)
 }
 
 unsigned
-look_count(const struct look *look)
+node_poll_count(const struct look *look)
 {
     return look->done;
 }
 
 bool
-look_failed(const struct look *look)
+node_poll_has_failed(const struct look *look)
 {
     return look->failed;
 }
@@ -112,7 +112,7 @@ put_clock_time(int64_t wall_ms, char *out, size_t size)
 /* ---- asking ---- */
 
 static void
-ask_step(struct look *look, enum look_step step)
+ask_step(struct look *look, enum node_poll_step step)
 {
     struct buffer text;
 
@@ -149,7 +149,7 @@ ask_step(struct look *look, enum look_step step)
 }
 
 static void
-end_look(struct look *look, uint64_t took_ms)
+end_node_poll(struct look *look, uint64_t took_ms)
 {
     struct screen *s = look->screen;
     double rest_s = s->interval_s;
@@ -196,7 +196,7 @@ ask_view(struct look *look)
             }
             snprintf(s->notice, sizeof(s->notice), "%s", look->why);
             look->failed = true;
-            end_look(look, 0);
+            end_node_poll(look, 0);
             return;
         }
         look->view = (enum top_number)top_views[look->view].instead;
@@ -209,7 +209,7 @@ ask_view(struct look *look)
 }
 
 bool
-look_begin(struct look *look)
+node_poll_begin(struct look *look)
 {
     struct screen *s = look->screen;
     bool due = s->hurry || (!s->paused && clock_ms() >= look->next_ms);
@@ -227,7 +227,7 @@ look_begin(struct look *look)
 }
 
 int
-look_wait_ms(const struct look *look)
+node_poll_wait_ms(const struct look *look)
 {
     uint64_t now = clock_ms();
 
@@ -396,7 +396,7 @@ fail_view(struct look *look, const char *why)
         if (none)
             show_grid(look, none);
     }
-    end_look(look, 0);
+    end_node_poll(look, 0);
 }
 
 static void
@@ -430,7 +430,7 @@ end_view(struct look *look, MYSQL_RES *rows, const char *error)
     look->failed = false;
     if (took_ms / 1000 < TIMEOUT_S)
         look->cost_ms = took_ms;
-    end_look(look, look->cost_ms);
+    end_node_poll(look, look->cost_ms);
 }
 
 /* A node's connection is lost, or none can be made. */
@@ -454,7 +454,7 @@ is_denied(unsigned number)
 }
 
 void
-look_go_on(struct look *look)
+node_poll_continue(struct look *look)
 {
     MYSQL_RES *rows = asker_take_rows(look->asker);
     unsigned number;

@@ -1,5 +1,5 @@
-/* agent_word.c - see agent_word.h. */
-#include "agent_word.h"
+/* leave_reason.c - see leave_reason.h. */
+#include "leave_reason.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ open_free_lock(const char *state_dir, int flags)
 }
 
 bool
-agent_word_is_held(const char *state_dir, pid_t *holder)
+agent_lock_is_held(const char *state_dir, pid_t *holder)
 {
     int fd = own_file_open(state_dir, AGENT_LOCK, O_RDWR);
     bool held = fd >= 0 && is_agent_lock_taken(fd, holder);
@@ -58,7 +58,7 @@ read_lock(const char *state_dir, off_t at, char *bytes, size_t size)
 }
 
 static bool
-read_agent_word_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
+read_leave_reason_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
                    char *out, size_t size)
 {
     char bytes[AGENT_TEXT_MAX - 1], text[AGENT_TEXT_MAX];
@@ -72,10 +72,10 @@ read_agent_word_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
         return false;
     clean_text(line, text);
     /* NOLINTNEXTLINE(cert-err34-c): what they name must live */
-    if (sscanf(text, AGENT_WORD "%9d %19llu %n", &pid, &start_ticks, &why) !=
+    if (sscanf(text, LEAVE_REASON_TAG "%9d %19llu %n", &pid, &start_ticks, &why) !=
             2 ||
         why == 0 || text[why] == '\0' ||
-        !process_lives(peer != 0 && pid == greeted ? peer : pid, start_ticks))
+        !process_is_alive(peer != 0 && pid == greeted ? peer : pid, start_ticks))
         return false;
     snprintf(out, size,
              "the agent has left the database (pid %d), which runs on without "
@@ -85,16 +85,16 @@ read_agent_word_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
 }
 
 bool
-agent_word_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
+leave_reason_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
                 size_t size)
 {
-    return read_agent_word_at(state_dir, 0, greeted, peer, out, size) ||
-           read_agent_word_at(state_dir, AGENT_EARLY_AT, greeted, peer, out,
+    return read_leave_reason_at(state_dir, 0, greeted, peer, out, size) ||
+           read_leave_reason_at(state_dir, AGENT_EARLY_AT, greeted, peer, out,
                               size);
 }
 
 void
-agent_word_leave(const char *state_dir, pid_t pid, const char *why)
+leave_reason_write(const char *state_dir, pid_t pid, const char *why)
 {
     char word[AGENT_TEXT_MAX];
     struct process_stat stat;
@@ -102,7 +102,7 @@ agent_word_leave(const char *state_dir, pid_t pid, const char *why)
 
     if (!process_stat_read(pid, &stat))
         return;
-    size = snprintf(word, sizeof(word), AGENT_WORD_LINE, (int)pid,
+    size = snprintf(word, sizeof(word), LEAVE_REASON_LINE, (int)pid,
                     (unsigned long long)stat.start_ticks, why);
     fd = open_free_lock(state_dir, O_RDWR);
     if (fd >= 0 && size > 0 && (size_t)size < sizeof(word) &&

@@ -1,11 +1,11 @@
 /*
- * wakes.h - how other threads get the loop's attention.
+ * notifications.h - how other threads get the loop's attention.
  *
  * One queue and one uv_async_t per node.  A wake is never lost, calls back once
- * however often it came, and never after wake_forget.
+ * however often it came, and never after notification_cancel.
  */
-#ifndef HW_WAKES_H
-#define HW_WAKES_H
+#ifndef HW_NOTIFICATIONS_H
+#define HW_NOTIFICATIONS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,15 +29,15 @@ struct wakes {
     uv_async_t async;
 };
 
-int wakes_init(struct wakes *wakes, uv_loop_t *loop, struct error *err);
-void wakes_close(struct wakes *wakes); /* begins: the loop must run on */
-void wakes_fini(struct wakes *wakes);  /* after that */
+int notification_queue_init(struct wakes *wakes, uv_loop_t *loop, struct error *err);
+void notification_queue_close(struct wakes *wakes); /* begins: the loop must run on */
+void notification_queue_fini(struct wakes *wakes);  /* after that */
 
-void wake_init(struct wake *wake, struct wakes *home,
+void notification_init(struct wake *wake, struct wakes *home,
                void (*on_wake)(struct wake *wake));
 /* The other threads' end; its arg is the wake. */
-struct waker wake_waker(struct wake *wake);
+struct waker notification_waker(struct wake *wake);
 /* On the loop, once no thread wakes it any more. */
-void wake_forget(struct wake *wake);
+void notification_cancel(struct wake *wake);
 
 #endif

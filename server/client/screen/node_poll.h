@@ -1,0 +1,34 @@
+/*
+ * node_poll.h - one look after the other at the nodes, for the screen or for tables.
+ *
+ * A look is a few statements, one at a time: the nodes' states, their memory,
+ * the view; on a new connection before these how long one may take, which
+ * tables there are, and what differences begin at.  Nothing waits here.
+ */
+#ifndef HW_NODE_POLL_H
+#define HW_NODE_POLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct asker;
+struct look;
+struct screen;
+
+struct look *node_poll_new(struct asker *asker, struct screen *screen); /* or NULL */
+void node_poll_free(struct look *look); /* NULL is fine */
+
+/* What is due: a look by the interval, or at once (screen->hurry).  True: the
+ * screen has changed. */
+bool node_poll_begin(struct look *look);
+
+/* The asker's statement is done: reads its answer, and asks the next. */
+void node_poll_continue(struct look *look);
+
+bool node_poll_is_running(const struct look *look);
+int node_poll_wait_ms(const struct look *look); /* until one is due; -1: never */
+unsigned node_poll_asking_s(const struct look *look); /* its statement, so long */
+unsigned node_poll_count(const struct look *look);    /* that are done */
+bool node_poll_has_failed(const struct look *look);       /* the last one got no rows */
+
+#endif
