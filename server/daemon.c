@@ -62,7 +62,7 @@ struct daemon {
     struct supervised supervised;
     struct keeper_watch keeper_watch;
     uv_signal_t signals[SIGNALS];
-    struct state_dir_watch place;
+    struct state_dir_watch state_watch;
     bool loop_open, server_open, signals_open, log_open;
 };
 
@@ -202,7 +202,7 @@ stop_daemon_services(void *arg)
     for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
-    state_dir_watch_stop(&d->place);
+    state_dir_watch_stop(&d->state_watch);
     daemon_cluster_stop(&d->cluster);
     loop_lock(&d->server.loop);
     server_stop(&d->server);
@@ -465,9 +465,10 @@ start_listeners(struct daemon *d, struct error *err)
         listener_open_local(&d->http_local, &d->server, &http_conversation,
                             path, err) != 0)
         return -1;
-    state_dir_watch_start(&d->place, &d->loop, &d->state, d->config.state_dir,
-                      &d->supervised, &d->local, &d->http_local, on_state_dir_renewed,
-                      stop_daemon_services, d);
+    state_dir_watch_start(&d->state_watch, &d->loop, &d->state,
+                          d->config.state_dir, &d->supervised, &d->local,
+                          &d->http_local, on_state_dir_renewed,
+                          stop_daemon_services, d);
     steer_tcp(d);
     if (geteuid() != 0)
         return 0;
@@ -582,7 +583,7 @@ daemon_run(const struct arguments *arguments)
     }
     config_faults_fini(&faults);
     if (rc == 0)
-        rc = d->place.lost ? SUPERVISED_STATE_DIR_LOST : 0;
+        rc = d->state_watch.lost ? SUPERVISED_STATE_DIR_LOST : 0;
     shut_down_daemon(d, rc);
     mem_free(d);
     return rc;

@@ -44,7 +44,7 @@ struct listener {
     uv_poll_t poll;
     uv_timer_t timer; /* ends a pause, or tries to bind again */
     bool polling;
-    bool reopens;       /* opens at address once it is closed */
+    bool reopens;     /* opens at address once it is closed */
     unsigned handles; /* open libuv handles */
     uint64_t retry_ms;
     char path[CONFIG_SOCKET_MAX + 1]; /* local: to be removed at the end */
@@ -87,7 +87,7 @@ void daemon_print_faults(const struct config_faults *faults);
 int daemon_print_error(const struct error *err); /* -1 */
 /* The path of a program that lies beside heapwired, as its helpers do. */
 int daemon_find_program(const char *program, char out[PATH_MAX],
-                       struct error *err);
+                        struct error *err);
 /* Starts what fetches debug information, if the configuration or the
  * environment names servers; *out NULL: nothing does.  Once, and before the
  * controller.  -1 with *err: the environment names more than is taken. */
@@ -166,11 +166,11 @@ struct state_dir_watch {
 /* renewed: the directory is a new one; end: it is gone, and somebody starts
  * heapwired again. */
 void state_dir_watch_start(struct state_dir_watch *watch, uv_loop_t *loop,
-                       struct state_dir *dir, const char *path,
-                       const struct supervised *supervised,
-                       struct listener *local, struct listener *http_local,
-                       void (*renewed)(void *arg), void (*end)(void *arg),
-                       void *arg);
+                           struct state_dir *dir, const char *path,
+                           const struct supervised *supervised,
+                           struct listener *local, struct listener *http_local,
+                           void (*renewed)(void *arg), void (*end)(void *arg),
+                           void *arg);
 void state_dir_watch_stop(struct state_dir_watch *watch);
 
 #endif

@@ -59,11 +59,11 @@ daemon_start_debug(const struct config *config, struct debug_fetcher **out,
     char program[PATH_MAX];
     struct error why;
     struct debug_fetcher_options options = {dir,
-                                           program,
-                                           urls,
-                                           config->symbols_bytes,
-                                           config->debuginfod_timeout_s,
-                                           log_debug};
+                                            program,
+                                            urls,
+                                            config->symbols_bytes,
+                                            config->debuginfod_timeout_s,
+                                            log_debug};
 
     *out = NULL;
     if (!*urls)

@@ -50,14 +50,15 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
     if (options.links_max > server_spare_descriptors(server))
         options.links_max = server_spare_descriptors(server);
     if (options.members)
-        c->cluster = cluster_start(server->main, &server->wakes, &options, err);
+        c->cluster =
+            cluster_start(server->main, &server->notifications, &options, err);
     if (!c->cluster)
         return -1;
     server->node.peers = cluster_peers(c->cluster);
     log_missing_own_peer(c->config);
     c->membership =
         membership_start(c->config, &server->identity, server->keeper,
-                         c->cluster, &server->wakes, err);
+                         c->cluster, &server->notifications, err);
     return c->membership ? 0 : -1;
 }
 

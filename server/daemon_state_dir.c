@@ -158,10 +158,11 @@ on_directory_timer(uv_timer_t *timer)
 
 void
 state_dir_watch_start(struct state_dir_watch *watch, uv_loop_t *loop,
-                  struct state_dir *dir, const char *path,
-                  const struct supervised *supervised, struct listener *local,
-                  struct listener *http_local, void (*renewed)(void *arg),
-                  void (*end)(void *arg), void *arg)
+                      struct state_dir *dir, const char *path,
+                      const struct supervised *supervised,
+                      struct listener *local, struct listener *http_local,
+                      void (*renewed)(void *arg), void (*end)(void *arg),
+                      void *arg)
 {
     watch->dir = dir;
     watch->path = path;

@@ -37,7 +37,7 @@ refuse_connection(const struct listener *l, int fd, const struct error *err)
     struct reply reply;
 
     reply_init(&reply);
-    l->conversation->say_error(&reply, err);
+    l->conversation->send_error(&reply, err);
     if (!reply.out.failed)
         (void)send(fd, reply.out.data, reply.out.size,
                    MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -58,7 +58,7 @@ static void
 pause_accepting(struct listener *l, const char *why)
 {
     log_ratelimited("accepts no connections for %d ms: %s", LISTENER_PAUSE_MS,
-                 why);
+                    why);
     uv_poll_stop(&l->poll);
     uv_timer_start(&l->timer, on_pause_over, LISTENER_PAUSE_MS, 0);
 }
@@ -101,7 +101,8 @@ accept_some(struct listener *l)
                 pause_accepting(l, uv_strerror(uv_translate_sys_error(errno)));
             return; /* none left, or the client has gone */
         }
-        if (!server_admit_connection(l->server, l->transport, l->conversation)) {
+        if (!server_admit_connection(l->server, l->transport,
+                                     l->conversation)) {
             error_set(&err, ER_TOO_MANY_CONNECTIONS, "Too many connections");
             refuse_connection(l, fd, &err);
         } else if (session_accept(l->server, fd, l->transport,

@@ -113,15 +113,15 @@ sql_is_short_statement(struct sql_session *session, struct span text)
 {
     struct parsing how = {.use = PARAMETERS_ABSENT, .session = session};
     struct sql_statement statement;
-    struct error unsaid;
-    bool instant = false;
+    struct error ignored;
+    bool is_short = false;
 
     if (text.size > SHORT_STATEMENT_BYTES)
         return false;
     how.arena = arena_new(STATEMENT_BYTES_MAX);
     if (how.arena)
-        instant = statement_parse(text, &how, &statement, &unsaid) != 0 ||
-                  is_short_sql_statement(&statement);
+        is_short = statement_parse(text, &how, &statement, &ignored) != 0 ||
+                   is_short_sql_statement(&statement);
     arena_free(how.arena);
-    return instant;
+    return is_short;
 }

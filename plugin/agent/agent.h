@@ -56,7 +56,8 @@ void channel_leave_directory(struct channel *channel);
  * table of its own: in a shared one the lock's number may be a file of the
  * host. */
 void channel_write_leave_reason(const struct channel *channel,
-                        const struct agent_hello *self, const char *why);
+                                const struct agent_hello *self,
+                                const char *why);
 /* Likewise, of this process, whose agent has not served: it holds no lock. */
 void channel_write_early_reason(const char *state_dir, const char *why);
 /* Removes the socket's name.  Call before channel_close. */
@@ -88,12 +89,13 @@ int channel_send(struct channel *channel, const void *data, size_t size,
 struct host_privileges {
     int64_t due_ms; /* monotonic */
     bool more;      /* at the last look, too: it was no moment in between */
-    bool diverged;     /* it cannot be like the main thread */
+    bool diverged;  /* it cannot be like the main thread */
 };
 
 /* Milliseconds until the next look.  calls (enum confined_call) are those that
  * may be made under so many filters. */
-int host_privileges_tick(struct host_privileges *host_privileges, int filters, unsigned calls);
+int host_privileges_tick(struct host_privileges *host_privileges, int filters,
+                         unsigned calls);
 
 /* Whether two threads of this process have the same ids, capabilities and
  * filters.  One thread at a time: the host's may have little stack. */
@@ -122,7 +124,8 @@ struct launcher {
 /* Checks the settings.  0, or an errno that says why they cannot work. */
 int launcher_check(const char *settings);
 
-void launcher_begin(struct launcher *launcher, const char *settings, int directory);
+void launcher_begin(struct launcher *launcher, const char *settings,
+                    int directory);
 /* Starts heapwired when that is due.  Returns the milliseconds until the next
  * call is due, or -1. */
 int launcher_tick(struct launcher *launcher, bool connected);
@@ -154,8 +157,9 @@ struct agent {
     struct shared_fds_file root; /* the root directory, likewise */
     struct host_privileges host_privileges;
     struct launcher launcher;
-    int null; /* /dev/null, in a table of its own; -1: none */
-    int wake; /* signalfd: readable when the thread must end; -1: none */
+    int null;          /* /dev/null, in a table of its own; -1: none */
+    int stop_signalfd; /* signalfd: readable when the thread must end; -1: none
+                        */
     bool own_table;
     int filters;        /* seccomp filters of this thread (confined.h) */
     int opened_filters; /* those under which the channel was opened */
@@ -163,10 +167,11 @@ struct agent {
     int given;          /* descriptor beside the request; -1: none */
     pid_t tracer;       /* that Yama lets trace this process; 0: none */
     int64_t started_ms;
-    int64_t guard_ms; /* how long heapwired may be away; 0: for ever */
-    int64_t last_request_ms; /* monotonic: heapwired's latest request or connection */
-    bool guard_expired;        /* guard_ms has passed, and profiling is off */
-    int64_t unguarded_ms; /* wall clock: switched off for that; or 0 */
+    int64_t guard_ms;        /* how long heapwired may be away; 0: for ever */
+    int64_t last_request_ms; /* monotonic: heapwired's latest request or
+                                connection */
+    bool guard_expired;      /* guard_ms has passed, and profiling is off */
+    int64_t unguarded_ms;    /* wall clock: switched off for that; or 0 */
 };
 
 /* ---- operations.c ---- */
@@ -254,8 +259,8 @@ enum phase phase_now(void);
 /* Waits for that phase or a later one.  0 or ETIMEDOUT. */
 int phase_await(enum phase phase, uint32_t timeout_ms);
 
-/* Requests the end; the caller also sends PHASE_WAKE to the thread.  handover: it
- * leaves all that it has to the next thread (below). */
+/* Requests the end; the caller also sends PHASE_WAKE to the thread.  handover:
+ * it leaves all that it has to the next thread (below). */
 void phase_stop(bool handover);
 /* Takes the request back; false: the thread has seen it, and goes. */
 bool phase_stay(void);

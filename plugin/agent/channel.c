@@ -222,7 +222,8 @@ start_listening(struct channel *channel)
 }
 
 static void
-write_leave_reason(int lock, off_t at, pid_t pid, uint64_t start_ticks, const char *why)
+write_leave_reason(int lock, off_t at, pid_t pid, uint64_t start_ticks,
+                   const char *why)
 {
     char word[AGENT_TEXT_MAX];
     int size = snprintf(word, sizeof(word), LEAVE_REASON_LINE, (int)pid,
@@ -343,7 +344,7 @@ channel_leave_directory(struct channel *channel)
 
 void
 channel_write_leave_reason(const struct channel *channel,
-                   const struct agent_hello *self, const char *why)
+                           const struct agent_hello *self, const char *why)
 {
     write_leave_reason(channel->lock, 0, self->pid, self->start_ticks, why);
 }
@@ -361,7 +362,8 @@ channel_write_early_reason(const char *state_dir, const char *why)
         process_stat_read(0, &self)) {
         if (!has_leave_reason(lock)) /* it is empty */
             (void)!write(lock, LEAVE_REASON_TAG, sizeof(LEAVE_REASON_TAG) - 1);
-        write_leave_reason(lock, AGENT_EARLY_AT, getpid(), self.start_ticks, why);
+        write_leave_reason(lock, AGENT_EARLY_AT, getpid(), self.start_ticks,
+                           why);
     }
     if (lock >= 0)
         close(lock);

@@ -218,9 +218,9 @@ handover_give(struct agent *agent)
     if (agent->own_table &&
         (kept.socket.file.inode == 0 || !send_agent_fds(agent)))
         return false;
-    if (agent->wake >= 0)
-        close(agent->wake);
-    agent->wake = -1;
+    if (agent->stop_signalfd >= 0)
+        close(agent->stop_signalfd);
+    agent->stop_signalfd = -1;
     kept.agent = *agent;
     kept.left = true;
     /* The next thread locks the file again, maybe before this table is gone. */

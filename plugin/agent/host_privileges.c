@@ -14,7 +14,7 @@
 #include "confined.h"
 
 enum {
-    LOOK_MS = 1000,
+    CHECK_MS = 1000,
     STATUS_MAX = 8192,
     GROUPS_TEXT = 1024,
     GROUPS_COUNT = 128
@@ -209,7 +209,8 @@ drop_extra_privileges(struct worn *own, const struct worn *host, unsigned calls,
 }
 
 static void
-match_host_credentials(struct host_privileges *host_privileges, int filters, unsigned calls)
+match_host_credentials(struct host_privileges *host_privileges, int filters,
+                       unsigned calls)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     struct worn own, host;
@@ -229,13 +230,14 @@ match_host_credentials(struct host_privileges *host_privileges, int filters, uns
 }
 
 int
-host_privileges_tick(struct host_privileges *host_privileges, int filters, unsigned calls)
+host_privileges_tick(struct host_privileges *host_privileges, int filters,
+                     unsigned calls)
 {
     int64_t now = agent_monotonic_ms();
 
     if (now >= host_privileges->due_ms) {
         match_host_credentials(host_privileges, filters, calls);
-        host_privileges->due_ms = now + LOOK_MS;
+        host_privileges->due_ms = now + CHECK_MS;
     }
     return (int)(host_privileges->due_ms - now);
 }

@@ -63,7 +63,8 @@ lever_host_of(const struct agent *agent)
 {
     /* A thread that may do more than the host's has no children. */
     bool alike = confined_filters() == agent->filters &&
-                 !agent->host_privileges.more && !agent->host_privileges.diverged;
+                 !agent->host_privileges.more &&
+                 !agent->host_privileges.diverged;
 
     return (struct lever_host){.mallctl = agent->jemalloc.mallctl,
                                .background = switch_background,

@@ -154,9 +154,11 @@ run_due_agent_work(struct agent *agent)
     if (agent->start->no_new_privs) /* without /proc it is not seen */
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     due_ms = earlier_timeout_ms(
-        due_ms, host_privileges_tick(&agent->host_privileges, agent->filters, agent->calls));
+        due_ms, host_privileges_tick(&agent->host_privileges, agent->filters,
+                                     agent->calls));
     return earlier_timeout_ms(
-        due_ms, launcher_tick(&agent->launcher, agent->channel.connection >= 0));
+        due_ms,
+        launcher_tick(&agent->launcher, agent->channel.connection >= 0));
 }
 
 /* ---- requests ---- */
@@ -213,7 +215,7 @@ open_stop_signalfd(struct agent *agent)
     sigemptyset(&wake);
     sigaddset(&wake, PHASE_WAKE);
     if (agent->own_table && (agent->calls & CONFINED_SIGNALFD))
-        agent->wake = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
+        agent->stop_signalfd = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* poll() whose first entry is the wake and whose timeout is the next timed
@@ -224,14 +226,14 @@ poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
     struct signalfd_siginfo info;
     int limit_ms = run_due_agent_work(agent), ready;
 
-    if (agent->wake < 0 && (limit_ms < 0 || limit_ms > STOP_POLL_MS))
+    if (agent->stop_signalfd < 0 && (limit_ms < 0 || limit_ms > STOP_POLL_MS))
         limit_ms = STOP_POLL_MS;
-    polled[0] = (struct pollfd){.fd = agent->wake, .events = POLLIN};
+    polled[0] = (struct pollfd){.fd = agent->stop_signalfd, .events = POLLIN};
     ready = poll(polled, count, limit_ms);
     /* Takes a pending signal of the whole process, or poll() would return at
      * once. */
     if (ready > 0 && polled[0].revents)
-        (void)!read(agent->wake, &info, sizeof(info));
+        (void)!read(agent->stop_signalfd, &info, sizeof(info));
     return ready;
 }
 
@@ -508,8 +510,8 @@ end_agent_service(struct agent *agent)
     channel_remove(&agent->channel);
     channel_close(&agent->channel);
     mapped_files_close(&agent->files);
-    if (agent->wake >= 0)
-        close(agent->wake);
+    if (agent->stop_signalfd >= 0)
+        close(agent->stop_signalfd);
 }
 
 /* Where nobody goes on: profiling ends with the agent.  Why, the last thread
@@ -550,7 +552,7 @@ serve_run(const struct agent_start *start)
                                       .listener = -1,
                                       .connection = -1},
                           .null = -1,
-                          .wake = -1,
+                          .stop_signalfd = -1,
                           .given = -1};
     bool kept;
     int error;
@@ -564,7 +566,8 @@ serve_run(const struct agent_start *start)
     if (kept && error != 0)
         abandon_agent_service(&agent);
     /* The next thread erases that, if it does reach the directory. */
-    if (error == EBUSY && phase_stopping() && (phase_hands_over() || start->unfit))
+    if (error == EBUSY && phase_stopping() &&
+        (phase_hands_over() || start->unfit))
         channel_write_early_reason(
             agent_settings_get(start->settings, AGENT_ENV_STATE),
             start->unfit
@@ -582,7 +585,8 @@ serve_run(const struct agent_start *start)
         serve_without_listener(&agent);
     }
     if (error == 0 && agent.own_table && agent.channel.lock >= 0)
-        channel_write_leave_reason(&agent.channel, &agent.self, why_it_ends(&agent));
+        channel_write_leave_reason(&agent.channel, &agent.self,
+                                   why_it_ends(&agent));
     if (error == 0 && !(phase_hands_over() && handover_give(&agent)))
         end_agent_service(&agent);
     return error;

@@ -31,9 +31,9 @@ enum {
     PATIENCE_MS = 3000,
     ALIKE_MS = 250,
     BACK_MS = 500,
-    BUSY_MS = 5,        /* it has been waited for in vain */
-    DUMP_WAIT_MS = 10000,   /* a dump of a huge heap takes seconds */
-    UNLIKE_MS = 600000, /* likewise, where libc would abort the host */
+    BUSY_MS = 5,          /* it has been waited for in vain */
+    DUMP_WAIT_MS = 10000, /* a dump of a huge heap takes seconds */
+    UNLIKE_MS = 600000,   /* likewise, where libc would abort the host */
     GONE_STEPS = 100000
 };
 
@@ -63,28 +63,28 @@ run_agent_thread(void *arg)
 /* ---- the thread ---- */
 
 void
-signal_guard_begin(struct start_held *held)
+signal_guard_begin(struct signal_guard *guard)
 {
     sigset_t all;
 
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held->cancel);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard->cancel);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &held->mask);
+    pthread_sigmask(SIG_SETMASK, &all, &guard->mask);
 }
 
 void
-signal_guard_end(const struct start_held *held)
+signal_guard_end(const struct signal_guard *guard)
 {
     int disabled;
 
-    pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
-    pthread_setcancelstate(held->cancel, &disabled);
+    pthread_sigmask(SIG_SETMASK, &guard->mask, NULL);
+    pthread_setcancelstate(guard->cancel, &disabled);
 }
 
 static int
 start_thread(void)
 {
-    struct start_held held;
+    struct signal_guard guard;
     pthread_attr_t attr;
     int error;
 
@@ -95,9 +95,9 @@ start_thread(void)
     if (error != 0)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    signal_guard_begin(&held); /* it inherits that */
+    signal_guard_begin(&guard); /* it inherits that */
     error = pthread_create(&own.thread, &attr, run_agent_thread, &own.start);
-    signal_guard_end(&held);
+    signal_guard_end(&guard);
     pthread_attr_destroy(&attr);
     if (error == 0)
         own.home = own.pid = getpid();
@@ -303,24 +303,24 @@ drop_left(void)
 
 /* In a forked child the parent's thread does not exist. */
 static bool
-enter_function(struct start_held *held)
+enter_function(struct signal_guard *guard)
 {
     pid_t self = getpid(), there;
 
-    signal_guard_begin(held);
+    signal_guard_begin(guard);
     there = own.busy;
     if (there != self &&
         atomic_compare_exchange_strong(&own.busy, &there, self))
         return true;
-    signal_guard_end(held);
+    signal_guard_end(guard);
     return false;
 }
 
 static int
-leave_function(const struct start_held *held, int error)
+leave_function(const struct signal_guard *guard, int error)
 {
     own.busy = 0;
-    signal_guard_end(held);
+    signal_guard_end(guard);
     return error;
 }
 
@@ -359,12 +359,12 @@ wait_until_gone(pid_t tid)
 
 /* False: a thread that was in one of these functions has been stopped there. */
 static bool
-enter_patiently(struct start_held *held)
+enter_patiently(struct signal_guard *guard)
 {
     const struct timespec step = {.tv_nsec = 1000000};
     int64_t until_ms = agent_monotonic_ms() + PATIENCE_MS;
 
-    while (!enter_function(held)) {
+    while (!enter_function(guard)) {
         if (agent_monotonic_ms() >= until_ms)
             return false;
         nanosleep(&step, NULL);
@@ -397,11 +397,11 @@ stop_for_handover(bool alone)
 bool
 start_suspend_agent(bool alone)
 {
-    struct start_held held;
+    struct signal_guard guard;
     pid_t tid = own.tid;
     bool here;
 
-    if (!enter_patiently(&held))
+    if (!enter_patiently(&guard))
         return false;
     here = is_agent_running();
     if (here) {
@@ -413,17 +413,17 @@ start_suspend_agent(bool alone)
         if (stop_for_handover(alone))
             wait_until_gone(tid);
     }
-    leave_function(&held, 0);
+    leave_function(&guard, 0);
     return here && !own.stopped;
 }
 
 bool
 start_leave(bool all_threads)
 {
-    struct start_held held;
+    struct signal_guard guard;
     bool here;
 
-    if (!enter_patiently(&held))
+    if (!enter_patiently(&guard))
         return false;
     here = is_agent_running();
     own.start.unfit = true;
@@ -433,7 +433,7 @@ start_leave(bool all_threads)
     if (!here || stop_agent_thread(false, DUMP_WAIT_MS) == 0 ||
         (all_threads && join_agent_thread(UNLIKE_MS) == 0))
         drop_left();
-    leave_function(&held, 0);
+    leave_function(&guard, 0);
     return here && !own.stopped;
 }
 
@@ -446,10 +446,10 @@ start_refuse(unsigned calls)
 bool
 start_resume_agent(void)
 {
-    struct start_held held;
+    struct signal_guard guard;
     bool back = false;
 
-    if (!enter_patiently(&held))
+    if (!enter_patiently(&guard))
         return false;
     /* One that still dumps stays, unless it has seen by now that it must go. */
     if (!own.stopped && own.pid == getpid() && phase_now() != PHASE_ENDED &&
@@ -465,41 +465,41 @@ start_resume_agent(void)
         handover_close();
     }
     own.late = !back;
-    leave_function(&held, 0);
+    leave_function(&guard, 0);
     return back;
 }
 
 int
 heapwire_use(heapwire_mallctl *mallctl, const char *prefix)
 {
-    struct start_held held;
+    struct signal_guard guard;
 
-    return enter_function(&held)
-               ? leave_function(&held, set_given_jemalloc(mallctl, prefix))
+    return enter_function(&guard)
+               ? leave_function(&guard, set_given_jemalloc(mallctl, prefix))
                : EAGAIN;
 }
 
 int
 heapwire_start(const char *settings)
 {
-    struct start_held held;
+    struct signal_guard guard;
 
-    return enter_function(&held)
-               ? leave_function(&held, start_agent_with_settings(settings))
+    return enter_function(&guard)
+               ? leave_function(&guard, start_agent_with_settings(settings))
                : EAGAIN;
 }
 
 int
 heapwire_stop(void)
 {
-    struct start_held held;
+    struct signal_guard guard;
     int error;
 
-    if (!enter_function(&held))
+    if (!enter_function(&guard))
         return EAGAIN;
     own.stopped = true;
     error = stop_agent_thread(false, WAIT_MS);
     if (error == 0)
         drop_left();
-    return leave_function(&held, error);
+    return leave_function(&guard, error);
 }

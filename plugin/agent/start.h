@@ -15,12 +15,12 @@ struct agent_start;
 
 /* A thread that has one of our locks: no signal's handler may come between, and
  * it may not be cancelled. */
-struct start_held {
+struct signal_guard {
     sigset_t mask;
     int cancel;
 };
-void signal_guard_begin(struct start_held *held);
-void signal_guard_end(const struct start_held *held);
+void signal_guard_begin(struct signal_guard *guard);
+void signal_guard_end(const struct signal_guard *guard);
 
 /* Takes the settings from an environment; 0, E2BIG, or EINVAL where they lack a
  * usable state directory. */

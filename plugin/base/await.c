@@ -11,7 +11,7 @@ await_init(struct await *await, void (*parks)(void *arg, bool begins),
     *await = (struct await){.parks = parks, .arg = arg};
     clock_cond_init(&await->changed);
     pthread_mutex_init(&await->lock, NULL);
-    pthread_mutex_init(&await->look, NULL);
+    pthread_mutex_init(&await->progress_lock, NULL);
 }
 
 void
@@ -19,7 +19,7 @@ await_fini(struct await *await)
 {
     pthread_cond_destroy(&await->changed);
     pthread_mutex_destroy(&await->lock);
-    pthread_mutex_destroy(&await->look);
+    pthread_mutex_destroy(&await->progress_lock);
 }
 
 /* ---- its end ---- */
@@ -59,7 +59,7 @@ await_limit(struct await *await, uint64_t until_ms)
 
 /* 0: never. */
 static uint64_t
-last_moment(const struct await *await)
+await_deadline_ms(const struct await *await)
 {
     return await->deadline_ms != 0
                ? await->deadline_ms + atomic_load(&await->granted_ms)
@@ -69,7 +69,7 @@ last_moment(const struct await *await)
 bool
 await_is_over(const struct await *await)
 {
-    uint64_t last_ms = last_moment(await);
+    uint64_t last_ms = await_deadline_ms(await);
 
     return await_cancelled(await) || (last_ms > 0 && clock_ms() >= last_ms);
 }
@@ -95,7 +95,7 @@ notify_awaiting_thread(void *arg)
     struct await *await = arg;
 
     pthread_mutex_lock(&await->lock);
-    await->news = true;
+    await->notified = true;
     pthread_cond_signal(&await->changed);
     pthread_mutex_unlock(&await->lock);
 }
@@ -110,7 +110,7 @@ await_waker(struct await *await)
 static void
 sleep_until(struct await *await, uint64_t until_ms)
 {
-    while (!await->news && !await_cancelled(await) &&
+    while (!await->notified && !await_cancelled(await) &&
            (until_ms == 0 || clock_ms() < until_ms))
         if (until_ms > 0)
             (void)clock_cond_wait(&await->changed, &await->lock, until_ms);
@@ -129,7 +129,7 @@ sleep_a_tick(struct await *await, uint64_t until_ms)
         next_ms = until_ms;
     pthread_mutex_lock(&await->lock);
     sleep_until(await, next_ms);
-    enough = await->news;
+    enough = await->notified;
     pthread_mutex_unlock(&await->lock);
     return enough || await_is_over(await) ||
            (until_ms > 0 && clock_ms() >= until_ms);
@@ -147,13 +147,13 @@ sleep_long(struct await *await, uint64_t until_ms)
 static bool
 take_notification(struct await *await)
 {
-    bool news;
+    bool notified;
 
     pthread_mutex_lock(&await->lock);
-    news = await->news;
-    await->news = false;
+    notified = await->notified;
+    await->notified = false;
     pthread_mutex_unlock(&await->lock);
-    return news;
+    return notified;
 }
 
 /* Until news, or that time; then news are old. */
@@ -171,7 +171,7 @@ block_until_notified(struct await *await, uint64_t until_ms)
 void
 await_pause(struct await *await)
 {
-    sleep_long(await, last_moment(await));
+    sleep_long(await, await_deadline_ms(await));
     (void)take_notification(await);
 }
 
@@ -190,7 +190,7 @@ int
 await_until(struct await *await, const char *what, uint64_t until_ms,
             struct error *err)
 {
-    uint64_t last_ms = last_moment(await);
+    uint64_t last_ms = await_deadline_ms(await);
 
     if (until_ms > 0 && (last_ms == 0 || until_ms < last_ms))
         last_ms = until_ms;
@@ -213,19 +213,19 @@ await_notification(struct await *await, struct error *err)
 void
 await_watch(struct await *await, await_progress_of *progress, void *of)
 {
-    pthread_mutex_lock(&await->look);
+    pthread_mutex_lock(&await->progress_lock);
     await->progress = progress;
     await->of = of;
-    pthread_mutex_unlock(&await->look);
+    pthread_mutex_unlock(&await->progress_lock);
 }
 
 void
 await_stages(struct await *await, unsigned before, unsigned after)
 {
-    pthread_mutex_lock(&await->look);
+    pthread_mutex_lock(&await->progress_lock);
     await->before = before;
     await->after = after;
-    pthread_mutex_unlock(&await->look);
+    pthread_mutex_unlock(&await->progress_lock);
 }
 
 bool
@@ -233,12 +233,12 @@ await_progress(struct await *await, struct progress *out)
 {
     bool known;
 
-    pthread_mutex_lock(&await->look);
+    pthread_mutex_lock(&await->progress_lock);
     known = await->progress && await->progress(await->of, out);
     if (known) {
         out->stage += await->before;
         out->stages += await->before + await->after;
     }
-    pthread_mutex_unlock(&await->look);
+    pthread_mutex_unlock(&await->progress_lock);
     return known;
 }

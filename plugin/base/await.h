@@ -46,8 +46,8 @@ struct await {
     void *arg;
     pthread_mutex_t lock; /* of news; the last one taken: wakers take it */
     pthread_cond_t changed;
-    bool news;
-    pthread_mutex_t look; /* of what follows; the first one taken */
+    bool notified;
+    pthread_mutex_t progress_lock; /* of what follows; the first one taken */
     await_progress_of *progress;
     void *of;
     unsigned before, after; /* stages besides those of what is awaited */

@@ -21,7 +21,7 @@ struct slot {
     uint32_t hash;
 };
 
-struct place {
+struct address_slot {
     const char *text; /* NULL: free */
     uint32_t number;
 };
@@ -30,8 +30,9 @@ struct texts {
     struct arena *arena;
     struct entry *entries; /* room of them, count in use */
     struct slot *slots;    /* twice room */
-    uint32_t room, count;
-    struct place *places; /* address_slot_capacity of them, at most half in use */
+    uint32_t capacity, count;
+    struct address_slot
+        *address_slots; /* address_slot_capacity of them, at most half in use */
     uint32_t address_slot_capacity, address_slot_count;
     bool borrows, distinct;
 };
@@ -44,9 +45,10 @@ texts_new(struct arena *arena)
     if (!texts)
         return NULL;
     texts->arena = arena;
-    texts->room = FIRST_CAPACITY;
+    texts->capacity = FIRST_CAPACITY;
     texts->entries = mem_zalloc(FIRST_CAPACITY, sizeof(*texts->entries));
-    texts->slots = mem_zalloc((size_t)FIRST_CAPACITY * 2, sizeof(*texts->slots));
+    texts->slots =
+        mem_zalloc((size_t)FIRST_CAPACITY * 2, sizeof(*texts->slots));
     if (!texts->entries || !texts->slots) {
         texts_free(texts);
         return NULL;
@@ -73,7 +75,7 @@ texts_free(struct texts *texts)
         return;
     mem_free(texts->entries);
     mem_free(texts->slots);
-    mem_free(texts->places);
+    mem_free(texts->address_slots);
     mem_free(texts);
 }
 
@@ -81,7 +83,7 @@ static struct slot *
 find_text_hash_slot(const struct texts *texts, const char *text, size_t size,
                     uint32_t hash)
 {
-    uint32_t mask = texts->room * 2 - 1, i = hash & mask;
+    uint32_t mask = texts->capacity * 2 - 1, i = hash & mask;
 
     for (; texts->slots[i].entry; i = (i + 1) & mask) {
         const struct slot *slot = &texts->slots[i];
@@ -112,14 +114,14 @@ move_slots(const struct slot *from, uint32_t count, struct slot *to,
 static int
 grow_text_tables(struct texts *texts)
 {
-    uint32_t room = texts->room * 2;
+    uint32_t room = texts->capacity * 2;
     struct entry *entries;
     struct slot *slots;
 
     if (room > TEXTS_MAX)
         return -1;
     if (!arena_charge(texts->arena,
-                    room * (sizeof(*entries) + 2 * sizeof(*slots))))
+                      room * (sizeof(*entries) + 2 * sizeof(*slots))))
         return -1;
     entries = mem_realloc(texts->entries, room * sizeof(*entries));
     if (!entries)
@@ -128,10 +130,10 @@ grow_text_tables(struct texts *texts)
     slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
     if (!slots)
         return -1;
-    move_slots(texts->slots, texts->room * 2, slots, room * 2 - 1);
+    move_slots(texts->slots, texts->capacity * 2, slots, room * 2 - 1);
     mem_free(texts->slots);
     texts->slots = slots;
-    texts->room = room;
+    texts->capacity = room;
     return 0;
 }
 
@@ -144,7 +146,7 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
     const char *copy = text;
 
     if (!slot->entry) {
-        if (texts->count == texts->room) {
+        if (texts->count == texts->capacity) {
             if (grow_text_tables(texts) != 0)
                 return -1;
             slot = find_text_hash_slot(texts, text, size, hash);
@@ -164,7 +166,7 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
 static int
 append_text_entry(struct texts *texts, const char *text, uint32_t *number)
 {
-    if (texts->count == texts->room && grow_text_tables(texts) != 0)
+    if (texts->count == texts->capacity && grow_text_tables(texts) != 0)
         return -1;
     *number = texts->count++;
     texts->entries[*number] = (struct entry){text, strlen(text)};
@@ -177,37 +179,40 @@ texts_add(struct texts *texts, const char *text, size_t size, uint32_t *number)
     return add_unique_text(texts, text, size, false, number);
 }
 
-static struct place *
-find_text_address_slot(struct place *places, uint32_t room,
+static struct address_slot *
+find_text_address_slot(struct address_slot *slots, uint32_t room,
                        const struct texts *texts, const char *text)
 {
     uint32_t mask = room - 1;
     uint32_t i = (uint32_t)hash_mix(hash_seed(texts), (uintptr_t)text) & mask;
 
-    while (places[i].text && places[i].text != text)
+    while (slots[i].text && slots[i].text != text)
         i = (i + 1) & mask;
-    return &places[i];
+    return &slots[i];
 }
 
 static int
 grow_text_address_slots(struct texts *texts)
 {
-    uint32_t room = texts->address_slot_capacity ? texts->address_slot_capacity * 2 : FIRST_CAPACITY;
-    struct place *places;
+    uint32_t room = texts->address_slot_capacity
+                        ? texts->address_slot_capacity * 2
+                        : FIRST_CAPACITY;
+    struct address_slot *slots;
 
     if (room > TEXTS_MAX)
         return -1;
-    if (!arena_charge(texts->arena, room * sizeof(*places)))
+    if (!arena_charge(texts->arena, room * sizeof(*slots)))
         return -1;
-    places = mem_zalloc(room, sizeof(*places));
-    if (!places)
+    slots = mem_zalloc(room, sizeof(*slots));
+    if (!slots)
         return -1;
     for (uint32_t i = 0; i < texts->address_slot_capacity; i++)
-        if (texts->places[i].text)
-            *find_text_address_slot(places, room, texts,
-                                    texts->places[i].text) = texts->places[i];
-    mem_free(texts->places);
-    texts->places = places;
+        if (texts->address_slots[i].text)
+            *find_text_address_slot(slots, room, texts,
+                                    texts->address_slots[i].text) =
+                texts->address_slots[i];
+    mem_free(texts->address_slots);
+    texts->address_slots = slots;
     texts->address_slot_capacity = room;
     return 0;
 }
@@ -215,22 +220,23 @@ grow_text_address_slots(struct texts *texts)
 int
 texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
 {
-    struct place *place;
+    struct address_slot *slot;
 
-    if (texts->address_slot_count * 2 >= texts->address_slot_capacity && grow_text_address_slots(texts) != 0)
+    if (texts->address_slot_count * 2 >= texts->address_slot_capacity &&
+        grow_text_address_slots(texts) != 0)
         return -1;
-    place =
-        find_text_address_slot(texts->places, texts->address_slot_capacity, texts, text);
-    if (!place->text) {
+    slot = find_text_address_slot(texts->address_slots,
+                                  texts->address_slot_capacity, texts, text);
+    if (!slot->text) {
         if ((texts->distinct
-                 ? append_text_entry(texts, text, &place->number)
+                 ? append_text_entry(texts, text, &slot->number)
                  : add_unique_text(texts, text, strlen(text), texts->borrows,
-                                   &place->number)) != 0)
+                                   &slot->number)) != 0)
             return -1;
-        place->text = text;
+        slot->text = text;
         texts->address_slot_count++;
     }
-    *number = place->number;
+    *number = slot->number;
     return 0;
 }
 
@@ -238,7 +244,8 @@ void
 texts_clear_addresses(struct texts *texts)
 {
     if (texts->address_slot_count > 0)
-        memset(texts->places, 0, texts->address_slot_capacity * sizeof(*texts->places));
+        memset(texts->address_slots, 0,
+               texts->address_slot_capacity * sizeof(*texts->address_slots));
     texts->address_slot_count = 0;
 }
 
@@ -264,6 +271,7 @@ size_t
 texts_memory(const struct texts *texts)
 {
     return sizeof(*texts) +
-           texts->room * (sizeof(*texts->entries) + 2 * sizeof(*texts->slots)) +
-           texts->address_slot_capacity * sizeof(*texts->places);
+           texts->capacity *
+               (sizeof(*texts->entries) + 2 * sizeof(*texts->slots)) +
+           texts->address_slot_capacity * sizeof(*texts->address_slots);
 }

@@ -4,14 +4,14 @@
 #include "errors.h"
 
 int
-user_quota_check(const struct share *share, size_t max, const char *what,
-            const char *remedy, struct error *err)
+user_quota_check(const struct user_quota *quota, size_t max, const char *what,
+                 const char *remedy, struct error *err)
 {
-    size_t unused = share->taken < max ? max - share->taken : 0;
+    size_t unused = quota->taken < max ? max - quota->taken : 0;
 
-    if (user_quota_has_slot(share, max))
+    if (user_quota_has_slot(quota, max))
         return 0;
-    if (share->theirs == 0)
+    if (quota->theirs == 0)
         error_set(err, ER_OUT_OF_RESOURCES,
                   "Out of resources: others have all %zu '%s'; try again "
                   "later",
@@ -21,32 +21,33 @@ user_quota_check(const struct share *share, size_t max, const char *what,
                   "User '%s' has exceeded the '%s' resource (current value: "
                   "%zu): users share %zu, %zu of them are free, and a user "
                   "gets no more than it leaves free; %s, or try again later",
-                  share->user, what, share->theirs, max, unused, remedy);
+                  quota->user, what, quota->theirs, max, unused, remedy);
     return -1;
 }
 
 const char **
-user_quota_take(const char **places, size_t *taken, size_t max, const char *user,
-           const char *what, const char *remedy, struct error *err)
+user_quota_take(const char **places, size_t *taken, size_t max,
+                const char *user, const char *what, const char *remedy,
+                struct error *err)
 {
-    struct share share = {.user = user};
-    const char **place = NULL;
+    struct user_quota quota = {.user = user};
+    const char **slot = NULL;
 
-    for (size_t i = 0; i < max && (!place || share.taken < *taken); i++)
+    for (size_t i = 0; i < max && (!slot || quota.taken < *taken); i++)
         if (places[i])
-            share_count(&share, places[i]);
-        else if (!place)
-            place = &places[i];
-    if (user_quota_check(&share, max, what, remedy, err) != 0)
+            user_quota_count(&quota, places[i]);
+        else if (!slot)
+            slot = &places[i];
+    if (user_quota_check(&quota, max, what, remedy, err) != 0)
         return NULL;
-    *place = user;
+    *slot = user;
     ++*taken;
-    return place;
+    return slot;
 }
 
 void
-user_quota_release(const char **place, size_t *taken)
+user_quota_release(const char **slot, size_t *taken)
 {
-    *place = NULL;
+    *slot = NULL;
     --*taken;
 }

@@ -17,36 +17,36 @@ struct error;
 enum { USER_QUOTA_OWNER_MAX = 64 /* bytes of a user's name */ };
 
 /* The places as one user sees them: count each that is taken, then ask. */
-struct share {
+struct user_quota {
     const char *user;
     size_t theirs, taken;
 };
 
 static inline void
-share_count(struct share *share, const char *owner)
+user_quota_count(struct user_quota *quota, const char *owner)
 {
-    share->theirs += strcmp(owner, share->user) == 0;
-    share->taken++;
+    quota->theirs += strcmp(owner, quota->user) == 0;
+    quota->taken++;
 }
 
 /* Whether the user may take one more of max places. */
 static inline bool
-user_quota_has_slot(const struct share *share, size_t max)
+user_quota_has_slot(const struct user_quota *quota, size_t max)
 {
-    return share->taken < max && share->theirs < max - share->taken;
+    return quota->taken < max && quota->theirs < max - quota->taken;
 }
 
 /* The same; -1 with 1226, or 1041 if the user holds none: all are taken.
  * what: "open SELECTs"; remedy: what the user can do. */
-int user_quota_check(const struct share *share, size_t max, const char *what,
-                const char *remedy, struct error *err);
+int user_quota_check(const struct user_quota *quota, size_t max,
+                     const char *what, const char *remedy, struct error *err);
 
 /* Takes one of places, each NULL or its user; *taken counts those that are
  * taken, so that few are looked at while few are.  Only max of them are for
  * this user, whose name outlasts it.  NULL with *err, as user_quota_check. */
 const char **user_quota_take(const char **places, size_t *taken, size_t max,
-                        const char *user, const char *what, const char *remedy,
-                        struct error *err);
-void user_quota_release(const char **place, size_t *taken);
+                             const char *user, const char *what,
+                             const char *remedy, struct error *err);
+void user_quota_release(const char **slot, size_t *taken);
 
 #endif

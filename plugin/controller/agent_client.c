@@ -135,11 +135,13 @@ read_leave_reason(struct agent_client *client)
     struct node_status *status = &client->status;
 
     if (status->state == NODE_GONE ||
-        (status->state == NODE_ABSENT && (!*status->note || client->word)))
-        client->word =
-            leave_reason_read(client->state_dir, status->hello.pid, client->peer,
-                            status->note, sizeof(status->note));
-    if (client->word && status->state == NODE_GONE) /* of what lives on */
+        (status->state == NODE_ABSENT &&
+         (!*status->note || client->note_is_leave_reason)))
+        client->note_is_leave_reason =
+            leave_reason_read(client->state_dir, status->hello.pid,
+                              client->peer, status->note, sizeof(status->note));
+    if (client->note_is_leave_reason &&
+        status->state == NODE_GONE) /* of what lives on */
         enter_node_state(client, NODE_ABSENT);
 }
 
@@ -491,15 +493,15 @@ agent_client_refresh(struct agent_client *client)
         if (client->fd < 0) {
             if (client->status.state != NODE_ABSENT)
                 client->status.note[0] = '\0';
-            if (client->status.state == NODE_ABSENT && !client->word &&
-                process_ended(client))
+            if (client->status.state == NODE_ABSENT &&
+                !client->note_is_leave_reason && process_ended(client))
                 enter_node_state(client, NODE_GONE);
             node_status_check_deaths(client->state_dir, &client->status);
             read_leave_reason(client);
             return false;
         }
         client->peer = client->status.peer = peer_of(client->fd);
-        client->word = false;
+        client->note_is_leave_reason = false;
         client->levers_seen = false;
     }
     if (client->late_id) {
@@ -567,8 +569,8 @@ agent_client_read_memory(const struct agent_client *client, int fd,
                          struct buffer *out, const char *what,
                          struct error *err)
 {
-    if (fd < 0 ||
-        (fcntl(fd, F_GET_SEALS) < 0 && !is_state_dir_file(client->state_dir, fd))) {
+    if (fd < 0 || (fcntl(fd, F_GET_SEALS) < 0 &&
+                   !is_state_dir_file(client->state_dir, fd))) {
         error_set(err, ER_UNKNOWN, "the agent sent no file in memory with %s",
                   what);
         return -1;

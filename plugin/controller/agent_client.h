@@ -34,9 +34,9 @@ struct agent_client {
     /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
-    bool word;        /* status.note is the agent's last word */
-    bool levers_seen; /* status.levers is this connection's */
-    pid_t hung_up;    /* the peer that did when it was greeted last */
+    bool note_is_leave_reason; /* status.note is the agent's last word */
+    bool levers_seen;          /* status.levers is this connection's */
+    pid_t hung_up;             /* the peer that did when it was greeted last */
     struct node_status status;
     struct snapshot_memory memory; /* as stats_take has seen it last */
     struct waste_heap waste;       /* likewise */

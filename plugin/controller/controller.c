@@ -88,7 +88,7 @@ struct controller {
     int wake_fd; /* eventfd: the greeter has to look */
     pthread_t greeter;
     bool greeter_runs;
-    struct seat *places; /* the greeter's: asked for */
+    struct seat *ranges_seat; /* the greeter's: asked for */
 };
 
 /* ---- of who has the agent ---- */
@@ -410,7 +410,7 @@ greeter_main(void *arg)
         polls[1].events =
             c->client.status.state == NODE_CONNECTED ? POLLRDHUP : POLLIN;
         jobs_greeter_give(&c->jobs);
-        mappings_ask_ranges(&c->jobs, &c->status, &c->seen, &c->places);
+        mappings_ask_ranges(&c->jobs, &c->status, &c->seen, &c->ranges_seat);
         poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
         if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
             drained = 0; /* another wake-up took it: fine */
@@ -425,8 +425,8 @@ start_controller_symbolizer(struct controller *c,
                             const struct controller_options *from,
                             struct error *err)
 {
-    struct symbolizer_indexes indexes = {index_service_open, index_service_asked,
-                                         c->indexes};
+    struct symbolizer_indexes indexes = {index_service_open,
+                                         index_service_asked, c->indexes};
     struct symbolizer_options options = {
         .program = from->symbolizer,
         .deadline_ms = NAMING_MS,
@@ -501,7 +501,7 @@ join_threads(struct controller *c)
         symbolizer_cancel(c->symbolizer);
     if (c->greeter_runs)
         pthread_join(c->greeter, NULL);
-    flight_leave(c->places);
+    flight_leave(c->ranges_seat);
     (void)eventfd_write(c->wake_fd, 1);
     jobs_stop(&c->jobs);
 }

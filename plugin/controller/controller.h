@@ -40,7 +40,7 @@ struct controller_options {
     const char *index_dir;         /* of symbol indexes; NULL: none are made */
     const char *unwind_dir;        /* of unwind tables; NULL: in memory alone */
     uint64_t index_bytes;          /* of all indexes, and of all tables */
-    struct debug_fetcher *debug;    /* borrowed; NULL: nothing is fetched */
+    struct debug_fetcher *debug;   /* borrowed; NULL: nothing is fetched */
     uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
     double budget_percent;         /* of profiling: struct overhead_settings */
     uint32_t guard_s;              /* without us, and it ends; 0: never */
@@ -68,7 +68,7 @@ struct lever_force {
     int64_t set[2], was[2];     /* dirty and muzzy ms; or whether on */
     int64_t ended_ms;           /* wall clock: of the last one; 0: none did */
     bool by_itself;             /* its time was over; else it was undone */
-    bool told;                  /* that it ended: to an earlier heapwired */
+    bool end_reported;          /* that it ended: to an earlier heapwired */
     int64_t error; /* errno: it is overdue, for that; 0: it is not */
     char by[AGENT_BY_MAX];
 };
@@ -224,8 +224,9 @@ struct seat *controller_submit(struct controller *controller,
                                struct waker waker, struct error *err);
 
 /* DONE fills *result (taking the snapshot), FAILED *err; each once. */
-enum flight_state controller_poll_job(struct seat *seat, struct job_result *result,
-                                  struct error *err);
+enum flight_state controller_poll_job(struct seat *seat,
+                                      struct job_result *result,
+                                      struct error *err);
 /* Blocks until there is an answer, the await's deadline has come, or it is
  * cancelled; its waker is the seat's, which is left.  0 with *result, or -1
  * with *err.  seat NULL: -1; controller_submit has said why. */

@@ -119,7 +119,7 @@ static void
 collect_dump_memory(struct dump *dump, struct agent_client *client)
 {
     const char *elsewhere = client->status.elsewhere;
-    struct error unsaid;
+    struct error ignored;
     struct stats *stats;
 
     if (dump->recorded) {
@@ -128,7 +128,7 @@ collect_dump_memory(struct dump *dump, struct agent_client *client)
         if (client->status.state != NODE_GONE && client->peer != 0)
             stats_take_kernel(client, &dump->memory);
     } else {
-        stats = stats_take(client, &unsaid);
+        stats = stats_take(client, &ignored);
         if (stats) {
             reconciliation_take(stats, &dump->memory);
             waste_take(stats, &dump->waste);
@@ -239,15 +239,15 @@ ask_files(struct dump *dump, struct agent_client *client,
 {
     struct arena *arena = arena_new(MAPS_ARENA_BYTES);
     struct mappings mapped;
-    struct error unsaid;
+    struct error ignored;
     bool complete;
 
-    if (arena && take_maps(dump, client, &unsaid) == 0 &&
-        fetch_objects(dump, client, objects, &unsaid) == 0 &&
+    if (arena && take_maps(dump, client, &ignored) == 0 &&
+        fetch_objects(dump, client, objects, &ignored) == 0 &&
         mappings_parse(arena, dump->maps.data, dump->maps.size, &mapped, NULL,
-                       &unsaid) == 0)
+                       &ignored) == 0)
         (void)recorded_maps_find(maps, dump->recorded, &mapped, objects,
-                                 &complete, &unsaid);
+                                 &complete, &ignored);
     buffer_clear(&dump->maps);
     arena_free(arena);
 }

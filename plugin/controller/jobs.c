@@ -270,14 +270,14 @@ find_joinable_job(struct jobs *jobs, const struct job_request *request)
 static struct job *
 job_new(struct jobs *jobs, const struct job_request *request, struct error *err)
 {
-    struct share places = {.user = request->owner ? request->owner : ""};
+    struct user_quota quota = {.user = request->owner ? request->owner : ""};
     struct job *job;
 
     for (struct flight *f = jobs->flights.first; f; f = f->next)
         if (!f->started)
-            share_count(&places, f->owner);
-    if (user_quota_check(&places, JOBS_MAX, "requests that wait for the node",
-                    "cancel some", err) != 0)
+            user_quota_count(&quota, f->owner);
+    if (user_quota_check(&quota, JOBS_MAX, "requests that wait for the node",
+                         "cancel some", err) != 0)
         return NULL;
     job = mem_zalloc(1, sizeof(*job));
     if (!job) {
@@ -418,7 +418,8 @@ jobs_expire(struct jobs *jobs)
 /* ---- those that follow: without the lock ---- */
 
 enum flight_state
-controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result,
+                    struct error *err)
 {
     struct job *job = (struct job *)seat->flight;
     enum flight_state state = flight_poll(seat, err);

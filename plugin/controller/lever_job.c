@@ -109,7 +109,7 @@ put_force(struct lever_force *force, struct span name, struct span value)
     if (span_is(name, "by_itself"))
         force->by_itself = number != 0;
     if (span_is(name, "told"))
-        force->told = number != 0;
+        force->end_reported = number != 0;
     for (size_t i = 0; i < COUNT(times); i++)
         if (span_is(name, times[i].name))
             memcpy((char *)force + times[i].offset, &number, sizeof(number));
@@ -178,8 +178,9 @@ check_lever(const struct agent_client *client, enum agent_lever lever,
 
 /* In words of the lever, where it is the jemalloc that lacks it. */
 static void
-set_missing_lever_error(const struct agent_client *client, enum agent_lever lever,
-                  const struct agent_reply *reply, struct error *err)
+set_missing_lever_error(const struct agent_client *client,
+                        enum agent_lever lever, const struct agent_reply *reply,
+                        struct error *err)
 {
     static const char *const lacks[] = {
         [AGENT_PURGE] = "it does not purge all arenas at a time (5.0 and later "
@@ -263,7 +264,7 @@ out:
 
 static void
 log_lever_end(const struct agent_client *client, size_t lever,
-          void (*log)(const char *line), const struct lever_force *force)
+              void (*log)(const char *line), const struct lever_force *force)
 {
     static const enum agent_lever of[NODE_LEVERS] = {AGENT_DECAY,
                                                      AGENT_BACKGROUND};
@@ -285,7 +286,7 @@ keep_levers(struct agent_client *client, void (*log)(const char *line),
     struct lever_force *levers = client->status.levers;
 
     for (size_t i = 0; i < NODE_LEVERS; i++) {
-        if (report->force[i].ended_ms != 0 && !report->force[i].told &&
+        if (report->force[i].ended_ms != 0 && !report->force[i].end_reported &&
             report->force[i].ended_ms != levers[i].ended_ms)
             log_lever_end(client, i, log, &report->force[i]);
         levers[i] = report->force[i];
@@ -321,7 +322,7 @@ lever_job_check(struct agent_client *client, void (*log)(const char *line))
     const struct lever_request look = {.lever = AGENT_LEVERS};
     struct lever_report report;
     bool due = !client->levers_seen;
-    struct error unsaid;
+    struct error ignored;
 
     for (size_t i = 0; i < NODE_LEVERS; i++)
         due |= client->status.levers[i].in_force &&
@@ -330,7 +331,7 @@ lever_job_check(struct agent_client *client, void (*log)(const char *line))
         !(client->status.knows & AGENT_KNOWS_LEVERS) ||
         !*client->status.hello.mallctl)
         return;
-    if (ask_levers(client, &look, "", &report, &unsaid) == 0)
+    if (ask_levers(client, &look, "", &report, &ignored) == 0)
         keep_levers(client, log, &report);
     else
         client->levers_seen = true; /* not again at each greeting */

@@ -26,7 +26,8 @@ int lever_job_run(struct agent_client *client,
 
 /* After a greeting: what ended since, also while heapwired was away, and what
  * is in force; asks the agent where that may have changed. */
-void lever_job_check(struct agent_client *client, void (*log)(const char *line));
+void lever_job_check(struct agent_client *client,
+                     void (*log)(const char *line));
 
 /* Milliseconds until the next lever's time is over, 0 at least; -1: none is in
  * force. */

@@ -36,14 +36,14 @@ open_smaps(struct mappings_take *take, bool *refused, struct error *err)
 static bool
 open_closed(struct observer *observer, struct agent_client *client)
 {
-    struct error unsaid;
+    struct error ignored;
     bool opened = false;
 
     if (!observer->dumpable || client->status.state != NODE_CONNECTED ||
         client->status.hello.uid != geteuid())
         return false;
     observer->access_until_ms[OBSERVER_MAPPINGS] = clock_ms() + OPEN_MS;
-    if (observer_set_access(observer, client, &opened, &unsaid) == 0 && opened)
+    if (observer_set_access(observer, client, &opened, &ignored) == 0 && opened)
         return true;
     observer->access_until_ms[OBSERVER_MAPPINGS] = 0;
     return false;
@@ -226,19 +226,19 @@ ignore_wakeup(void *arg)
 
 void
 mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
-                    struct map_seen *seen, struct seat **places)
+                    struct map_seen *seen, struct seat **ranges_seat)
 {
     const struct job_request request = {.kind = JOB_RANGES};
     struct waker nobody = {ignore_wakeup, NULL};
-    struct error unsaid;
+    struct error ignored;
 
-    if (*places && flight_poll(*places, &unsaid) == FLIGHT_RUNS)
+    if (*ranges_seat && flight_poll(*ranges_seat, &ignored) == FLIGHT_RUNS)
         return;
-    flight_leave(*places);
-    *places = NULL;
+    flight_leave(*ranges_seat);
+    *ranges_seat = NULL;
     pthread_mutex_lock(&jobs->flights.lock);
     if (status->state == NODE_CONNECTED && status->peer != 0 &&
         map_seen_is_due(seen, status->peer, status->hello.start_ticks))
-        *places = jobs_join(jobs, &request, nobody, &unsaid);
+        *ranges_seat = jobs_join(jobs, &request, nobody, &ignored);
     pthread_mutex_unlock(&jobs->flights.lock);
 }

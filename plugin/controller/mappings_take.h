@@ -48,6 +48,6 @@ void mappings_take_ranges(struct job *job, const struct agent_client *client,
 /* Of one thread: asks for one where that is due.  status is of the jobs' lock;
  * *places: the seat, or NULL. */
 void mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
-                         struct map_seen *seen, struct seat **places);
+                         struct map_seen *seen, struct seat **ranges_seat);
 
 #endif

@@ -131,8 +131,9 @@ refuse_unbuilt(const struct node_status *status, struct error *err)
     error_set(err, ER_FEATURE_DISABLED,
               "jemalloc %s%s%s in %s (pid %d) was built without --enable-prof: "
               "it cannot profile; %s",
-              hello->version, in_library ? " of " : "", in_library ? object : "",
-              hello->exe, hello->pid, locate_advice(prefix, in_library));
+              hello->version, in_library ? " of " : "",
+              in_library ? object : "", hello->exe, hello->pid,
+              locate_advice(prefix, in_library));
 }
 
 int

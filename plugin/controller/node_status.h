@@ -40,7 +40,8 @@ bool node_status_is_recorded(const struct node_status *status);
 /* From the records in the state directory fills status->ending, of a database
  * that is gone, and status->note, where there may be none for good; each only
  * in the first seconds, and once. */
-void node_status_check_deaths(const char *state_dir, struct node_status *status);
+void node_status_check_deaths(const char *state_dir,
+                              struct node_status *status);
 
 /* The process that can be looked at from outside, as we see it, with an agent
  * or without; its pid is 0 with *err where there is none. */

@@ -220,15 +220,15 @@ take_profile(struct observation *o, const struct observing *observing,
              struct error *err)
 {
     const bool wall = o->request.kind == OBSERVE_WALL;
-    const struct sampler_options options = {.pid = o->process.pid,
-                                            .milliseconds =
-                                                o->request.seconds * 1000,
-                                            .hz = o->request.hz,
-                                            .wall = wall,
-                                            .kernel = o->request.kernel,
-                                            .cancelled = &o->flight.cancelled,
-                                            .attached = observing->looked,
-                                            .attached_arg = observing->arg};
+    const struct sampler_options options = {
+        .pid = o->process.pid,
+        .milliseconds = o->request.seconds * 1000,
+        .hz = o->request.hz,
+        .wall = wall,
+        .kernel = o->request.kernel,
+        .cancelled = &o->flight.cancelled,
+        .attached = observing->restore_closed,
+        .attached_arg = observing->arg};
     struct profile *profile = time_profile_take(
         observing, wall ? PROFILE_WALL : PROFILE_CPU, &options, err);
 
@@ -258,8 +258,8 @@ run_observation(struct flight *flight)
                                   .exe = o->hello.exe,
                                   .stage = &o->stage,
                                   .memfd = observer->memfd,
-                                  .look = open_process,
-                                  .looked = close_process,
+                                  .make_readable = open_process,
+                                  .restore_closed = close_process,
                                   .arg = o};
     struct error err;
     int rc;
@@ -378,7 +378,7 @@ find_equal(const struct observer *observer,
 /* Who would wait for long is told so at once: his statement has a limit. */
 static int
 check_profile_queue(const struct observer *observer,
-           const struct observe_request *request, struct error *err)
+                    const struct observe_request *request, struct error *err)
 {
     uint64_t needs_ms = 0, passed_ms;
     const char *owner = "";
@@ -410,14 +410,15 @@ new_observation(struct observer *observer,
                 const struct node_status *status,
                 const struct node_arrival *process, struct error *err)
 {
-    struct share places = {.user = request->owner ? request->owner : ""};
+    struct user_quota quota = {.user = request->owner ? request->owner : ""};
     struct observation *o;
 
     for (struct flight *f = observer->flights.first; f; f = f->next)
         if (!f->started)
-            share_count(&places, f->owner);
-    if (user_quota_check(&places, WAITING_MAX, "profiles that wait for their turn",
-                    "cancel some", err) != 0)
+            user_quota_count(&quota, f->owner);
+    if (user_quota_check(&quota, WAITING_MAX,
+                         "profiles that wait for their turn", "cancel some",
+                         err) != 0)
         return NULL;
     o = mem_zalloc(1, sizeof(*o));
     if (!o) {
@@ -487,9 +488,9 @@ give_table(void *arg, uint64_t address, int fd)
     struct agent_client *client = arg;
     struct agent_request request = {.op = AGENT_TABLE, .number = address};
     struct agent_client_answer answer;
-    struct error unsaid;
+    struct error ignored;
 
-    if (agent_client_give(client, &request, fd, &answer, &unsaid) == 0)
+    if (agent_client_give(client, &request, fd, &answer, &ignored) == 0)
         agent_client_answer_close(&answer);
     return client->status.state == NODE_CONNECTED ? 0 : -1;
 }
@@ -499,16 +500,16 @@ observer_greeted(struct observer *observer, struct agent_client *client)
 {
     const struct table_loader_agent to = {give_table, dump_take_code, client};
     const struct node_status *status = &client->status;
-    struct error unsaid;
+    struct error ignored;
     bool opened;
 
     if (status->state == NODE_CONNECTED && status->hello.active &&
         (status->knows & AGENT_KNOWS_TABLES))
         table_loader_update(observer->loader, client->peer,
-                          status->hello.start_ticks, &to);
+                            status->hello.start_ticks, &to);
     if (status->state == NODE_CONNECTED && observer->opened &&
         last_access_ms(observer) == 0)
-        (void)observer_set_access(observer, client, &opened, &unsaid);
+        (void)observer_set_access(observer, client, &opened, &ignored);
 }
 
 /* ---- start and stop ---- */
@@ -519,8 +520,8 @@ observer_init(struct observer *observer,
               struct index_service *service, struct store *store,
               struct error *err)
 {
-    struct symbolizer_indexes indexes = {index_service_open, index_service_asked,
-                                         service};
+    struct symbolizer_indexes indexes = {index_service_open,
+                                         index_service_asked, service};
     struct symbolizer_options symbolizer = {
         .program = options->symbolizer,
         .deadline_ms = NAMING_MS,

@@ -265,9 +265,9 @@ read_statistics(struct overhead_limit *limit, struct agent_client *client,
 {
     uint64_t began = clock_ms(), took;
     struct stats *stats;
-    struct error unsaid;
+    struct error ignored;
 
-    stats = stats_take(client, &unsaid);
+    stats = stats_take(client, &ignored);
     took = clock_ms() - began;
     limit->next_ms =
         clock_ms() +
@@ -311,7 +311,7 @@ switch_profiling_off(struct overhead_limit *limit, struct agent_client *client)
 
 bool
 overhead_limit_check(struct overhead_limit *limit, struct agent_client *client,
-                    double frames)
+                     double frames)
 {
     struct overhead_reading reading = {
         .at_ms = (int64_t)clock_ms(),

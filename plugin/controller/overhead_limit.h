@@ -107,12 +107,12 @@ void overhead_limit_init(struct overhead_limit *limit, double percent,
 
 /* The process changed: discards earlier readings. */
 void overhead_limit_reset(struct overhead_limit *limit,
-                           struct agent_client *client);
+                          struct agent_client *client);
 
 /* Call it after each greeting.  While profiling is on it reads statistics every
  * few seconds.  frames: of the mean stack; 0: unknown.  True when it has
  * switched profiling off. */
 bool overhead_limit_check(struct overhead_limit *limit,
-                         struct agent_client *client, double frames);
+                          struct agent_client *client, double frames);
 
 #endif

@@ -85,7 +85,7 @@ profiler_control_run(struct agent_client *client, struct store *store,
     return 0;
 }
 
-enum { LOOK_MS = 5000, LOOK_SHARE = 100 };
+enum { CHILDREN_SCAN_MS = 5000, SCAN_TIME_RATIO = 100 };
 
 static void
 describe_unseen_children(const struct processes *processes, bool recorded,
@@ -124,8 +124,9 @@ process_children_scan(struct agent_client *client)
         client->status.children, sizeof(client->status.children));
     took = clock_ms() - now;
     client->children_of = client->peer;
-    client->children_due_ms =
-        now + (took * LOOK_SHARE > LOOK_MS ? took * LOOK_SHARE : LOOK_MS);
+    client->children_due_ms = now + (took * SCAN_TIME_RATIO > CHILDREN_SCAN_MS
+                                         ? took * SCAN_TIME_RATIO
+                                         : CHILDREN_SCAN_MS);
 }
 
 /* An agent of before this request existed calls it a statistic that it does
@@ -215,11 +216,11 @@ without_agent(struct agent_client *client, const struct error *failure)
 {
     enum node_state state = client->status.state;
     struct stats *stats;
-    struct error unsaid;
+    struct error ignored;
 
     if (state != NODE_UNRESPONSIVE && state != NODE_GONE)
         return NULL;
-    stats = stats_parse("", 0, &unsaid);
+    stats = stats_parse("", 0, &ignored);
     if (!stats)
         return NULL;
     stats->failure =
@@ -331,10 +332,10 @@ stats_take_kernel(const struct agent_client *client,
 void
 stats_take_elsewhere(struct agent_client *client)
 {
-    struct error unsaid;
-    struct stats *stats = stats_parse("", 0, &unsaid);
+    struct error ignored;
+    struct stats *stats = stats_parse("", 0, &ignored);
 
-    if (stats && ask_allocators(client, stats, &unsaid) == 0)
+    if (stats && ask_allocators(client, stats, &ignored) == 0)
         keep_elsewhere(stats, client);
     stats_unref(stats);
 }

@@ -127,7 +127,8 @@ find_recent_part(const struct diagnosis_facts *facts, uint64_t *bytes)
 }
 
 static void
-add_nothing_unusual_finding(const struct diagnosis_facts *facts, struct diagnosis *out)
+add_nothing_unusual_finding(const struct diagnosis_facts *facts,
+                            struct diagnosis *out)
 {
     uint64_t bytes = 0;
     const char *recent = find_recent_part(facts, &bytes);

@@ -34,14 +34,14 @@ write_finding(const struct finding *finding, struct buffer *out)
 /* RSS, and how much of it the lines so far have. */
 struct page_parts {
     struct buffer *out;
-    double whole, told;
+    double total, accounted;
 };
 
 static void
 write_memory_line(struct page_parts *parts, double bytes, const char *what)
 {
     buffer_format(parts->out, "  %10s  %3.0f %%  %s\n", bytes_text(bytes).text,
-                  parts->whole > 0 ? 100.0 * bytes / parts->whole : 0.0, what);
+                  parts->total > 0 ? 100.0 * bytes / parts->total : 0.0, what);
 }
 
 static void
@@ -49,7 +49,7 @@ write_memory_part(struct page_parts *parts, struct fact bytes, const char *what)
 {
     if (!bytes.known)
         return;
-    parts->told += (double)bytes.value;
+    parts->accounted += (double)bytes.value;
     write_memory_line(parts, (double)bytes.value, what);
 }
 
@@ -69,7 +69,7 @@ write_owners(const struct diagnosis_facts *facts, struct page_parts *parts)
 static void
 write_rest(struct page_parts *parts, const char *missing, const char *beyond)
 {
-    double rest = parts->whole - parts->told;
+    double rest = parts->total - parts->accounted;
 
     if (rest >= 1 || rest <= -1)
         write_memory_line(parts, rest, rest > 0 ? missing : beyond);
@@ -80,7 +80,7 @@ write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
 {
     static const char beyond[] = "counted by jemalloc, but not in memory: not "
                                  "touched yet, taken back, or swapped out";
-    struct page_parts outside = {parts->out, parts->whole, 0};
+    struct page_parts outside = {parts->out, parts->total, 0};
 
     write_memory_part(parts, facts->allocated, "in use by the program");
     write_memory_part(parts, facts->inside,
@@ -95,9 +95,9 @@ write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
     if (facts->owner_count == 0) {
         write_memory_part(parts, facts->outside, "outside the allocator");
     } else {
-        outside.told = parts->told;
+        outside.accounted = parts->accounted;
         write_owners(facts, &outside);
-        parts->told = outside.told;
+        parts->accounted = outside.accounted;
     }
     write_rest(parts,
                facts->owner_count == 0
@@ -116,7 +116,7 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
         return;
     }
     buffer_format(out, "\nWhere its memory is (RSS, %s):\n",
-                  bytes_text(parts.whole).text);
+                  bytes_text(parts.total).text);
     if (facts->has_jemalloc && facts->allocated.known) {
         write_jemallocs(facts, &parts);
     } else {

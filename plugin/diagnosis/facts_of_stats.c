@@ -59,11 +59,11 @@ read_memory_limit(const struct stats *stats, uint64_t machine_left,
                                        .cgroup_current = stats->cgroup_current,
                                        .cgroup_cache = stats->cgroup_cache,
                                        .cgroup_limit = stats->cgroup_limit};
-    struct outlook_headroom room;
+    struct outlook_headroom headroom;
 
-    outlook_headroom_of(&now, machine_left, &room);
-    out->limit = (struct fact){room.known, room.used + room.left};
-    out->limit_is_machines = !room.of_cgroup;
+    outlook_headroom_of(&now, machine_left, &headroom);
+    out->limit = (struct fact){headroom.known, headroom.used + headroom.left};
+    out->limit_is_machines = !headroom.of_cgroup;
 }
 
 static void

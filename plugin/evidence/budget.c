@@ -223,7 +223,7 @@ budget_step(struct budget *budget, int64_t taken_ms,
     double limit = (double)budget->limit;
     bool was_over = budget->over && is_budget_of(budget, hello);
 
-    budget->looked_ms = taken_ms;
+    budget->checked_ms = taken_ms;
     if (budget->state == BUDGET_THREADLESS)
         return BUDGET_STAYS;
     if (was_over && budget->now < limit * (100 - BUDGET_FALL_PERCENT) / 100) {

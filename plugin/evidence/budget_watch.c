@@ -46,7 +46,7 @@ see_snapshot(struct budget_watch *watch, const struct snapshot *snapshot,
 {
     struct error err;
 
-    watch->looked_ms = snapshot->taken_ms;
+    watch->checked_ms = snapshot->taken_ms;
     if (budgets_see(watch->budgets, snapshot, named, &err) != 0)
         fail_budget_check(watch, &err);
     else
@@ -80,8 +80,8 @@ newest_kept(struct budget_watch *watch)
     int64_t since_ms = clock_wall_ms() - (int64_t)watch->every_ms;
     struct snapshot *found = NULL;
 
-    if (since_ms < watch->looked_ms)
-        since_ms = watch->looked_ms;
+    if (since_ms < watch->checked_ms)
+        since_ms = watch->checked_ms;
     for (size_t i = count; i-- > 0 && !found;)
         if (list[i].kind == PROFILE_HEAP &&
             list[i].cause != SNAPSHOT_IMPORTED &&
@@ -130,8 +130,8 @@ begin_budget_check(struct budget_watch *watch, bool changed, uint64_t now_ms)
 
 bool
 budget_watch_check(struct budget_watch *watch, const struct node_status *status,
-                  const struct marks_now *now, const struct marks_rules *rules,
-                  char reason[SNAPSHOT_REASON_MAX + 1])
+                   const struct marks_now *now, const struct marks_rules *rules,
+                   char reason[SNAPSHOT_REASON_MAX + 1])
 {
     uint64_t now_ms = clock_ms(), changes = budgets_changes(watch->budgets);
     bool changed = changes != watch->changes;

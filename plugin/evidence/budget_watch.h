@@ -41,7 +41,7 @@ struct budget_watch {
     uint64_t snapshot_ms;      /* monotonic: one was asked for; 0: none */
     uint64_t changes;          /* budgets_changes(), at the last look */
     uint64_t seen;             /* the serial of the last kept snapshot */
-    int64_t looked_ms;         /* wall clock */
+    int64_t checked_ms;        /* wall clock */
     int32_t pid;               /* the database, at the last look */
     uint64_t start_ticks;
     bool failed; /* the last profile, as was logged */
@@ -56,10 +56,10 @@ void budget_watch_close(struct budget_watch *watch); /* zeroed is fine */
 /* Asks for a profile where one is due, but for memory that is full.  True: a
  * budget was crossed, and a snapshot is wanted for this reason. */
 bool budget_watch_check(struct budget_watch *watch,
-                       const struct node_status *status,
-                       const struct marks_now *now,
-                       const struct marks_rules *rules,
-                       char reason[SNAPSHOT_REASON_MAX + 1]);
+                        const struct node_status *status,
+                        const struct marks_now *now,
+                        const struct marks_rules *rules,
+                        char reason[SNAPSHOT_REASON_MAX + 1]);
 /* Looks at the profile once it has come. */
 void budget_watch_take(struct budget_watch *watch);
 /* A kept snapshot of the heap was taken. */

@@ -328,13 +328,14 @@ show_budget(const struct budget *budget, size_t max,
 }
 
 static void
-log_budget_transition(const struct budgets *budgets, const struct budget *budget,
-         enum budget_transition turn)
+log_budget_transition(const struct budgets *budgets,
+                      const struct budget *budget,
+                      enum budget_transition transition)
 {
     char name[BUDGET_NAME_MAX + 1];
 
     show_budget(budget, BUDGET_NAME_MAX, name);
-    if (turn == BUDGET_CROSSES)
+    if (transition == BUDGET_CROSSES)
         log_to(budgets->log, "%s is over its budget: %s in use (+-%s) of %s",
                name, bytes_text(budget->now).text,
                bytes_text(budget->margin).text,
@@ -350,15 +351,15 @@ static bool
 see_budget(const struct budgets *budgets, struct budget *budget,
            const struct snapshot *snapshot, bool named)
 {
-    enum budget_transition turn =
+    enum budget_transition transition =
         budget_step(budget, snapshot->taken_ms, &snapshot->hello);
     bool lacks = budget->over && !budget->snapshot[0];
 
-    if (turn != BUDGET_STAYS)
-        log_budget_transition(budgets, budget, turn);
+    if (transition != BUDGET_STAYS)
+        log_budget_transition(budgets, budget, transition);
     if (lacks && named)
         memcpy(budget->snapshot, snapshot->name, sizeof(budget->snapshot));
-    return turn != BUDGET_STAYS || (lacks && named);
+    return transition != BUDGET_STAYS || (lacks && named);
 }
 
 int

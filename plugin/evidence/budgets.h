@@ -67,7 +67,7 @@ struct budget {
     char snapshot[SNAPSHOT_NAME_MAX + 1]; /* taken then; "": none yet */
     /* The last look. */
     enum budget_state state;
-    int64_t looked_ms;  /* wall clock; 0: never */
+    int64_t checked_ms; /* wall clock; 0: never */
     double now, margin; /* bytes, as profile_margin; while WITHIN or OVER */
 };
 
@@ -103,7 +103,7 @@ enum budget_transition { BUDGET_STAYS, BUDGET_CROSSES, BUDGET_FALLS };
 
 /* What now means, in a profile taken then of that process. */
 enum budget_transition budget_step(struct budget *budget, int64_t taken_ms,
-                             const struct agent_hello *hello);
+                                   const struct agent_hello *hello);
 
 /* One line of the file, with its newline; and back: false if malformed. */
 void budget_format(const struct budget *budget, struct buffer *out);

@@ -14,11 +14,11 @@
 #include "store.h"
 
 enum {
-    DEATHS_CHECKED = 64, /* those of a script that starts it anew */
-    ENDED_MS = 3000,       /* what comes back before was away, not gone */
-    LIFETIME_MIN_MS = 10000,      /* what ends earlier was no database */
-    LATE_MS = 1000,        /* a sample may be taken while the end is recorded */
-    GROWTH_MS = 10000      /* over which growth is measured */
+    DEATHS_CHECKED = 64,     /* those of a script that starts it anew */
+    ENDED_MS = 3000,         /* what comes back before was away, not gone */
+    LIFETIME_MIN_MS = 10000, /* what ends earlier was no database */
+    LATE_MS = 1000,   /* a sample may be taken while the end is recorded */
+    GROWTH_MS = 10000 /* over which growth is measured */
 };
 
 static bool
@@ -93,7 +93,8 @@ took_its_place(const struct ends *ends, const struct history_sample *now)
     const struct history_sample *before = &ends->seen;
 
     return before->pid != 0 && !is_sample_of_same_process(before, now) &&
-           (ends->adopted || before->at_ms - before->started_ms >= LIFETIME_MIN_MS) &&
+           (ends->adopted ||
+            before->at_ms - before->started_ms >= LIFETIME_MIN_MS) &&
            now->started_ms > before->at_ms &&
            !process_is_alive(before->pid, before->start_ticks);
 }

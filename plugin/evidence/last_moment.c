@@ -186,7 +186,8 @@ add_peak(struct last_moment *last)
 }
 
 static void
-add_end(struct last_moment *last, const struct recording *recording, bool has_file)
+add_end(struct last_moment *last, const struct recording *recording,
+        bool has_file)
 {
     struct last_due due = {.recording = *recording, .has_file = has_file};
 
@@ -394,7 +395,7 @@ highest_rss(const struct last_moment *last, const struct highest *highest)
 
 static void
 check_memory_peak(struct last_moment *last, const struct history_sample *sample,
-             const struct highest *highest)
+                  const struct highest *highest)
 {
     uint64_t rss = last->memory.rss.value, live, before;
     struct recording now = {.hello = last->hello,
@@ -475,7 +476,7 @@ found_has_ended(const struct last_moment *last,
 
 static void
 check_found_copy(struct last_moment *last, const struct node_status *status,
-              bool ends)
+                 bool ends)
 {
     if (last->found.segment < 0)
         return;
@@ -531,8 +532,8 @@ is_daemons_parent(const struct last_moment *last,
 
 static void
 check_segment_owner(struct last_moment *last, const struct node_status *status,
-              const struct history_sample *sample,
-              const struct highest *highest, bool ends)
+                    const struct history_sample *sample,
+                    const struct highest *highest, bool ends)
 {
     struct segment_owner owner = {0};
 
@@ -566,8 +567,8 @@ check_segment_owner(struct last_moment *last, const struct node_status *status,
 /* The segment first: what it has is newer than a copy that was found. */
 void
 last_moment_check(struct last_moment *last, const struct node_status *status,
-                 const struct history_sample *sample,
-                 const struct highest *highest, bool ends)
+                  const struct history_sample *sample,
+                  const struct highest *highest, bool ends)
 {
     check_segment_owner(last, status, sample, highest, ends);
     check_found_copy(last, status, ends);
@@ -595,7 +596,8 @@ last_moment_done(struct last_moment *last, bool kept)
     memmove(&last->due[0], &last->due[1],
             last->due_count * sizeof(last->due[0]));
     for (size_t i = 0; i < last->due_count; i++)
-        last_of_file = last_of_file && !last->due[i].has_file; /* the file is the latest's */
+        last_of_file = last_of_file &&
+                       !last->due[i].has_file; /* the file is the latest's */
     if (last_of_file)
         remove_file(last, LAST_MOMENT_AGAIN);
 }

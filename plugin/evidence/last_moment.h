@@ -50,7 +50,7 @@ struct last_moment {
     struct segment_owner done;     /* of whom nothing is to be kept any more */
     struct agent_hello hello;      /* its greeting, or what else is known */
     struct snapshot_memory memory; /* as it was looked at last */
-    int64_t last_seen_ms;              /* wall clock: it was seen last */
+    int64_t last_seen_ms;          /* wall clock: it was seen last */
     uint64_t missed_ms;            /* monotonic: not any more; 0: it lives */
     struct segment_file *file;     /* its copies, or NULL */
     int64_t copied_ms;             /* wall clock, of the newest; 0: none */
@@ -72,9 +72,9 @@ void last_moment_stop(struct last_moment *last);
 /* Call it with each look.  sample: of the database; or NULL.  ends: heapwired
  * does, and what has ended is not waited for. */
 void last_moment_check(struct last_moment *last,
-                      const struct node_status *status,
-                      const struct history_sample *sample,
-                      const struct highest *highest, bool ends);
+                       const struct node_status *status,
+                       const struct history_sample *sample,
+                       const struct highest *highest, bool ends);
 
 /* What is to be asked for; NULL: nothing. */
 const struct last_due *last_moment_due(const struct last_moment *last);

@@ -253,7 +253,7 @@ marks_too_full(const struct marks_now *now)
 
 enum marks_answer
 marks_check(struct marks *marks, const struct marks_rules *rules,
-           const struct marks_now *now, struct marks_due *due)
+            const struct marks_now *now, struct marks_due *due)
 {
     if (!now->ready) {
         marks->begun = false;
@@ -327,11 +327,11 @@ pace_is_urgent(const struct marks_now *now)
 
 static struct highest_snapshot
 highest_snapshot_of(const char *name, const struct agent_hello *hello,
-       const struct snapshot_memory *memory)
+                    const struct snapshot_memory *memory)
 {
     struct highest_snapshot peak = {.pid = hello->pid,
-                              .start_ticks = hello->start_ticks,
-                              .rss = memory->rss.value};
+                                    .start_ticks = hello->start_ticks,
+                                    .rss = memory->rss.value};
 
     snprintf(peak.name, sizeof(peak.name), "%s", name);
     return peak;
@@ -346,13 +346,15 @@ is_peak_of_same_process(const struct highest_snapshot *a,
 
 /* Whether it is to be pinned; *dropped is then what need not be any more. */
 static bool
-update_highest_snapshot(struct highest *highest, const struct highest_snapshot *peak,
+update_highest_snapshot(struct highest *highest,
+                        const struct highest_snapshot *peak,
                         struct highest_snapshot *dropped)
 {
     struct highest_snapshot *now = &highest->now, *before = &highest->before;
-    struct highest_snapshot *own = is_peak_of_same_process(now, peak)      ? now
-                              : is_peak_of_same_process(before, peak) ? before
-                                                                     : NULL;
+    struct highest_snapshot *own = is_peak_of_same_process(now, peak) ? now
+                                   : is_peak_of_same_process(before, peak)
+                                       ? before
+                                       : NULL;
 
     if (own && peak->rss < own->rss)
         return false;
@@ -378,14 +380,16 @@ highest_adopt(struct highest *highest, struct store *store)
         if (!list[i].pinned || (list[i].cause != SNAPSHOT_MARK &&
                                 list[i].cause != SNAPSHOT_SCHEDULE))
             continue;
-        peak = highest_snapshot_of(list[i].name, &list[i].hello, &list[i].memory);
+        peak =
+            highest_snapshot_of(list[i].name, &list[i].hello, &list[i].memory);
         update_highest_snapshot(highest, &peak, &dropped);
     }
     mem_free(list);
 }
 
 static void
-drop_highest_snapshot(struct store *store, const struct highest_snapshot *dropped,
+drop_highest_snapshot(struct store *store,
+                      const struct highest_snapshot *dropped,
                       const struct highest_snapshot *peak)
 {
     bool same =
@@ -404,8 +408,8 @@ void
 highest_note(struct highest *highest, struct store *store,
              const struct snapshot *snapshot)
 {
-    struct highest_snapshot peak =
-        highest_snapshot_of(snapshot->name, &snapshot->hello, &snapshot->memory);
+    struct highest_snapshot peak = highest_snapshot_of(
+        snapshot->name, &snapshot->hello, &snapshot->memory);
     struct highest_snapshot dropped;
     struct highest before;
 

@@ -89,9 +89,9 @@ struct marks_due {
 /* Call it for every sample.  A mark that memory exceeded when profiling was
  * switched on counts only after a fall below it. */
 enum marks_answer marks_check(struct marks *marks,
-                             const struct marks_rules *rules,
-                             const struct marks_now *now,
-                             struct marks_due *due);
+                              const struct marks_rules *rules,
+                              const struct marks_now *now,
+                              struct marks_due *due);
 /* Whether no snapshot is to be taken now: above the ceiling. */
 bool marks_too_full(const struct marks_now *now);
 /* Records that the snapshot was taken; a failed one is tried again later. */

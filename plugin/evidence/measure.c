@@ -43,7 +43,7 @@ measure_left(struct history *history, struct marks_now *now)
 
     outlook_find(history, &outlook);
     now->left_s = outlook.ends ? outlook.left_s : -1;
-    now->left_of_cgroup = outlook.room.of_cgroup;
+    now->left_of_cgroup = outlook.headroom.of_cgroup;
 }
 
 uint64_t

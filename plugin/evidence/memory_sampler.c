@@ -38,7 +38,7 @@ enum {
     STATS_AGE_MS = 2500,
     AHEAD_EVERY_MS = 10 * SECOND_MS,
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
-    CGROUP_EVERY_MS = 60 * SECOND_MS,  /* a process seldom changes its cgroup */
+    CGROUP_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
     LAST_MS = 2000, /* that the last profile of a database may take */
     LAST_STEP_MS = 20,
     STACK_BYTES = 256 * 1024
@@ -53,15 +53,15 @@ struct memory_sampler {
     bool runs;
 
     pthread_mutex_t lock;
-    pthread_cond_t wakes; /* on the monotonic clock */
+    pthread_cond_t wakeup; /* on the monotonic clock */
     struct marks_rules rules;
     bool new_rules, stop, woken;
 
     /* The thread's own. */
     struct marks marks;
     struct highest highest;
-    struct cgroup_path place;
-    bool placed;
+    struct cgroup_path cgroup;
+    bool has_cgroup;
     bool urgent;   /* pace_is_urgent */
     bool recorded; /* snapshot is of last's */
     int32_t cgroup_pid;
@@ -74,10 +74,10 @@ struct memory_sampler {
     struct stats *latest; /* of the allocator, not in a sample yet */
     int32_t pid;          /* the database that marks are of */
     uint64_t start_ticks;
-    struct pace pace;       /* of that database */
-    uint64_t look_ms;       /* monotonic: the next look is due */
-    struct marks_now ahead; /* measure_left, */
-    uint64_t ahead_ms;      /* monotonic: as of then */
+    struct pace pace;        /* of that database */
+    uint64_t next_sample_ms; /* monotonic: the next look is due */
+    struct marks_now ahead;  /* measure_left, */
+    uint64_t ahead_ms;       /* monotonic: as of then */
     struct ends ends;
     struct last_moment last;
     struct budget_watch budgets;
@@ -90,7 +90,7 @@ notify_memory_sampler(void *arg)
 
     pthread_mutex_lock(&sampler->lock);
     sampler->woken = true;
-    pthread_cond_signal(&sampler->wakes);
+    pthread_cond_signal(&sampler->wakeup);
     pthread_mutex_unlock(&sampler->lock);
 }
 
@@ -142,15 +142,16 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
 /* ---- samples ---- */
 
 static const struct cgroup_path *
-find_sampled_cgroup(struct memory_sampler *sampler, int32_t pid, uint64_t now_ms)
+find_sampled_cgroup(struct memory_sampler *sampler, int32_t pid,
+                    uint64_t now_ms)
 {
     if (pid != sampler->cgroup_pid ||
         now_ms - sampler->cgroup_ms >= CGROUP_EVERY_MS) {
-        sampler->placed = process_memory_find_cgroup(pid, &sampler->place);
+        sampler->has_cgroup = process_memory_find_cgroup(pid, &sampler->cgroup);
         sampler->cgroup_pid = pid;
         sampler->cgroup_ms = now_ms;
     }
-    return sampler->placed ? &sampler->place : NULL;
+    return sampler->has_cgroup ? &sampler->cgroup : NULL;
 }
 
 /* Not the rss of their moment: the sample has that of its own.  What is too old
@@ -184,8 +185,8 @@ take_memory_sample(struct memory_sampler *sampler,
         return false;
     if (status->peer != 0)
         process_memory_read_at(
-            status->peer, find_sampled_cgroup(sampler, status->peer, clock_ms()),
-            &kernel);
+            status->peer,
+            find_sampled_cgroup(sampler, status->peer, clock_ms()), &kernel);
     if (status->peer != 0 && !kernel.rss.known)
         return false; /* it has just ended */
     out->at_ms = clock_wall_ms();
@@ -281,11 +282,11 @@ measure_growth_pace(struct memory_sampler *sampler, struct marks_now *now)
     pace_update(&sampler->pace, now);
     next_ms = pace_next_ms(&sampler->pace, now);
     if (next_ms < PACE_MAX_MS)
-        sampler->look_ms = now->now_ms + next_ms;
+        sampler->next_sample_ms = now->now_ms + next_ms;
     sampler->urgent = pace_is_urgent(now);
     if (sampler->urgent && sampler->stats_ms + STATS_URGENT_MS > now->now_ms &&
-        sampler->stats_ms + STATS_URGENT_MS < sampler->look_ms)
-        sampler->look_ms = sampler->stats_ms + STATS_URGENT_MS;
+        sampler->stats_ms + STATS_URGENT_MS < sampler->next_sample_ms)
+        sampler->next_sample_ms = sampler->stats_ms + STATS_URGENT_MS;
 }
 
 /* The rate changes slowly, and is known from many samples. */
@@ -305,13 +306,13 @@ update_outlook(struct memory_sampler *sampler, struct marks_now *now)
 
 static void
 check_snapshot_marks(struct memory_sampler *sampler,
-              const struct history_sample *sample, bool there)
+                     const struct history_sample *sample, bool there)
 {
     struct marks_now now = {.now_ms = clock_ms(), .left_s = -1};
     struct marks_due due;
 
     /* Keep the marks of an unresponsive database: it has not passed them. */
-    sampler->look_ms = UINT64_MAX;
+    sampler->next_sample_ms = UINT64_MAX;
     if (there && sample->unresponsive)
         return;
     now.ready = there && sample->profiling && sample->rss.known;
@@ -334,7 +335,8 @@ check_snapshot_marks(struct memory_sampler *sampler,
         now.ring_ago_ms =
             measure_ring_ago_ms(controller_store(sampler->controller), sample);
     sampler->snapshot_now = now;
-    switch (marks_check(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
+    switch (
+        marks_check(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
     case MARKS_TAKE:
         ask_snapshot(sampler, &due);
         break;
@@ -379,7 +381,8 @@ ask_recorded(struct memory_sampler *sampler)
 /* Of one second history has one sample, the latest; and one more, where that
  * lacks the figures of the allocator that another had. */
 static bool
-is_same_second_sample(const struct memory_sampler *sampler, const struct history_sample *now)
+is_same_second_sample(const struct memory_sampler *sampler,
+                      const struct history_sample *now)
 {
     const struct history_sample *seen = &sampler->ends.seen;
 
@@ -421,10 +424,10 @@ run_sampler_round(struct memory_sampler *sampler)
     check_snapshot_marks(sampler, &now, there);
     if (!sampler->snapshot &&
         budget_watch_check(&sampler->budgets, &status, &sampler->snapshot_now,
-                          &sampler->snapshot_rules, due.reason))
+                           &sampler->snapshot_rules, due.reason))
         ask_snapshot(sampler, &due);
     last_moment_check(&sampler->last, &status, there ? &now : NULL,
-                     &sampler->highest, false);
+                      &sampler->highest, false);
     ask_recorded(sampler);
     expire_snapshots(sampler, clock_ms());
 }
@@ -440,8 +443,8 @@ wait_for_next_round(struct memory_sampler *sampler)
     int rc = 0;
     bool stop;
 
-    if (sampler->look_ms < until)
-        until = sampler->look_ms;
+    if (sampler->next_sample_ms < until)
+        until = sampler->next_sample_ms;
 
     pthread_mutex_lock(&sampler->lock);
     while (!sampler->stop && rc != ETIMEDOUT) {
@@ -453,7 +456,7 @@ wait_for_next_round(struct memory_sampler *sampler)
         budget_watch_take(&sampler->budgets);
         pthread_mutex_lock(&sampler->lock);
         if (!sampler->woken && !sampler->stop && rc == 0)
-            rc = clock_cond_wait(&sampler->wakes, &sampler->lock, until);
+            rc = clock_cond_wait(&sampler->wakeup, &sampler->lock, until);
     }
     stop = sampler->stop;
     pthread_mutex_unlock(&sampler->lock);
@@ -471,13 +474,13 @@ take_last(struct memory_sampler *sampler)
     do {
         controller_status(sampler->controller, &status);
         last_moment_check(&sampler->last, &status, NULL, &sampler->highest,
-                         true);
+                          true);
         take_snapshot_result(sampler);
         ask_recorded(sampler);
         if (!sampler->snapshot && !last_moment_due(&sampler->last))
             return;
         pthread_mutex_lock(&sampler->lock);
-        clock_cond_wait(&sampler->wakes, &sampler->lock,
+        clock_cond_wait(&sampler->wakeup, &sampler->lock,
                         clock_ms() + LAST_STEP_MS);
         pthread_mutex_unlock(&sampler->lock);
     } while (clock_ms() < until);
@@ -513,9 +516,9 @@ memory_sampler_start(struct controller *controller,
         return NULL;
     }
     pthread_mutex_init(&sampler->lock, NULL);
-    clock_cond_init(&sampler->wakes);
+    clock_cond_init(&sampler->wakeup);
     sampler->controller = controller;
-    sampler->look_ms = UINT64_MAX;
+    sampler->next_sample_ms = UINT64_MAX;
     sampler->rules = options->rules;
     sampler->log = options->log;
     sampler->ends.state_dir = options->state_dir;
@@ -549,7 +552,7 @@ memory_sampler_stop(struct memory_sampler *sampler)
         return;
     pthread_mutex_lock(&sampler->lock);
     sampler->stop = true;
-    pthread_cond_signal(&sampler->wakes);
+    pthread_cond_signal(&sampler->wakeup);
     pthread_mutex_unlock(&sampler->lock);
     if (sampler->runs)
         pthread_join(sampler->thread, NULL);
@@ -560,7 +563,7 @@ memory_sampler_stop(struct memory_sampler *sampler)
     outlook_detach(sampler->history);
     history_close(sampler->history);
     heap_trends_free(sampler->trends);
-    pthread_cond_destroy(&sampler->wakes);
+    pthread_cond_destroy(&sampler->wakeup);
     pthread_mutex_destroy(&sampler->lock);
     mem_free(sampler);
 }

@@ -33,7 +33,7 @@ find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
 {
     struct segment_module module;
     struct segment_copy *copy = NULL;
-    struct error unsaid;
+    struct error ignored;
     char link[32];
     ssize_t n = -1;
 
@@ -42,7 +42,7 @@ find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
         n = readlink(link, out, size - 1);
     out[n > 0 ? n : 0] = '\0';
     if (n <= 0)
-        copy = segment_read(segment, &unsaid);
+        copy = segment_read(segment, &ignored);
     for (uint32_t i = 0;
          copy && !*out && i < segment_copy_count(copy, SEGMENT_MODULES); i++) {
         if (!segment_copy_module(copy, i, &module) ||

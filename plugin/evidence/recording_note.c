@@ -40,12 +40,12 @@ recording_note_read(const struct buffer *note, struct recording *out)
     struct reader r = reader_of(note->data, note->size);
     struct snapshot_head head;
     struct span rest;
-    struct error unsaid;
+    struct error ignored;
 
     out->monotonic_ms = reader_u64(&r);
     rest = reader_rest(&r);
     if (r.failed ||
-        snapshot_head_decode(rest.data, rest.size, &head, &unsaid) != 0)
+        snapshot_head_decode(rest.data, rest.size, &head, &ignored) != 0)
         return false;
     out->hello = head.entry.hello;
     out->memory = head.entry.memory;

@@ -21,6 +21,7 @@ struct refusal {
 };
 
 /* Whether it is to be logged; then that is noted. */
-bool refusal_is_reportable(struct refusal *refusal, const char *why, uint64_t now_ms);
+bool refusal_is_reportable(struct refusal *refusal, const char *why,
+                           uint64_t now_ms);
 
 #endif

@@ -483,8 +483,8 @@ run_view_command(const struct prof_command *command, struct error *err)
     reading.symbols = command->symbols;
     reading.alone = !command->base;
     /* A difference distinguishes functions of one name by their files. */
-    reading.no_lines =
-        reading.alone && !view_needs_source_lines(command->form, &command->options);
+    reading.no_lines = reading.alone && !view_needs_source_lines(
+                                            command->form, &command->options);
     reading.short_names =
         reading.alone &&
         view_takes_short_names(command->form, &command->options);

@@ -144,12 +144,12 @@ close_elf(struct elf_file *elf)
 static bool
 open_elf(const char *path, struct elf_file *elf)
 {
-    struct error unsaid;
+    struct error ignored;
     int fd = file_open_regular(path);
 
     if (fd < 0)
         return false;
-    if (elf_init(elf, fd, path, &unsaid) == 0)
+    if (elf_init(elf, fd, path, &ignored) == 0)
         return true;
     close_elf(elf);
     return false;
@@ -196,8 +196,9 @@ is_other_build(const struct elf_file *a, const char *path)
 }
 
 static void
-print_mismatched_files(const struct mappings *maps, const struct mapping *program,
-           const char *path, const struct stat *profile)
+print_mismatched_files(const struct mappings *maps,
+                       const struct mapping *program, const char *path,
+                       const struct stat *profile)
 {
     const char *last = "";
     size_t count = 0;

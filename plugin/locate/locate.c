@@ -140,14 +140,14 @@ locate_read(struct locate *out, int fd, const char *path, struct error *err)
 {
     struct locate_work *work;
     struct elf_file elf;
-    struct error unsaid;
+    struct error ignored;
 
     memset(out, 0, sizeof(*out));
     if (is_script(fd)) {
         out->kind = LOCATE_SCRIPT;
         return 0;
     }
-    if (elf_init(&elf, fd, "", &unsaid) != 0)
+    if (elf_init(&elf, fd, "", &ignored) != 0)
         return 0;
     work = locate_work_new(&elf, err);
     if (work) {

@@ -165,9 +165,9 @@ static bool
 search_source(void *arg, const struct symbol_source *source)
 {
     struct search *search = arg;
-    struct symbol_query wish = {search->symbol, is_exact_name, search};
+    struct symbol_query query = {search->symbol, is_exact_name, search};
 
-    source->find(source->elf, search->work, &wish);
+    source->find(source->elf, search->work, &query);
     return search->address == 0;
 }
 

@@ -27,9 +27,9 @@ static bool
 search_first(void *arg, const struct symbol_source *source)
 {
     struct search *search = arg;
-    const struct symbol_query wish = {"malloc", see_malloc, search};
+    const struct symbol_query query = {"malloc", see_malloc, search};
 
-    source->find(source->elf, search->work, &wish);
+    source->find(source->elf, search->work, &query);
     return false;
 }
 
@@ -38,11 +38,11 @@ locate_exports_malloc(int fd)
 {
     struct search search = {.work = NULL};
     struct elf_file elf;
-    struct error unsaid;
+    struct error ignored;
 
-    if (elf_init(&elf, fd, "", &unsaid) != 0)
+    if (elf_init(&elf, fd, "", &ignored) != 0)
         return false;
-    search.work = locate_work_new(&elf, &unsaid);
+    search.work = locate_work_new(&elf, &ignored);
     if (search.work)
         locate_symbols(&elf, NULL, search_first, &search);
     mem_free(search.work);

@@ -48,9 +48,9 @@ static bool
 has_sibling(const struct symbol_source *source, struct locate_work *work,
             const char *prefix)
 {
-    struct symbol_query wish = {"mallctlnametomib", is_sibling, &prefix};
+    struct symbol_query query = {"mallctlnametomib", is_sibling, &prefix};
 
-    source->find(source->elf, work, &wish);
+    source->find(source->elf, work, &query);
     return prefix == NULL;
 }
 
@@ -86,10 +86,10 @@ pick_symbols(void *arg, const struct symbol_source *source)
     const struct picking *picking = arg;
     struct locate *out = picking->out;
     struct candidates all = {.count = 0};
-    struct symbol_query wish = {"mallctl", take_candidate, &all};
+    struct symbol_query query = {"mallctl", take_candidate, &all};
     bool agree = true;
 
-    source->find(source->elf, picking->work, &wish);
+    source->find(source->elf, picking->work, &query);
     for (size_t k = 0; k < all.count; k++) {
         agree = agree && all.list[k].address == all.list[0].address;
         for (size_t i = 0; i < out->count; i++) {

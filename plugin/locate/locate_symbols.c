@@ -40,7 +40,7 @@ struct names {
 
 static void
 add_matching_name(struct names *names, const uint8_t *bytes, size_t at,
-                uint64_t position)
+                  uint64_t position)
 {
     struct name *name = &names->list[names->count];
     size_t size = 0;
@@ -56,24 +56,24 @@ add_matching_name(struct names *names, const uint8_t *bytes, size_t at,
 
 static void
 find_names(const struct elf_file *elf, const struct table *table,
-           struct locate_work *room, const char *ending, struct names *out)
+           struct locate_work *work, const char *ending, struct names *out)
 {
     size_t size = strlen(ending) + 1;
 
     for (uint64_t done = 0; done < table->names_size; done += PIECE_BYTES) {
         uint64_t back = done < PIECE_BACK ? done : PIECE_BACK;
         uint64_t left = table->names_size - done + back;
-        size_t n = left < sizeof(room->piece) ? left : sizeof(room->piece);
-        const uint8_t *found, *from = room->piece + back;
-        const uint8_t *end = room->piece + n;
+        size_t n = left < sizeof(work->piece) ? left : sizeof(work->piece);
+        const uint8_t *found, *from = work->piece + back;
+        const uint8_t *end = work->piece + n;
 
-        if (elf_read_at(elf, table->names + done - back, n, room->piece) != 0)
+        if (elf_read_at(elf, table->names + done - back, n, work->piece) != 0)
             return;
         while ((found = memmem(from, (size_t)(end - from), ending, size)) &&
-               (size_t)(found - room->piece) < back + PIECE_BYTES) {
-            size_t at = (size_t)(found - room->piece);
+               (size_t)(found - work->piece) < back + PIECE_BYTES) {
+            size_t at = (size_t)(found - work->piece);
 
-            add_matching_name(out, room->piece, at, done - back + at);
+            add_matching_name(out, work->piece, at, done - back + at);
             from = found + 1;
         }
     }
@@ -82,7 +82,8 @@ find_names(const struct elf_file *elf, const struct table *table,
 /* false: the caller has enough. */
 static bool
 report_matching_symbol(const struct elf_file *loaded, struct reader *r,
-                     const struct names *names, const struct symbol_query *wish)
+                       const struct names *names,
+                       const struct symbol_query *query)
 {
     uint32_t at = reader_u32(r);
     uint8_t info = reader_u8(r);
@@ -100,15 +101,15 @@ report_matching_symbol(const struct elf_file *loaded, struct reader *r,
         const struct name *name = &names->list[i];
 
         if (at >= name->start && at <= name->ending)
-            return wish->found(wish->arg, name->text + (at - name->start),
-                               address);
+            return query->found(query->arg, name->text + (at - name->start),
+                                address);
     }
     return true;
 }
 
 static void
 find_in(const struct elf_file *elf, const struct table *table,
-        struct locate_work *room, const struct symbol_query *wish)
+        struct locate_work *work, const struct symbol_query *query)
 {
     enum { STEP = PIECE_BYTES / SYMBOL_SIZE * SYMBOL_SIZE };
     struct names names = {.count = 0};
@@ -117,18 +118,18 @@ find_in(const struct elf_file *elf, const struct table *table,
     if (table->symbols_size / SYMBOL_SIZE > LOCATE_SYMBOLS_MAX ||
         table->names_size > LOCATE_NAMES_MAX)
         return;
-    find_names(elf, table, room, wish->ending, &names);
+    find_names(elf, table, work, query->ending, &names);
     if (names.count == 0)
         return;
     for (uint64_t done = 0; more && done < table->symbols_size; done += STEP) {
         uint64_t left = table->symbols_size - done;
         size_t n = left < STEP ? left : STEP;
-        struct reader r = reader_of(room->piece, n);
+        struct reader r = reader_of(work->piece, n);
 
-        if (elf_read_at(elf, table->symbols + done, n, room->piece) != 0)
+        if (elf_read_at(elf, table->symbols + done, n, work->piece) != 0)
             return;
         while (more && reader_left(&r) >= SYMBOL_SIZE)
-            more = report_matching_symbol(room->elf, &r, &names, wish);
+            more = report_matching_symbol(work->elf, &r, &names, query);
     }
 }
 
@@ -145,7 +146,7 @@ read_u32(const struct elf_file *elf, uint64_t offset)
 /* How many symbols DT_GNU_HASH speaks of: the end of the chain that begins
  * last. */
 static uint64_t
-count_hashed(const struct elf_file *elf, struct locate_work *room,
+count_hashed(const struct elf_file *elf, struct locate_work *work,
              uint64_t hash)
 {
     uint64_t buckets = read_u32(elf, hash), first = read_u32(elf, hash + 4);
@@ -158,9 +159,9 @@ count_hashed(const struct elf_file *elf, struct locate_work *room,
         struct reader r;
 
         n = buckets - done < PIECE_BYTES / 4 ? buckets - done : PIECE_BYTES / 4;
-        if (elf_read_at(elf, list + done * 4, n * 4, room->piece) != 0)
+        if (elf_read_at(elf, list + done * 4, n * 4, work->piece) != 0)
             return 0;
-        r = reader_of(room->piece, n * 4);
+        r = reader_of(work->piece, n * 4);
         while (reader_left(&r) > 0) {
             uint32_t symbol = reader_u32(&r);
 
@@ -178,8 +179,8 @@ count_hashed(const struct elf_file *elf, struct locate_work *room,
 }
 
 static void
-find_dynamic(const struct elf_file *elf, struct locate_work *room,
-             const struct symbol_query *wish)
+find_dynamic(const struct elf_file *elf, struct locate_work *work,
+             const struct symbol_query *query)
 {
     uint64_t value[DT_NUM] = {0}, gnu_hash = 0, tag, number, hash, left;
     struct table table = {0};
@@ -203,7 +204,7 @@ find_dynamic(const struct elf_file *elf, struct locate_work *room,
         return;
     table.names_size = value[DT_STRSZ];
     if (gnu_hash && elf_offset_of(elf, gnu_hash, &hash, &number))
-        number = count_hashed(elf, room, hash);
+        number = count_hashed(elf, work, hash);
     else if (elf_offset_of(elf, value[DT_HASH], &hash, &number))
         number = read_u32(elf, hash + 4);
     else
@@ -211,12 +212,12 @@ find_dynamic(const struct elf_file *elf, struct locate_work *room,
     table.symbols_size = number <= left / SYMBOL_SIZE
                              ? number * SYMBOL_SIZE
                              : left / SYMBOL_SIZE * SYMBOL_SIZE;
-    find_in(elf, &table, room, wish);
+    find_in(elf, &table, work, query);
 }
 
 static void
-find_symtab(const struct elf_file *elf, struct locate_work *room,
-            const struct symbol_query *wish)
+find_symtab(const struct elf_file *elf, struct locate_work *work,
+            const struct symbol_query *query)
 {
     const struct elf_section *symbols = elf_section(elf, ".symtab"), *names;
 
@@ -227,7 +228,7 @@ find_symtab(const struct elf_file *elf, struct locate_work *room,
     find_in(elf,
             &(struct table){symbols->offset, symbols->size, names->offset,
                             names->size},
-            room, wish);
+            work, query);
 }
 
 /* The debug file speaks of the same addresses. */
@@ -237,16 +238,16 @@ use_debug_file(const struct elf_file *elf, const char *path,
                void *arg)
 {
     struct elf_file debug = {.fd = -1};
-    struct error unsaid;
+    struct error ignored;
     char name[PATH_MAX];
     int fd = -1;
 
     if (elf->build_id_size > 0 && debug_split_find(elf, path, name) && name[0])
         fd = file_open_regular(name);
-    if (fd >= 0 && elf_init(&debug, fd, name, &unsaid) == 0 &&
+    if (fd >= 0 && elf_init(&debug, fd, name, &ignored) == 0 &&
         debug.build_id_size == elf->build_id_size &&
         memcmp(debug.build_id, elf->build_id, elf->build_id_size) == 0 &&
-        elf_load_sections(&debug, &unsaid) == 0)
+        elf_load_sections(&debug, &ignored) == 0)
         use(arg, &(struct symbol_source){LOCATE_DEBUG, &debug, find_symtab});
     elf_fini(&debug);
     fd_close(fd);
@@ -257,11 +258,11 @@ locate_symbols(struct elf_file *elf, const char *path,
                bool (*use)(void *arg, const struct symbol_source *source),
                void *arg)
 {
-    struct error unsaid;
+    struct error ignored;
 
     if (!use(arg, &(struct symbol_source){LOCATE_EXPORTED, elf, find_dynamic}))
         return;
-    if (elf_load_sections(elf, &unsaid) == 0 &&
+    if (elf_load_sections(elf, &ignored) == 0 &&
         use(arg, &(struct symbol_source){LOCATE_SYMTAB, elf, find_symtab}) &&
         path)
         use_debug_file(elf, path, use, arg);

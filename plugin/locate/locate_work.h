@@ -97,8 +97,8 @@ struct symbol_query {
 struct symbol_source {
     enum locate_how how;
     const struct elf_file *elf; /* the file, or its debug file */
-    void (*find)(const struct elf_file *elf, struct locate_work *room,
-                 const struct symbol_query *wish);
+    void (*find)(const struct elf_file *elf, struct locate_work *work,
+                 const struct symbol_query *query);
 };
 
 /* Calls use with one after the other: dynamic symbols, .symtab, those of the

@@ -48,12 +48,12 @@ static int
 note_object(struct walk *walk, const char *path, bool preloaded)
 {
     struct elf_file elf = {.fd = -1};
-    struct error unsaid;
+    struct error ignored;
     struct stat st;
     int fd = file_open_regular(path);
 
     if (fd < 0 || fstat(fd, &st) != 0 ||
-        elf_init(&elf, fd, path, &unsaid) != 0 ||
+        elf_init(&elf, fd, path, &ignored) != 0 ||
         (walk->machine != EM_NONE && elf.machine != walk->machine)) {
         fd_close(fd);
         elf_fini(&elf);
@@ -202,7 +202,7 @@ static void
 follow_object_links(struct walk *walk, const char *path, int fd)
 {
     struct elf_file elf = {.fd = -1};
-    struct error unsaid;
+    struct error ignored;
     struct links *links = mem_alloc(sizeof(*links));
     char *origin = realpath(path, NULL);
 
@@ -210,7 +210,7 @@ follow_object_links(struct walk *walk, const char *path, int fd)
         goto out;
     buffer_init(&links->names, STRINGS_MAX);
     *strrchr(origin, '/') = '\0';
-    if (elf_init(&elf, fd, path, &unsaid) == 0 &&
+    if (elf_init(&elf, fd, path, &ignored) == 0 &&
         read_links(&elf, links) == 0) {
         for (size_t i = 0; i < links->count; i++) {
             const char *name = text_at(links, links->needed[i]);
@@ -250,7 +250,7 @@ int
 needed_walk(const struct needed *needed, struct error *err)
 {
     struct walk walk = {.needed = needed, .machine = EM_NONE};
-    struct error unsaid;
+    struct error ignored;
     int rc = 0;
 
     walk.objects = mem_zalloc(NEEDED_MAX, sizeof(*walk.objects));
@@ -261,7 +261,7 @@ needed_walk(const struct needed *needed, struct error *err)
     buffer_init(&walk.cache, CACHE_MAX);
     if (note_object(&walk, needed->program, false) != 0)
         goto out;
-    if (file_read_all(CACHE, &walk.cache, &unsaid) != 0)
+    if (file_read_all(CACHE, &walk.cache, &ignored) != 0)
         buffer_clear(&walk.cache);
     note_preloads(&walk);
     for (size_t i = 0; rc == 0 && i < walk.count; i++) {

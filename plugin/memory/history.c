@@ -42,7 +42,7 @@ enum { RINGS = 3 };
 
 /* The finest first, as they lie in the file. */
 static const struct history_ring {
-    uint32_t seconds, first, places;
+    uint32_t seconds, first, slots;
 } rings[RINGS] = {{1, 0, HISTORY_SECONDS},
                   {60, HISTORY_SECONDS, HISTORY_MINUTES},
                   {3600, HISTORY_SECONDS + HISTORY_MINUTES, HISTORY_HOURS}};
@@ -64,7 +64,7 @@ struct history {
 static size_t
 history_slot_of_number(int ring, uint64_t number)
 {
-    return rings[ring].first + (size_t)((number - 1) % rings[ring].places);
+    return rings[ring].first + (size_t)((number - 1) % rings[ring].slots);
 }
 
 static int
@@ -107,7 +107,8 @@ load_history_samples(struct history *history, const uint8_t *bytes, size_t size)
 }
 
 static void add_history_sample(struct history *history,
-                               const struct history_sample *sample, bool replace_last);
+                               const struct history_sample *sample,
+                               bool replace_last);
 
 /* Of a file of version 1, in their order. */
 static void
@@ -432,7 +433,7 @@ history_renew(struct history *history, const struct history_sample *sample)
 static uint64_t
 oldest_number(const struct history *history, int ring)
 {
-    uint64_t places = rings[ring].places;
+    uint64_t places = rings[ring].slots;
 
     return history->next[ring] > places ? history->next[ring] - places : 1;
 }

@@ -59,7 +59,7 @@ read_lock(const char *state_dir, off_t at, char *bytes, size_t size)
 
 static bool
 read_leave_reason_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
-                   char *out, size_t size)
+                     char *out, size_t size)
 {
     char bytes[AGENT_TEXT_MAX - 1], text[AGENT_TEXT_MAX];
     struct reader lock = read_lock(state_dir, at, bytes, sizeof(bytes));
@@ -72,10 +72,11 @@ read_leave_reason_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
         return false;
     clean_text(line, text);
     /* NOLINTNEXTLINE(cert-err34-c): what they name must live */
-    if (sscanf(text, LEAVE_REASON_TAG "%9d %19llu %n", &pid, &start_ticks, &why) !=
-            2 ||
+    if (sscanf(text, LEAVE_REASON_TAG "%9d %19llu %n", &pid, &start_ticks,
+               &why) != 2 ||
         why == 0 || text[why] == '\0' ||
-        !process_is_alive(peer != 0 && pid == greeted ? peer : pid, start_ticks))
+        !process_is_alive(peer != 0 && pid == greeted ? peer : pid,
+                          start_ticks))
         return false;
     snprintf(out, size,
              "the agent has left the database (pid %d), which runs on without "
@@ -86,11 +87,11 @@ read_leave_reason_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
 
 bool
 leave_reason_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
-                size_t size)
+                  size_t size)
 {
     return read_leave_reason_at(state_dir, 0, greeted, peer, out, size) ||
            read_leave_reason_at(state_dir, AGENT_EARLY_AT, greeted, peer, out,
-                              size);
+                                size);
 }
 
 void

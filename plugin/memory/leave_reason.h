@@ -1,7 +1,7 @@
 /*
  * leave_reason.h - why an agent has left a process that lives on: what it, or
- * heapwire-run, wrote into its lock (LEAVE_REASON_TAG), which outlives both it and
- * heapwired.
+ * heapwire-run, wrote into its lock (LEAVE_REASON_TAG), which outlives both it
+ * and heapwired.
  */
 #ifndef HW_LEAVE_REASON_H
 #define HW_LEAVE_REASON_H
@@ -14,7 +14,7 @@
  * it; 0: unknown.  False, and out is "": no process lives on without its
  * agent. */
 bool leave_reason_read(const char *state_dir, pid_t greeted, pid_t peer,
-                     char *out, size_t size);
+                       char *out, size_t size);
 
 /* Whether an agent serves in the directory: it holds the lock as long as its
  * process lives.  *holder, if not NULL and there is one: that process; 0: of

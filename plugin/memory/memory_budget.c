@@ -84,7 +84,7 @@ memory_left(void)
 enum {
     /* So many bytes are taken between two looks at what is left: a look reads
      * files of the kernel's. */
-    LOOK_BYTES = 4 << 20,
+    CHECK_BYTES = 4 << 20,
     /* No large block is taken where less is left. */
     LEFT_MIN = 16 << 20,
     USERS = 64, /* who hold any; all further ones are one */
@@ -134,12 +134,13 @@ is_shared_out(unsigned place, size_t more)
 }
 
 static void
-charge_reservation(struct memory_hold *hold, unsigned place, size_t bytes)
+charge_reservation(struct memory_reservation *reservation, unsigned place,
+                   size_t bytes)
 {
-    budget.taken += bytes - hold->bytes;
-    budget.users[place].bytes += bytes - hold->bytes;
-    hold->user = place;
-    hold->bytes = bytes;
+    budget.taken += bytes - reservation->bytes;
+    budget.users[place].bytes += bytes - reservation->bytes;
+    reservation->user = place;
+    reservation->bytes = bytes;
 }
 
 /* Of what was free before, clients' memory may have half. */
@@ -152,10 +153,10 @@ is_left(size_t sum)
 }
 
 static bool
-resize_reservation(struct memory_hold *hold, const char *owner, size_t bytes,
-                bool always)
+resize_reservation(struct memory_reservation *reservation, const char *owner,
+                   size_t bytes, bool always)
 {
-    size_t had = hold->bytes, before, sum;
+    size_t had = reservation->bytes, before, sum;
     unsigned place;
     bool refused;
 
@@ -163,30 +164,32 @@ resize_reservation(struct memory_hold *hold, const char *owner, size_t bytes,
         return true;
     always |= bytes < had || bytes <= MEMORY_BUDGET_SMALL;
     pthread_mutex_lock(&budget.lock);
-    place = had > 0 ? hold->user : find_budget_user(owner);
+    place = had > 0 ? reservation->user : find_budget_user(owner);
     refused = !always && is_shared_out(place, bytes - had);
     before = budget.taken;
     if (!refused)
-        charge_reservation(hold, place, bytes);
+        charge_reservation(reservation, place, bytes);
     sum = budget.taken;
     pthread_mutex_unlock(&budget.lock);
-    if (refused || always || sum / LOOK_BYTES == before / LOOK_BYTES ||
+    if (refused || always || sum / CHECK_BYTES == before / CHECK_BYTES ||
         is_left(sum))
         return !refused;
-    resize_reservation(hold, owner, had, true);
+    resize_reservation(reservation, owner, had, true);
     return false;
 }
 
 bool
-memory_hold(struct memory_hold *hold, const char *owner, size_t bytes)
+memory_reserve(struct memory_reservation *reservation, const char *owner,
+               size_t bytes)
 {
-    return resize_reservation(hold, owner, bytes, false);
+    return resize_reservation(reservation, owner, bytes, false);
 }
 
 void
-memory_charge(struct memory_hold *hold, const char *owner, size_t bytes)
+memory_charge(struct memory_reservation *reservation, const char *owner,
+              size_t bytes)
 {
-    resize_reservation(hold, owner, bytes, true);
+    resize_reservation(reservation, owner, bytes, true);
 }
 
 size_t
@@ -212,13 +215,13 @@ memory_budget_explain(struct error *err, const char *what)
 }
 
 const struct arena_meter decode_budget_meter = {decode_budget_take,
-                                              decode_budget_give};
+                                                decode_budget_give};
 
 static size_t ceiling = DECODE_BUDGET_BYTES; /* set before threads are */
 static struct {
     pthread_mutex_t lock;
     size_t used;
-    struct memory_hold held;
+    struct memory_reservation reserved;
 } room = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local bool refused;
 
@@ -248,7 +251,7 @@ decode_budget_take(size_t bytes)
     pthread_mutex_lock(&room.lock);
     if (ceiling > 0)
         taken = !__builtin_add_overflow(room.used, bytes, &sum) &&
-                sum <= ceiling && memory_hold(&room.held, NULL, sum);
+                sum <= ceiling && memory_reserve(&room.reserved, NULL, sum);
     room.used += taken ? bytes : 0;
     pthread_mutex_unlock(&room.lock);
     refused |= !taken;
@@ -261,7 +264,7 @@ decode_budget_give(size_t bytes)
     pthread_mutex_lock(&room.lock);
     room.used -= bytes;
     if (ceiling > 0)
-        memory_hold(&room.held, NULL, room.used);
+        memory_reserve(&room.reserved, NULL, room.used);
     pthread_mutex_unlock(&room.lock);
 }
 

@@ -6,9 +6,9 @@
  * One ceiling for all, because one for each kind is as many times the memory as
  * there are kinds, and heapwired shares its cgroup with the database; and no
  * more than half of the memory that was free there and on the machine.  Users
- * share it as user_quota.h says: a user gets more while it holds less than is free.
- * What decodes holds for nobody, and leaves MEMORY_BUDGET_KEPT to users.  Any
- * thread.
+ * share it as user_quota.h says: a user gets more while it holds less than is
+ * free. What decodes holds for nobody, and leaves MEMORY_BUDGET_KEPT to users.
+ * Any thread.
  */
 #ifndef HW_MEMORY_BUDGET_H
 #define HW_MEMORY_BUDGET_H
@@ -30,16 +30,18 @@ struct error;
 
 /* What one holder has of it; zeroed: nothing.  Its owner is who took the first
  * byte, until it holds nothing. */
-struct memory_hold {
+struct memory_reservation {
     size_t bytes;
     unsigned user; /* place of the owner */
 };
 
 /* It holds so many bytes now; owner NULL: decoding.  False: it may not, and
  * holds what it did.  Fewer bytes, and small ones, are never refused. */
-bool memory_hold(struct memory_hold *hold, const char *owner, size_t bytes);
+bool memory_reserve(struct memory_reservation *reservation, const char *owner,
+                    size_t bytes);
 /* The same, for bytes that are there already. */
-void memory_charge(struct memory_hold *hold, const char *owner, size_t bytes);
+void memory_charge(struct memory_reservation *reservation, const char *owner,
+                   size_t bytes);
 size_t memory_budget_used(void);
 /* Sets 1037: why what was refused. */
 void memory_budget_explain(struct error *err, const char *what);

@@ -294,53 +294,53 @@ read_cache(const char *directory, size_t size, bool v2)
 }
 
 void
-cgroup_read_kernel(const struct cgroup_path *place, const char *const *words,
+cgroup_read_kernel(const struct cgroup_path *cgroup, const char *const *words,
                    struct stats_figure *figures, size_t count)
 {
     char path[4200];
 
-    snprintf(path, sizeof(path), "%s/memory.current", place->path);
+    snprintf(path, sizeof(path), "%s/memory.current", cgroup->path);
     if (access(path, R_OK) == 0)
-        snprintf(path, sizeof(path), "%s/memory.stat", place->path);
+        snprintf(path, sizeof(path), "%s/memory.stat", cgroup->path);
     read_lines_of(path, words, figures, count); /* else of no such lines */
 }
 
 struct stats_figure
-process_memory_oom_kills(const struct cgroup_path *place)
+process_memory_oom_kills(const struct cgroup_path *cgroup)
 {
     char path[4200] = "/proc/vmstat";
 
-    if (place)
-        snprintf(path, sizeof(path), "%s/%s", place->path,
-                 place->v2 ? "memory.events" : "memory.oom_control");
+    if (cgroup)
+        snprintf(path, sizeof(path), "%s/%s", cgroup->path,
+                 cgroup->v2 ? "memory.events" : "memory.oom_control");
     return read_line_of(path, "oom_kill");
 }
 
 /* A parent's limit binds its children. */
 void
-cgroup_read(const struct cgroup_path *place, struct stats *stats)
+cgroup_read(const struct cgroup_path *cgroup, struct stats *stats)
 {
     const char *current =
-        place->v2 ? "memory.current" : "memory.usage_in_bytes";
-    const char *maximum = place->v2 ? "memory.max" : "memory.limit_in_bytes";
-    size_t size = strlen(place->path), counted = size;
+        cgroup->v2 ? "memory.current" : "memory.usage_in_bytes";
+    const char *maximum = cgroup->v2 ? "memory.max" : "memory.limit_in_bytes";
+    size_t size = strlen(cgroup->path), counted = size;
 
-    stats->cgroup_current = read_figure(place->path, size, current);
+    stats->cgroup_current = read_figure(cgroup->path, size, current);
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
-        struct stats_figure limit = read_figure(place->path, size, maximum);
+        struct stats_figure limit = read_figure(cgroup->path, size, maximum);
 
         if (limit.known && (!stats->cgroup_limit.known ||
                             limit.value < stats->cgroup_limit.value)) {
             stats->cgroup_limit = limit;
-            stats->cgroup_current = read_figure(place->path, size, current);
+            stats->cgroup_current = read_figure(cgroup->path, size, current);
             counted = size;
         }
-        if (size <= place->root_size)
+        if (size <= cgroup->root_size)
             break;
-        while (size > place->root_size && place->path[--size] != '/')
+        while (size > cgroup->root_size && cgroup->path[--size] != '/')
             ;
     }
-    stats->cgroup_cache = read_cache(place->path, counted, place->v2);
+    stats->cgroup_cache = read_cache(cgroup->path, counted, cgroup->v2);
 }
 
 /* The whole file, NUL-terminated, or NULL. */
@@ -371,21 +371,21 @@ process_memory_find_cgroup(pid_t pid, struct cgroup_path *out)
 }
 
 void
-process_memory_read_at(pid_t pid, const struct cgroup_path *place,
+process_memory_read_at(pid_t pid, const struct cgroup_path *cgroup,
                        struct stats *stats)
 {
     read_resident(pid, stats);
-    if (place)
-        cgroup_read(place, stats);
+    if (cgroup)
+        cgroup_read(cgroup, stats);
 }
 
 void
 process_memory_read(pid_t pid, struct stats *stats)
 {
-    struct cgroup_path place;
-    bool found = process_memory_find_cgroup(pid, &place);
+    struct cgroup_path cgroup;
+    bool found = process_memory_find_cgroup(pid, &cgroup);
 
-    process_memory_read_at(pid, found ? &place : NULL, stats);
+    process_memory_read_at(pid, found ? &cgroup : NULL, stats);
     /* Without a file: of System V or POSIX, or without a name. */
     stats->rss_shared = read_status_bytes(pid, "RssShmem:");
 }

@@ -36,17 +36,17 @@ bool cgroup_find(const char *cgroup, const char *mountinfo,
                  struct cgroup_path *out);
 /* Fills cgroup_* from there: the smallest limit on the way up, and the use of
  * the cgroup that has it; without any limit the process's own use. */
-void cgroup_read(const struct cgroup_path *place, struct stats *stats);
+void cgroup_read(const struct cgroup_path *cgroup, struct stats *stats);
 
 /* Two-step form of process_memory_read for frequent readers, without
  * rss_shared: the cgroup rarely changes.  place NULL: no cgroup can be seen. */
 bool process_memory_find_cgroup(pid_t pid, struct cgroup_path *out);
-void process_memory_read_at(pid_t pid, const struct cgroup_path *place,
+void process_memory_read_at(pid_t pid, const struct cgroup_path *cgroup,
                             struct stats *stats);
 
 /* How many processes of that cgroup the kernel has killed for want of memory,
  * if it counts them; place NULL: on the whole machine. */
-struct stats_figure process_memory_oom_kills(const struct cgroup_path *place);
+struct stats_figure process_memory_oom_kills(const struct cgroup_path *cgroup);
 
 /* Bytes of the page tables of a process. */
 struct stats_figure process_memory_page_tables(pid_t pid);
@@ -55,7 +55,7 @@ struct stats_figure process_memory_huge(pid_t pid);
 /* What a cgroup of version 2 is charged for beside the processes' pages: the
  * numbers behind those words in its memory.stat.  Not known: of the root, which
  * has the whole machine's. */
-void cgroup_read_kernel(const struct cgroup_path *place,
+void cgroup_read_kernel(const struct cgroup_path *cgroup,
                         const char *const *words, struct stats_figure *figures,
                         size_t count);
 

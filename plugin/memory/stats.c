@@ -21,7 +21,7 @@ enum {
 };
 
 /* Where a figure of a bin or an arena goes; behind "<prefix>.<number>.". */
-struct place {
+struct figure_field {
     const char *name;
     size_t offset;
     bool pages; /* counted in pages; else as it is */
@@ -36,14 +36,14 @@ struct place {
         name, offsetof(struct stats_arena, member), pages                      \
     }
 
-static const struct place bin_sizes[] = {
+static const struct figure_field bin_sizes[] = {
     OF_BIN("size", size),
     OF_BIN("nregs", regions),
     OF_BIN("slab_size", slab_size),
     {NULL, 0, false},
 };
 
-static const struct place bin_counts[] = {
+static const struct figure_field bin_counts[] = {
     OF_BIN("nmalloc", nmalloc),
     OF_BIN("ndalloc", ndalloc),
     OF_BIN("nrequests", nrequests),
@@ -53,14 +53,14 @@ static const struct place bin_counts[] = {
     {NULL, 0, false},
 };
 
-static const struct place large_figures[] = {
+static const struct figure_field large_figures[] = {
     {"curlextents", offsetof(struct stats_large, extents), false},
     {"size", offsetof(struct stats_large, size), false},
     {NULL, 0, false},
 };
 
 /* base is what holds metadata, internal what is metadata of other kinds. */
-static const struct place arena_figures[] = {
+static const struct figure_field arena_figures[] = {
     OF_ARENA("nthreads", threads, false),
     OF_ARENA("small.allocated", small_allocated, false),
     OF_ARENA("large.allocated", large_allocated, false),
@@ -149,28 +149,29 @@ split_numbered(struct span name, const char *prefix, uint64_t *number,
 }
 
 static int
-put_stats_figure(struct parser *p, const struct place *places, void *record,
-                 struct span field, struct span value, struct span line)
+put_stats_figure(struct parser *p, const struct figure_field *fields,
+                 void *record, struct span field, struct span value,
+                 struct span line)
 {
     uint64_t number, *at;
 
-    for (; places->name; places++) {
-        if (!span_is(field, places->name))
+    for (; fields->name; fields++) {
+        if (!span_is(field, fields->name))
             continue;
-        at = (uint64_t *)(void *)((char *)record + places->offset);
+        at = (uint64_t *)(void *)((char *)record + fields->offset);
         if (!parse_stats_number(value, &number))
             return refuse_stats_line(p, line, "no number");
-        if (places->pages &&
+        if (fields->pages &&
             (p->page == 0 || number > (uint64_t)INT64_MAX / p->page))
             return refuse_stats_line(p, line, "no possible number of pages");
-        *at += places->pages ? number * p->page : number;
+        *at += fields->pages ? number * p->page : number;
         return 0;
     }
     return 0; /* a figure that we do not know */
 }
 
 static int
-put_bin(struct parser *p, const struct place *places, uint64_t index,
+put_bin(struct parser *p, const struct figure_field *fields, uint64_t index,
         struct span field, struct span value, struct span line)
 {
     struct stats *stats = p->stats;
@@ -179,7 +180,7 @@ put_bin(struct parser *p, const struct place *places, uint64_t index,
         return refuse_stats_line(p, line, "no possible bin");
     if (index == stats->bin_count)
         stats->bin_count++;
-    return put_stats_figure(p, places, &p->bins[index], field, value, line);
+    return put_stats_figure(p, fields, &p->bins[index], field, value, line);
 }
 
 /* They come one after the other, ascending. */

@@ -13,11 +13,11 @@ enum { VALUE_MAX_BYTES = 1024, SHOWN = 80 };
 
 enum kind { WORD, TRUTH, BYTES };
 
-static const struct place {
+static const struct allocator_field {
     const char *name;
     enum kind kind;
     size_t offset;
-} places[] = {
+} allocator_fields[] = {
     {"object", WORD, offsetof(struct stats_allocator, object)},
     {"mallctl", WORD, offsetof(struct stats_allocator, mallctl)},
     {"version", WORD, offsetof(struct stats_allocator, version)},
@@ -62,16 +62,17 @@ static int
 put_allocator_field(struct stats *stats, struct stats_allocator *a,
                     struct span name, struct span value, struct error *err)
 {
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        void *at = (char *)a + places[i].offset;
+    for (size_t i = 0;
+         i < sizeof(allocator_fields) / sizeof(allocator_fields[0]); i++) {
+        void *at = (char *)a + allocator_fields[i].offset;
 
-        if (!span_is(name, places[i].name))
+        if (!span_is(name, allocator_fields[i].name))
             continue;
-        if (places[i].kind == TRUTH) {
+        if (allocator_fields[i].kind == TRUTH) {
             if (!span_is(value, "0") && !span_is(value, "1"))
                 return refuse_allocator_text(value, "no truth", err);
             *(bool *)at = value.data[0] == '1';
-        } else if (places[i].kind == BYTES) {
+        } else if (allocator_fields[i].kind == BYTES) {
             a->counted = parse_bytes(value, at);
             if (!a->counted)
                 return refuse_allocator_text(value, "no number", err);

@@ -242,9 +242,9 @@ code_map_join(struct code_map *map, int32_t child)
     struct code_map other = {.pid = child, .arena = arena_new(ARENA_BYTES_MAX)};
     struct mapping *list = NULL;
     size_t count = 0, clashes = 0, at;
-    struct error unsaid;
+    struct error ignored;
 
-    if (other.arena && read_maps(&other, &unsaid) == 0)
+    if (other.arena && read_maps(&other, &ignored) == 0)
         list = code_alone(map, other.maps.count, &count);
     for (size_t i = 0; list && i < other.maps.count; i++) {
         const struct mapping *m = &other.maps.list[i];

@@ -23,8 +23,9 @@ enum {
 
 struct kernel_symbol {
     uint64_t address;
-    uint32_t name;  /* in the text, ended by NUL */
-    uint32_t place; /* in the file: the first of equal addresses is taken */
+    uint32_t name; /* in the text, ended by NUL */
+    uint32_t
+        file_order; /* in the file: the first of equal addresses is taken */
     bool code, taken;
 };
 
@@ -59,7 +60,7 @@ compare_symbols(const void *a, const void *b)
 
     if (x->address != y->address)
         return x->address < y->address ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
+    return (x->file_order > y->file_order) - (x->file_order < y->file_order);
 }
 
 static int
@@ -79,7 +80,7 @@ parse_lines(struct kernel_names *names)
         next = memchr(line, '\n', (size_t)(end - line)); /* not at a NUL */
         next = next ? next : end;
         *next++ = '\0';
-        symbol->place = (uint32_t)names->count;
+        symbol->file_order = (uint32_t)names->count;
         if (parse_kallsyms_line(line, text, symbol))
             names->count++;
     }

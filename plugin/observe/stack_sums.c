@@ -25,7 +25,7 @@ struct stack_sum {
 struct stack_sums {
     struct arena *arena;
     struct stack_sum **slots, *first, **last;
-    size_t room, count, frames;
+    size_t capacity, count, frames;
     uint64_t left_out; /* samples whose stack found no room */
 };
 
@@ -38,7 +38,7 @@ stack_sums_new(void)
         return NULL;
     sums->arena = arena_new(STACK_SUMS_BYTES_MAX);
     sums->slots = mem_zalloc(SLOTS_FIRST, sizeof(struct stack_sum *));
-    sums->room = SLOTS_FIRST;
+    sums->capacity = SLOTS_FIRST;
     sums->last = &sums->first;
     if (!sums->arena || !sums->slots) {
         stack_sums_free(sums);
@@ -61,9 +61,9 @@ static struct stack_sum **
 find_sum(const struct stack_sums *sums, uint64_t hash,
          const uint64_t *addresses, size_t depth)
 {
-    size_t i = hash & (sums->room - 1);
+    size_t i = hash & (sums->capacity - 1);
 
-    for (; sums->slots[i]; i = (i + 1) & (sums->room - 1))
+    for (; sums->slots[i]; i = (i + 1) & (sums->capacity - 1))
         if (sums->slots[i]->hash == hash && sums->slots[i]->depth == depth &&
             memcmp(sums->slots[i]->addresses, addresses,
                    depth * sizeof(*addresses)) == 0)
@@ -74,14 +74,14 @@ find_sum(const struct stack_sums *sums, uint64_t hash,
 static int
 grow_slots(struct stack_sums *sums)
 {
-    size_t room = sums->room * 2;
+    size_t room = sums->capacity * 2;
     struct stack_sum **slots = mem_zalloc(room, sizeof(struct stack_sum *));
 
     if (!slots)
         return -1;
     mem_free(sums->slots);
     sums->slots = slots;
-    sums->room = room;
+    sums->capacity = room;
     for (struct stack_sum *s = sums->first; s; s = s->next)
         *find_sum(sums, s->hash, s->addresses, s->depth) = s;
     return 0;
@@ -94,7 +94,7 @@ add_sum(struct stack_sums *sums, uint64_t hash, const uint64_t *addresses,
     size_t bytes = depth * sizeof(*addresses);
     struct stack_sum *sum;
 
-    if (sums->count >= sums->room / 2 && grow_slots(sums) != 0)
+    if (sums->count >= sums->capacity / 2 && grow_slots(sums) != 0)
         return NULL;
     sum = arena_alloc(sums->arena, sizeof(*sum) + bytes);
     if (!sum)

@@ -24,7 +24,7 @@ struct stacks {
     struct thread_list *list;
     const struct threads_options *options;
     struct thread_wanted *wanted;
-    size_t *places;     /* in list, of those that are wanted */
+    size_t *indices;    /* in list, of those that are wanted */
     size_t count, next; /* that are wanted; in the next round */
     uint8_t *deep;
     const char *last; /* reason */
@@ -121,7 +121,7 @@ want_copy(struct stacks *s, size_t place, bool unstopped)
 
     s->wanted[s->next] =
         (struct thread_wanted){entry->pid, entry->tid, entry->state, unstopped};
-    s->places[s->next++] = place;
+    s->indices[s->next++] = place;
 }
 
 static int
@@ -158,11 +158,11 @@ copy_stack_batch(struct stacks *s, size_t first)
     thread_tracer_copy(&s->tracer, &s->wanted[first], s->count - first,
                        &copies);
     for (i = 0; i < copies.count; i++)
-        if (unwind_thread_copy(s, s->places[first + i], &copies.list[i]) != 0)
+        if (unwind_thread_copy(s, s->indices[first + i], &copies.list[i]) != 0)
             return 0;
     if (!copies.failed)
         return i;
-    entry = &s->list->list[s->places[first + i]];
+    entry = &s->list->list[s->indices[first + i]];
     entry->why = copies.gone
                      ? "it has ended"
                      : keep_why(s->list, entry->tid, copies.err.text, &s->last);
@@ -184,7 +184,8 @@ copy_wanted_stacks(struct stacks *s, struct error *err)
             return -1;
         }
         if (options->deadline_ms && clock_ms() >= options->deadline_ms) {
-            s->list->list[s->places[i++]].why = "there was no time left for it";
+            s->list->list[s->indices[i++]].why =
+                "there was no time left for it";
             continue;
         }
         taken = copy_stack_batch(s, i);
@@ -216,15 +217,15 @@ thread_stacks_take(struct thread_list *list,
     int rc = -1;
 
     s.wanted = mem_zalloc(list->count, sizeof(*s.wanted));
-    s.places = mem_zalloc(list->count, sizeof(*s.places));
+    s.indices = mem_zalloc(list->count, sizeof(*s.indices));
     s.deep = mem_alloc_unset(SAMPLER_STACK_BYTES + SAMPLE_MEMORY_MAX);
-    if (s.wanted && s.places && s.deep)
+    if (s.wanted && s.indices && s.deep)
         rc = copy_thread_stacks(&s, err);
     else
         error_memory(err, "the stacks of threads");
     thread_tracer_free(s.tracer);
     mem_free(s.wanted);
-    mem_free(s.places);
+    mem_free(s.indices);
     mem_free(s.deep);
     return rc;
 }

@@ -39,7 +39,7 @@ enter_observe_stage(const struct observing *observing, enum observe_stage stage)
 {
     atomic_store_explicit(observing->stage, stage, memory_order_release);
     if (stage == OBSERVE_NAMING)
-        observing->looked(observing->arg);
+        observing->restore_closed(observing->arg);
 }
 
 /* ---- code and names ---- */
@@ -72,16 +72,16 @@ join_children(struct code_map *map, struct joined *joined)
 /* The process's code, and its children's. */
 static int
 open_code_map(const struct observing *observing, struct code_map *map,
-             bool *opened, struct joined *joined, struct error *err)
+              bool *opened, struct joined *joined, struct error *err)
 {
     int rc;
 
     map->memfd = observing->memfd;
-    *opened = observing->look(observing->arg);
+    *opened = observing->make_readable(observing->arg);
     rc = code_map_open(map, observing->pid, err);
     if (rc == 0)
         join_children(map, joined);
-    observing->looked(observing->arg);
+    observing->restore_closed(observing->arg);
     return rc;
 }
 
@@ -165,7 +165,8 @@ struct taking {
     struct joined joined;
     bool opened; /* the process was made dumpable for this */
     const struct code_map *map;
-    char held[2][TIME_STOPPED_TEXT]; /* the process: at the begin, at the end */
+    char stop_texts[2][TIME_STOPPED_TEXT]; /* the process: at the begin, at the
+                                              end */
 };
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
@@ -306,7 +307,7 @@ write_texts(struct profile *profile, const struct taking *t,
     buffer_init(&note, TEXT_MAX);
     write_way(t, report, &way);
     time_remarks_chance(profile, &way);
-    time_remarks_write_stop(t->held[0], t->held[1], &note);
+    time_remarks_write_stop(t->stop_texts[0], t->stop_texts[1], &note);
     if (report->ended)
         buffer_format(&note, "; the process ended after %.1f s of %.1f s",
                       report->milliseconds / 1000.0, t->milliseconds / 1000.0);
@@ -376,14 +377,14 @@ make_time_profile(const struct observing *observing, struct code_map *map,
 }
 
 static int
-sample_held(const struct sampler_options *options, struct taking *t,
-            struct sampler_report *report, struct error *err)
+sample_with_stop_notes(const struct sampler_options *options, struct taking *t,
+                       struct sampler_report *report, struct error *err)
 {
     int rc;
 
-    time_remarks_read_stop(options->pid, t->held[0]);
+    time_remarks_read_stop(options->pid, t->stop_texts[0]);
     rc = sampler_run(options, unwind_profile_sample, t, report, err);
-    time_remarks_read_stop(options->pid, t->held[1]);
+    time_remarks_read_stop(options->pid, t->stop_texts[1]);
     return rc;
 }
 
@@ -405,8 +406,8 @@ time_profile_take(const struct observing *observing, enum profile_kind kind,
         open_code(observing, &map, &taking.loaded, &taking.opened,
                   &taking.joined, err) == 0) {
         taking.source = unwind_tables_source(observing->tables);
-        taking.opened |= observing->look(observing->arg);
-        if (sample_held(options, &taking, &report, err) == 0)
+        taking.opened |= observing->make_readable(observing->arg);
+        if (sample_with_stop_notes(options, &taking, &report, err) == 0)
             profile =
                 make_time_profile(observing, &map, &taking, kind, &report, err);
     }
@@ -495,7 +496,7 @@ observe_threads_take(const struct observing *observing, bool kernel,
     if (open_code(observing, &map, &loaded, &opened, &joined, err) != 0)
         return NULL;
     source = unwind_tables_source(observing->tables);
-    opened |= observing->look(observing->arg);
+    opened |= observing->make_readable(observing->arg);
     if (threads_take(
             &(struct threads_options){.pid = observing->pid,
                                       .stacks = true,

@@ -40,8 +40,8 @@ struct observing {
     bool memfd;         /* see struct code_map */
     /* The process is looked at from now on; true: it was made dumpable for
      * that.  And not any more: what follows may take long. */
-    bool (*look)(void *arg);
-    void (*looked)(void *arg);
+    bool (*make_readable)(void *arg);
+    void (*restore_closed)(void *arg);
     void *arg;
 };
 

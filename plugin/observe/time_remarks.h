@@ -36,6 +36,7 @@ enum { TIME_STOPPED_TEXT = 96 };
  * ..."; "": neither. */
 void time_remarks_read_stop(int32_t pid, char out[TIME_STOPPED_TEXT]);
 /* Of both ends of the profile's time. */
-void time_remarks_write_stop(const char *begin, const char *end, struct buffer *out);
+void time_remarks_write_stop(const char *begin, const char *end,
+                             struct buffer *out);
 
 #endif

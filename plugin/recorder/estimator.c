@@ -3,8 +3,8 @@
  *
  * Exponential distances have no memory: at any point that does not depend on
  * what lies ahead, the distance to the next mark may be drawn anew.  So a long
- * one is cut at SAMPLER_POLL_BYTES, a new mean begins at once, and the bytes behind a
- * mark in a sampled block need not be walked.
+ * one is cut at SAMPLER_POLL_BYTES, a new mean begins at once, and the bytes
+ * behind a mark in a sampled block need not be walked.
  */
 #include "estimator.h"
 

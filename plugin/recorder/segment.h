@@ -24,7 +24,7 @@
 #define SEGMENT_CLAIM (1ULL << 63)
 /* Of a key's claim: a realloc's.  The sample still counts, and its fields have
  * the key.  The thread's place + 1 is below, its generation above 32 bits. */
-#define SEGMENT_REALLOC             (1ULL << 62)
+#define SEGMENT_REALLOC          (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
 /* A frame: the return address below, the module's index + 1 above. */
@@ -95,8 +95,9 @@ struct segment_header {
      * again behind the highest. */
     uint32_t by_library;
     /* 128: a cache line of the observer's. */
-    struct segment_settings wish;
-    struct segment_settings first_settings; /* each owner's begins as this one */
+    struct segment_settings settings;
+    struct segment_settings
+        first_settings; /* each owner's begins as this one */
     /* The owner before, whose end made a daemon of this one; or 0. */
     uint64_t forked_from;
     uint64_t unused_settings;
@@ -112,7 +113,7 @@ struct segment_header {
     uint32_t thinning;       /* tid of the thread that thins, or 0 */
     uint64_t mean_bytes;     /* in use: the wish's, doubled where need was */
     uint64_t mean_large;     /* that of large blocks, if it is greater */
-    uint64_t mean_requested;    /* the wish that they come from */
+    uint64_t mean_requested; /* the wish that they come from */
     uint64_t frame_count;    /* may pass the part's: those are lost */
     uint64_t live_samples;   /* nearly */
     uint64_t live_large;     /* of them, those of large blocks */

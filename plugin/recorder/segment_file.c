@@ -323,9 +323,9 @@ segment_owner_read(int segment, struct segment_owner *owner)
                                     .started = header.owner_started,
                                     .forked_from = header.forked_from,
                                     .executions = header.executions,
-                                    .active = header.wish.active != 0,
+                                    .active = header.settings.active != 0,
                                     .sampled = header.frame_count > 0,
-                                    .mean_bytes = header.wish.mean_bytes};
+                                    .mean_bytes = header.settings.mean_bytes};
     return true;
 }
 

@@ -28,12 +28,16 @@ segment_capacity_default(void)
 }
 
 bool
-segment_plan(const struct segment_capacity *room, struct segment_header *header)
+segment_plan(const struct segment_capacity *capacity,
+             struct segment_header *header)
 {
     const uint32_t counts[SEGMENT_PARTS] = {
-        [SEGMENT_MODULES] = room->modules, [SEGMENT_STACKS] = room->stacks,
-        [SEGMENT_FRAMES] = room->frames,   [SEGMENT_KEYS] = room->samples,
-        [SEGMENT_SAMPLES] = room->samples, [SEGMENT_THREADS] = room->threads,
+        [SEGMENT_MODULES] = capacity->modules,
+        [SEGMENT_STACKS] = capacity->stacks,
+        [SEGMENT_FRAMES] = capacity->frames,
+        [SEGMENT_KEYS] = capacity->samples,
+        [SEGMENT_SAMPLES] = capacity->samples,
+        [SEGMENT_THREADS] = capacity->threads,
     };
     uint64_t at = SEGMENT_HEADER_BYTES;
 

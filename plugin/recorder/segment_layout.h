@@ -24,7 +24,7 @@ struct segment_capacity segment_capacity_default(void);
 
 /* The header of an empty segment; its wish is off.  False if it is too large.
  */
-bool segment_plan(const struct segment_capacity *room,
+bool segment_plan(const struct segment_capacity *capacity,
                   struct segment_header *header);
 
 /* NULL, or what is wrong with a header that was found in size bytes. */

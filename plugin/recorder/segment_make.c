@@ -14,7 +14,7 @@ segment_make(const struct segment_header *header)
     int fd = memfd_create("heapwire-recorder", MFD_ALLOW_SEALING), error;
     struct segment_header first = *header;
 
-    first.first_settings = first.wish;
+    first.first_settings = first.settings;
     if (fd < 0)
         return -1;
     if (ftruncate(fd, (off_t)first.segment_bytes) == 0 &&

@@ -167,7 +167,7 @@ snapshot_waste_decode(struct reader *r, struct profile *profile)
 {
     struct waste_heap heap = {.at_ms = 0};
     uint64_t *figures[FIGURES];
-    struct error unsaid;
+    struct error ignored;
     uint8_t flags = reader_u8(r);
 
     list_figures(&heap, figures);
@@ -181,5 +181,5 @@ snapshot_waste_decode(struct reader *r, struct profile *profile)
                  (flags & ~(HAS_SIZES | ARENAS_LEFT_OUT));
     if (!r->failed && flags & HAS_SIZES && read_sizes(r, profile) != 0)
         return -1;
-    return r->failed ? 0 : waste_fill(profile, &heap, &unsaid);
+    return r->failed ? 0 : waste_fill(profile, &heap, &ignored);
 }

@@ -18,15 +18,15 @@
 #include "snapshot_file.h"
 
 void
-stored_snapshot_free(struct held *held)
+stored_snapshot_free(struct stored_snapshot *stored)
 {
-    if (!held)
+    if (!stored)
         return;
-    snapshot_unref(held->snapshot);
-    mem_free(held);
+    snapshot_unref(stored->snapshot);
+    mem_free(stored);
 }
 
-struct held *
+struct stored_snapshot *
 store_lookup(const struct store *store, const char *name)
 {
     for (size_t i = 0; i < store->count; i++)
@@ -53,35 +53,35 @@ has_other_heaps(const struct store *store)
 }
 
 /* The heap's that was taken last, but for one (NULL: for none). */
-static struct held *
-taken_last(const struct store *store, const struct held *but)
+static struct stored_snapshot *
+taken_last(const struct store *store, const struct stored_snapshot *but)
 {
     bool others = has_other_heaps(store);
-    struct held *last = NULL;
+    struct stored_snapshot *last = NULL;
 
     for (size_t i = 0; i < store->count; i++) {
-        struct held *held = store->list[i];
+        struct stored_snapshot *stored = store->list[i];
 
-        if (held == but || held->entry.kind != PROFILE_HEAP ||
-            (others && store_in_ring(store, &held->entry)))
+        if (stored == but || stored->entry.kind != PROFILE_HEAP ||
+            (others && store_in_ring(store, &stored->entry)))
             continue;
-        if (!last || held->entry.taken_ms >= last->entry.taken_ms)
-            last = held;
+        if (!last || stored->entry.taken_ms >= last->entry.taken_ms)
+            last = stored;
     }
     return last;
 }
 
 /* Likewise; name may also be what is short for one. */
-static struct held *
+static struct stored_snapshot *
 store_find_alias(const struct store *store, const char *name)
 {
-    struct held *held = store_lookup(store, name);
+    struct stored_snapshot *stored = store_lookup(store, name);
 
-    if (!held && strcmp(name, SNAPSHOT_LAST) == 0)
+    if (!stored && strcmp(name, SNAPSHOT_LAST) == 0)
         return taken_last(store, NULL);
-    if (!held && strcmp(name, SNAPSHOT_PREVIOUS) == 0)
+    if (!stored && strcmp(name, SNAPSHOT_PREVIOUS) == 0)
         return taken_last(store, taken_last(store, NULL));
-    return held;
+    return stored;
 }
 
 bool
@@ -91,11 +91,11 @@ store_means_sampling(const char *name)
 }
 
 void
-store_remove_entry(struct store *store, const struct held *held)
+store_remove_entry(struct store *store, const struct stored_snapshot *stored)
 {
     size_t i = 0;
 
-    while (store->list[i] != held)
+    while (store->list[i] != stored)
         i++;
     stored_snapshot_free(store->list[i]);
     store->count--;
@@ -113,20 +113,21 @@ store_memory_of(const struct snapshot *snapshot)
 static void
 drop_idle_snapshots(struct store *store)
 {
-    struct held *idle;
+    struct stored_snapshot *idle;
     uint64_t sum;
 
     do {
         idle = NULL;
         sum = 0;
         for (size_t i = 0; i < store->count; i++) {
-            struct held *held = store->list[i];
+            struct stored_snapshot *stored = store->list[i];
 
-            if (!held->snapshot || !held->entry.on_disk)
+            if (!stored->snapshot || !stored->entry.on_disk)
                 continue;
-            sum += store_memory_of(held->snapshot);
-            if (held->used != store->uses && (!idle || held->used < idle->used))
-                idle = held;
+            sum += store_memory_of(stored->snapshot);
+            if (stored->used != store->uses &&
+                (!idle || stored->used < idle->used))
+                idle = stored;
         }
         if (sum <= STORE_MEMORY_MAX || !idle)
             return;
@@ -136,9 +137,9 @@ drop_idle_snapshots(struct store *store)
 }
 
 void
-store_use(struct store *store, struct held *held)
+store_use(struct store *store, struct stored_snapshot *stored)
 {
-    held->used = ++store->uses;
+    stored->used = ++store->uses;
     drop_idle_snapshots(store);
 }
 
@@ -150,15 +151,16 @@ store_file(const char *name, bool pinned, char file[FILE_STORE_NAME])
 }
 
 int
-store_let_go(struct store *store, struct held *held, struct error *err)
+store_let_go(struct store *store, struct stored_snapshot *stored,
+             struct error *err)
 {
     char file[FILE_STORE_NAME];
 
-    store_file(held->entry.name, held->entry.pinned, file);
-    if (held->entry.on_disk && file_store_remove(&store->dir, file, err) != 0)
+    store_file(stored->entry.name, stored->entry.pinned, file);
+    if (stored->entry.on_disk && file_store_remove(&store->dir, file, err) != 0)
         return -1;
     pthread_mutex_lock(&store->lock);
-    store_remove_entry(store, held);
+    store_remove_entry(store, stored);
     pthread_mutex_unlock(&store->lock);
     return 0;
 }
@@ -179,7 +181,7 @@ log_skipped_snapshot(void *arg, const char *file, const char *why)
 /* The place of one more: where there is no room the oldest goes out of the
  * list, not out of the directory. */
 static bool
-reserve_store_entry(struct store *store, const struct held *held)
+reserve_store_entry(struct store *store, const struct stored_snapshot *stored)
 {
     size_t oldest = 0;
 
@@ -188,8 +190,8 @@ reserve_store_entry(struct store *store, const struct held *held)
     for (size_t i = 1; i < store->count; i++)
         if (store->list[i]->entry.kept_ms < store->list[oldest]->entry.kept_ms)
             oldest = i;
-    if (held->entry.kept_ms <= store->list[oldest]->entry.kept_ms) {
-        log_skipped_snapshot(store, held->entry.name, "there are too many");
+    if (stored->entry.kept_ms <= store->list[oldest]->entry.kept_ms) {
+        log_skipped_snapshot(store, stored->entry.name, "there are too many");
         return false;
     }
     log_skipped_snapshot(store, store->list[oldest]->entry.name,
@@ -202,7 +204,7 @@ static void
 on_snapshot_file_found(void *arg, const struct file_found *file)
 {
     struct store *store = arg;
-    struct held *held = mem_zalloc(1, sizeof(*held));
+    struct stored_snapshot *stored = mem_zalloc(1, sizeof(*stored));
     char *head = mem_alloc(SNAPSHOT_FILE_HEAD_MAX);
     char name[SNAPSHOT_NAME_MAX + 1];
     struct error err;
@@ -215,41 +217,43 @@ on_snapshot_file_found(void *arg, const struct file_found *file)
             "statements mean a profile by it that they take; rename it");
         goto out;
     }
-    if (!held || !head) {
+    if (!stored || !head) {
         log_skipped_snapshot(store, name, "memory ran out");
         goto out;
     }
     size = pread(file->fd, head, SNAPSHOT_FILE_HEAD_MAX, 0);
     if (size < 0) {
         log_skipped_snapshot(store, name, "it cannot be read");
-    } else if (snapshot_decode_head(head, (size_t)size, &held->entry, &err) !=
+    } else if (snapshot_decode_head(head, (size_t)size, &stored->entry, &err) !=
                0) {
         log_skipped_snapshot(store, name, err.text);
-    } else if (held->entry.size != file->bytes) {
+    } else if (stored->entry.size != file->bytes) {
         log_skipped_snapshot(store, name, "it is cut off");
     } else if (store_lookup(store, name)) {
         log_skipped_snapshot(store, name, "it is there twice, pinned and not");
     } else {
-        memcpy(held->entry.name, name, sizeof(name));
-        held->entry.serial = snapshot_serial();
-        held->entry.kept_ms = file->made_ms;
-        held->entry.pinned = strcmp(file->ending, STORE_PINNED) == 0;
-        held->entry.on_disk = true;
-        if (reserve_store_entry(store, held)) {
-            store->list[store->count++] = held;
-            held = NULL;
+        memcpy(stored->entry.name, name, sizeof(name));
+        stored->entry.serial = snapshot_serial();
+        stored->entry.kept_ms = file->made_ms;
+        stored->entry.pinned = strcmp(file->ending, STORE_PINNED) == 0;
+        stored->entry.on_disk = true;
+        if (reserve_store_entry(store, stored)) {
+            store->list[store->count++] = stored;
+            stored = NULL;
         }
     }
 out:
     mem_free(head);
-    stored_snapshot_free(held);
+    stored_snapshot_free(stored);
 }
 
 static int
 by_age(const void *left, const void *right)
 {
-    const struct store_entry *a = &(*(struct held *const *)left)->entry;
-    const struct store_entry *b = &(*(struct held *const *)right)->entry;
+    const struct store_entry *a =
+        &(*(struct stored_snapshot *const *)left)->entry;
+    const struct store_entry *b =
+        &(*(struct stored_snapshot *const *)right)->entry;
 
     if (a->kept_ms != b->kept_ms)
         return a->kept_ms < b->kept_ms ? -1 : 1;
@@ -332,30 +336,31 @@ store_close(struct store *store)
 /* ---- the rest ---- */
 
 /* The held one, or NULL with *err.  Call with a lock. */
-static struct held *
-require_stored_snapshot(struct store *store, const char *name, struct error *err)
+static struct stored_snapshot *
+require_stored_snapshot(struct store *store, const char *name,
+                        struct error *err)
 {
-    struct held *held = store_find_alias(store, name);
+    struct stored_snapshot *stored = store_find_alias(store, name);
 
-    if (!held)
+    if (!stored)
         error_set(err, ER_KEY_NOT_FOUND,
                   "no snapshot named '%.64s' is kept; SELECT name FROM "
                   "heapwire.snapshots lists those that are",
                   name);
-    return held;
+    return stored;
 }
 
 static struct snapshot *
 find_decoded_snapshot(struct store *store, const char *name)
 {
     struct snapshot *snapshot = NULL;
-    struct held *held;
+    struct stored_snapshot *stored;
 
     pthread_mutex_lock(&store->lock);
-    held = store_find_alias(store, name);
-    if (held && held->snapshot) {
-        snapshot = snapshot_ref(held->snapshot);
-        held->used = ++store->uses;
+    stored = store_find_alias(store, name);
+    if (stored && stored->snapshot) {
+        snapshot = snapshot_ref(stored->snapshot);
+        stored->used = ++store->uses;
     }
     pthread_mutex_unlock(&store->lock);
     return snapshot;
@@ -363,9 +368,10 @@ find_decoded_snapshot(struct store *store, const char *name)
 
 /* From its file.  Call with disk. */
 static struct snapshot *
-read_snapshot_file(struct store *store, struct held *held, struct error *err)
+read_snapshot_file(struct store *store, struct stored_snapshot *stored,
+                   struct error *err)
 {
-    const struct store_entry *entry = &held->entry;
+    const struct store_entry *entry = &stored->entry;
     struct snapshot *snapshot = NULL;
     char file[FILE_STORE_NAME];
     struct buffer bytes;
@@ -389,8 +395,8 @@ read_snapshot_file(struct store *store, struct held *held, struct error *err)
     if (store_in_ring(store, entry))
         goto out; /* many are read one after the other, and seldom */
     pthread_mutex_lock(&store->lock);
-    held->snapshot = snapshot_ref(snapshot);
-    store_use(store, held);
+    stored->snapshot = snapshot_ref(snapshot);
+    store_use(store, stored);
     pthread_mutex_unlock(&store->lock);
 out:
     fd_close(fd);
@@ -402,16 +408,16 @@ struct snapshot *
 store_get(struct store *store, const char *name, struct error *err)
 {
     struct snapshot *snapshot = find_decoded_snapshot(store, name);
-    struct held *held;
+    struct stored_snapshot *stored;
 
     if (snapshot)
         return snapshot;
     pthread_mutex_lock(&store->disk);
-    held = require_stored_snapshot(store, name, err);
-    if (held && held->snapshot)
-        snapshot = snapshot_ref(held->snapshot); /* another read it */
-    else if (held)
-        snapshot = read_snapshot_file(store, held, err);
+    stored = require_stored_snapshot(store, name, err);
+    if (stored && stored->snapshot)
+        snapshot = snapshot_ref(stored->snapshot); /* another read it */
+    else if (stored)
+        snapshot = read_snapshot_file(store, stored, err);
     pthread_mutex_unlock(&store->disk);
     return snapshot;
 }
@@ -419,13 +425,13 @@ store_get(struct store *store, const char *name, struct error *err)
 int
 store_delete(struct store *store, const char *name, struct error *err)
 {
-    struct held *held;
+    struct stored_snapshot *stored;
     int rc = -1;
 
     pthread_mutex_lock(&store->disk);
-    held = require_stored_snapshot(store, name, err);
-    if (held)
-        rc = store_let_go(store, held, err);
+    stored = require_stored_snapshot(store, name, err);
+    if (stored)
+        rc = store_let_go(store, stored, err);
     pthread_mutex_unlock(&store->disk);
     return rc;
 }
@@ -446,14 +452,14 @@ rename_pinned(struct store *store, const struct store_entry *entry, bool pinned,
 int
 store_pin(struct store *store, const char *name, bool pinned, struct error *err)
 {
-    struct held *held;
+    struct stored_snapshot *stored;
     int rc = -1;
 
     pthread_mutex_lock(&store->disk);
-    held = require_stored_snapshot(store, name, err);
-    if (held && rename_pinned(store, &held->entry, pinned, err) == 0) {
+    stored = require_stored_snapshot(store, name, err);
+    if (stored && rename_pinned(store, &stored->entry, pinned, err) == 0) {
         pthread_mutex_lock(&store->lock);
-        held->entry.pinned = pinned;
+        stored->entry.pinned = pinned;
         pthread_mutex_unlock(&store->lock);
         rc = 0;
     }
@@ -465,14 +471,14 @@ int
 store_find(struct store *store, const char *name, struct store_entry *out,
            struct error *err)
 {
-    struct held *held;
+    struct stored_snapshot *stored;
 
     pthread_mutex_lock(&store->lock);
-    held = require_stored_snapshot(store, name, err);
-    if (held)
-        *out = held->entry;
+    stored = require_stored_snapshot(store, name, err);
+    if (stored)
+        *out = stored->entry;
     pthread_mutex_unlock(&store->lock);
-    return held ? 0 : -1;
+    return stored ? 0 : -1;
 }
 
 size_t

@@ -23,7 +23,7 @@
 
 /* What is to go, of the store's list, and after them the new one. */
 struct plan {
-    struct eviction_candidate held[STORE_COUNT_MAX + 1];
+    struct eviction_candidate candidates[STORE_COUNT_MAX + 1];
     size_t count; /* but for the new one */
 };
 
@@ -33,7 +33,7 @@ enum { EVICT_AUTOMATIC = FILE_GOES + 1, EVICT_REQUESTED };
 
 static int
 eviction_priority(const struct store *store, const struct store_entry *entry,
-        int64_t now_ms)
+                  int64_t now_ms)
 {
     if (entry->pinned)
         return FILE_STAYS;
@@ -57,8 +57,8 @@ plan_expired(const struct store *store, struct plan *plan)
     for (size_t i = 0; i < store->count; i++) {
         const struct store_entry *entry = &store->list[i]->entry;
 
-        plan->held[i] = (struct eviction_candidate){eviction_priority(store, entry, now_ms),
-                                           (int64_t)i, entry->size};
+        plan->candidates[i] = (struct eviction_candidate){
+            eviction_priority(store, entry, now_ms), (int64_t)i, entry->size};
     }
 }
 
@@ -100,7 +100,7 @@ plan_ring(const struct store *store, const struct store_entry *added,
               RING_BYTES_MAX);
     for (size_t i = 0; i < count; i++)
         if (ring[i].goes)
-            plan->held[ring[i].index].turn = FILE_GOES;
+            plan->candidates[ring[i].index].priority = FILE_GOES;
     return 0;
 }
 
@@ -119,18 +119,19 @@ plan_evictions(const struct store *store, uint64_t size, struct plan *plan,
         return -1;
     }
     plan_expired(store, plan);
-    plan->held[plan->count] = (struct eviction_candidate){FILE_STAYS, 0, size};
+    plan->candidates[plan->count] =
+        (struct eviction_candidate){FILE_STAYS, 0, size};
     for (size_t i = 0; i < plan->count; i++)
         if (store_in_ring(store, &store->list[i]->entry) &&
-            plan->held[i].turn == FILE_STAYS) {
-            plan->held[i].bytes = 0; /* of the ceiling for the others */
+            plan->candidates[i].priority == FILE_STAYS) {
+            plan->candidates[i].bytes = 0; /* of the ceiling for the others */
             ring++;
         }
-    if (file_store_evict(plan->held, plan->count + 1, most->count + ring,
+    if (file_store_evict(plan->candidates, plan->count + 1, most->count + ring,
                          most->bytes))
         return 0;
     for (size_t i = 0; i < plan->count; i++)
-        pinned += plan->held[i].turn == FILE_STAYS;
+        pinned += plan->candidates[i].priority == FILE_STAYS;
     pinned -= ring;
     error_set(err, ER_UNKNOWN,
               "there is no room for another snapshot: %zu are pinned; delete "
@@ -146,7 +147,7 @@ carry_out(struct store *store, struct plan *plan)
     struct error err;
 
     while (plan->count-- > 0)
-        if (plan->held[plan->count].turn == FILE_GOES &&
+        if (plan->candidates[plan->count].priority == FILE_GOES &&
             store_let_go(store, store->list[plan->count], &err) != 0)
             log_to(store->log, "a snapshot too many stays: %s", err.text);
     plan->count = 0;
@@ -183,8 +184,8 @@ would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
     uint64_t room, all, wanted = bytes + SLACK, freed = 0;
 
     for (size_t i = 0; i < plan->count; i++)
-        if (plan->held[i].turn == FILE_GOES)
-            freed += plan->held[i].bytes;
+        if (plan->candidates[i].priority == FILE_GOES)
+            freed += plan->candidates[i].bytes;
     return file_store_free_space(&store->dir, &room, &all) && room < wanted &&
            freed >= wanted - room;
 }
@@ -197,7 +198,8 @@ plan_without_ring(const struct store *store, struct plan *plan)
         const struct store_entry *entry = &store->list[i]->entry;
 
         if (store_in_ring(store, entry))
-            plan->held[i] = (struct eviction_candidate){FILE_GOES, 0, entry->size};
+            plan->candidates[i] =
+                (struct eviction_candidate){FILE_GOES, 0, entry->size};
     }
 }
 
@@ -220,21 +222,21 @@ write_once(struct store *store, struct store_entry *entry,
 /* The new one is safely there before old ones go.  Only where the disk has no
  * room for both do they go first, when that makes room enough. */
 static int
-write_snapshot_file(struct store *store, struct held *held,
+write_snapshot_file(struct store *store, struct stored_snapshot *stored,
                     const struct buffer *bytes, struct plan *plan,
                     struct error *err)
 {
-    if (write_once(store, &held->entry, bytes, err) == 0)
+    if (write_once(store, &stored->entry, bytes, err) == 0)
         return 0;
     if (err->code != ER_DISK_FULL)
         return -1;
-    if (!store_in_ring(store, &held->entry) &&
+    if (!store_in_ring(store, &stored->entry) &&
         !would_help(store, plan, bytes->size))
         plan_without_ring(store, plan);
     if (!would_help(store, plan, bytes->size))
         return -1;
     carry_out(store, plan);
-    return write_once(store, &held->entry, bytes, err);
+    return write_once(store, &stored->entry, bytes, err);
 }
 
 /* The directory itself may be gone. */
@@ -252,16 +254,18 @@ renew_directory(struct store *store)
 /* Writes again what is in memory; its age stays.  Readers change held->used
  * meanwhile, under the other lock. */
 static int
-rewrite_deleted_snapshot(struct store *store, const struct held *held, struct error *err)
+rewrite_deleted_snapshot(struct store *store,
+                         const struct stored_snapshot *stored,
+                         struct error *err)
 {
-    struct store_entry copy = held->entry;
+    struct store_entry copy = stored->entry;
     struct buffer bytes;
     int rc = -1;
 
     buffer_init(&bytes, SNAPSHOT_FILE_MAX);
-    if (!held->snapshot)
+    if (!stored->snapshot)
         error_set(err, ER_UNKNOWN, "it was in its file alone");
-    else if (snapshot_encode(held->snapshot, &bytes, err) == 0)
+    else if (snapshot_encode(stored->snapshot, &bytes, err) == 0)
         rc = write_once(store, &copy, &bytes, err);
     buffer_fini(&bytes);
     return rc;
@@ -269,16 +273,16 @@ rewrite_deleted_snapshot(struct store *store, const struct held *held, struct er
 
 /* False: it went out of the list, being in no memory either. */
 static bool
-check_stored_file(struct store *store, struct held *held)
+check_stored_file(struct store *store, struct stored_snapshot *stored)
 {
-    bool said = !held->entry.on_disk, stays = held->snapshot != NULL, saved;
+    bool said = !stored->entry.on_disk, stays = stored->snapshot != NULL, saved;
     char file[FILE_STORE_NAME];
     struct error err;
 
-    store_file(held->entry.name, held->entry.pinned, file);
+    store_file(stored->entry.name, stored->entry.pinned, file);
     if (!said && file_store_has(&store->dir, file))
         return true;
-    saved = rewrite_deleted_snapshot(store, held, &err) == 0;
+    saved = rewrite_deleted_snapshot(store, stored, &err) == 0;
     if (saved)
         log_to(store->log, "%s/%s was deleted: the snapshot is written again",
                store->dir.path, file);
@@ -289,9 +293,9 @@ check_stored_file(struct store *store, struct held *held)
                      : "is gone",
                err.text);
     pthread_mutex_lock(&store->lock);
-    held->entry.on_disk = saved;
+    stored->entry.on_disk = saved;
     if (!stays)
-        store_remove_entry(store, held);
+        store_remove_entry(store, stored);
     pthread_mutex_unlock(&store->lock);
     return stays;
 }
@@ -387,34 +391,35 @@ store_check_name(struct store *store, const char *name, struct error *err)
 
 /* Takes held, also on failure. */
 static int
-keep_new_snapshot(struct store *store, struct held *held,
+keep_new_snapshot(struct store *store, struct stored_snapshot *stored,
                   const struct buffer *bytes, struct error *err)
 {
     struct plan plan;
     bool in_ring;
 
     store_take_ring(store);
-    in_ring = store_in_ring(store, &held->entry);
+    in_ring = store_in_ring(store, &stored->entry);
     if (store->dir.fd >= 0)
         renew_directory(store);
-    if (store_check_name(store, held->entry.name, err) != 0 ||
-        (in_ring ? plan_ring(store, &held->entry, &plan, err)
-                 : plan_evictions(store, held->entry.size, &plan, err)) != 0 ||
+    if (store_check_name(store, stored->entry.name, err) != 0 ||
+        (in_ring
+             ? plan_ring(store, &stored->entry, &plan, err)
+             : plan_evictions(store, stored->entry.size, &plan, err)) != 0 ||
         (store->dir.fd >= 0 &&
-         write_snapshot_file(store, held, bytes, &plan, err) != 0)) {
-        stored_snapshot_free(held);
+         write_snapshot_file(store, stored, bytes, &plan, err) != 0)) {
+        stored_snapshot_free(stored);
         return -1;
     }
     carry_out(store, &plan);
     pthread_mutex_lock(&store->lock);
     if (store->count == STORE_COUNT_MAX) /* a file that does not go */
         store_remove_entry(store, store->list[0]);
-    store->list[store->count++] = held;
-    if (in_ring && held->entry.on_disk) { /* seldom read */
-        snapshot_unref(held->snapshot);
-        held->snapshot = NULL;
+    store->list[store->count++] = stored;
+    if (in_ring && stored->entry.on_disk) { /* seldom read */
+        snapshot_unref(stored->snapshot);
+        stored->snapshot = NULL;
     }
-    store_use(store, held);
+    store_use(store, stored);
     pthread_mutex_unlock(&store->lock);
     return 0;
 }
@@ -423,29 +428,29 @@ int
 store_add(struct store *store, struct snapshot *snapshot, struct error *err)
 {
     bool to_disk = store->dir.fd >= 0;
-    struct held *held = mem_zalloc(1, sizeof(*held));
+    struct stored_snapshot *stored = mem_zalloc(1, sizeof(*stored));
     struct buffer bytes;
     int rc = -1;
 
     buffer_init(&bytes, SNAPSHOT_FILE_MAX);
-    if (!held) {
+    if (!stored) {
         error_memory(err, "a snapshot");
         goto out;
     }
     if (to_disk && snapshot_encode(snapshot, &bytes, err) != 0)
         goto out;
-    snapshot_describe(snapshot, &held->entry);
-    held->entry.serial = snapshot->serial;
-    held->entry.kept_ms = clock_wall_ms();
-    held->entry.on_disk = to_disk;
-    held->entry.size = to_disk ? bytes.size : store_memory_of(snapshot);
-    held->snapshot = snapshot_ref(snapshot);
+    snapshot_describe(snapshot, &stored->entry);
+    stored->entry.serial = snapshot->serial;
+    stored->entry.kept_ms = clock_wall_ms();
+    stored->entry.on_disk = to_disk;
+    stored->entry.size = to_disk ? bytes.size : store_memory_of(snapshot);
+    stored->snapshot = snapshot_ref(snapshot);
     pthread_mutex_lock(&store->disk);
-    rc = keep_new_snapshot(store, held, &bytes, err);
+    rc = keep_new_snapshot(store, stored, &bytes, err);
     pthread_mutex_unlock(&store->disk);
-    held = NULL;
+    stored = NULL;
 out:
-    stored_snapshot_free(held);
+    stored_snapshot_free(stored);
     buffer_fini(&bytes);
     return rc;
 }

@@ -14,7 +14,7 @@
 #include "file_store.h"
 #include "store.h"
 
-struct held {
+struct stored_snapshot {
     struct store_entry entry;
     struct snapshot *snapshot; /* a reference, or NULL: in its file alone */
     uint64_t used;             /* when it was asked for; a count; of lock */
@@ -26,13 +26,13 @@ struct store {
     uint64_t ring_ms; /* of lock: options' from the next change of disk on */
     struct file_store dir; /* fd -1: memory alone */
     void (*log)(const char *line);
-    struct held *list[STORE_COUNT_MAX]; /* oldest first */
+    struct stored_snapshot *list[STORE_COUNT_MAX]; /* oldest first */
     size_t count;
     uint64_t uses;
     unsigned serial; /* of made-up names */
 };
 
-void stored_snapshot_free(struct held *held); /* NULL is fine */
+void stored_snapshot_free(struct stored_snapshot *stored); /* NULL is fine */
 
 /* Makes ring_ms the options'.  Call with disk. */
 void store_take_ring(struct store *store);
@@ -41,18 +41,20 @@ void store_take_ring(struct store *store);
 bool store_in_ring(const struct store *store, const struct store_entry *entry);
 
 /* Call with a lock; NULL: no such name. */
-struct held *store_lookup(const struct store *store, const char *name);
+struct stored_snapshot *store_lookup(const struct store *store,
+                                     const char *name);
 
 /* Whether statements mean a profile by it that they take. */
 bool store_means_sampling(const char *name);
 
 /* Removes it from the list and from memory, not from the directory.  Call with
  * both. */
-void store_remove_entry(struct store *store, const struct held *held);
+void store_remove_entry(struct store *store,
+                        const struct stored_snapshot *stored);
 
 /* Marks it as used now: above the ceiling others leave memory before it.  Call
  * with both. */
-void store_use(struct store *store, struct held *held);
+void store_use(struct store *store, struct stored_snapshot *stored);
 
 uint64_t store_memory_of(const struct snapshot *snapshot);
 
@@ -62,6 +64,7 @@ uint64_t store_memory_of(const struct snapshot *snapshot);
 void store_file(const char *name, bool pinned, char file[FILE_STORE_NAME]);
 
 /* Its file and all.  Call with disk. */
-int store_let_go(struct store *store, struct held *held, struct error *err);
+int store_let_go(struct store *store, struct stored_snapshot *stored,
+                 struct error *err);
 
 #endif

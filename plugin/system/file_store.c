@@ -137,7 +137,8 @@ out:
 }
 
 bool
-file_store_free_space(const struct file_store *store, uint64_t *left, uint64_t *all)
+file_store_free_space(const struct file_store *store, uint64_t *left,
+                      uint64_t *all)
 {
     struct statvfs st;
 
@@ -165,20 +166,20 @@ file_made_ms(const struct stat *st)
 /* Opens what may be read; else *odd: why not, NULL for errno. */
 static int
 open_store_file(const struct file_store *store, const char *name,
-                struct stat *st, const char **odd)
+                struct stat *st, const char **why)
 {
     int fd = openat(store->fd, name,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-    *odd = NULL;
+    *why = NULL;
     if (fd < 0 && errno == ELOOP)
-        *odd = "it is a symbolic link";
+        *why = "it is a symbolic link";
     if (fd < 0 || fstat(fd, st) != 0)
         goto fail;
     if (!S_ISREG(st->st_mode))
-        *odd = "it is not a regular file";
+        *why = "it is not a regular file";
     else if (!is_own_store_file(st))
-        *odd = "it belongs to another user";
+        *why = "it belongs to another user";
     else
         return fd;
 fail:
@@ -221,23 +222,23 @@ scan_file(const struct file_store *store, const struct file_scan *scan,
 {
     struct file_found file = {.name = name, .fd = -1};
     char why_foreign[128];
-    const char *odd;
+    const char *why;
     struct stat st;
 
     if (is_tmp(store, name)) {
         if (tmp_file_clean(store->fd, name) != 0)
-            scan->odd(scan->arg, name, "it cannot be removed");
+            scan->unusable(scan->arg, name, "it cannot be removed");
         return;
     }
     if (!parse_store_file_name(store, &file)) {
         snprintf(why_foreign, sizeof(why_foreign), "it is not the name of %s",
                  store->kind->what);
-        scan->odd(scan->arg, name, why_foreign);
+        scan->unusable(scan->arg, name, why_foreign);
         return;
     }
-    file.fd = open_store_file(store, name, &st, &odd);
+    file.fd = open_store_file(store, name, &st, &why);
     if (file.fd < 0) {
-        scan->odd(scan->arg, name, odd ? odd : "it cannot be opened");
+        scan->unusable(scan->arg, name, why ? why : "it cannot be opened");
         return;
     }
     file.bytes = (uint64_t)st.st_size;
@@ -273,12 +274,12 @@ int
 file_store_read(const struct file_store *store, const char *name,
                 struct stat *st, struct error *err)
 {
-    const char *odd;
-    int fd = open_store_file(store, name, st, &odd);
+    const char *why;
+    int fd = open_store_file(store, name, st, &why);
 
-    if (fd < 0 && odd)
+    if (fd < 0 && why)
         error_set(err, ER_UNKNOWN, "%s/%s is unusable: %s", store->path, name,
-                  odd);
+                  why);
     else if (fd < 0)
         error_sys(err, ER_UNKNOWN, "cannot read %s/%s", store->path, name);
     return fd;
@@ -475,36 +476,36 @@ file_writer_close(struct file_writer *w)
 
 /* The next one to go; NULL: none may. */
 static struct eviction_candidate *
-find_file_to_remove(struct eviction_candidate *held, size_t count)
+find_file_to_remove(struct eviction_candidate *candidate, size_t count)
 {
     struct eviction_candidate *found = NULL;
 
-    for (struct eviction_candidate *h = held; h < held + count; h++)
-        if (h->turn > FILE_GOES &&
-            (!found || h->turn < found->turn ||
-             (h->turn == found->turn && h->since < found->since)))
+    for (struct eviction_candidate *h = candidate; h < candidate + count; h++)
+        if (h->priority > FILE_GOES &&
+            (!found || h->priority < found->priority ||
+             (h->priority == found->priority && h->since < found->since)))
             found = h;
     return found;
 }
 
 bool
-file_store_evict(struct eviction_candidate *held, size_t count, size_t max_files,
-                 uint64_t max_bytes)
+file_store_evict(struct eviction_candidate *candidate, size_t count,
+                 size_t max_files, uint64_t max_bytes)
 {
     struct eviction_candidate *next;
     uint64_t bytes = 0;
     size_t files = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (held[i].turn != FILE_GOES) {
-            bytes += held[i].bytes;
+        if (candidate[i].priority != FILE_GOES) {
+            bytes += candidate[i].bytes;
             files++;
         }
     while (files > max_files || bytes > max_bytes) {
-        next = find_file_to_remove(held, count);
+        next = find_file_to_remove(candidate, count);
         if (!next)
             return false;
-        next->turn = FILE_GOES;
+        next->priority = FILE_GOES;
         bytes -= next->bytes;
         files--;
     }

@@ -54,7 +54,7 @@ struct file_found {
  * what a killed process was writing. */
 struct file_scan {
     void (*found)(void *arg, const struct file_found *file);
-    void (*odd)(void *arg, const char *name, const char *why);
+    void (*unusable)(void *arg, const char *name, const char *why);
     void *arg;
 };
 int file_store_scan(const struct file_store *store,
@@ -81,7 +81,7 @@ int file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
 /* Bytes that may still be written there, and that its disk has; false:
  * unknown. */
 bool file_store_free_space(const struct file_store *store, uint64_t *left,
-                     uint64_t *all);
+                           uint64_t *all);
 
 /* A file that is being written. */
 struct file_writer {
@@ -107,14 +107,14 @@ void file_writer_close(struct file_writer *w);
 enum { FILE_STAYS = -1, FILE_GOES = 0 /* whatever room there is */ };
 
 struct eviction_candidate {
-    int turn;      /* files of a lower turn go first; or one of the two above */
+    int priority;  /* files of a lower turn go first; or one of the two above */
     int64_t since; /* among them those of the least go first */
     uint64_t bytes;
 };
 
 /* Sets the turn of those that go to FILE_GOES, until at most max_files of
  * max_bytes together are left.  false: that cannot be. */
-bool file_store_evict(struct eviction_candidate *held, size_t count, size_t max_files,
-                      uint64_t max_bytes);
+bool file_store_evict(struct eviction_candidate *candidate, size_t count,
+                      size_t max_files, uint64_t max_bytes);
 
 #endif

@@ -68,14 +68,15 @@ void
 flights_roll(struct flights *f)
 {
     struct thread_start start = {f->name, STACK_BYTES, flights_main, f};
-    struct error unsaid;
+    struct error ignored;
     pthread_t thread;
 
     if (f->stop || !f->next(f))
         return;
     if (f->idle > 0)
         pthread_cond_signal(&f->changed);
-    else if (f->threads < f->max && thread_start(&thread, &start, &unsaid) == 0)
+    else if (f->threads < f->max &&
+             thread_start(&thread, &start, &ignored) == 0)
         f->threads++;
 }
 

@@ -42,8 +42,8 @@ struct flight_kind {
 struct flight {
     const struct flight_kind *kind;
     struct flights *flights;
-    struct flight *next;             /* in the list */
-    struct seat *seats;              /* of those that follow */
+    struct flight *next;                  /* in the list */
+    struct seat *seats;                   /* of those that follow */
     char owner[USER_QUOTA_OWNER_MAX + 1]; /* who asked first */
     bool listed, started, finished, failed;
     atomic_bool cancelled; /* run looks at it; nobody may join any more */

@@ -24,7 +24,8 @@ set_descriptors(posix_spawn_file_actions_t *actions, const int fds[FIRST_OTHER])
 static int
 set_attributes(posix_spawnattr_t *attributes, const struct spawn_program *spawn)
 {
-    short own_group = spawn->session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
+    short own_group =
+        spawn->session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     sigset_t all, blocked;
     int rc;
 

@@ -20,12 +20,12 @@
 
 enum {
     STACK_BYTES = 1 << 20,
-    LOOK_MS = 60 * 1000,
+    CHECK_MS = 60 * 1000,
     GIVEN_MAX = 1024,
     LEAST_PRIORITY = 19
 };
 
-struct place {
+struct given_range {
     uint64_t start, end, offset;
 };
 
@@ -36,7 +36,7 @@ struct table_loader {
     int cancel_fd; /* eventfd */
     int32_t pid;
     uint64_t started, next_ms;
-    struct place given[GIVEN_MAX]; /* of this process */
+    struct given_range given[GIVEN_MAX]; /* of this process */
     size_t given_count;
     bool runs;
     pthread_t thread;
@@ -136,15 +136,15 @@ begin_table_loading(struct table_loader *loader,
                     const struct table_loader_agent *agent)
 {
     struct thread_start start = {"hw-tables", STACK_BYTES, load_main, loader};
-    struct error unsaid;
+    struct error ignored;
 
     atomic_store(&loader->done, false);
-    loader->next_ms = clock_ms() + LOOK_MS;
+    loader->next_ms = clock_ms() + CHECK_MS;
     loader->map.memfd = loader->may_give;
     if (code_map_is_refused(loader->pid) &&
-        agent->take_code(agent->arg, &loader->map, &unsaid) != 0)
+        agent->take_code(agent->arg, &loader->map, &ignored) != 0)
         return;
-    loader->runs = thread_start(&loader->thread, &start, &unsaid) == 0;
+    loader->runs = thread_start(&loader->thread, &start, &ignored) == 0;
     if (!loader->runs)
         code_map_close(&loader->map);
 }
@@ -201,14 +201,14 @@ give_all(struct table_loader *loader, const struct table_loader_agent *agent)
         if (rc != 0)
             return -1;
         loader->given[loader->given_count++] =
-            (struct place){code->start, code->end, code->offset};
+            (struct given_range){code->start, code->end, code->offset};
     }
     return loader->given_count > before ? agent->give(agent->arg, 0, -1) : 0;
 }
 
 void
 table_loader_update(struct table_loader *loader, int32_t pid, uint64_t started,
-                  const struct table_loader_agent *agent)
+                    const struct table_loader_agent *agent)
 {
     const bool other = pid != loader->pid || started != loader->started;
 

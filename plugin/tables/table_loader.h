@@ -37,7 +37,7 @@ struct table_loader_agent {
  * loaded since the last call and was not given yet, and sees to what is new
  * once a minute.  started: when the process was; another begins anew. */
 void table_loader_update(struct table_loader *loader, int32_t pid,
-                       uint64_t started,
-                       const struct table_loader_agent *agent);
+                         uint64_t started,
+                         const struct table_loader_agent *agent);
 
 #endif

@@ -33,8 +33,8 @@ struct heap_trends {
 };
 
 static bool
-is_same_process_run(const struct store_entry *entry, const struct agent_hello *hello,
-             uint64_t rate)
+is_same_process_run(const struct store_entry *entry,
+                    const struct agent_hello *hello, uint64_t rate)
 {
     return entry->kind == PROFILE_HEAP && entry->rate == rate &&
            strcmp(entry->hello.boot_id, hello->boot_id) == 0 &&
@@ -103,7 +103,7 @@ remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
 /* Those whose snapshots are gone. */
 static void
 drop_deleted_sums(struct heap_trends *trends, const struct store_entry *list,
-                    size_t count)
+                  size_t count)
 {
     size_t kept = 0;
 

@@ -193,8 +193,8 @@ find_total_gain(const struct heap_past *past, struct heap_trend_row *row)
     while (past->points[first].taken_ms < from_ms)
         first++;
     row->total_gain_known = row->trend.verdict == TREND_GROWS &&
-                       past->points[first].allocated >= 0 &&
-                       last->allocated >= 0;
+                            past->points[first].allocated >= 0 &&
+                            last->allocated >= 0;
     row->total_gain = last->allocated - past->points[first].allocated;
 }
 

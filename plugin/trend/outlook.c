@@ -33,12 +33,13 @@ used_of_cgroup(const struct history_sample *sample)
 
 void
 outlook_headroom_of(const struct history_sample *now, uint64_t machine_left,
-                struct outlook_headroom *out)
+                    struct outlook_headroom *out)
 {
     uint64_t used = used_of_cgroup(now), limit = now->cgroup_limit.value;
     uint64_t left = limit > used ? limit - used : 0;
 
-    *out = (struct outlook_headroom){.used = now->rss.value, .left = machine_left};
+    *out =
+        (struct outlook_headroom){.used = now->rss.value, .left = machine_left};
     out->known = now->rss.known && machine_left != UINT64_MAX;
     if (!in_limited_cgroup(now) || left >= machine_left)
         return;
@@ -105,7 +106,7 @@ take_rate(struct outlook *out, const struct trend *trend, double seen_s,
     out->low = trend->low;
     out->high = trend->high;
     out->seen_s = seen_s;
-    out->left_s = (double)out->room.left / trend->slope;
+    out->left_s = (double)out->headroom.left / trend->slope;
     out->ends = out->left_s <= OUTLOOK_REACH * seen_s;
     out->why = out->ends ? ""
                          : "at that rate the limit is further away than can be "
@@ -115,12 +116,12 @@ take_rate(struct outlook *out, const struct trend *trend, double seen_s,
 
 void
 outlook_judge(const struct outlook_past *past, int64_t now_ms,
-              const struct outlook_headroom *room, struct outlook *out)
+              const struct outlook_headroom *headroom, struct outlook *out)
 {
-    *out = (struct outlook){.room = *room,
+    *out = (struct outlook){.headroom = *headroom,
                             .why = "it was not seen for long "
                                    "enough"};
-    if (!room->known) {
+    if (!headroom->known) {
         out->why = "its use or its limit is not known";
         return;
     }
@@ -132,7 +133,7 @@ outlook_judge(const struct outlook_past *past, int64_t now_ms,
 
         if (count < OUTLOOK_POINTS)
             continue;
-        trend_judge(points, count, (double)room->used, &trend);
+        trend_judge(points, count, (double)headroom->used, &trend);
         out->judged |= trend.verdict != TREND_UNKNOWN;
         if (!out->grows)
             out->why = trend.verdict == TREND_UNKNOWN
@@ -157,18 +158,18 @@ read_whole_history(struct history *history, const struct history_sample *now,
     enum { CHUNK = 256 };
     struct history_sample *samples = mem_alloc(CHUNK * sizeof(*samples));
     struct outlook_past past;
-    struct outlook_headroom room = {false, false, 0, 0};
+    struct outlook_headroom headroom = {false, false, 0, 0};
     uint64_t next = 0;
     size_t count;
 
     memset(&past, 0, sizeof(past));
     if (samples)
-        outlook_headroom_of(now, memory_left_machine(), &room);
+        outlook_headroom_of(now, memory_left_machine(), &headroom);
     while (samples &&
            (count = history_read(history, &next, samples, CHUNK)) > 0)
         for (size_t i = 0; i < count; i++)
-            outlook_add(&past, &samples[i], now, room.of_cgroup);
-    outlook_judge(&past, now->at_ms, &room, out);
+            outlook_add(&past, &samples[i], now, headroom.of_cgroup);
+    outlook_judge(&past, now->at_ms, &headroom, out);
     mem_free(samples);
 }
 

@@ -40,7 +40,7 @@ struct outlook_headroom {
 };
 
 struct outlook {
-    struct outlook_headroom room;
+    struct outlook_headroom headroom;
     bool judged;            /* whether it grows is known */
     bool grows;             /* the next five are known */
     double rate, low, high; /* bytes a second; 98 % */
@@ -52,8 +52,8 @@ struct outlook {
 };
 
 /* machine_left: memory_left_machine(). */
-void outlook_headroom_of(const struct history_sample *now, uint64_t machine_left,
-                     struct outlook_headroom *out);
+void outlook_headroom_of(const struct history_sample *now,
+                         uint64_t machine_left, struct outlook_headroom *out);
 
 /* The samples up to now, which is the last. */
 struct outlook_past {
@@ -67,7 +67,8 @@ struct outlook_past {
 void outlook_add(struct outlook_past *past, const struct history_sample *sample,
                  const struct history_sample *now, bool of_cgroup);
 void outlook_judge(const struct outlook_past *past, int64_t now_ms,
-                   const struct outlook_headroom *room, struct outlook *out);
+                   const struct outlook_headroom *headroom,
+                   struct outlook *out);
 
 /* All that, of the latest sample of history (NULL: none is kept), or of one
  * shortly before. */

@@ -160,7 +160,8 @@ static bool
 fit_line(const struct series *s, double z, struct fit *out)
 {
     double rest[TREND_POINTS_MAX], sorted[TREND_POINTS_MAX];
-    double n = (double)s->count, mean = 0, time_squares = 0, square = 0, next = 0;
+    double n = (double)s->count, mean = 0, time_squares = 0, square = 0,
+           next = 0;
     double kept, freedom, error, level, scatter, sampled = 0;
 
     out->slope = median_slope(s);

@@ -21,7 +21,7 @@
 enum {
     PAGE = 4096,
     PROBES_MAX = 64, /* pages a call; the next one goes on */
-    PLACES = 1024,
+    KNOWN_STACKS = 1024,
     NO_SUCH_CHANGE = -1,
     SET_BYTES = 8,
     END_BITS = 6, /* of an end's address that are not kept */
@@ -30,7 +30,7 @@ enum {
 
 /* By the stack's end: it, and the number of pages below that are known.  A
  * thread that finds another's counts anew. */
-static uint64_t known[PLACES];
+static uint64_t known[KNOWN_STACKS];
 
 static uint64_t
 thread_pointer(void)
@@ -95,7 +95,7 @@ own_stack_end(uint64_t here)
     needed = end / PAGE - here / PAGE;
     if (needed >> PAGES_BITS)
         return 0;
-    place = &known[(end * 0x9e3779b97f4a7c15ULL >> 32) % PLACES];
+    place = &known[(end * 0x9e3779b97f4a7c15ULL >> 32) % KNOWN_STACKS];
     word = __atomic_load_n(place, __ATOMIC_RELAXED);
     pages = word >> PAGES_BITS == end >> END_BITS
                 ? word & (((uint64_t)1 << PAGES_BITS) - 1)

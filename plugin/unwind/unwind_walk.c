@@ -446,7 +446,7 @@ unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
     f.values[REGISTER_PC] = call->pc;
     f.values[REGISTER_SP] = call->sp;
     f.values[REGISTER_FP] = call->fp;
-    while (count < out->room) {
+    while (count < out->capacity) {
         const uint64_t at = f.values[REGISTER_PC] - 1;
         const uint8_t *rule;
         uint32_t number;

@@ -67,7 +67,7 @@ struct unwind_call {
 struct unwind_calls {
     uint64_t *pcs;   /* return addresses, the innermost first */
     uint16_t *codes; /* which of the source's list each lies in */
-    size_t room;
+    size_t capacity;
 };
 
 /* Rule numbers found before, of one source, for all threads: words that are

@@ -25,7 +25,7 @@
 
 enum {
     READ_BYTES = 1 << 14,
-    LOOK_MS = 50, /* between two looks at cancelled */
+    POLL_MS = 50, /* between two looks at cancelled */
     DEATH_MS = 2000,
     REAP_STEP_MS = 2,
     LOST_MAX = 16,
@@ -259,7 +259,7 @@ exchange_with_graphviz(struct child *child, const struct graphviz_run *run,
 
         if (check_time(run, until, err) != 0)
             return -1;
-        n = poll(&fd, 1, LOOK_MS);
+        n = poll(&fd, 1, POLL_MS);
         if (n < 0 && errno != EINTR) {
             error_sys(err, ER_UNKNOWN, "cannot wait for graphviz");
             return -1;

@@ -16,18 +16,19 @@ const struct view_form view_forms[] = {
     {"text", .takes_options = true, .render = text_write},
     {"top", .takes_options = true, .shows_full_names = true,
      .render = text_write_top},
-    {"tree", .takes_options = true, .shows_full_names = true, .render = tree_write},
+    {"tree", .takes_options = true, .shows_full_names = true,
+     .render = tree_write},
     {"collapsed", .takes_options = true, .shows_full_names = true,
      .render = collapsed_write},
-    {"flamegraph", .binary = true, .takes_options = true, .shows_full_names = true,
-     .text = true, .render = flamegraph_write},
+    {"flamegraph", .binary = true, .takes_options = true,
+     .shows_full_names = true, .text = true, .render = flamegraph_write},
     {"svg", .binary = true, .takes_options = true, .shows_full_names = true,
      .text = true, .by_graphviz = true, .render = graphviz_svg},
     {"pdf", .binary = true, .takes_options = true, .shows_full_names = true,
      .by_graphviz = true, .render = graphviz_pdf},
     {"calls", .binary = true, .takes_options = true, .shows_full_names = true,
      .text = true, .render = calls_write},
-    {"pprof", .binary = true, .takes_options = true, .places = true,
+    {"pprof", .binary = true, .takes_options = true, .needs_source_lines = true,
      .shows_full_names = true, .render = pprof_write},
     {"raw", .render = raw_write},
     {"address_names", .shows_full_names = true, .render = raw_write_symbols},
@@ -38,10 +39,11 @@ const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
 /* Patterns are matched with places, too. */
 bool
 view_needs_source_lines(const struct view_form *form,
-                  const struct view_options *options)
+                        const struct view_options *options)
 {
-    return form->places || options->granularity != GRANULARITY_FUNCTIONS ||
-           options->focus || options->ignore;
+    return form->needs_source_lines ||
+           options->granularity != GRANULARITY_FUNCTIONS || options->focus ||
+           options->ignore;
 }
 
 bool

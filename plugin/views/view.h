@@ -38,10 +38,11 @@ struct view_form {
     bool binary;      /* not lines of text */
     /* Whether what it shows depends on by(), focus(), ...: raw does not. */
     bool takes_options;
-    bool places;      /* shows files and lines, whatever the granularity */
-    bool shows_full_names; /* shows functions with their arguments */
-    bool text;        /* though no lines, a text all the same */
-    bool by_graphviz; /* needs that program */
+    bool needs_source_lines; /* shows files and lines, whatever the granularity
+                              */
+    bool shows_full_names;   /* shows functions with their arguments */
+    bool text;               /* though no lines, a text all the same */
+    bool by_graphviz;        /* needs that program */
     int (*render)(const struct profile *profile,
                   const struct view_options *options, struct buffer *out,
                   struct error *err);
@@ -52,7 +53,7 @@ extern const size_t view_form_count;
 
 /* Whether what it shows depends on files and lines. */
 bool view_needs_source_lines(const struct view_form *form,
-                       const struct view_options *options);
+                             const struct view_options *options);
 
 /* Whether functions' names may be shortened (function_name.h) before. */
 bool view_takes_short_names(const struct view_form *form,

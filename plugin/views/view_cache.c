@@ -362,13 +362,13 @@ static struct flight *
 next_view(struct flights *flights)
 {
     for (struct flight *view = flights->first; view; view = view->next) {
-        struct share threads = {.user = view->owner};
+        struct user_quota threads = {.user = view->owner};
 
         if (view->started)
             continue;
         for (struct flight *f = flights->first; f; f = f->next)
             if (f->started)
-                share_count(&threads, f->owner);
+                user_quota_count(&threads, f->owner);
         if (user_quota_has_slot(&threads, flights->max))
             return view;
     }
@@ -380,13 +380,13 @@ static int
 check_view_quota(const struct view_cache *cache, const char *owner,
                  struct error *err)
 {
-    struct share places = {.user = owner};
+    struct user_quota quota = {.user = owner};
 
     for (struct flight *f = cache->flights.first; f; f = f->next)
         if (!f->cancelled)
-            share_count(&places, f->owner);
-    if (user_quota_check(&places, VIEW_JOBS_MAX, "views to be rendered",
-                    "cancel some", err) != 0)
+            user_quota_count(&quota, f->owner);
+    if (user_quota_check(&quota, VIEW_JOBS_MAX, "views to be rendered",
+                         "cancel some", err) != 0)
         return -1;
     if (view_bytes_alive() < VIEW_ALIVE_BYTES_MAX)
         return 0;

@@ -111,27 +111,28 @@ peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,
 
 int
 peer_key_prove(const struct peer_key *key, enum peer_label label,
-               struct span said, uint8_t out[PEER_PROOF], struct error *err)
+               struct span transcript, uint8_t out[PEER_PROOF],
+               struct error *err)
 {
     uint8_t text[LABEL + PEER_TRANSCRIPT_MAX];
 
-    if (label >= PEER_LABELS || said.size > PEER_TRANSCRIPT_MAX) {
+    if (label >= PEER_LABELS || transcript.size > PEER_TRANSCRIPT_MAX) {
         error_set(err, ER_UNKNOWN, "the cluster's key has no such purpose");
         return -1;
     }
     memcpy(text, labels[label], LABEL);
-    if (said.size > 0)
-        memcpy(text + LABEL, said.data, said.size);
-    return peer_mac(key->bytes, text, LABEL + said.size, out, err);
+    if (transcript.size > 0)
+        memcpy(text + LABEL, transcript.data, transcript.size);
+    return peer_mac(key->bytes, text, LABEL + transcript.size, out, err);
 }
 
 int
 peer_key_check(const struct peer_key *key, enum peer_label label,
-               struct span said, const uint8_t proof[PEER_PROOF], bool *right,
-               struct error *err)
+               struct span transcript, const uint8_t proof[PEER_PROOF],
+               bool *right, struct error *err)
 {
     uint8_t made[PEER_PROOF];
-    int rc = peer_key_prove(key, label, said, made, err);
+    int rc = peer_key_prove(key, label, transcript, made, err);
 
     if (rc == 0)
         *right = CRYPTO_memcmp(made, proof, PEER_PROOF) == 0;

@@ -33,10 +33,10 @@ struct peer_key {
 
 struct peer_prover {
     /* -1 with *err: there is no proof. */
-    int (*prove)(void *arg, enum peer_label label, struct span said,
+    int (*prove)(void *arg, enum peer_label label, struct span transcript,
                  uint8_t out[PEER_PROOF], struct error *err);
     /* Is it the proof?  Likewise. */
-    int (*check)(void *arg, enum peer_label label, struct span said,
+    int (*check)(void *arg, enum peer_label label, struct span transcript,
                  const uint8_t proof[PEER_PROOF], bool *right,
                  struct error *err);
     void *arg;
@@ -46,10 +46,10 @@ struct peer_prover {
 int peer_key_make(struct peer_key *out, const char *cluster, const char *secret,
                   struct error *err);
 int peer_key_prove(const struct peer_key *key, enum peer_label label,
-                   struct span said, uint8_t out[PEER_PROOF],
+                   struct span transcript, uint8_t out[PEER_PROOF],
                    struct error *err);
 int peer_key_check(const struct peer_key *key, enum peer_label label,
-                   struct span said, const uint8_t proof[PEER_PROOF],
+                   struct span transcript, const uint8_t proof[PEER_PROOF],
                    bool *right, struct error *err);
 
 /* HMAC-SHA256; -1 with *err where OpenSSL has none. */

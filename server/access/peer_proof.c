@@ -129,7 +129,8 @@ peer_envelope_open(struct span bytes, const uint8_t key[PEER_KEY],
     return 0;
 }
 
-_Static_assert(sizeof(((struct peer_transcript *)0)->bytes) <= PEER_TRANSCRIPT_MAX,
+_Static_assert(sizeof(((struct peer_transcript *)0)->bytes) <=
+                   PEER_TRANSCRIPT_MAX,
                "all that is said can be proven");
 
 static struct span
@@ -180,8 +181,8 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
     const struct peer_prover *prover = &self->prover;
     uint8_t proof[PEER_PROOF];
 
-    if (prover->prove(prover->arg, label, transcript_prefix(t, t->size), proof, err) !=
-        0)
+    if (prover->prove(prover->arg, label, transcript_prefix(t, t->size), proof,
+                      err) != 0)
         return -1;
     put_transcript_bytes(t, proof, sizeof(proof));
     return 0;
@@ -191,16 +192,16 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
  * at its end. */
 static int
 take_proven(struct peer_transcript *t, const struct peer_identity *self,
-            enum peer_label label, struct span said, struct error *err)
+            enum peer_label label, struct span transcript, struct error *err)
 {
     const struct peer_prover *prover = &self->prover;
     bool right = false;
     size_t size;
 
-    put_transcript_bytes(t, said.data, said.size);
+    put_transcript_bytes(t, transcript.data, transcript.size);
     size = t->size - PEER_PROOF;
-    if (prover->check(prover->arg, label, transcript_prefix(t, size), t->bytes + size,
-                      &right, err) != 0)
+    if (prover->check(prover->arg, label, transcript_prefix(t, size),
+                      t->bytes + size, &right, err) != 0)
         return -1;
     if (right)
         return 0;
@@ -422,6 +423,6 @@ peer_session_key(const struct peer_transcript *t,
 {
     const struct peer_prover *prover = &self->prover;
 
-    return prover->prove(prover->arg, PEER_SESSION, transcript_prefix(t, t->size), out,
-                         err);
+    return prover->prove(prover->arg, PEER_SESSION,
+                         transcript_prefix(t, t->size), out, err);
 }

@@ -42,8 +42,8 @@ struct stay {
     struct attach *attach;
     struct companion companion;
     struct death death;
-    struct cgroup_path place;
-    bool placed, ended, asked;
+    struct cgroup_path cgroup;
+    bool has_cgroup, ended, asked;
     int lock;          /* while we linger; -1 */
     uint64_t until_ms; /* the end of the linger */
 };
@@ -254,11 +254,11 @@ note_start(struct stay *s)
     s->death.started_ms = clock_wall_ms() -
                           ((int64_t)up.tv_sec * 1000 + up.tv_nsec / 1000000) +
                           (int64_t)(t->started_ticks * 1000 / hertz);
-    s->placed = process_memory_find_cgroup(t->pid, &s->place) &&
-                process_memory_oom_kills(&s->place).known;
-    s->death.oom_machine = !s->placed;
+    s->has_cgroup = process_memory_find_cgroup(t->pid, &s->cgroup) &&
+                    process_memory_oom_kills(&s->cgroup).known;
+    s->death.oom_machine = !s->has_cgroup;
     s->death.oom_before =
-        process_memory_oom_kills(s->placed ? &s->place : NULL);
+        process_memory_oom_kills(s->has_cgroup ? &s->cgroup : NULL);
     snprintf(s->death.program, sizeof(s->death.program), "%s", t->exe);
 }
 
@@ -270,12 +270,13 @@ note_end(struct stay *s)
 
     s->ended = true;
     s->death.at_ms = clock_wall_ms();
-    s->death.oom_after = process_memory_oom_kills(s->placed ? &s->place : NULL);
+    s->death.oom_after =
+        process_memory_oom_kills(s->has_cgroup ? &s->cgroup : NULL);
     s->until_ms = clock_ms() + plan->linger_ms;
     if (deaths_append(plan->state_dir, &s->death, &err) != 0)
         fprintf(stderr, "heapwire-run: %s: its end is not kept\n", err.text);
     s->lock = linger_begin(plan->state_dir);
-    flock(plan->hold, LOCK_UN); /* a successor may come */
+    flock(plan->state_lock, LOCK_UN); /* a successor may come */
     s->companion.last = true;
     fprintf(stderr,
             "heapwire-run: process %d (%s) has ended; how is not known, for it "

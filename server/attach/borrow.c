@@ -121,7 +121,7 @@ take_stack(struct borrowed *b, size_t size, size_t align)
 static int
 put_links(struct borrowed *b, uint64_t result)
 {
-    const uint64_t links[] = {b->places->store, 0, b->places->restorer};
+    const uint64_t links[] = {b->landmarks->store, 0, b->landmarks->restorer};
     size_t first = result ? 0 : 2,
            size = sizeof(links) - first * sizeof(*links);
 
@@ -320,7 +320,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
 
 int
 borrow_begin(struct borrowed *b, const struct remote *remote,
-             const struct landmarks *places, const struct sleeper *sleeper,
+             const struct landmarks *landmarks, const struct sleeper *sleeper,
              struct error *err)
 {
     const char *why = "it has just woken up";
@@ -328,7 +328,7 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
 
     memset(b, 0, sizeof(*b));
     b->remote = remote;
-    b->places = places;
+    b->landmarks = landmarks;
     b->sleeper = *sleeper;
     if (borrow_thread_request(
             b, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) != 0) {
@@ -355,7 +355,7 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
     }
     b->below = b->regs.rsp - RED_ZONE;
     if (borrow_thread_is_interrupted(b) &&
-        sleeper_is_fit(remote, places, sleeper, &why))
+        sleeper_is_fit(remote, landmarks, sleeper, &why))
         return 0;
     borrow_thread_restore_there(b);
 out:

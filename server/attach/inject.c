@@ -20,7 +20,7 @@ enum { LOADER_TEXT_MAX = 300, LIBC_DLOPEN = 0x80000000 };
 struct work {
     struct injection *injection;
     struct remote remote;
-    struct landmarks places;
+    struct landmarks landmarks;
     struct borrowed borrowed;
     uint64_t dlopen, dlerror, call;
     int mode;
@@ -34,15 +34,16 @@ find_loader(struct work *w)
     const struct remote *r = &w->remote;
     const struct mapping *libdl = remote_object(r, "libdl");
 
-    w->dlopen = remote_symbol(r, w->places.libc, "dlopen", 0);
-    w->dlerror = remote_symbol(r, w->places.libc, "dlerror", 0);
+    w->dlopen = remote_symbol(r, w->landmarks.libc, "dlopen", 0);
+    w->dlerror = remote_symbol(r, w->landmarks.libc, "dlerror", 0);
     w->mode = RTLD_NOW;
     if (w->dlopen == 0 && libdl) { /* glibc before 2.34 */
         w->dlopen = remote_symbol(r, libdl, "dlopen", 0);
         w->dlerror = remote_symbol(r, libdl, "dlerror", 0);
     }
     if (w->dlopen == 0) {
-        w->dlopen = remote_symbol(r, w->places.libc, "__libc_dlopen_mode", 0);
+        w->dlopen =
+            remote_symbol(r, w->landmarks.libc, "__libc_dlopen_mode", 0);
         w->mode = (int)(RTLD_NOW | LIBC_DLOPEN);
     }
 }
@@ -72,7 +73,7 @@ find_landmarks(struct work *w, struct error *err)
     /* mov %rax, (%rbx); pop %rbx; ret */
     static const unsigned char store[] = {0x48, 0x89, 0x03, 0x5b, 0xc3};
     const struct remote *r = &w->remote;
-    struct landmarks *p = &w->places;
+    struct landmarks *p = &w->landmarks;
 
     if (r->count ==
         0) { /* which a process has that ends, and is no zombie yet */
@@ -121,7 +122,7 @@ ask_loader(struct work *w, struct error *err)
     char text[LOADER_TEXT_MAX] = "";
     uint64_t at = 0, result;
 
-    if (w->dlerror != 0 && w->places.store != 0 &&
+    if (w->dlerror != 0 && w->landmarks.store != 0 &&
         (borrow_put(&w->borrowed, &at, sizeof(at), &result, err) != 0 ||
          borrow_call(&w->borrowed, w->dlerror, 0, 0, result, err) != 0 ||
          remote_read(&w->remote, result, &at, sizeof(at)) != 0))
@@ -147,7 +148,8 @@ load_agent_library(struct work *w, struct error *err)
             0 ||
         borrow_call(&w->borrowed, w->dlopen, path, (uint64_t)w->mode, 0, err) !=
             0 ||
-        remote_read_mappings(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
+        remote_read_mappings(&w->remote, err) != 0 ||
+        find_landmarks(w, err) != 0)
         return -1;
     if (w->call == 0) {
         ask_loader(w, err);
@@ -211,7 +213,7 @@ use_thread(struct work *w, const struct sleeper *s, struct error *err)
              "%s (%d), which sleeps in %s", s->name, (int)s->tid, s->call);
     if (w->injection->dry)
         return 0;
-    rc = borrow_begin(&w->borrowed, &w->remote, &w->places, s, err);
+    rc = borrow_begin(&w->borrowed, &w->remote, &w->landmarks, s, err);
     if (rc != 0)
         return rc;
     rc = load_agent_library(w, err) == 0 && call_agent_entry(w, err) == 0 ? 0
@@ -233,7 +235,7 @@ try_threads(struct work *w, struct error *err)
 
     for (;;) {
         now = clock_ms();
-        if (sleeper_choose(&w->remote, &w->places,
+        if (sleeper_choose(&w->remote, &w->landmarks,
                            now - began < INJECT_GENTLE_MS
                                ? SLEEPER_RANK_WAITS - 1
                                : SLEEPER_RANK_MAX,
@@ -243,7 +245,8 @@ try_threads(struct work *w, struct error *err)
             return rc;
         nanosleep(&step, NULL);
         /* Stacks and libraries may be new. */
-        if (remote_read_mappings(&w->remote, err) != 0 || find_landmarks(w, err) != 0)
+        if (remote_read_mappings(&w->remote, err) != 0 ||
+            find_landmarks(w, err) != 0)
             return -1;
     }
 }

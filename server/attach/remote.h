@@ -90,7 +90,7 @@ struct sleeper {
 
 /* The best thread now with at most that rank; -1 with *err, which says what the
  * threads do instead. */
-int sleeper_choose(const struct remote *r, const struct landmarks *places,
+int sleeper_choose(const struct remote *r, const struct landmarks *landmarks,
                    int rank_max, struct sleeper *out, struct error *err);
 
 enum {
@@ -99,7 +99,7 @@ enum {
 };
 
 /* For a stopped thread: whether its stack still allows the call. */
-bool sleeper_is_fit(const struct remote *r, const struct landmarks *places,
+bool sleeper_is_fit(const struct remote *r, const struct landmarks *landmarks,
                     const struct sleeper *s, const char **why);
 
 /* ---- borrow_thread.c ----
@@ -126,7 +126,7 @@ enum borrow_stop {
 
 struct borrowed {
     const struct remote *remote;
-    const struct landmarks *places;
+    const struct landmarks *landmarks;
     struct sleeper sleeper;
     struct user_regs_struct regs;          /* as it was */
     unsigned char state[BORROW_STATE_MAX]; /* floating point and vectors */
@@ -186,8 +186,8 @@ enum {
 /* The thread, stopped.  Or with *err, and the thread is untouched: 1 if it is
  * not asleep now, -1 if it may not be traced. */
 int borrow_begin(struct borrowed *b, const struct remote *remote,
-                 const struct landmarks *places, const struct sleeper *sleeper,
-                 struct error *err);
+                 const struct landmarks *landmarks,
+                 const struct sleeper *sleeper, struct error *err);
 
 /* Puts size bytes onto its stack: *at. */
 int borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,

@@ -13,13 +13,14 @@
 #include "errors.h"
 
 enum {
-    STACK_FREE_BYTES = 192 * 1024, /* free bytes below: the loader relocates there */
-    STACK_WORDS = 512,       /* words of the stack examined */
-    CALLER_WORDS = 64,       /* in which the wrapper's caller must be */
-    CODE_BEFORE = 7,         /* the longest call, and a byte */
-    EPOLL_TIMEOUT = 3,       /* the argument */
-    FRESH_MS = 1000,         /* time for a new wait to begin */
-    THREADS_MAX = 4096,      /* threads examined */
+    STACK_FREE_BYTES =
+        192 * 1024,     /* free bytes below: the loader relocates there */
+    STACK_WORDS = 512,  /* words of the stack examined */
+    CALLER_WORDS = 64,  /* in which the wrapper's caller must be */
+    CODE_BEFORE = 7,    /* the longest call, and a byte */
+    EPOLL_TIMEOUT = 3,  /* the argument */
+    FRESH_MS = 1000,    /* time for a new wait to begin */
+    THREADS_MAX = 4096, /* threads examined */
     THREADS_NAMED = 4
 };
 
@@ -75,20 +76,20 @@ is_same_mapped_file(const struct mapping *a, const struct mapping *b)
 
 /* Before glibc 2.34 some of it is in libpthread. */
 static bool
-is_libc(const struct landmarks *places, const struct mapping *m)
+is_libc(const struct landmarks *landmarks, const struct mapping *m)
 {
-    return is_same_mapped_file(m, places->libc) ||
+    return is_same_mapped_file(m, landmarks->libc) ||
            strncmp(mapping_name(m), "libpthread", strlen("libpthread")) == 0;
 }
 
 static bool
-is_in_libc_function(const struct remote *r, const struct landmarks *places,
+is_in_libc_function(const struct remote *r, const struct landmarks *landmarks,
                     uint64_t address, const char *const *names)
 {
     const struct mapping *threads = remote_object(r, "libpthread");
 
     for (; *names; names++) {
-        if (remote_symbol(r, places->libc, *names, address) != 0 ||
+        if (remote_symbol(r, landmarks->libc, *names, address) != 0 ||
             (threads && remote_symbol(r, threads, *names, address) != 0))
             return true;
     }
@@ -109,19 +110,19 @@ static const char *const conditions[] = {"pthread_cond_wait",
 /* Whether this is the frame of a signal handler: the interrupted code may hold
  * any lock. */
 static bool
-is_handler(const struct landmarks *places, const uint64_t *word,
+is_handler(const struct landmarks *landmarks, const uint64_t *word,
            const uint64_t *end)
 {
     enum { FLAGS = 1, LINK, STACK = 1 + 160 / 8 };
 
-    return *word == places->restorer && end - word > STACK && word[FLAGS] < 8 &&
-           word[LINK] == 0 && word[STACK] != 0;
+    return *word == landmarks->restorer && end - word > STACK &&
+           word[FLAGS] < 8 && word[LINK] == 0 && word[STACK] != 0;
 }
 
 /* The stack holds the return addresses of a wrapper's frames, among others left
  * by earlier calls.  NULL: the first outside of libc is the program's own. */
 static const char *
-judge_caller(const struct remote *r, const struct landmarks *places,
+judge_caller(const struct remote *r, const struct landmarks *landmarks,
              const struct sleeper *s, const uint64_t *words, size_t count)
 {
     bool waits = s->number != SYS_futex, condition;
@@ -131,16 +132,16 @@ judge_caller(const struct remote *r, const struct landmarks *places,
 
         if (!m || !m->executable || !is_return_address(r, words[i]))
             continue;
-        if (is_same_mapped_file(m, places->loader))
+        if (is_same_mapped_file(m, landmarks->loader))
             return "for the loader";
         if (strstr(mapping_name(m), "malloc"))
             return "for malloc";
-        if (!is_libc(places, m))
+        if (!is_libc(landmarks, m))
             return waits ? NULL : "for a lock";
-        condition = is_in_libc_function(r, places, words[i], conditions);
+        condition = is_in_libc_function(r, landmarks, words[i], conditions);
         waits = waits || condition;
         if (s->number != SYS_futex &&
-            !is_in_libc_function(r, places, words[i], sleepers) &&
+            !is_in_libc_function(r, landmarks, words[i], sleepers) &&
             !(s->number == SYS_restart_syscall && condition))
             return "for libc itself";
     }
@@ -148,7 +149,7 @@ judge_caller(const struct remote *r, const struct landmarks *places,
 }
 
 static const char *
-judge_stack(const struct remote *r, const struct landmarks *places,
+judge_stack(const struct remote *r, const struct landmarks *landmarks,
             const struct sleeper *s)
 {
     const struct mapping *stack = remote_find(r, s->stack);
@@ -166,28 +167,28 @@ judge_stack(const struct remote *r, const struct landmarks *places,
     if (remote_read(r, s->stack, words, count * sizeof(*words)) != 0)
         return "its stack cannot be read";
     for (size_t i = 0; i < count; i++) {
-        if (is_handler(places, words + i, words + count))
+        if (is_handler(landmarks, words + i, words + count))
             return "in a signal handler";
     }
-    return judge_caller(r, places, s, words, count);
+    return judge_caller(r, landmarks, s, words, count);
 }
 
 bool
-sleeper_is_fit(const struct remote *r, const struct landmarks *places,
+sleeper_is_fit(const struct remote *r, const struct landmarks *landmarks,
                const struct sleeper *s, const char **why)
 {
     static const unsigned char syscall_code[] = {0x0f, 0x05};
     const struct mapping *code = remote_find(r, s->code);
     unsigned char bytes[sizeof(syscall_code)];
 
-    if (!code || !is_libc(places, code))
+    if (!code || !is_libc(landmarks, code))
         *why = "not by libc";
     else if (remote_read(r, s->code - sizeof(bytes), bytes, sizeof(bytes)) !=
                  0 ||
              memcmp(bytes, syscall_code, sizeof(bytes)) != 0)
         *why = "its code is not known";
     else
-        *why = judge_stack(r, places, s);
+        *why = judge_stack(r, landmarks, s);
     return *why == NULL;
 }
 
@@ -282,7 +283,7 @@ await_fresh(const struct remote *r, struct sleeper *s)
 
 /* NULL, or why this one is unfit. */
 static const char *
-check_sleeping_thread(const struct remote *r, const struct landmarks *places,
+check_sleeping_thread(const struct remote *r, const struct landmarks *landmarks,
                       struct sleeper *s)
 {
     const char *why;
@@ -303,7 +304,7 @@ check_sleeping_thread(const struct remote *r, const struct landmarks *places,
         s->timeout_ms = 0;
         if (calls[i].restarts && (int)s->arguments[EPOLL_TIMEOUT] > 0)
             s->timeout_ms = (int)s->arguments[EPOLL_TIMEOUT];
-        return sleeper_is_fit(r, places, s, &why) ? NULL : why;
+        return sleeper_is_fit(r, landmarks, s, &why) ? NULL : why;
     }
     return "in another system call";
 }
@@ -322,9 +323,9 @@ append_rejected_thread(struct error *err, const struct sleeper *s,
 
 /* stale: threads whose wait's age is unknown come last. */
 static int
-choose_sleeping_thread(const struct remote *r, const struct landmarks *places,
-                       int rank_max, bool stale, struct sleeper *out,
-                       struct error *err)
+choose_sleeping_thread(const struct remote *r,
+                       const struct landmarks *landmarks, int rank_max,
+                       bool stale, struct sleeper *out, struct error *err)
 {
     struct sleeper best = {.rank = rank_max + 1};
     char path[32];
@@ -342,7 +343,7 @@ choose_sleeping_thread(const struct remote *r, const struct landmarks *places,
 
         if (s.tid <= 0)
             continue;
-        why = check_sleeping_thread(r, places, &s);
+        why = check_sleeping_thread(r, landmarks, &s);
         if (stale && s.timeout_ms > 0)
             s.rank = SLEEPER_RANK_MAX;
         if (why)
@@ -359,18 +360,18 @@ choose_sleeping_thread(const struct remote *r, const struct landmarks *places,
 }
 
 int
-sleeper_choose(const struct remote *r, const struct landmarks *places,
+sleeper_choose(const struct remote *r, const struct landmarks *landmarks,
                int rank_max, struct sleeper *out, struct error *err)
 {
     uint64_t began = clock_ms();
     int fresh = 1;
 
-    if (choose_sleeping_thread(r, places, rank_max, false, out, err) != 0)
+    if (choose_sleeping_thread(r, landmarks, rank_max, false, out, err) != 0)
         return -1;
     if (out->timeout_ms > 0)
         fresh = await_fresh(r, out);
     if (fresh == 0) {
-        if (choose_sleeping_thread(r, places, rank_max, true, out, err) != 0)
+        if (choose_sleeping_thread(r, landmarks, rank_max, true, out, err) != 0)
             return -1;
         out->slept_at_ms = began;
     }

@@ -18,8 +18,8 @@ struct cluster {
     pthread_mutex_t lock; /* guards fan-outs, rows of peers, and the table */
     struct fanout_home home;
     struct peer_pool pool;
-    struct wake wake;
-    struct sql_peers lent;
+    struct notification notification;
+    struct sql_peers statement_peers;
     char *socket;
     /* Ascending by id; only the loop changes it, under the lock. */
     struct peer **peers;
@@ -38,14 +38,14 @@ static struct peer_endpoint
 member_peer_endpoint(const struct cluster *c, const struct member *member,
                      bool self)
 {
-    struct peer_endpoint place = {.id = member->id, .port = member->port};
+    struct peer_endpoint endpoint = {.id = member->id, .port = member->port};
 
-    memcpy(place.address, member->address, sizeof(place.address));
+    memcpy(endpoint.address, member->address, sizeof(endpoint.address));
     if (self)
-        place.socket = c->socket;
+        endpoint.socket = c->socket;
     else
-        place.tls = !address_is_loopback(member->address);
-    return place;
+        endpoint.tls = !address_is_loopback(member->address);
+    return endpoint;
 }
 
 static struct peer **
@@ -56,9 +56,9 @@ find_peer_slot(struct peer **peers, size_t count, uint64_t id)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (peers[middle]->place.id == id)
+        if (peers[middle]->endpoint.id == id)
             return &peers[middle];
-        if (peers[middle]->place.id < id)
+        if (peers[middle]->endpoint.id < id)
             low = middle + 1;
         else
             high = middle;
@@ -81,13 +81,13 @@ static struct peer *
 peer_for(struct cluster *c, const struct member *member, bool self)
 {
     struct peer *known = find_cluster_peer(&c->home, member->id);
-    struct peer_endpoint place = member_peer_endpoint(c, member, self);
+    struct peer_endpoint endpoint = member_peer_endpoint(c, member, self);
     struct error err;
 
     if (!known || known->known.self != self ||
-        known->place.port != place.port ||
-        strcmp(known->place.address, place.address) != 0)
-        return peer_new(&c->pool, &place, member->role, self, &err);
+        known->endpoint.port != endpoint.port ||
+        strcmp(known->endpoint.address, endpoint.address) != 0)
+        return peer_new(&c->pool, &endpoint, member->role, self, &err);
     known->references++;
     return known;
 }
@@ -121,7 +121,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
 
     drop_expired_peers(c, now_ms);
     for (size_t i = 0; i < count; i++) {
-        if (find_peer_slot(c->peers, c->count, before[i]->place.id))
+        if (find_peer_slot(c->peers, c->count, before[i]->endpoint.id))
             continue;
         if (c->left_count == PEERS_LEFT_MAX)
             memmove(c->left, c->left + 1, --c->left_count * sizeof(c->left[0]));
@@ -134,12 +134,12 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
 
 /* Leaves those of the former nodes that are not among the new ones. */
 static void
-close_removed_peers(struct peer **before, size_t before_count, struct peer **now,
-             size_t now_count)
+close_removed_peers(struct peer **before, size_t before_count,
+                    struct peer **now, size_t now_count)
 {
     for (size_t i = 0; i < before_count; i++) {
         struct peer **slot =
-            find_peer_slot(now, now_count, before[i]->place.id);
+            find_peer_slot(now, now_count, before[i]->endpoint.id);
 
         if (!slot || *slot != before[i])
             peer_leave(before[i]);
@@ -245,16 +245,17 @@ wake_loop(struct fanout_home *home)
 {
     struct cluster *c =
         (struct cluster *)((char *)home - offsetof(struct cluster, home));
-    struct waker waker = notification_waker(&c->wake);
+    struct waker waker = notification_waker(&c->notification);
 
     waker.wake(waker.arg);
 }
 
 static void
-on_cluster_notification(struct wake *wake)
+on_cluster_notification(struct notification *notification)
 {
     struct cluster *c =
-        (struct cluster *)((char *)wake - offsetof(struct cluster, wake));
+        (struct cluster *)((char *)notification -
+                           offsetof(struct cluster, notification));
 
     fanout_work(&c->home);
 }
@@ -262,7 +263,7 @@ on_cluster_notification(struct wake *wake)
 /* What server/ calls */
 
 struct cluster *
-cluster_start(uv_loop_t *loop, struct wakes *wakes,
+cluster_start(uv_loop_t *loop, struct notification_queue *queue,
               const struct cluster_options *options, struct error *err)
 {
     struct cluster *c = mem_zalloc(1, sizeof(*c));
@@ -282,14 +283,14 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
                                    .seed = uv_hrtime() | 1,
                                    .wake = wake_loop,
                                    .find = find_cluster_peer};
-    c->lent = (struct sql_peers){.arg = c,
-                                 .list = list_cluster_peers,
-                                 .left = list_departed_peers,
-                                 .ask = ask_cluster_peers,
-                                 .take = fanout_take,
-                                 .release = fanout_release};
+    c->statement_peers = (struct sql_peers){.arg = c,
+                                            .list = list_cluster_peers,
+                                            .left = list_departed_peers,
+                                            .ask = ask_cluster_peers,
+                                            .take = fanout_take,
+                                            .release = fanout_release};
     peer_gather_init(&c->home.gather);
-    notification_init(&c->wake, wakes, on_cluster_notification);
+    notification_init(&c->notification, queue, on_cluster_notification);
     rc = peer_pool_init(&c->pool, loop, &c->lock, &options->identity,
                         options->connect_timeout_ms, options->links_max, err);
     if (rc == 0 && (rc = take_members(c, options->members)) != 0)
@@ -304,7 +305,7 @@ cluster_start(uv_loop_t *loop, struct wakes *wakes,
 const struct sql_peers *
 cluster_peers(struct cluster *c)
 {
-    return &c->lent;
+    return &c->statement_peers;
 }
 
 void
@@ -338,7 +339,7 @@ cluster_stop(struct cluster *c)
 
     error_set(&why, ER_SHUTDOWN, "Server shutdown in progress");
     fanout_stop(&c->home, &why);
-    notification_cancel(&c->wake);
+    notification_cancel(&c->notification);
     peer_pool_stop(&c->pool);
 }
 

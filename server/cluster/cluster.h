@@ -21,7 +21,7 @@ struct keeper;
 struct members;
 struct membership;
 struct peer_identity;
-struct wakes;
+struct notification_queue;
 
 struct cluster_options {
     struct peer_identity identity;
@@ -32,7 +32,7 @@ struct cluster_options {
 };
 
 /* NULL with *err. */
-struct cluster *cluster_start(uv_loop_t *loop, struct wakes *wakes,
+struct cluster *cluster_start(uv_loop_t *loop, struct notification_queue *queue,
                               const struct cluster_options *options,
                               struct error *err);
 /* For sql_node; lasts as long as the cluster. */
@@ -70,7 +70,8 @@ struct membership *membership_start(const struct config *config,
                                     const struct peer_identity *identity,
                                     struct keeper *keeper,
                                     struct cluster *cluster,
-                                    struct wakes *wakes, struct error *err);
+                                    struct notification_queue *queue,
+                                    struct error *err);
 /* Takes config's new peers. */
 void membership_refresh(struct membership *membership);
 /* Before the loop ends; takes at most ETCD_STOP_MS.  NULL is fine. */

@@ -186,7 +186,7 @@ struct membership {
     const struct config *config;
     struct cluster *cluster;
     struct etcd *etcd; /* NULL: none */
-    struct wake wake;
+    struct notification notification;
     char logged[ERROR_TEXT_MAX]; /* the last line about nodes that are left out
                                   */
 };
@@ -232,10 +232,11 @@ membership_refresh(struct membership *m)
 }
 
 static void
-on_membership_notification(struct wake *wake)
+on_membership_notification(struct notification *notification)
 {
-    refresh_membership((
-        struct membership *)((char *)wake - offsetof(struct membership, wake)));
+    refresh_membership(
+        (struct membership *)((char *)notification -
+                              offsetof(struct membership, notification)));
 }
 
 static int
@@ -252,7 +253,8 @@ follow_etcd(struct membership *m, const struct peer_identity *identity,
                                    .cluster = m->config->cluster.name,
                                    .ttl_s = etcd->ttl_s,
                                    .self.member = own_cluster_member(m->config),
-                                   .waker = notification_waker(&m->wake)};
+                                   .waker =
+                                       notification_waker(&m->notification)};
 
     memcpy(options.self.incarnation, identity->incarnation,
            sizeof(options.self.incarnation));
@@ -263,7 +265,7 @@ follow_etcd(struct membership *m, const struct peer_identity *identity,
 struct membership *
 membership_start(const struct config *config,
                  const struct peer_identity *identity, struct keeper *keeper,
-                 struct cluster *cluster, struct wakes *wakes,
+                 struct cluster *cluster, struct notification_queue *queue,
                  struct error *err)
 {
     struct membership *m = mem_zalloc(1, sizeof(*m));
@@ -274,7 +276,7 @@ membership_start(const struct config *config,
     }
     m->config = config;
     m->cluster = cluster;
-    notification_init(&m->wake, wakes, on_membership_notification);
+    notification_init(&m->notification, queue, on_membership_notification);
     if (!*config->cluster.etcd.endpoints ||
         follow_etcd(m, identity, keeper, err) == 0)
         return m;
@@ -288,6 +290,6 @@ membership_stop(struct membership *m)
     if (!m)
         return;
     etcd_stop(m->etcd);
-    notification_cancel(&m->wake);
+    notification_cancel(&m->notification);
     mem_free(m);
 }

@@ -359,7 +359,7 @@ next_packet(struct session *s, struct span *packet)
 const struct conversation conversation = {
     .greet = login_begin,
     .next = next_packet,
-    .say_error = reply_error,
+    .send_error = reply_error,
     .on_packet = run_packet,
     .on_drained = statement_resume,
     .on_closed = on_mysql_session_closed,

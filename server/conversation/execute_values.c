@@ -101,7 +101,7 @@ static bool
 read_temporal_parameter(struct reader *r, enum temporal_kind kind,
                         struct value *out, struct scratch *scratch)
 {
-    struct moment t;
+    struct temporal t;
 
     if (!binary_temporal_read(r, kind, &t))
         return false;

@@ -45,8 +45,8 @@ key_backoff_by_user(struct session *s)
         s->address_key = backoff_key_of_user(uid);
 }
 
-enum login_turn
-login_turn(struct session *s, bool may_wait, struct error *err)
+enum login_admission
+login_check_admission(struct session *s, bool may_wait, struct error *err)
 {
     uint64_t wait_ms;
     bool admitted;
@@ -80,11 +80,11 @@ static bool
 may_verify_login(struct session *s)
 {
     struct error err;
-    enum login_turn turn = login_turn(s, true, &err);
+    enum login_admission admission = login_check_admission(s, true, &err);
 
-    if (turn == LOGIN_REFUSED)
+    if (admission == LOGIN_REFUSED)
         session_fail(s, &err);
-    return turn == LOGIN_NOW;
+    return admission == LOGIN_NOW;
 }
 
 static void
@@ -170,8 +170,8 @@ login_admit(struct session *s, uint32_t privileges, bool by_password,
     s->sql = sql;
     s->who = who;
     /* The turn's end counts what has come already as this user's. */
-    memory_hold(&s->held, who.user, 0);
-    memory_hold(&s->output_reserved, who.user, 0);
+    memory_reserve(&s->input_reserved, who.user, 0);
+    memory_reserve(&s->output_reserved, who.user, 0);
     s->by_password = by_password;
     registry_set_user(&s->server->registry, &s->entry, &who);
     return 0;

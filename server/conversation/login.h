@@ -34,13 +34,13 @@ int login_admit_user(struct session *session, struct error *err);
 void login_deny(struct session *session, bool with_password, struct error *err);
 
 /* May a proof of session->wanted_user be looked at?  Call it once for each. */
-enum login_turn {
+enum login_admission {
     LOGIN_NOW,
     LOGIN_LATER,  /* the packet comes again: see session_delay */
     LOGIN_REFUSED /* with *err (1129): too many wait, or it may not */
 };
 
-enum login_turn login_turn(struct session *session, bool may_wait,
-                           struct error *err);
+enum login_admission login_check_admission(struct session *session,
+                                           bool may_wait, struct error *err);
 
 #endif

@@ -25,7 +25,7 @@ _Static_assert((int)TLS_FINGERPRINT == (int)PEER_FINGERPRINT, "both SHA-1");
 struct peer_session {
     struct session *session;
     unsigned generation; /* the server's, at the login */
-    struct peer_transcript said;
+    struct peer_transcript transcript;
     struct peer_party node; /* the other node */
     uint8_t key[PEER_KEY];  /* of this connection */
     struct peer_channel channel;
@@ -164,7 +164,7 @@ open_envelope(void *arg, struct span hex, struct arena *arena,
 
     if (read_envelope(peer, hex, arena, out, err) != 0) {
         log_ratelimited("connection %u, node %" PRIu64 ": %s",
-                     peer->session->entry.id, peer->node.id, err->text);
+                        peer->session->entry.id, peer->node.id, err->text);
         peer->broken = true;
         return -1;
     }
@@ -212,8 +212,8 @@ peer_session_is_outdated(const struct peer_session *peer)
 static void
 refuse_peer_session(struct session *s, const struct error *err)
 {
-    log_ratelimited("connection %u, of a node at %s: %s", s->entry.id, s->who.host,
-                 err->text);
+    log_ratelimited("connection %u, of a node at %s: %s", s->entry.id,
+                    s->who.host, err->text);
     session_fail(s, err);
 }
 
@@ -237,8 +237,8 @@ begin_peer_login(struct session *s, struct span *challenge, struct error *err)
     s->peer->next = 1;
     s->peer->channel =
         (struct peer_channel){.arg = s->peer, .open = open_envelope};
-    return peer_challenge_make(&s->peer->said, &server->identity, challenge,
-                               err);
+    return peer_challenge_make(&s->peer->transcript, &server->identity,
+                               challenge, err);
 }
 
 void
@@ -271,9 +271,9 @@ make_welcome(struct session *s, struct span *out, struct error *err)
             return -1;
         }
     }
-    if (peer_welcome_make(&s->peer->said, self, &welcome, out, err) != 0)
+    if (peer_welcome_make(&s->peer->transcript, self, &welcome, out, err) != 0)
         return -1;
-    return peer_session_key(&s->peer->said, self, s->peer->key, err);
+    return peer_session_key(&s->peer->transcript, self, s->peer->key, err);
 }
 
 /* From here on it may forward, and do nothing else. */
@@ -320,15 +320,15 @@ peer_login_answer(struct session *s, struct span packet)
     struct span welcome;
     struct error err;
 
-    if (peer_hello_check(&peer->said, &s->server->identity, packet, &peer->node,
-                         &err) != 0 ||
+    if (peer_hello_check(&peer->transcript, &s->server->identity, packet,
+                         &peer->node, &err) != 0 ||
         check_self(s, &err) != 0 || make_welcome(s, &welcome, &err) != 0 ||
         admit_peer_session(s, &err) != 0) {
         refuse_peer_session(s, &err);
         return;
     }
     handshake_more(&s->reply, welcome);
-    OPENSSL_cleanse(&peer->said, sizeof(peer->said));
+    OPENSSL_cleanse(&peer->transcript, sizeof(peer->transcript));
     session_refresh(s);
     reply_ok(&s->reply, 0, "");
     session_enter(s, SESSION_READY);

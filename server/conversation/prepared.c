@@ -13,7 +13,7 @@ static bool
 reserve_prepared_bytes(struct prepared_list *list, size_t size)
 {
     if (size > PREPARED_BYTES_MAX - list->bytes ||
-        !memory_hold(&list->held, list->owner, list->bytes + size))
+        !memory_reserve(&list->reserved, list->owner, list->bytes + size))
         return false;
     list->bytes += size;
     return true;
@@ -23,7 +23,7 @@ static void
 give_bytes(struct prepared_list *list, size_t size)
 {
     list->bytes -= size;
-    memory_hold(&list->held, list->owner, list->bytes);
+    memory_reserve(&list->reserved, list->owner, list->bytes);
 }
 
 static size_t

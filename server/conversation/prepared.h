@@ -49,7 +49,7 @@ struct prepared_list {
     uint32_t made; /* how many were made so far: the upper part of ids */
     size_t count;
     size_t bytes;
-    struct memory_hold held;
+    struct memory_reservation reserved;
     const char *owner;
     size_t cursors;
 };

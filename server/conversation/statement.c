@@ -3,8 +3,8 @@
  *
  * A statement runs from top to bottom on the thread that read it: a place,
  * open, rows, end.  It returns to the loop earlier where it waits for a place
- * (statement_off_loop.c), and where the client does not read: the cursor stays in
- * the session until there is room.
+ * (statement_off_loop.c), and where the client does not read: the cursor stays
+ * in the session until there is room.
  */
 #include "statement.h"
 
@@ -26,7 +26,7 @@ drop_statement_packet(struct statement *st)
 {
     mem_free(st->packet);
     st->packet = NULL;
-    memory_hold(&st->held, st->session->who.user, 0);
+    memory_reserve(&st->reserved, st->session->who.user, 0);
     st->packet_size = 0;
 }
 
@@ -50,13 +50,13 @@ statement_free(struct statement *st)
         st->prepared->cursor = NULL;
         st->prepared->list->cursors--;
     }
-    scheduler_release_slots(&server->turns, &st->turn);
+    scheduler_release_slots(&server->scheduler, &st->slots);
     if (!st->cursor)
         statement_close_opening(st);
     cursor_free(st->cursor);
     mem_free(st->row);
-    drop_statement_packet(st);     /* the cursor was the last to read it, */
-    sql_indirect_fini(&st->meant); /* or this */
+    drop_statement_packet(st); /* the cursor was the last to read it, */
+    sql_indirect_fini(&st->redirected); /* or this */
     audit_fini(&st->audit);
     await_fini(&st->await);
     trim_note(&server->trim, st->started_ms);
@@ -251,7 +251,8 @@ is_over_reply_quota(struct statement *st, size_t more)
     struct session *s = st->session;
     size_t unsent = session_unsent(s) + more;
 
-    return unsent > REPLY_FULL && !memory_hold(&s->output_reserved, s->who.user, unsent);
+    return unsent > REPLY_FULL &&
+           !memory_reserve(&s->output_reserved, s->who.user, unsent);
 }
 
 static void
@@ -271,7 +272,7 @@ refuse_rows(struct statement *st)
 static bool
 leave_loop(struct statement *st)
 {
-    if (st->instant || statement_leave_loop(st))
+    if (st->is_short || statement_leave_loop(st))
         return true;
     statement_fail(st);
     return false;
@@ -315,7 +316,7 @@ send_statement_rows(struct statement *st)
             session_close(s);
         return false;
     }
-    scheduler_yield_compute(&s->server->turns, &st->turn);
+    scheduler_yield_compute(&s->server->scheduler, &st->slots);
     if (session_unsent(s) < SEND_BYTES)
         return true;
     stall_statement(st);
@@ -351,7 +352,7 @@ suspend_statement(struct statement *st)
     st->bytes += s->reply.out.size - before;
     st->columns_made = true;
     statement_note_full(st, true);
-    scheduler_release_slots(&s->server->turns, &st->turn);
+    scheduler_release_slots(&s->server->scheduler, &st->slots);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
 }

@@ -1,10 +1,10 @@
 /*
- * statement_off_loop.c - how a statement leaves the loop to another thread while
- * it waits or computes for long, and what it tells meanwhile.
+ * statement_off_loop.c - how a statement leaves the loop to another thread
+ * while it waits or computes for long, and what it tells meanwhile.
  *
- * It needs a place for that (scheduler.h), which it takes before it is opened, so
- * that nothing runs twice.  Where its user has as many as may be it waits for
- * one in its session, without a thread.  What ends at once, as SELECT 1 and
+ * It needs a place for that (scheduler.h), which it takes before it is opened,
+ * so that nothing runs twice.  Where its user has as many as may be it waits
+ * for one in its session, without a thread.  What ends at once, as SELECT 1 and
  * KILL, needs none.
  */
 #include <stdio.h>
@@ -34,7 +34,7 @@ statement_on_slot(void *arg)
 bool
 statement_is_long(const struct statement *st)
 {
-    bool elsewhere = st->prepared || st->meant.arena; /* the text */
+    bool elsewhere = st->prepared || st->redirected.arena; /* the text */
 
     return st->packet_size + (elsewhere ? st->text.size : 0) > LONG_BYTES ||
            (st->prepared && st->prepared->long_data);
@@ -45,25 +45,27 @@ static bool
 can_run_without_slot(struct statement *st)
 {
     return !st->waits && !st->cursor && !st->session->peer &&
-           !statement_is_long(st) && sql_is_short_statement(st->session->sql, st->text);
+           !statement_is_long(st) &&
+           sql_is_short_statement(st->session->sql, st->text);
 }
 
 bool
 statement_take_slot(struct statement *st)
 {
     struct session *s = st->session;
-    struct turns *turns = &s->server->turns;
-    bool placed = st->instant || scheduler_take_thread_slot(turns, &st->turn);
+    struct scheduler *scheduler = &s->server->scheduler;
+    bool running =
+        st->is_short || scheduler_take_thread_slot(scheduler, &st->slots);
 
-    if (!placed && can_run_without_slot(st)) {
-        scheduler_release_slots(turns, &st->turn);
-        st->instant = placed = true;
+    if (!running && can_run_without_slot(st)) {
+        scheduler_release_slots(scheduler, &st->slots);
+        st->is_short = running = true;
     }
-    if (placed == st->waits)
+    if (running == st->waits)
         registry_set_state(&s->server->registry, &s->entry,
-                           placed ? "executing" : "waiting for a worker");
-    st->waits = !placed;
-    return placed;
+                           running ? "executing" : "waiting for a worker");
+    st->waits = !running;
+    return running;
 }
 
 /* ---- aside and back ---- */
@@ -76,7 +78,7 @@ statement_leave_loop(struct statement *st)
 
     if (st->off_loop)
         return true;
-    if (st->instant)
+    if (st->is_short)
         error_set(&st->refusal, ER_USER_LIMIT_REACHED,
                   "'%s' runs as many statements as one user may at one time, "
                   "and this one has to wait; try again when one has ended",
@@ -99,7 +101,7 @@ statement_rejoin_loop(struct statement *st)
         return true;
     loop_restore_priority(); /* the lock is not held at a low one */
     loop_lock(&server->loop);
-    scheduler_release_slots(&server->turns, &st->turn);
+    scheduler_release_slots(&server->scheduler, &st->slots);
     st->off_loop = false;
     session_resume(s);
     return s->state != SESSION_CLOSED;
@@ -109,15 +111,18 @@ statement_rejoin_loop(struct statement *st)
 static void
 await_compute_slot(struct statement *st)
 {
-    struct turns *turns = &st->session->server->turns;
+    struct scheduler *scheduler = &st->session->server->scheduler;
 
-    if (scheduler_is_slice_over(turns, &st->turn)) /* threads that it starts inherit it */
+    if (scheduler_is_slice_over(
+            scheduler, &st->slots)) /* threads that it starts inherit it */
         loop_lower_priority();
-    if (scheduler_request_compute(turns, &st->turn, await_is_over(&st->await)))
+    if (scheduler_request_compute(scheduler, &st->slots,
+                                  await_is_over(&st->await)))
         return;
-    while (scheduler_awaits_compute(turns, &st->turn) && !await_is_over(&st->await))
+    while (scheduler_awaits_compute(scheduler, &st->slots) &&
+           !await_is_over(&st->await))
         await_pause(&st->await);
-    (void)scheduler_request_compute(turns, &st->turn, true);
+    (void)scheduler_request_compute(scheduler, &st->slots, true);
 }
 
 /* What is instant computes where it is. */
@@ -127,11 +132,12 @@ statement_on_park(void *arg, bool waits)
     struct statement *st = arg;
     struct session *s = st->session;
 
-    if (st->instant && !waits)
+    if (st->is_short && !waits)
         return;
     if (!st->off_loop) {
         if (!waits) /* with the lock: in the order they came */
-            (void)scheduler_request_compute(&s->server->turns, &st->turn, false);
+            (void)scheduler_request_compute(&s->server->scheduler, &st->slots,
+                                            false);
         if (await_is_over(&st->await) || !statement_leave_loop(st)) {
             await_cancel(&st->await);
             return;
@@ -141,7 +147,7 @@ statement_on_park(void *arg, bool waits)
         await_compute_slot(st);
         return;
     }
-    scheduler_yield_compute(&s->server->turns, &st->turn);
+    scheduler_yield_compute(&s->server->scheduler, &st->slots);
     if (session_unsent(s) > 0 && session_send(s) != 0)
         await_cancel(&st->await);
 }
@@ -168,7 +174,7 @@ update_statement_state(struct statement *st, const struct progress *progress)
     const char *state = atomic_load(&st->await.waits);
     char text[sizeof(s->entry.state)];
 
-    if (scheduler_awaits_compute(&s->server->turns, &st->turn)) {
+    if (scheduler_awaits_compute(&s->server->scheduler, &st->slots)) {
         state = "waiting for a worker";
     } else if (progress) {
         print_progress_text(progress, text, sizeof(text));
@@ -201,7 +207,8 @@ send_progress_report(struct statement *st, bool known,
 
     if (session_unsent(s) > 0 && session_send(s) != 0)
         return -1;
-    if (clock_ms() - st->started_ms < PROGRESS_MS || !can_report_progress(st, known))
+    if (clock_ms() - st->started_ms < PROGRESS_MS ||
+        !can_report_progress(st, known))
         return 0;
     reply_progress(&s->reply, progress);
     return session_send(s);
@@ -237,6 +244,7 @@ statement_report_waiting(struct statement *st, uint64_t now_ms)
 {
     static const struct progress waits = {1, 1, 0, "waiting for a worker"};
 
-    if (is_progress_due(st, now_ms) && send_progress_report(st, false, &waits) != 0)
+    if (is_progress_due(st, now_ms) &&
+        send_progress_report(st, false, &waits) != 0)
         session_close(st->session);
 }

@@ -18,7 +18,7 @@ parameters_of(const struct statement *st)
 {
     if (st->prepared)
         return &st->values.sql;
-    return st->meant.arena ? &st->meant.parameters : NULL;
+    return st->redirected.arena ? &st->redirected.parameters : NULL;
 }
 
 static struct span
@@ -68,7 +68,7 @@ make_statement(struct session *s, struct span packet, struct error *err)
 {
     struct statement *st = mem_zalloc(1, sizeof(*st));
 
-    if (st && !memory_hold(&st->held, s->who.user, packet.size)) {
+    if (st && !memory_reserve(&st->reserved, s->who.user, packet.size)) {
         memory_budget_explain(err, "this statement");
         mem_free(st);
         return NULL;
@@ -78,7 +78,7 @@ make_statement(struct session *s, struct span packet, struct error *err)
     if (!st || !st->packet) {
         error_memory(err, "a statement");
         if (st)
-            memory_hold(&st->held, s->who.user, 0);
+            memory_reserve(&st->reserved, s->who.user, 0);
         mem_free(st);
         return NULL;
     }
@@ -88,12 +88,12 @@ make_statement(struct session *s, struct span packet, struct error *err)
     st->started_ms = clock_ms();
     st->timeout_ms = timeout_ms(s);
     st->deadline_ms = st->started_ms + st->timeout_ms;
-    st->turn.owner = s->who.user;
-    st->turn.forwarded = s->peer != NULL;
-    st->turn.place = (struct waker){statement_on_slot, st};
+    st->slots.owner = s->who.user;
+    st->slots.forwarded = s->peer != NULL;
+    st->slots.slot = (struct waker){statement_on_slot, st};
     await_init(&st->await, statement_on_park, st);
     st->await.tick = statement_on_tick;
-    st->turn.granted = await_waker(&st->await);
+    st->slots.granted = await_waker(&st->await);
     return st;
 }
 
@@ -153,8 +153,8 @@ charge_caller(struct statement *st)
 {
     if (!statement_rejoin_loop(st))
         return false;
-    scheduler_release_slots(&st->session->server->turns, &st->turn);
-    st->turn.owner = peer_session_owner(st->session->peer);
+    scheduler_release_slots(&st->session->server->scheduler, &st->slots);
+    st->slots.owner = peer_session_owner(st->session->peer);
     return statement_take_slot(st);
 }
 
@@ -227,12 +227,12 @@ statement_start(struct session *s, struct span text)
 
     if (!st)
         return;
-    if (sql_indirect(s->sql, st->text, &st->meant, &err) != 0) {
+    if (sql_indirect(s->sql, st->text, &st->redirected, &err) != 0) {
         reply_error(&s->reply, &err);
         statement_free(st);
         return;
     }
-    st->text = st->meant.text;
+    st->text = st->redirected.text;
     begin_statement(st, "Query");
 }
 
@@ -240,7 +240,7 @@ statement_start(struct session *s, struct span text)
  * check when they run. */
 static void
 finish_check_statement(struct session *s, struct span text,
-        const struct sql_description *description)
+                       const struct sql_description *description)
 {
     struct statement *st = s->statement;
 

@@ -1,7 +1,8 @@
 /*
  * statement_state.h - shared by the parts of statement.h: how a statement
  * begins and goes on (statement_open.c), its rows and end (statement.c), and
- * how it leaves the loop to another thread and comes back (statement_off_loop.c).
+ * how it leaves the loop to another thread and comes back
+ * (statement_off_loop.c).
  */
 #ifndef HW_STATEMENT_STATE_H
 #define HW_STATEMENT_STATE_H
@@ -30,7 +31,7 @@ enum request {
 /* Belongs to the thread that runs it: with the loop's lock, or aside. */
 struct statement {
     struct await await;
-    struct turn turn;
+    struct scheduler_entry slots;
     struct session *session;
     const struct statement_form *form; /* NULL: MySQL's packets */
     void *form_arg;
@@ -46,9 +47,9 @@ struct statement {
     enum statement_end end; /* with the lock */
     struct audit audit;
 
-    bool off_loop;           /* its thread has stepped aside */
+    bool off_loop;        /* its thread has stepped aside */
     bool waits;           /* for a place, and no thread has it */
-    bool instant;         /* needs none */
+    bool is_short;        /* needs none */
     struct error refusal; /* why it could not step aside; code 0: it could */
 
     struct cursor *cursor; /* NULL: it is not open */
@@ -60,11 +61,11 @@ struct statement {
     char *packet; /* a copy of the text; of COM_STMT_EXECUTE, of the values
                      until it is open */
     size_t packet_size;
-    struct memory_hold held; /* of it */
-    struct span text;        /* the packet; or prepared's, which outlives us */
+    struct memory_reservation reserved; /* of it */
+    struct span text; /* the packet; or prepared's, which outlives us */
 
     /* Until it is open: */
-    struct sql_indirect meant;         /* by the text of COM_QUERY */
+    struct sql_indirect redirected;    /* by the text of COM_QUERY */
     struct execute_values values;      /* borrow the packet and long data */
     statement_described *on_described; /* NULL: not for COM_STMT_PREPARE */
     struct sql_description description;

@@ -63,8 +63,9 @@ follow_user(struct run *run, const struct target *target)
         run->options.given[SETTING_USER] = run->user =
             mem_strdup(user->pw_name);
     else
-        run_print_line("the database's user has no name here",
-                ": name with --user one that may use its state directory");
+        run_print_line(
+            "the database's user has no name here",
+            ": name with --user one that may use its state directory");
 }
 
 /* The target's LD_PRELOAD; "": none, or it is unreadable. */
@@ -180,13 +181,13 @@ run_attached(struct run *run, char **envp)
     if (strcmp(options->value[SETTING_PROFILING_SOURCE], "interposed") == 0 ||
         strcmp(options->value[SETTING_PROFILING_SOURCE], "patched") == 0)
         run_print_line("the setting profiling_source is ignored",
-                ": nothing can be preloaded into a program that runs");
+                       ": nothing can be preloaded into a program that runs");
     rc = checked == CHECK_GOOD ? plan_attached(run, &attach, &settings, &err)
                                : -1;
     if (rc == 0 && options->dry_run)
         rc = attach_try(&attach, &err);
     else if (rc == 0 && (rc = state_dir_lock(run->plan.state_dir,
-                                             &run->plan.hold, &err)) == 0)
+                                             &run->plan.state_lock, &err)) == 0)
         rc = attach_start(&attach, &err);
     if (rc != 0) {
         rc = report_attach_refusal(&err);
@@ -228,14 +229,16 @@ find_wrapped(const struct run *run)
 
     wrapper_read(&wrapped, run->options.command);
     if (*wrapped.root)
-        run_print_line(wrapped.root,
-                " becomes the root directory, below which the agent cannot be "
-                "loaded: start heapwire-run inside it");
+        run_print_line(
+            wrapped.root,
+            " becomes the root directory, below which the agent cannot be "
+            "loaded: start heapwire-run inside it");
     if (wrapped.other_user && geteuid() == 0 && *run->library &&
         !others_can_read(run->library))
-        run_print_line(run->library,
-                " cannot be read by other users: a database of one has no "
-                "agent");
+        run_print_line(
+            run->library,
+            " cannot be read by other users: a database of one has no "
+            "agent");
     if (*wrapped.name)
         found = program_find(wrapped.name, &status, &ignored);
     if (found && program_is_script(found)) {
@@ -337,7 +340,7 @@ prepare_database_run(struct run *run, char **envp)
     run->plan.name = run->name;
     if (checked == CHECK_GOOD) {
         if (state_dir_lock(run->options.value[SETTING_STATE_DIR],
-                           &run->plan.hold, &err) == 0 &&
+                           &run->plan.state_lock, &err) == 0 &&
             run_prepare_environments(run, &err) == 0 &&
             run_plan_heartbeat(run, &err) == 0) {
             run_plan_heapwired(run);
@@ -353,8 +356,10 @@ prepare_database_run(struct run *run, char **envp)
 int
 main(int argc, char **argv, char **envp)
 {
-    struct run run = {
-        .start.fd = -1, .notify.fd = -1, .plan.segment = -1, .plan.hold = -1};
+    struct run run = {.start.fd = -1,
+                      .notify.fd = -1,
+                      .plan.segment = -1,
+                      .plan.state_lock = -1};
     enum options_result parsed = options_parse(&run.options, argc, argv);
     int status;
 
@@ -374,7 +379,7 @@ main(int argc, char **argv, char **envp)
     environment_fini(&run.bare);
     start_watch_close(&run.start);
     notify_relay_close(&run.notify);
-    fd_close(run.plan.hold);
+    fd_close(run.plan.state_lock);
     environment_fini(&run.heapwired);
     options_fini(&run.options);
     return status;

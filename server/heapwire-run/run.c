@@ -174,10 +174,10 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
         return NULL;
     if (*wish && strcmp(wish, "auto") != 0) {
         if (run->allocators.count > 0 &&
-            run->allocators.list[0].place == ALLOCATOR_OWN)
+            run->allocators.list[0].origin == ALLOCATOR_OWN)
             run_print_line(run->exe,
-                    " has a jemalloc of its own: the one that is "
-                    "preloaded takes over a part of what it allocates");
+                           " has a jemalloc of its own: the one that is "
+                           "preloaded takes over a part of what it allocates");
         return wish;
     }
     if (profiling_is(run, "off") || run->plan.segment >= 0 ||
@@ -185,8 +185,9 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
         return NULL; /* the recorder needs none */
     if (find_jemalloc(found))
         return may_be_chosen(run, found) ? found : NULL;
-    run_print_line("libjemalloc.so.2 is not installed",
-            "; unless the database has jemalloc, there is nothing to profile");
+    run_print_line(
+        "libjemalloc.so.2 is not installed",
+        "; unless the database has jemalloc, there is nothing to profile");
     return NULL;
 }
 
@@ -195,8 +196,9 @@ warn_about(struct run *run)
 {
     run->plan.no_agent = true;
     if (run->allocators.kind == LOCATE_MUSL)
-        run_print_line(run->exe, " runs with musl: only glibc is supported, and there "
-                          "will be no agent in it");
+        run_print_line(run->exe,
+                       " runs with musl: only glibc is supported, and there "
+                       "will be no agent in it");
     else if (allocators_static(&run->allocators))
         run_print_line(
             run->exe,
@@ -205,8 +207,8 @@ warn_about(struct run *run)
             "by heapwire_start() of heapwire.h");
     else if (program_secure(run->exe))
         run_print_line(run->exe,
-                " runs with more privileges than its caller: the loader "
-                "ignores LD_PRELOAD, so there will be no agent in it");
+                       " runs with more privileges than its caller: the loader "
+                       "ignores LD_PRELOAD, so there will be no agent in it");
     else
         run->plan.no_agent = false;
     allocators_warn(&run->allocators);
@@ -387,7 +389,7 @@ make_segment(struct run *run)
                               : "; it runs without a recorder";
     const char *why = why_no_recorder(run);
     struct error unpatched;
-    struct segment_capacity room = segment_capacity_default();
+    struct segment_capacity capacity = segment_capacity_default();
     struct segment_header header;
     int fd = -1;
 
@@ -395,12 +397,12 @@ make_segment(struct run *run)
         why = unpatched.text;
     if (why) {
         fprintf(stderr, "heapwire-run: %s: %s%s\n", run->exe, why, without);
-    } else if (!segment_plan(&room, &header)) {
+    } else if (!segment_plan(&capacity, &header)) {
         run_print_line("the recorder's segment cannot be planned", without);
     } else {
-        header.wish.active = profiling_is(run, "on");
-        header.wish.mean_bytes = RECORDER_MEAN_BYTES;
-        header.wish.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
+        header.settings.active = profiling_is(run, "on");
+        header.settings.mean_bytes = RECORDER_MEAN_BYTES;
+        header.settings.samples_per_second = RECORDER_SAMPLES_PER_SECOND;
         fd = open_segment(&header);
         if (fd < 0)
             run_print_line("a memfd cannot be made", without);

@@ -21,7 +21,7 @@ find_own_jemalloc(const struct allocators *allocators)
     for (size_t i = 0; i < allocators->count; i++) {
         const struct allocator *a = &allocators->list[i];
 
-        if (a->place == ALLOCATOR_OWN)
+        if (a->origin == ALLOCATOR_OWN)
             return a->file.count == 1 ? &a->file.jemallocs[0] : NULL;
     }
     return NULL;

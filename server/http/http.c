@@ -20,8 +20,8 @@ enum {
     IDLE_MS = 75 * 1000,
     TLS_HANDSHAKE = 0x16,
     HOST_BYTES = 64,
-    UNAUTHENTICATED_REQUEST_MAX = 64 * 1024 /* a request that is larger proves its identity
-                                before its body comes */
+    UNAUTHENTICATED_REQUEST_MAX = 64 * 1024 /* a request that is larger proves
+                                its identity before its body comes */
 };
 
 struct http_session {
@@ -58,7 +58,7 @@ send_text_answer(struct session *s, unsigned status, const char *text)
 }
 
 static void
-say_error(struct session *s, const struct error *err)
+answer_http_error(struct session *s, const struct error *err)
 {
     http_show_error(&s->http->show.answer, &s->reply.out, err);
 }
@@ -262,7 +262,7 @@ refuse_http_request(struct session *s, const struct http_route *route)
               "unknown parameter '%.*s' (allowed: %s)",
               (int)(unknown.size < 64 ? unknown.size : 64), unknown.data,
               route->parameters ? route->parameters : "none");
-    say_error(s, &err);
+    answer_http_error(s, &err);
     return true;
 }
 
@@ -332,16 +332,16 @@ run_route_statement(struct session *s, const struct http_route *route)
     buffer_init(&text, HTTP_STATEMENT_MAX);
     if (http_route_statement(route, &h->request, s->server->node.id, &text,
                              &err) != 0) {
-        say_error(s, &err);
+        answer_http_error(s, &err);
         buffer_fini(&text);
         return;
     }
     registry_note(&s->server->registry.questions, 1);
     if (text.failed) {
         error_memory(&err, "a statement");
-        say_error(s, &err);
+        answer_http_error(s, &err);
     } else if (server_check_http_quota(s->server, s, &err) != 0) {
-        say_error(s, &err);
+        answer_http_error(s, &err);
     } else {
         statement_answer(s, (struct span){text.data, text.size}, &http_form,
                          show,
@@ -394,7 +394,7 @@ is_admitted(struct session *s, const struct http_route *route, bool whole)
             registry_note(&s->server->registry.failed_logins, 1);
         if (err.code == ER_HOST_IS_BLOCKED)
             s->http->show.answer.retry_s = BACKOFF_WAIT_MS / 1000;
-        say_error(s, &err);
+        answer_http_error(s, &err);
         return false;
     }
     if (session_is_logging_in(s->state))
@@ -502,7 +502,8 @@ reserve_request_input(struct session *s, size_t size)
         size = SERVER_INPUT;
     if (s->in.bytes.capacity > size || s->state == SESSION_CLOSING)
         return;
-    if (size == SERVER_INPUT || memory_hold(&s->held, s->who.user, size + 1))
+    if (size == SERVER_INPUT ||
+        memory_reserve(&s->input_reserved, s->who.user, size + 1))
         packet_move(&s->in, size + 1);
     else
         session_refuse_more(s);
@@ -555,7 +556,7 @@ const struct conversation http_conversation = {
     .idle_ms = IDLE_MS,
     .greet = begin_http_session,
     .next = next_http_request,
-    .say_error = answer_last_http_error,
+    .send_error = answer_last_http_error,
     .on_packet = on_packet,
     .on_drained = statement_resume,
     .on_closed = statement_abandon,

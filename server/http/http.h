@@ -77,7 +77,7 @@ struct http_show_state {
     bool has_value;
     struct buffer value; /* of HTTP_SHOW_VALUE by POST, if has_value; or lines
                             of nodes that failed, while all did */
-    bool whole;          /* nothing more comes */
+    bool complete;       /* nothing more comes */
     bool broken;         /* it stops in the middle: the connection must close */
 };
 
@@ -88,13 +88,13 @@ extern const struct statement_form http_form;
 
 unsigned http_error_status(const struct error *err);
 /* An answer that is an error, or a plain text of ours. */
-void http_show_message(struct http_answer *answer, struct buffer *out, unsigned status,
-              const char *text);
+void http_show_message(struct http_answer *answer, struct buffer *out,
+                       unsigned status, const char *text);
 /* The route's own text, with an ETag. */
 void http_show_text(struct http_show_state *show, struct buffer *out);
 /* What show->shared has. */
 void http_show_shared(struct http_show_state *show, struct buffer *out);
 void http_show_error(struct http_answer *answer, struct buffer *out,
-                    const struct error *err);
+                     const struct error *err);
 
 #endif

@@ -93,8 +93,8 @@ add_answer_head(struct http_answer *a, struct buffer *out, unsigned status,
 }
 
 void
-http_answer_with_body(struct http_answer *a, struct buffer *out, unsigned status,
-                  const char *type, struct span body)
+http_answer_with_body(struct http_answer *a, struct buffer *out,
+                      unsigned status, const char *type, struct span body)
 {
     bool empty = status == 304;
 

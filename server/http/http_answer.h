@@ -40,7 +40,7 @@ struct http_answer {
 
 /* The whole answer. */
 void http_answer_with_body(struct http_answer *a, struct buffer *out,
-                       unsigned status, const char *type, struct span body);
+                           unsigned status, const char *type, struct span body);
 
 /* Head; parts of the body; end.  packed: may the body be gzipped, if the client
  * takes it? */

@@ -117,7 +117,7 @@ log_in_http_user(struct session *s, const struct http_proof *proof,
                  enum http_wait wait, struct error *err)
 {
     bool right = false;
-    enum login_turn turn = LOGIN_NOW;
+    enum login_admission admission = LOGIN_NOW;
 
     snprintf(s->wanted_user, sizeof(s->wanted_user), "%.*s",
              (int)proof->name.size, proof->name.data);
@@ -126,9 +126,9 @@ log_in_http_user(struct session *s, const struct http_proof *proof,
         return -1;
     }
     if (wait != HTTP_WAIT_NEVER)
-        turn = login_turn(s, wait == HTTP_WAIT, err);
-    if (turn != LOGIN_NOW)
-        return turn == LOGIN_LATER ? 1 : -1;
+        admission = login_check_admission(s, wait == HTTP_WAIT, err);
+    if (admission != LOGIN_NOW)
+        return admission == LOGIN_LATER ? 1 : -1;
     if (check_http_password(s, proof, &right, err) != 0)
         return -1;
     if (!right || !span_is(proof->name, s->wanted_user)) { /* cut at a NUL */
@@ -180,7 +180,8 @@ is_proven_header(const struct session *s, const struct http_request *request,
 }
 
 static int
-readmit_proven_user(struct session *s, struct http_proven *proven, struct error *err)
+readmit_proven_user(struct session *s, struct http_proven *proven,
+                    struct error *err)
 {
     memcpy(s->wanted_user, s->who.user, sizeof(s->wanted_user));
     proven->user = login_admit_user(s, err) == 0;

@@ -62,17 +62,17 @@ http_error_status(const struct error *err)
 }
 
 void
-http_show_message(struct http_answer *answer, struct buffer *out, unsigned status,
-         const char *text)
+http_show_message(struct http_answer *answer, struct buffer *out,
+                  unsigned status, const char *text)
 {
     answer->etag = NULL;
     http_answer_with_body(answer, out, status, HTTP_TEXT,
-                      (struct span){text, strlen(text)});
+                          (struct span){text, strlen(text)});
 }
 
 void
 http_show_error(struct http_answer *answer, struct buffer *out,
-               const struct error *err)
+                const struct error *err)
 {
     unsigned status = http_error_status(err);
     char text[TEXT_MAX];
@@ -136,7 +136,7 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
 {
     struct http_answer *a = &show->answer;
 
-    show->whole = true;
+    show->complete = true;
     if (show->kept && make_etag(show, body) && *show->if_none_match &&
         is_etag_known(show)) {
         http_answer_with_body(a, out, 304, NULL, body);
@@ -342,7 +342,7 @@ http_show_shared(struct http_show_state *show, struct buffer *out)
     if (show->answer.gzip)
         show->answer.more = HTTP_PACKED;
     http_answer_with_body(&show->answer, out, 200, type_of_metrics(show),
-                      (struct span){body->data, body->size});
+                          (struct span){body->data, body->size});
 }
 
 static void
@@ -351,9 +351,10 @@ show_metrics(struct http_show_state *show, struct buffer *out)
     struct buffer text;
 
     if (!show->metrics) {
-        http_show_message(&show->answer, out, 503,
-                 "no such node answered: SELECT id, state, last_error FROM "
-                 "heapwire.nodes\n");
+        http_show_message(
+            &show->answer, out, 503,
+            "no such node answered: SELECT id, state, last_error FROM "
+            "heapwire.nodes\n");
         return;
     }
     buffer_init(&text, METRICS_MAX);
@@ -405,8 +406,8 @@ show_value(struct http_show_state *show, struct buffer *out,
 /* In the words of the system that had the path first; and why, if that is
  * known. */
 static void
-answer_profiling_off(struct http_show_state *show, struct buffer *out, unsigned status,
-        const char *why)
+answer_profiling_off(struct http_show_state *show, struct buffer *out,
+                     unsigned status, const char *why)
 {
     const struct http_route *route = show->route;
     bool is_json = *route->off == '{';
@@ -425,8 +426,8 @@ answer_profiling_off(struct http_show_state *show, struct buffer *out, unsigned 
     out->failed = out->failed || text.failed;
     if (!text.failed)
         http_answer_with_body(&show->answer, out, status,
-                          is_json ? HTTP_JSON : HTTP_TEXT,
-                          (struct span){text.data, text.size});
+                              is_json ? HTTP_JSON : HTTP_TEXT,
+                              (struct span){text.data, text.size});
     buffer_fini(&text);
 }
 
@@ -477,7 +478,7 @@ on_http_result_row(void *arg, struct reply *reply, const struct cursor *cursor,
     struct http_show_state *show = arg;
     struct buffer *out = &reply->out;
 
-    if (show->whole)
+    if (show->complete)
         return 0;
     if (show->route->show == HTTP_SHOW_JSON) {
         show_json_row(show, out, cursor, values);
@@ -504,7 +505,7 @@ on_http_result_end(void *arg, struct reply *reply, const struct cursor *cursor,
     struct http_show_state *show = arg;
     struct http_answer *a = &show->answer;
 
-    if (show->whole)
+    if (show->complete)
         return;
     if (show->route->show == HTTP_SHOW_METRICS) {
         show_metrics(show, &reply->out);
@@ -521,19 +522,22 @@ on_http_result_end(void *arg, struct reply *reply, const struct cursor *cursor,
         return;
     }
     if (!a->begun && show->value.size > 0) {
-        http_answer_with_body(a, &reply->out, 503, show->route->type,
-                          (struct span){show->value.data, show->value.size});
+        http_answer_with_body(
+            a, &reply->out, 503, show->route->type,
+            (struct span){show->value.data, show->value.size});
         return;
     }
     if (!a->begun && !a->head_alone && show->route->show != HTTP_SHOW_LINES) {
         if (strchr(show->route->path, '*'))
-            http_show_message(a, &reply->out, 404,
-                     "no snapshot of that name is kept; SELECT name FROM "
-                     "heapwire.snapshots lists those that are\n");
+            http_show_message(
+                a, &reply->out, 404,
+                "no snapshot of that name is kept; SELECT name FROM "
+                "heapwire.snapshots lists those that are\n");
         else if (show->route->hint)
             answer_profiling_off(show, &reply->out, 503, show->route->hint);
         else
-            http_show_message(a, &reply->out, 503, "the node does not know this now\n");
+            http_show_message(a, &reply->out, 503,
+                              "the node does not know this now\n");
         return;
     }
     if (!a->begun)
@@ -559,7 +563,8 @@ on_http_result_error(void *arg, struct reply *reply, const struct error *err)
     if (show->answer.begun)
         show->broken = true;
     else if (show->route->off && err->code == ER_FEATURE_DISABLED)
-        answer_profiling_off(show, &reply->out, http_error_status(err), said.text);
+        answer_profiling_off(show, &reply->out, http_error_status(err),
+                             said.text);
     else
         http_show_error(&show->answer, &reply->out, &said);
 }

@@ -532,7 +532,7 @@ keeper_check_native(struct keeper *k, struct span name,
 /* ---- the cluster's key ---- */
 
 static int
-prove_peer_message(void *arg, enum peer_label label, struct span said,
+prove_peer_message(void *arg, enum peer_label label, struct span transcript,
                    uint8_t out[PEER_PROOF], struct error *err)
 {
     struct question q;
@@ -541,7 +541,7 @@ prove_peer_message(void *arg, enum peer_label label, struct span said,
 
     question_init(&q, KEEPER_PROVE_PEER);
     buffer_u8(&q.asked, (uint8_t)label);
-    buffer_add(&q.asked, said.data, said.size);
+    buffer_add(&q.asked, transcript.data, transcript.size);
     rc = ask_secrets_process(arg, &q, KEEPER_ANSWER_MS, err);
     if (rc == 0) {
         proof = reader_bytes(&q.given, PEER_PROOF);
@@ -555,7 +555,7 @@ prove_peer_message(void *arg, enum peer_label label, struct span said,
 }
 
 static int
-check_peer_message(void *arg, enum peer_label label, struct span said,
+check_peer_message(void *arg, enum peer_label label, struct span transcript,
                    const uint8_t proof[PEER_PROOF], bool *right,
                    struct error *err)
 {
@@ -565,7 +565,7 @@ check_peer_message(void *arg, enum peer_label label, struct span said,
     question_init(&q, KEEPER_CHECK_PEER);
     buffer_add(&q.asked, proof, PEER_PROOF);
     buffer_u8(&q.asked, (uint8_t)label);
-    buffer_add(&q.asked, said.data, said.size);
+    buffer_add(&q.asked, transcript.data, transcript.size);
     rc = ask_whether(arg, &q, right, err);
     question_fini(&q);
     return rc;

@@ -344,11 +344,11 @@ serve_prove_peer(struct safe *safe, struct reader *in, struct buffer *out,
                  struct error *err)
 {
     enum peer_label label = reader_u8(in);
-    struct span said = reader_rest(in);
+    struct span transcript = reader_rest(in);
     uint8_t proof[PEER_PROOF];
 
     if (check_peer_key(safe, in, err) != 0 ||
-        peer_key_prove(&safe->peer_key, label, said, proof, err) != 0)
+        peer_key_prove(&safe->peer_key, label, transcript, proof, err) != 0)
         return -1;
     buffer_add(out, proof, sizeof(proof));
     return 0;
@@ -360,11 +360,11 @@ serve_check_peer(struct safe *safe, struct reader *in, struct buffer *out,
 {
     struct span proof = reader_bytes(in, PEER_PROOF);
     enum peer_label label = reader_u8(in);
-    struct span said = reader_rest(in);
+    struct span transcript = reader_rest(in);
     bool right = false;
 
     if (check_peer_key(safe, in, err) != 0 ||
-        peer_key_check(&safe->peer_key, label, said,
+        peer_key_check(&safe->peer_key, label, transcript,
                        (const uint8_t *)proof.data, &right, err) != 0)
         return -1;
     buffer_u8(out, right);

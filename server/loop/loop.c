@@ -300,9 +300,9 @@ add_loop_thread(struct loop *loop, struct error *err)
 int
 loop_make_ready(struct loop *loop, struct error *err)
 {
-    struct error unsaid;
+    struct error ignored;
 
-    if (!leads || loop->resting > 0 || add_loop_thread(loop, &unsaid) == 0)
+    if (!leads || loop->resting > 0 || add_loop_thread(loop, &ignored) == 0)
         return 0;
     error_sys(err, ER_CANT_CREATE_THREAD,
               "Can't create a new thread (errno %d), and all of heapwired's "

@@ -5,19 +5,19 @@
 
 #include "errors.h"
 
-static struct wake *
-pop_notification(struct wakes *wakes)
+static struct notification *
+pop_notification(struct notification_queue *queue)
 {
-    struct wake *wake;
+    struct notification *notification;
 
-    pthread_mutex_lock(&wakes->lock);
-    wake = wakes->first;
-    if (wake) {
-        wakes->first = wake->next;
-        wake->queued = false;
+    pthread_mutex_lock(&queue->lock);
+    notification = queue->first;
+    if (notification) {
+        queue->first = notification->next;
+        notification->queued = false;
     }
-    pthread_mutex_unlock(&wakes->lock);
-    return wake;
+    pthread_mutex_unlock(&queue->lock);
+    return notification;
 }
 
 /* One at a time, as on_wake may forget any other; and no more than there were
@@ -25,104 +25,107 @@ pop_notification(struct wakes *wakes)
 static void
 on_async(uv_async_t *async)
 {
-    struct wakes *wakes = async->data;
-    struct wake *wake;
+    struct notification_queue *queue = async->data;
+    struct notification *notification;
     size_t count = 0;
 
-    pthread_mutex_lock(&wakes->lock);
-    for (wake = wakes->first; wake; wake = wake->next)
+    pthread_mutex_lock(&queue->lock);
+    for (notification = queue->first; notification;
+         notification = notification->next)
         count++;
-    pthread_mutex_unlock(&wakes->lock);
+    pthread_mutex_unlock(&queue->lock);
     while (count-- > 0) {
-        wake = pop_notification(wakes);
-        if (!wake)
+        notification = pop_notification(queue);
+        if (!notification)
             return;
-        wake->on_wake(wake);
+        notification->on_notify(notification);
     }
 }
 
 int
-notification_queue_init(struct wakes *wakes, uv_loop_t *loop, struct error *err)
+notification_queue_init(struct notification_queue *queue, uv_loop_t *loop,
+                        struct error *err)
 {
     int rc;
 
-    memset(wakes, 0, sizeof(*wakes));
-    rc = uv_async_init(loop, &wakes->async, on_async);
+    memset(queue, 0, sizeof(*queue));
+    rc = uv_async_init(loop, &queue->async, on_async);
     if (rc != 0) {
         error_set(err, ER_UNKNOWN, "cannot make the loop's wake-up: %s",
                   uv_strerror(rc));
         return -1;
     }
-    wakes->async.data = wakes;
-    pthread_mutex_init(&wakes->lock, NULL);
+    queue->async.data = queue;
+    pthread_mutex_init(&queue->lock, NULL);
     return 0;
 }
 
 void
-notification_queue_close(struct wakes *wakes)
+notification_queue_close(struct notification_queue *queue)
 {
-    uv_close((uv_handle_t *)&wakes->async, NULL);
+    uv_close((uv_handle_t *)&queue->async, NULL);
 }
 
 void
-notification_queue_fini(struct wakes *wakes)
+notification_queue_fini(struct notification_queue *queue)
 {
-    pthread_mutex_destroy(&wakes->lock);
+    pthread_mutex_destroy(&queue->lock);
 }
 
 void
-notification_init(struct wake *wake, struct wakes *home,
-          void (*on_wake)(struct wake *wake))
+notification_init(struct notification *notification,
+                  struct notification_queue *home,
+                  void (*on_notify)(struct notification *notification))
 {
-    memset(wake, 0, sizeof(*wake));
-    wake->home = home;
-    wake->on_wake = on_wake;
+    memset(notification, 0, sizeof(*notification));
+    notification->home = home;
+    notification->on_notify = on_notify;
 }
 
 static void
 post_notification(void *arg)
 {
-    struct wake *wake = arg;
-    struct wakes *wakes = wake->home;
-    struct wake **end = &wakes->first;
+    struct notification *notification = arg;
+    struct notification_queue *queue = notification->home;
+    struct notification **end = &queue->first;
     bool queued;
 
-    pthread_mutex_lock(&wakes->lock);
-    queued = wake->queued;
+    pthread_mutex_lock(&queue->lock);
+    queued = notification->queued;
     if (!queued) {
         while (*end)
             end = &(*end)->next;
-        wake->queued = true;
-        wake->next = NULL;
-        *end = wake;
+        notification->queued = true;
+        notification->next = NULL;
+        *end = notification;
     }
-    pthread_mutex_unlock(&wakes->lock);
+    pthread_mutex_unlock(&queue->lock);
     if (!queued)
-        uv_async_send(&wakes->async);
+        uv_async_send(&queue->async);
 }
 
 struct waker
-notification_waker(struct wake *wake)
+notification_waker(struct notification *notification)
 {
-    struct waker waker = {post_notification, wake};
+    struct waker waker = {post_notification, notification};
 
     return waker;
 }
 
 void
-notification_cancel(struct wake *wake)
+notification_cancel(struct notification *notification)
 {
-    struct wakes *wakes = wake->home;
+    struct notification_queue *queue = notification->home;
 
-    if (!wakes)
+    if (!queue)
         return;
-    pthread_mutex_lock(&wakes->lock);
-    for (struct wake **at = &wakes->first; wake->queued && *at;
+    pthread_mutex_lock(&queue->lock);
+    for (struct notification **at = &queue->first; notification->queued && *at;
          at = &(*at)->next)
-        if (*at == wake) {
-            *at = wake->next;
-            wake->queued = false;
+        if (*at == notification) {
+            *at = notification->next;
+            notification->queued = false;
             break;
         }
-    pthread_mutex_unlock(&wakes->lock);
+    pthread_mutex_unlock(&queue->lock);
 }

@@ -15,29 +15,32 @@
 
 struct error;
 
-struct wake {
-    struct wakes *home;
-    struct wake *next;
+struct notification {
+    struct notification_queue *home;
+    struct notification *next;
     bool queued;
-    void (*on_wake)(struct wake *wake); /* on the loop */
+    void (*on_notify)(struct notification *notification); /* on the loop */
 };
 
-struct wakes {
+struct notification_queue {
     pthread_mutex_t
         lock; /* guards what follows and every wake's next, queued */
-    struct wake *first;
+    struct notification *first;
     uv_async_t async;
 };
 
-int notification_queue_init(struct wakes *wakes, uv_loop_t *loop, struct error *err);
-void notification_queue_close(struct wakes *wakes); /* begins: the loop must run on */
-void notification_queue_fini(struct wakes *wakes);  /* after that */
+int notification_queue_init(struct notification_queue *queue, uv_loop_t *loop,
+                            struct error *err);
+void notification_queue_close(
+    struct notification_queue *queue); /* begins: the loop must run on */
+void notification_queue_fini(struct notification_queue *queue); /* after that */
 
-void notification_init(struct wake *wake, struct wakes *home,
-               void (*on_wake)(struct wake *wake));
+void notification_init(struct notification *notification,
+                       struct notification_queue *home,
+                       void (*on_notify)(struct notification *notification));
 /* The other threads' end; its arg is the wake. */
-struct waker notification_waker(struct wake *wake);
+struct waker notification_waker(struct notification *notification);
 /* On the loop, once no thread wakes it any more. */
-void notification_cancel(struct wake *wake);
+void notification_cancel(struct notification *notification);
 
 #endif

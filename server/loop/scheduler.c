@@ -7,215 +7,221 @@
 #include "user_quota.h"
 
 void
-scheduler_init(struct turns *turns)
+scheduler_init(struct scheduler *scheduler)
 {
-    memset(turns, 0, sizeof(*turns));
-    pthread_mutex_init(&turns->lock, NULL);
+    memset(scheduler, 0, sizeof(*scheduler));
+    pthread_mutex_init(&scheduler->lock, NULL);
 }
 
 void
-scheduler_fini(struct turns *turns)
+scheduler_fini(struct scheduler *scheduler)
 {
-    pthread_mutex_destroy(&turns->lock);
+    pthread_mutex_destroy(&scheduler->lock);
 }
 
 /* ---- places: with the lock ---- */
 
 static bool
-can_take_thread_slot(const struct turns *turns, const struct turn *turn)
+can_take_thread_slot(const struct scheduler *scheduler,
+                     const struct scheduler_entry *entry)
 {
-    struct share places = {.user = turn->owner};
+    struct user_quota quota = {.user = entry->owner};
 
-    for (const struct turn *t = turns->placed; t; t = t->next)
-        if (t->forwarded == turn->forwarded)
-            share_count(&places, t->owner);
-    return user_quota_has_slot(&places, PLACES);
+    for (const struct scheduler_entry *t = scheduler->with_slot; t; t = t->next)
+        if (t->forwarded == entry->forwarded)
+            user_quota_count(&quota, t->owner);
+    return user_quota_has_slot(&quota, THREAD_SLOTS);
 }
 
 static void
-grant_thread_slot(struct turns *turns, struct turn *turn)
+grant_thread_slot(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    turn->placed = true;
-    turn->next = turns->placed;
-    turns->placed = turn;
+    entry->has_slot = true;
+    entry->next = scheduler->with_slot;
+    scheduler->with_slot = entry;
 }
 
 static bool
-is_like(const struct turn *a, const struct turn *b)
+is_like(const struct scheduler_entry *a, const struct scheduler_entry *b)
 {
     return a->forwarded == b->forwarded && strcmp(a->owner, b->owner) == 0;
 }
 
 /* Where the first of its user stands; NULL there: it would be the first. */
-static struct turn **
-find_line(struct turns *turns, const struct turn *turn)
+static struct scheduler_entry **
+find_line(struct scheduler *scheduler, const struct scheduler_entry *entry)
 {
-    struct turn **at = &turns->awaiting;
+    struct scheduler_entry **at = &scheduler->awaiting;
 
-    while (*at && !is_like(*at, turn))
+    while (*at && !is_like(*at, entry))
         at = &(*at)->next;
     return at;
 }
 
 /* Behind those of its user: thousands may wait. */
 static void
-queue_for_thread_slot(struct turns *turns, struct turn *turn)
+queue_for_thread_slot(struct scheduler *scheduler,
+                      struct scheduler_entry *entry)
 {
-    struct turn **line = find_line(turns, turn), *first = *line;
+    struct scheduler_entry **line = find_line(scheduler, entry), *first = *line;
 
-    turn->awaits_slot = true;
-    turn->next = turn->behind = NULL;
-    turn->ahead = first ? first->last : NULL;
+    entry->awaits_slot = true;
+    entry->next = entry->behind = NULL;
+    entry->ahead = first ? first->last : NULL;
     if (first)
-        first->last = first->last->behind = turn;
+        first->last = first->last->behind = entry;
     else
-        turn->last = *line = turn;
+        entry->last = *line = entry;
 }
 
 static void
-leave_thread_slot_queue(struct turns *turns, struct turn *turn)
+leave_thread_slot_queue(struct scheduler *scheduler,
+                        struct scheduler_entry *entry)
 {
-    struct turn **line = find_line(turns, turn);
+    struct scheduler_entry **line = find_line(scheduler, entry);
 
-    turn->awaits_slot = false;
-    if (turn->behind)
-        turn->behind->ahead = turn->ahead;
+    entry->awaits_slot = false;
+    if (entry->behind)
+        entry->behind->ahead = entry->ahead;
     else if (*line)
-        (*line)->last = turn->ahead;
-    if (turn->ahead) {
-        turn->ahead->behind = turn->behind;
-    } else if (turn->behind) {
-        turn->behind->last = turn->last;
-        turn->behind->next = turn->next;
-        *line = turn->behind;
+        (*line)->last = entry->ahead;
+    if (entry->ahead) {
+        entry->ahead->behind = entry->behind;
+    } else if (entry->behind) {
+        entry->behind->last = entry->last;
+        entry->behind->next = entry->next;
+        *line = entry->behind;
     } else {
-        *line = turn->next;
+        *line = entry->next;
     }
 }
 
 static void
-grant_thread_slots(struct turns *turns)
+grant_thread_slots(struct scheduler *scheduler)
 {
-    struct turn **at = &turns->awaiting, *turn;
+    struct scheduler_entry **at = &scheduler->awaiting, *entry;
 
-    while ((turn = *at)) {
-        if (!can_take_thread_slot(turns, turn)) {
-            at = &turn->next;
+    while ((entry = *at)) {
+        if (!can_take_thread_slot(scheduler, entry)) {
+            at = &entry->next;
             continue;
         }
-        leave_thread_slot_queue(turns, turn);
-        grant_thread_slot(turns, turn);
-        turn->place.wake(turn->place.arg);
+        leave_thread_slot_queue(scheduler, entry);
+        grant_thread_slot(scheduler, entry);
+        entry->slot.wake(entry->slot.arg);
     }
 }
 
 static void
-release_thread_slot(struct turns *turns, struct turn *turn)
+release_thread_slot(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    struct turn **at = &turns->placed;
+    struct scheduler_entry **at = &scheduler->with_slot;
 
-    while (*at != turn)
+    while (*at != entry)
         at = &(*at)->next;
-    *at = turn->next;
-    turn->placed = false;
-    grant_thread_slots(turns);
+    *at = entry->next;
+    entry->has_slot = false;
+    grant_thread_slots(scheduler);
 }
 
 /* ---- places ---- */
 
 bool
-scheduler_take_thread_slot(struct turns *turns, struct turn *turn)
+scheduler_take_thread_slot(struct scheduler *scheduler,
+                           struct scheduler_entry *entry)
 {
-    bool placed;
+    bool has_slot;
 
-    pthread_mutex_lock(&turns->lock);
-    if (!turn->placed && !turn->awaits_slot) {
-        if (can_take_thread_slot(turns, turn))
-            grant_thread_slot(turns, turn);
+    pthread_mutex_lock(&scheduler->lock);
+    if (!entry->has_slot && !entry->awaits_slot) {
+        if (can_take_thread_slot(scheduler, entry))
+            grant_thread_slot(scheduler, entry);
         else
-            queue_for_thread_slot(turns, turn);
+            queue_for_thread_slot(scheduler, entry);
     }
-    placed = turn->placed;
-    pthread_mutex_unlock(&turns->lock);
-    return placed;
+    has_slot = entry->has_slot;
+    pthread_mutex_unlock(&scheduler->lock);
+    return has_slot;
 }
 
 /* ---- turns: with the lock ---- */
 
 /* The slot of the turn that computes; of NULL, a free one.  NULL: none. */
-static struct turn **
-find_compute_slot(struct turns *turns, const struct turn *turn)
+static struct scheduler_entry **
+find_compute_slot(struct scheduler *scheduler,
+                  const struct scheduler_entry *entry)
 {
-    for (size_t i = 0; i < TURNS; i++)
-        if (turns->computing[i] == turn)
-            return &turns->computing[i];
+    for (size_t i = 0; i < COMPUTE_SLOTS; i++)
+        if (scheduler->computing[i] == entry)
+            return &scheduler->computing[i];
     return NULL;
 }
 
 static bool
-may_compute(const struct turns *turns, const struct turn *turn)
+may_compute(const struct scheduler *scheduler,
+            const struct scheduler_entry *entry)
 {
-    struct share share = {.user = turn->owner};
+    struct user_quota quota = {.user = entry->owner};
 
-    for (size_t i = 0; i < TURNS; i++)
-        if (turns->computing[i])
-            share_count(&share, turns->computing[i]->owner);
-    return user_quota_has_slot(&share, TURNS);
+    for (size_t i = 0; i < COMPUTE_SLOTS; i++)
+        if (scheduler->computing[i])
+            user_quota_count(&quota, scheduler->computing[i]->owner);
+    return user_quota_has_slot(&quota, COMPUTE_SLOTS);
 }
 
 /* at_once may exceed the number of slots. */
 static void
-begin_computing(struct turns *turns, struct turn *turn)
+begin_computing(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    struct turn **slot = find_compute_slot(turns, NULL);
+    struct scheduler_entry **slot = find_compute_slot(scheduler, NULL);
 
     if (slot)
-        *slot = turn;
-    turn->computes = true;
-    turn->until_ms = clock_ms() + COMPUTE_SLICE_MS;
+        *slot = entry;
+    entry->computes = true;
+    entry->until_ms = clock_ms() + COMPUTE_SLICE_MS;
 }
 
 static void
-enqueue_slot_waiter(struct turns *turns, struct turn *turn)
+enqueue_slot_waiter(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    struct turn **end = &turns->queue;
+    struct scheduler_entry **end = &scheduler->queue;
 
-    if (turn->queued)
+    if (entry->queued)
         return;
     while (*end)
         end = &(*end)->next_queued;
-    turn->next_queued = NULL;
-    turn->queued = true;
-    *end = turn;
+    entry->next_queued = NULL;
+    entry->queued = true;
+    *end = entry;
 }
 
 static void
-dequeue_slot_waiter(struct turns *turns, struct turn *turn)
+dequeue_slot_waiter(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    struct turn **at = &turns->queue;
+    struct scheduler_entry **at = &scheduler->queue;
 
-    if (!turn->queued)
+    if (!entry->queued)
         return;
-    while (*at != turn)
+    while (*at != entry)
         at = &(*at)->next_queued;
-    *at = turn->next_queued;
-    turn->queued = false;
+    *at = entry->next_queued;
+    entry->queued = false;
 }
 
 /* True: somebody has one now. */
 static bool
-grant_compute_slots(struct turns *turns)
+grant_compute_slots(struct scheduler *scheduler)
 {
-    struct turn *next;
+    struct scheduler_entry *next;
     bool granted = false;
 
-    for (struct turn *t = turns->queue; t && find_compute_slot(turns, NULL);
-         t = next) {
+    for (struct scheduler_entry *t = scheduler->queue;
+         t && find_compute_slot(scheduler, NULL); t = next) {
         next = t->next_queued;
-        if (!may_compute(turns, t))
+        if (!may_compute(scheduler, t))
             continue;
-        dequeue_slot_waiter(turns, t);
-        begin_computing(turns, t);
+        dequeue_slot_waiter(scheduler, t);
+        begin_computing(scheduler, t);
         t->granted.wake(t->granted.arg);
         granted = true;
     }
@@ -224,110 +230,115 @@ grant_compute_slots(struct turns *turns)
 
 /* Its slot, to the next one of its user, whoever else has slots. */
 static bool
-pass_on(struct turns *turns, const struct turn *turn)
+pass_on(struct scheduler *scheduler, const struct scheduler_entry *entry)
 {
-    struct turn *t = turns->queue;
+    struct scheduler_entry *t = scheduler->queue;
 
-    while (t && strcmp(t->owner, turn->owner) != 0)
+    while (t && strcmp(t->owner, entry->owner) != 0)
         t = t->next_queued;
     if (!t)
         return false;
-    dequeue_slot_waiter(turns, t);
-    begin_computing(turns, t);
+    dequeue_slot_waiter(scheduler, t);
+    begin_computing(scheduler, t);
     t->granted.wake(t->granted.arg);
     return true;
 }
 
 static void
-end_computing(struct turns *turns, struct turn *turn)
+end_computing(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    struct turn **slot = find_compute_slot(turns, turn);
+    struct scheduler_entry **slot = find_compute_slot(scheduler, entry);
 
-    turn->computes = false;
+    entry->computes = false;
     if (!slot)
         return;
     *slot = NULL;
-    (void)grant_compute_slots(turns);
+    (void)grant_compute_slots(scheduler);
 }
 
 /* Somebody else's turn, if one waits who may have it. */
 static void
-give_way(struct turns *turns, struct turn *turn)
+give_way(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
-    struct turn **slot = find_compute_slot(turns, turn);
+    struct scheduler_entry **slot = find_compute_slot(scheduler, entry);
 
-    if (!turns->queue || !slot || clock_ms() < turn->until_ms)
+    if (!scheduler->queue || !slot || clock_ms() < entry->until_ms)
         return;
     *slot = NULL;
-    if (grant_compute_slots(turns) || pass_on(turns, turn)) {
-        turn->computes = false;
-        enqueue_slot_waiter(turns, turn);
+    if (grant_compute_slots(scheduler) || pass_on(scheduler, entry)) {
+        entry->computes = false;
+        enqueue_slot_waiter(scheduler, entry);
     } else {
-        *slot = turn;
-        turn->until_ms = clock_ms() + COMPUTE_SLICE_MS;
+        *slot = entry;
+        entry->until_ms = clock_ms() + COMPUTE_SLICE_MS;
     }
 }
 
 /* ---- turns ---- */
 
 bool
-scheduler_request_compute(struct turns *turns, struct turn *turn, bool at_once)
+scheduler_request_compute(struct scheduler *scheduler,
+                          struct scheduler_entry *entry, bool at_once)
 {
     bool computes;
 
-    pthread_mutex_lock(&turns->lock);
-    if (turn->computes && !at_once) {
-        give_way(turns, turn);
-    } else if (!turn->computes && (at_once || may_compute(turns, turn))) {
-        dequeue_slot_waiter(turns, turn);
-        begin_computing(turns, turn);
-    } else if (!turn->computes) {
-        enqueue_slot_waiter(turns, turn);
+    pthread_mutex_lock(&scheduler->lock);
+    if (entry->computes && !at_once) {
+        give_way(scheduler, entry);
+    } else if (!entry->computes && (at_once || may_compute(scheduler, entry))) {
+        dequeue_slot_waiter(scheduler, entry);
+        begin_computing(scheduler, entry);
+    } else if (!entry->computes) {
+        enqueue_slot_waiter(scheduler, entry);
     }
-    computes = turn->computes;
-    pthread_mutex_unlock(&turns->lock);
+    computes = entry->computes;
+    pthread_mutex_unlock(&scheduler->lock);
     return computes;
 }
 
 bool
-scheduler_is_slice_over(struct turns *turns, const struct turn *turn)
+scheduler_is_slice_over(struct scheduler *scheduler,
+                        const struct scheduler_entry *entry)
 {
     bool is;
 
-    pthread_mutex_lock(&turns->lock);
-    is = turn->computes && clock_ms() >= turn->until_ms;
-    pthread_mutex_unlock(&turns->lock);
+    pthread_mutex_lock(&scheduler->lock);
+    is = entry->computes && clock_ms() >= entry->until_ms;
+    pthread_mutex_unlock(&scheduler->lock);
     return is;
 }
 
 void
-scheduler_yield_compute(struct turns *turns, struct turn *turn)
+scheduler_yield_compute(struct scheduler *scheduler,
+                        struct scheduler_entry *entry)
 {
-    pthread_mutex_lock(&turns->lock);
-    end_computing(turns, turn);
-    pthread_mutex_unlock(&turns->lock);
+    pthread_mutex_lock(&scheduler->lock);
+    end_computing(scheduler, entry);
+    pthread_mutex_unlock(&scheduler->lock);
 }
 
 bool
-scheduler_awaits_compute(struct turns *turns, struct turn *turn)
+scheduler_awaits_compute(struct scheduler *scheduler,
+                         struct scheduler_entry *entry)
 {
     bool queued;
 
-    pthread_mutex_lock(&turns->lock);
-    queued = turn->queued;
-    pthread_mutex_unlock(&turns->lock);
+    pthread_mutex_lock(&scheduler->lock);
+    queued = entry->queued;
+    pthread_mutex_unlock(&scheduler->lock);
     return queued;
 }
 
 void
-scheduler_release_slots(struct turns *turns, struct turn *turn)
+scheduler_release_slots(struct scheduler *scheduler,
+                        struct scheduler_entry *entry)
 {
-    pthread_mutex_lock(&turns->lock);
-    dequeue_slot_waiter(turns, turn);
-    end_computing(turns, turn);
-    if (turn->awaits_slot)
-        leave_thread_slot_queue(turns, turn);
-    if (turn->placed)
-        release_thread_slot(turns, turn);
-    pthread_mutex_unlock(&turns->lock);
+    pthread_mutex_lock(&scheduler->lock);
+    dequeue_slot_waiter(scheduler, entry);
+    end_computing(scheduler, entry);
+    if (entry->awaits_slot)
+        leave_thread_slot_queue(scheduler, entry);
+    if (entry->has_slot)
+        release_thread_slot(scheduler, entry);
+    pthread_mutex_unlock(&scheduler->lock);
 }

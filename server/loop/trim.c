@@ -25,7 +25,8 @@ trim_init(void)
 {
     /* Otherwise the C library raises it, and keeps up to twice as much at the
      * end of each thread's heap, which malloc_trim does not release. */
-    (void)mallopt(M_MMAP_THRESHOLD, TRIM_MMAP_THRESHOLD); // NOLINT: glibc's has a lock
+    (void)mallopt(M_MMAP_THRESHOLD,
+                  TRIM_MMAP_THRESHOLD); // NOLINT: glibc's has a lock
 }
 
 void

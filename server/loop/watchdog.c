@@ -30,9 +30,10 @@ thread_processor_ns(void)
 static void
 report_stalled_loop(uint64_t ms, uint32_t connection)
 {
-    log_ratelimited("the event loop stood still for %u ms of processor time, for "
-                 "connection %u (0: for none): this is a fault of heapwire",
-                 (unsigned)ms, connection);
+    log_ratelimited(
+        "the event loop stood still for %u ms of processor time, for "
+        "connection %u (0: for none): this is a fault of heapwire",
+        (unsigned)ms, connection);
 #ifdef HW_WATCHFUL
     abort();
 #endif

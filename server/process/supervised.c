@@ -51,7 +51,7 @@ void
 end_watch_start(struct end_watch *watch, uint32_t within_ms, int status)
 {
     struct thread_start thread = {"hw-end", STACK_BYTES, watch_main, watch};
-    struct error unsaid;
+    struct error ignored;
 
     watch->within_ms = within_ms;
     watch->status = status;
@@ -59,7 +59,7 @@ end_watch_start(struct end_watch *watch, uint32_t within_ms, int status)
     pthread_mutex_init(&watch->lock, NULL);
     clock_cond_init(&watch->ended);
     /* Without the thread, the stop takes as long as it takes. */
-    watch->runs = thread_start(&watch->thread, &thread, &unsaid) == 0;
+    watch->runs = thread_start(&watch->thread, &thread, &ignored) == 0;
 }
 
 void

@@ -38,10 +38,10 @@ is_resting(const struct server *server)
 static void
 trim_memory(struct server *server, uint64_t now_ms)
 {
-    struct error unsaid;
+    struct error ignored;
 
     if (!trim_take(&server->trim, now_ms) ||
-        loop_make_ready(&server->loop, &unsaid) != 0)
+        loop_make_ready(&server->loop, &ignored) != 0)
         return;
     loop_yield_lead(&server->loop);
     trim_run();
@@ -93,7 +93,7 @@ on_ended(uv_async_t *ended)
     struct server *server = ended->data;
 
     uv_close((uv_handle_t *)ended, NULL);
-    notification_queue_close(&server->wakes);
+    notification_queue_close(&server->notifications);
 }
 
 /* Snapshots, the symboliser and the log need descriptors, too. */
@@ -155,7 +155,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
     set_limits(server, max_connections);
     if (loop_init(&server->loop, err) != 0)
         return -1;
-    if (notification_queue_init(&server->wakes, main, err) != 0) {
+    if (notification_queue_init(&server->notifications, main, err) != 0) {
         loop_fini(&server->loop);
         return -1;
     }
@@ -165,7 +165,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
     server->loop.arg = server;
     uv_async_init(main, &server->ended, on_ended);
     server->ended.data = server;
-    scheduler_init(&server->turns);
+    scheduler_init(&server->scheduler);
     trim_init();
     server->logins_more.run = session_read_logins;
     pthread_mutex_init(&server->lock, NULL);
@@ -333,16 +333,17 @@ admit_http_connection(struct server *server)
     evicted = find_evicted(server);
     if (!evicted)
         return false;
-    log_ratelimited("connection %u, of HTTP, had to make room", evicted->entry.id);
+    log_ratelimited("connection %u, of HTTP, had to make room",
+                    evicted->entry.id);
     session_close(evicted);
     return true;
 }
 
 int
 server_check_http_quota(const struct server *server, const struct session *s,
-                       struct error *err)
+                        struct error *err)
 {
-    struct share share = {.user = s->who.user};
+    struct user_quota quota = {.user = s->who.user};
     size_t reserve = server_reserve(server->web_max);
     size_t max = server->web_max - (s->who.trusted ? 1 : 2) * reserve;
 
@@ -351,14 +352,14 @@ server_check_http_quota(const struct server *server, const struct session *s,
     for (const struct session *other = server->sessions; other;
          other = other->next)
         if (other->conversation->web && other->statement)
-            share_count(&share, other->who.user);
-    return user_quota_check(&share, max, "HTTP requests at work",
-                       "wait until one is answered", err);
+            user_quota_count(&quota, other->who.user);
+    return user_quota_check(&quota, max, "HTTP requests at work",
+                            "wait until one is answered", err);
 }
 
 bool
 server_admit_connection(struct server *server, enum transport transport,
-                 const struct conversation *conversation)
+                        const struct conversation *conversation)
 {
     struct server_logins *logins = &server->logins[0][transport];
 
@@ -372,7 +373,7 @@ server_admit_connection(struct server *server, enum transport transport,
     if (!logins->first)
         return false;
     log_ratelimited("connection %u, not logged in yet, had to make room",
-                 logins->first->entry.id);
+                    logins->first->entry.id);
     session_close(logins->first);
     return true;
 }
@@ -417,8 +418,8 @@ server_fini(struct server *server)
 {
     loop_stop(&server->loop);
     loop_fini(&server->loop);
-    scheduler_fini(&server->turns);
-    notification_queue_fini(&server->wakes);
+    scheduler_fini(&server->scheduler);
+    notification_queue_fini(&server->notifications);
     registry_fini(&server->registry);
     server_set_users(server, NULL);
     free(server->settings);

@@ -1,7 +1,8 @@
 /*
  * server.h - what all sessions of a heapwired share.
  *
- * With the loop's lock, except where registry.h and notifications.h say otherwise.
+ * With the loop's lock, except where registry.h and notifications.h say
+ * otherwise.
  */
 #ifndef HW_SERVER_H
 #define HW_SERVER_H
@@ -62,10 +63,10 @@ struct server_answer {
 
 struct server {
     uv_loop_t *main; /* of links to nodes, signals, listeners; main's alone */
-    struct wakes wakes; /* of main */
-    uv_async_t ended;   /* all sessions are gone, and main ends */
-    struct loop loop;   /* of the sessions */
-    struct turns turns;
+    struct notification_queue notifications; /* of main */
+    uv_async_t ended; /* all sessions are gone, and main ends */
+    struct loop loop; /* of the sessions */
+    struct scheduler scheduler;
     atomic_bool killed; /* a session was killed: look for it */
     struct registry registry;
     struct sql_node node;
@@ -133,15 +134,15 @@ void server_set_settings(struct server *server, const struct config *config);
 /* May one more come in?  When full, evicts the oldest unfinished login; of
  * HTTP, a connection without a statement. */
 bool server_admit_connection(struct server *server, enum transport transport,
-                      const struct conversation *conversation);
+                             const struct conversation *conversation);
 /* The session has proven to be a node's and counts as one.  When full, evicts
  * the one that has been idle longest; -1 with *err: none is idle. */
 int server_note_peer(struct server *server, struct session *session,
                      struct error *err);
-/* May HTTP's session run a statement?  Users share places for that as user_quota.h
- * says; -1 with *err. */
+/* May HTTP's session run a statement?  Users share places for that as
+ * user_quota.h says; -1 with *err. */
 int server_check_http_quota(const struct server *server,
-                           const struct session *session, struct error *err);
+                            const struct session *session, struct error *err);
 /* Says farewell to every session; main's loop ends when all are gone. */
 void server_stop(struct server *server);
 /* After main's loop has ended: ends the threads, without the lock. */

@@ -1,6 +1,6 @@
 /*
- * server_counts.h - counts a server's sessions by kind, and sets the pace of its
- * tick.
+ * server_counts.h - counts a server's sessions by kind, and sets the pace of
+ * its tick.
  *
  * With the loop's lock.  The session calls these; server.h's functions call the
  * session.

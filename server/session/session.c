@@ -62,8 +62,8 @@ session_free(struct loop_task *grave)
     s->conversation->free(s);
     registry_remove(&s->server->registry, &s->entry);
     server_remove(s->server, s);
-    memory_hold(&s->held, s->who.user, 0);
-    memory_hold(&s->output_reserved, s->who.user, 0);
+    memory_reserve(&s->input_reserved, s->who.user, 0);
+    memory_reserve(&s->output_reserved, s->who.user, 0);
     packet_reader_fini(&s->in);
     reply_fini(&s->reply);
     tls_stream_free(s->tls);
@@ -117,7 +117,7 @@ session_resume(struct session *s)
 void
 session_fail(struct session *s, const struct error *err)
 {
-    s->conversation->say_error(&s->reply, err);
+    s->conversation->send_error(&s->reply, err);
     session_enter(s, SESSION_CLOSING);
 }
 
@@ -189,7 +189,7 @@ is_over_input_quota(struct session *s, size_t more)
         return false;
     if (needed > FULL_BACKLOG) /* its block doubles */
         needed *= 2;
-    return !memory_hold(&s->held, s->who.user, needed);
+    return !memory_reserve(&s->input_reserved, s->who.user, needed);
 }
 
 void
@@ -229,7 +229,7 @@ static void
 tls_fault(struct session *s, const struct error *err)
 {
     log_ratelimited("connection %u: TLS with %s failed: %s", s->entry.id,
-                 s->who.host, err->text);
+                    s->who.host, err->text);
     session_send_alert(s);
     session_close(s);
 }
@@ -258,7 +258,7 @@ bool
 session_has_left(struct session *s)
 {
     char bytes[1024];
-    struct error unsaid;
+    struct error ignored;
     ssize_t n;
 
     while (s->tls && !s->ended && packet_waiting(&s->in) < FULL_BACKLOG) {
@@ -268,7 +268,7 @@ session_has_left(struct session *s)
         registry_note(&s->server->registry.received, (uint64_t)n);
         s->ended =
             tls_stream_receive(s->tls, (struct span){bytes, (size_t)n},
-                               feed_session_input, s, &unsaid) != TLS_OPEN;
+                               feed_session_input, s, &ignored) != TLS_OPEN;
     }
     explicit_bzero(bytes, sizeof(bytes));
     return s->ended;
@@ -487,7 +487,7 @@ throttle_logins(struct session *s)
 static void
 count_memory(struct session *s)
 {
-    memory_charge(&s->held, s->who.user, s->in.bytes.capacity);
+    memory_charge(&s->input_reserved, s->who.user, s->in.bytes.capacity);
     memory_charge(&s->output_reserved, s->who.user, session_unsent(s));
 }
 

@@ -69,11 +69,11 @@ struct session {
     struct loop_task more;  /* goes on after a pause, or a delay */
     struct loop_task grave; /* frees it */
     bool paused;
-    struct span delayed;     /* a packet that waits, */
-    uint64_t delayed_ms;     /* until then; 0: there is none */
-    bool waited;             /* and that has */
-    struct memory_hold held; /* of it */
-    struct memory_hold output_reserved; /* of the reply */
+    struct span delayed;                      /* a packet that waits, */
+    uint64_t delayed_ms;                      /* until then; 0: there is none */
+    bool waited;                              /* and that has */
+    struct memory_reservation input_reserved; /* of it */
+    struct memory_reservation output_reserved; /* of the reply */
     struct reply reply;
     struct buffer sealed; /* of it, with TLS: the ciphertext under way */
     size_t sent;          /* of sealed, or without TLS of reply.out */
@@ -83,7 +83,7 @@ struct session {
     bool shut;            /* no more will be written */
     bool ended;           /* no more will be read */
     bool quit;            /* the client sent COM_QUIT */
-    bool off_loop;           /* its statement's thread has it, aside */
+    bool off_loop;        /* its statement's thread has it, aside */
     bool doomed;          /* aside, and to be closed */
 
     uint8_t nonce[AUTH_NONCE];
@@ -116,10 +116,11 @@ struct conversation {
     /* The next whole packet of session->in. */
     enum packet_state (*next)(struct session *session, struct span *packet);
     /* Appends the error as a reply that nothing follows. */
-    void (*say_error)(struct reply *reply, const struct error *err);
+    void (*send_error)(struct reply *reply, const struct error *err);
     /* One packet, whole and in order; the payload is borrowed for the call. */
     void (*on_packet)(struct session *session, struct span packet);
-    void (*on_drained)(struct session *session); /* what was to be sent is sent */
+    void (*on_drained)(
+        struct session *session); /* what was to be sent is sent */
     /* What runs must end: at once, or soon if it is held. */
     void (*on_closed)(struct session *session);
     void (*on_tick)(struct session *session, uint64_t now_ms);

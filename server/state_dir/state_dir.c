@@ -54,9 +54,9 @@ bool
 state_dir_can_be_given(const char *path)
 {
     struct safe_path at;
-    struct error unsaid;
+    struct error ignored;
 
-    if (safe_path_walk(path, false, &at, &unsaid) != 0)
+    if (safe_path_walk(path, false, &at, &ignored) != 0)
         return false;
     fd_close(at.parent);
     return at.roots_own;
@@ -195,7 +195,7 @@ out:
 
 int
 state_dir_recheck(struct state_dir *dir, const char *path, bool *replaced,
-               struct error *err)
+                  struct error *err)
 {
     struct state_dir now = {-1, -1, 0};
     struct stat own, named, lock;
@@ -262,7 +262,7 @@ lock_for_run(int fd, const char *path, uint64_t *wait_ms)
 }
 
 int
-state_dir_lock(const char *path, int *hold, struct error *err)
+state_dir_lock(const char *path, int *lock_fd, struct error *err)
 {
     const struct timespec step = {.tv_nsec = STATE_LOCK_STEP_MS * 1000000L};
     uint64_t began = clock_ms(), wait_ms;
@@ -270,7 +270,7 @@ state_dir_lock(const char *path, int *hold, struct error *err)
     int made = make_directory(path, &st, err), fd, rc;
     char pid[40] = "";
 
-    *hold = -1;
+    *lock_fd = -1;
     if (made < 0)
         return -1;
     fd = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); /* no child's stdio */
@@ -279,7 +279,7 @@ state_dir_lock(const char *path, int *hold, struct error *err)
            errno == EWOULDBLOCK && clock_ms() - began < wait_ms)
         nanosleep(&step, NULL);
     if (rc == 0) {
-        *hold = fd;
+        *lock_fd = fd;
         return 0;
     }
     rc = errno;

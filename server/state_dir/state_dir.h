@@ -41,13 +41,13 @@ bool state_dir_is_served(const char *path);
  * until LOCK_UN.  *hold -1: locks are not to be had there.  -1 with *err, also
  * where another heapwire-run has the lock, or a heapwired serves a database
  * there and does not linger. */
-int state_dir_lock(const char *path, int *hold, struct error *err);
+int state_dir_lock(const char *path, int *lock_fd, struct error *err);
 
 /* Opens it anew where its name leads nowhere, or to another directory, or where
  * the lock's file was deleted.  *replaced: the directory is another one now. -1
  * with *err: as of state_dir_open, and all stays as it was. */
 int state_dir_recheck(struct state_dir *dir, const char *path, bool *replaced,
-                   struct error *err);
+                      struct error *err);
 
 void state_dir_close(struct state_dir *dir);
 

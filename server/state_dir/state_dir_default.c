@@ -95,7 +95,7 @@ state_dir_excludes(const char *path, uid_t owner, uid_t uid, char *out,
 
 #define SHARED "/tmp"
 
-enum { RANDOM_LETTERS = 10, NAME_ROOM = 64, BASE_BYTES = PATH_MAX - 16 };
+enum { RANDOM_LETTERS = 10, STATE_NAME_BYTES = 64, BASE_BYTES = PATH_MAX - 16 };
 
 /* A directory of ours, not a link to one, that others cannot use. */
 static bool
@@ -128,7 +128,7 @@ find_runtime(char base[BASE_BYTES], struct error *instead)
 
 /* The first by name that an earlier run made. */
 static bool
-find_own_state_dir(const char *prefix, char name[NAME_ROOM])
+find_own_state_dir(const char *prefix, char name[STATE_NAME_BYTES])
 {
     DIR *dir = opendir(SHARED);
     struct dirent *entry;
@@ -140,7 +140,7 @@ find_own_state_dir(const char *prefix, char name[NAME_ROOM])
         size_t size = strlen(entry->d_name);
 
         snprintf(path, sizeof(path), SHARED "/%s", entry->d_name);
-        if (size < NAME_ROOM &&
+        if (size < STATE_NAME_BYTES &&
             strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
             (!*name || strcmp(entry->d_name, name) < 0) &&
             is_own_private_dir(path))
@@ -152,7 +152,7 @@ find_own_state_dir(const char *prefix, char name[NAME_ROOM])
 }
 
 static void
-make_up(const char *prefix, char name[NAME_ROOM])
+make_up(const char *prefix, char name[STATE_NAME_BYTES])
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
     unsigned char drawn[RANDOM_LETTERS] = {0};
@@ -179,7 +179,8 @@ void
 state_dir_default(uint32_t node_id, char *out, size_t size,
                   struct error *instead)
 {
-    char base[BASE_BYTES], prefix[NAME_ROOM - RANDOM_LETTERS], name[NAME_ROOM];
+    char base[BASE_BYTES], prefix[STATE_NAME_BYTES - RANDOM_LETTERS],
+        name[STATE_NAME_BYTES];
     struct error why = {0}, fault;
     unsigned id = node_id;
 

@@ -34,7 +34,7 @@ begins_with(const char *text, const char *start)
 
 static int
 add_allocator(struct allocators *a, const char *path,
-              enum allocator_origin place, const struct locate *file,
+              enum allocator_origin origin, const struct locate *file,
               struct error *err)
 {
     struct allocator *list =
@@ -48,20 +48,20 @@ add_allocator(struct allocators *a, const char *path,
         error_memory(err, path);
         return -1;
     }
-    a->list[a->count++] = (struct allocator){copy, place, *file};
+    a->list[a->count++] = (struct allocator){copy, origin, *file};
     return 0;
 }
 
 static int
 examine_allocator_file(struct allocators *a, const char *path, int fd,
-                       enum allocator_origin place, struct error *err)
+                       enum allocator_origin origin, struct error *err)
 {
     const char *name = allocator_base_name(path);
     struct locate file;
 
     if (locate_read(&file, fd, path, err) != 0)
         return -1;
-    if (a->looked_at++ == 0) {
+    if (a->files_scanned++ == 0) {
         a->kind = file.kind;
         a->marks = file.marks;
         memcpy(a->build_id, file.build_id, sizeof(a->build_id));
@@ -72,7 +72,7 @@ examine_allocator_file(struct allocators *a, const char *path, int fd,
                      begins_with(name, "libclang_rt.asan")))
         a->asan = mem_strdup(path);
     if (file.marks & LOCATE_JEMALLOC)
-        return add_allocator(a, path, place, &file, err);
+        return add_allocator(a, path, origin, &file, err);
     if (!a->other &&
         ((file.marks & LOCATE_TCMALLOC) || begins_with(name, "libtcmalloc") ||
          begins_with(name, "libmimalloc")))
@@ -87,9 +87,9 @@ on_needed_object(void *arg, const char *path, int fd, bool preloaded,
     struct allocators *a = arg;
 
     return examine_allocator_file(a, path, fd,
-                                  preloaded           ? ALLOCATOR_USERS
-                                  : a->looked_at == 0 ? ALLOCATOR_OWN
-                                                      : ALLOCATOR_LINKED,
+                                  preloaded               ? ALLOCATOR_USERS
+                                  : a->files_scanned == 0 ? ALLOCATOR_OWN
+                                                          : ALLOCATOR_LINKED,
                                   err);
 }
 
@@ -122,7 +122,7 @@ allocators_fini(struct allocators *a)
 
 int
 allocators_add(struct allocators *a, const char *path,
-               enum allocator_origin place, struct error *err)
+               enum allocator_origin origin, struct error *err)
 {
     uint64_t began = clock_ms();
     size_t before = a->count;
@@ -131,9 +131,9 @@ allocators_add(struct allocators *a, const char *path,
     if (fd < 0)
         error_sys(err, ER_WRONG_VALUE, "cannot open %s", path);
     else
-        rc = examine_allocator_file(a, path, fd, place, err);
+        rc = examine_allocator_file(a, path, fd, origin, err);
     fd_close(fd);
-    if (rc == 0 && place == ALLOCATOR_PRELOADED && a->count == before)
+    if (rc == 0 && origin == ALLOCATOR_PRELOADED && a->count == before)
         fprintf(stderr,
                 "heapwire-run: %s has no jemalloc; it is preloaded as it is\n",
                 path);
@@ -371,7 +371,7 @@ allocators_prepare(const struct allocators *a, bool active,
 
 int
 allocators_export(const struct allocators *a, struct environment *env,
-                struct error *err)
+                  struct error *err)
 {
     struct buffer text;
     int rc = -1;
@@ -454,7 +454,7 @@ allocators_warn(const struct allocators *a)
     if (a->took_ms > SLOW_MS)
         fprintf(stderr,
                 "heapwire-run: looking for jemalloc in %zu files took %.1f s\n",
-                a->looked_at, (double)a->took_ms / 1000);
+                a->files_scanned, (double)a->took_ms / 1000);
 }
 
 static void
@@ -473,7 +473,7 @@ explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
     char what[128];
 
     printf("jemalloc    %s (%s): %s, %s\n", allocator->path,
-           places[allocator->place], describe_jemalloc(file, j, what),
+           places[allocator->origin], describe_jemalloc(file, j, what),
            file->marks & LOCATE_PROFILES
                ? "can profile"
                : "cannot profile (built without --enable-prof)");
@@ -484,7 +484,7 @@ explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
                locate_how_text(j->how));
     if (!(file->marks & LOCATE_PROFILES))
         printf("  advice    %s\n",
-               locate_advice(j->prefix, allocator->place != ALLOCATOR_OWN));
+               locate_advice(j->prefix, allocator->origin != ALLOCATOR_OWN));
     printf("  variable  %s%s%s\n", j->variable[0] ? j->variable : "unknown",
            value ? "=" : " is not set", value ? value : "");
 }
@@ -514,6 +514,6 @@ allocators_explain(const struct allocators *a, const struct environment *env)
     if (a->other)
         printf("malloc      %s: not jemalloc\n", a->other);
     printf("LD_PRELOAD  %s\n", preload ? preload : "is not set");
-    printf("looked at   %zu files in %llu ms\n", a->looked_at,
+    printf("looked at   %zu files in %llu ms\n", a->files_scanned,
            (unsigned long long)a->took_ms);
 }

@@ -24,7 +24,7 @@ enum allocator_origin {
 
 struct allocator {
     char *path; /* owned */
-    enum allocator_origin place;
+    enum allocator_origin origin;
     struct locate file;
 };
 
@@ -36,8 +36,8 @@ struct allocators {
     char build_id[ELF_BUILD_ID_TEXT]; /* likewise; "": none */
     char *other;                      /* a file with another malloc; NULL */
     char *asan; /* AddressSanitizer's, which wants to be loaded first; NULL */
-    bool own_malloc;  /* the program's: nothing can stand in front of it */
-    size_t looked_at; /* files */
+    bool own_malloc;      /* the program's: nothing can stand in front of it */
+    size_t files_scanned; /* files */
     uint64_t took_ms;
 };
 
@@ -49,7 +49,7 @@ void allocators_fini(struct allocators *a);
 
 /* Looks at one more file; warns if it is preloaded and has no jemalloc. */
 int allocators_add(struct allocators *a, const char *path,
-                   enum allocator_origin place, struct error *err);
+                   enum allocator_origin origin, struct error *err);
 
 /* Applies the setting allocator, if it is a path: -1 also if that has no
  * jemalloc. */
@@ -78,7 +78,7 @@ int allocators_prepare(const struct allocators *a, bool active,
                        struct environment *env, struct error *err);
 /* AGENT_ENV_JEMALLOC: their places, for the agent. */
 int allocators_export(const struct allocators *a, struct environment *env,
-                    struct error *err);
+                      struct error *err);
 
 /* On stderr, a line each: which cannot be called, why, and what to do. */
 void allocators_warn(const struct allocators *a);

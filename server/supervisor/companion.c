@@ -122,7 +122,8 @@ start_now(struct companion *companion)
     companion->beaten = companion->hung = false;
     companion->missed = 0;
     companion->started_ms = clock_ms();
-    companion->look_ms = companion->started_ms + companion->plan->beat_ms;
+    companion->heartbeat_due_ms =
+        companion->started_ms + companion->plan->beat_ms;
     if (!companion->plan->heapwired)
         return;
     error = start_with_line(companion);
@@ -146,7 +147,8 @@ has_elder(struct companion *companion)
     companion->begun = true;
     if (!first && !companion->elder)
         return false;
-    companion->elder = agent_lock_is_held(dir, &pid) && linger_lock_is_held(dir) &&
+    companion->elder = agent_lock_is_held(dir, &pid) &&
+                       linger_lock_is_held(dir) &&
                        (first || pid == companion->elder_pid);
     companion->elder_pid = pid;
     if (first && companion->elder)
@@ -211,9 +213,9 @@ check_companion_beats(struct companion *companion, uint64_t now)
 {
     unsigned limit;
 
-    if (now < companion->look_ms)
+    if (now < companion->heartbeat_due_ms)
         return;
-    companion->look_ms = now + companion->plan->beat_ms;
+    companion->heartbeat_due_ms = now + companion->plan->beat_ms;
     remake_state_dir(companion);
     if (has_beaten(companion)) {
         companion->beaten = companion->served = true;
@@ -236,7 +238,7 @@ companion_tick(struct companion *companion)
 
     if (companion->pid != 0 && companion->plan->beat_ms > 0) {
         check_companion_beats(companion, now);
-        return (int)(companion->look_ms - now);
+        return (int)(companion->heartbeat_due_ms - now);
     }
     if (companion->restart_ms == 0)
         return -1;

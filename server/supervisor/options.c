@@ -146,7 +146,7 @@ take_value(struct options *options, int which, const char *text)
 
 /* Is there a command, or a process? */
 static bool
-is_whole(const struct options *options, bool command)
+check_option_set(const struct options *options, bool command)
 {
     const char *wrong = NULL;
 
@@ -218,7 +218,7 @@ options_parse(struct options *options, int argc, char **argv)
                  (which < SETTINGS && !take_value(options, which, optarg)))
             return OPTIONS_WRONG;
     }
-    if (!is_whole(options, optind < argc))
+    if (!check_option_set(options, optind < argc))
         return OPTIONS_WRONG;
     options->command = optind < argc ? argv + optind : NULL;
     return OPTIONS_RUN;

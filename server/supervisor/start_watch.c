@@ -18,7 +18,12 @@
 #include "process_facts.h"
 
 /* The kernel keeps at most ten, unless that limit was raised. */
-enum { MILESTONES_SURE = 8, WORDS_MAX = 64, HALT_STEPS = 100, HALT_STEP_MS = 10 };
+enum {
+    MILESTONES_SURE = 8,
+    MILESTONES_MAX = 64,
+    HALT_STEPS = 100,
+    HALT_STEP_MS = 10
+};
 
 int
 start_watch_open(struct start_watch *w)
@@ -64,7 +69,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
                     ? 0
                     : w->started_ms + plan->start_ms;
     w->loaded = w->reached = w->hung = w->served = false;
-    w->look_ms =
+    w->check_due_ms =
         w->fd < 0 || w->restart ? 0 : w->started_ms + START_CHECK_FIRST_MS;
 }
 
@@ -73,7 +78,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 /* One word and its sender; 0: there is none, or it is a stranger's. */
 static ssize_t
 receive_milestone(const struct start_watch *w, char *word, size_t size,
-                   struct ucred *sender)
+                  struct ucred *sender)
 {
     union {
         struct cmsghdr align;
@@ -122,7 +127,7 @@ process_milestones(struct start_watch *w)
     unsigned count = 0;
     ssize_t n;
 
-    while (count < WORDS_MAX &&
+    while (count < MILESTONES_MAX &&
            (n = receive_milestone(w, word, sizeof(word), &sender)) >= 0) {
         count++;
         if ((size_t)n == secret + 1 && memcmp(word, w->secret, secret) == 0)
@@ -325,12 +330,12 @@ start_watch_tick(struct start_watch *w)
     }
     if (w->due_ms != 0 && now >= w->due_ms)
         check_start_deadline(w, now);
-    if (w->look_ms != 0 && now >= w->look_ms) {
+    if (w->check_due_ms != 0 && now >= w->check_due_ms) {
         w->served = process_may_serve(w->child);
-        w->look_ms =
+        w->check_due_ms =
             w->served || !is_early(w) ? 0 : now + pause_of(now - w->started_ms);
     }
-    due = earlier_due_ms(w->due_ms, w->look_ms);
+    due = earlier_due_ms(w->due_ms, w->check_due_ms);
     if (!w->taken)
         due = earlier_due_ms(due, w->arrived_ms + START_SETTLE_MS);
     return due == 0 ? -1 : due > now ? (int)(due - now) : 0;
@@ -345,7 +350,7 @@ start_watch_ended(struct start_watch *w, int status)
     if (w->fd < 0)
         return false;
     process_milestones(w);
-    w->due_ms = w->look_ms = 0;
+    w->due_ms = w->check_due_ms = 0;
     if (w->hung) {
         w->restart = DEATH_WITHOUT_OPTIONS;
         return true;

@@ -55,8 +55,8 @@ struct supervisor {
     int exit_status;
     bool terminal;      /* the database has it, from us */
     struct death death; /* as far as known */
-    struct cgroup_path place;
-    bool placed;
+    struct cgroup_path cgroup;
+    bool has_cgroup;
     struct own_kills kills; /* in it */
     uint64_t started_ms;    /* monotonic: the database */
     uint64_t daemon_ms;     /* likewise: its first process left another; or 0 */
@@ -150,7 +150,7 @@ run_database(const struct supervisor *s, int not_run)
 static struct stats_figure
 count_kills(const struct supervisor *s)
 {
-    return process_memory_oom_kills(s->placed ? &s->place : NULL);
+    return process_memory_oom_kills(s->has_cgroup ? &s->cgroup : NULL);
 }
 
 /* The command's name, but for a script the database's: a program may be called
@@ -178,9 +178,9 @@ note_database(struct supervisor *s, pid_t pid)
         return;
     s->death.started_ms = clock_wall_ms();
     s->started_ms = clock_ms();
-    s->placed = process_memory_find_cgroup(getpid(), &s->place) &&
-                process_memory_oom_kills(&s->place).known;
-    s->death.oom_machine = !s->placed;
+    s->has_cgroup = process_memory_find_cgroup(getpid(), &s->cgroup) &&
+                    process_memory_oom_kills(&s->cgroup).known;
+    s->death.oom_machine = !s->has_cgroup;
     s->death.oom_before = count_kills(s);
     own_kills_start(&s->kills, s->started_ms, s->death.oom_before);
     snprintf(s->death.program, sizeof(s->death.program), "%s",
@@ -471,7 +471,7 @@ linger_after_database(struct supervisor *s)
 
     if (lock < 0 && errno == EWOULDBLOCK)
         return -1;
-    flock(s->plan->hold, LOCK_UN); /* a successor may come */
+    flock(s->plan->state_lock, LOCK_UN); /* a successor may come */
     print_linger_note(s);
     s->companion.last = true;
     while (!s->over && (now = clock_ms()) < until && !linger_is_over(lock) &&

@@ -41,18 +41,18 @@ enum {
 
 struct companion {
     const struct plan *plan;
-    pid_t pid;           /* 0: not running */
-    int line;            /* our end of its stdin; -1 */
-    uint64_t started_ms; /* monotonic, as all here */
-    uint64_t restart_ms; /* start it then; 0: it runs, or there is none */
-    uint64_t pause_ms;   /* the last one; 0: it ran well */
-    uint64_t look_ms;    /* when its next sign of life is due */
-    unsigned missed;     /* in a row */
-    bool beaten;         /* it has sent a sign of life */
-    bool served;         /* a heapwired has */
-    bool hung;           /* killed because it hung */
-    bool quiet;          /* enough of its faults were logged */
-    bool last;           /* we linger: there can be no predecessor */
+    pid_t pid;                 /* 0: not running */
+    int line;                  /* our end of its stdin; -1 */
+    uint64_t started_ms;       /* monotonic, as all here */
+    uint64_t restart_ms;       /* start it then; 0: it runs, or there is none */
+    uint64_t pause_ms;         /* the last one; 0: it ran well */
+    uint64_t heartbeat_due_ms; /* when its next sign of life is due */
+    unsigned missed;           /* in a row */
+    bool beaten;               /* it has sent a sign of life */
+    bool served;               /* a heapwired has */
+    bool hung;                 /* killed because it hung */
+    bool quiet;                /* enough of its faults were logged */
+    bool last;                 /* we linger: there can be no predecessor */
     /* A database that survived its heapwire-run, with its own heapwired: that
      * heapwired stays until the database has ended. */
     bool begun, elder;
@@ -94,11 +94,11 @@ void companion_stop(struct companion *companion);
 
 enum {
     START_ADDRESS_MAX = 64,
-    START_EARLY_MS = 10000,   /* an earlier fault may be ours */
-    START_STOPPED_MS = 1000,     /* a stopped process is looked at again */
+    START_EARLY_MS = 10000,    /* an earlier fault may be ours */
+    START_STOPPED_MS = 1000,   /* a stopped process is looked at again */
     START_CHECK_FIRST_MS = 16, /* whether it listens; */
     START_CHECK_MS = 250,      /* the longest pause between two looks */
-    START_SETTLE_MS = 500     /* what lives longer is no "--version" */
+    START_SETTLE_MS = 500      /* what lives longer is no "--version" */
 };
 
 struct start_watch {
@@ -113,8 +113,8 @@ struct start_watch {
     bool unsure;                 /* words may have been lost */
     bool hung;                   /* killed because it hung */
     bool served;                 /* it listens, as far as can be seen */
-    uint64_t look_ms;            /* when that is looked at; 0: no more */
-    enum death_restart restart;    /* how it has been started again */
+    uint64_t check_due_ms;       /* when that is looked at; 0: no more */
+    enum death_restart restart;  /* how it has been started again */
     int signal;                  /* that ended it before */
     pid_t database;              /* what reached its main last; 0: none, */
     uid_t uid;                   /* its user, */
@@ -200,7 +200,7 @@ struct plan {
     char *const *heapwired_argv, *const *heapwired_envp;
     int segment;           /* the recorder's, for heapwired; -1: none */
     const char *state_dir; /* for the record of its end */
-    int hold;              /* its lock, see state_dir_lock; -1 */
+    int state_lock;        /* its lock, see state_dir_lock; -1 */
     uid_t user;            /* the user that heapwired becomes; -1: unknown */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
     uint64_t beat_ms;      /* between its signs of life; 0: none are expected */

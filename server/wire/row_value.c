@@ -31,7 +31,7 @@ put_clock(struct buffer *out, int64_t micros)
 }
 
 static void
-put_time(struct buffer *out, const struct moment *t)
+put_time(struct buffer *out, const struct temporal *t)
 {
     int64_t micros = temporal_magnitude(t);
 
@@ -49,7 +49,7 @@ put_time(struct buffer *out, const struct moment *t)
  * are left out, as MySQL does. */
 static void
 binary_temporal_put(struct buffer *out, enum temporal_kind kind,
-                  const struct moment *t)
+                    const struct temporal *t)
 {
     bool clock = kind == TEMPORAL_DATETIME && t->micros != 0;
 
@@ -61,9 +61,9 @@ binary_temporal_put(struct buffer *out, enum temporal_kind kind,
         buffer_u8(out, 0);
         return;
     }
-    buffer_u8(out, !clock                      ? DATE_BYTES
+    buffer_u8(out, !clock                        ? DATE_BYTES
                    : t->micros % TEMPORAL_SECOND ? DATETIME_FULL
-                                               : DATETIME_BYTES);
+                                                 : DATETIME_BYTES);
     buffer_u16(out, (uint16_t)t->year);
     buffer_u8(out, (uint8_t)t->month);
     buffer_u8(out, (uint8_t)t->day);
@@ -72,7 +72,7 @@ binary_temporal_put(struct buffer *out, enum temporal_kind kind,
 }
 
 static bool
-read_clock(struct reader *r, bool full, struct moment *t)
+read_clock(struct reader *r, bool full, struct temporal *t)
 {
     int64_t hour = reader_u8(r), minute = reader_u8(r), second = reader_u8(r);
     uint32_t micros = full ? reader_u32(r) : 0;
@@ -83,7 +83,7 @@ read_clock(struct reader *r, bool full, struct moment *t)
 }
 
 static bool
-read_time(struct reader *r, struct moment *t)
+read_time(struct reader *r, struct temporal *t)
 {
     uint8_t size = reader_u8(r);
     bool negative, valid;
@@ -104,12 +104,13 @@ read_time(struct reader *r, struct moment *t)
 }
 
 bool
-binary_temporal_read(struct reader *r, enum temporal_kind kind, struct moment *out)
+binary_temporal_read(struct reader *r, enum temporal_kind kind,
+                     struct temporal *out)
 {
     bool valid = true;
     uint8_t size;
 
-    *out = (struct moment){.kind = kind};
+    *out = (struct temporal){.kind = kind};
     if (kind == TEMPORAL_TIME)
         return read_time(r, out);
     size = reader_u8(r);
@@ -309,7 +310,7 @@ put_text_cell(struct buffer *out, const struct column *column,
 /* Only as temporal_text() writes it, but for a T; an integer or a double is
  * invalid. */
 static bool
-parse_temporal_column(const struct value *v, bool time, struct moment *out)
+parse_temporal_column(const struct value *v, bool time, struct temporal *out)
 {
     enum { T_AT = 10 };
     struct span written = {v->data, v->size};
@@ -321,34 +322,41 @@ parse_temporal_column(const struct value *v, bool time, struct moment *out)
         (out->kind == TEMPORAL_TIME) != time)
         return false;
     size = temporal_text(out, text);
-    if (size == v->size && out->kind == TEMPORAL_DATETIME && v->data[T_AT] == 'T')
+    if (size == v->size && out->kind == TEMPORAL_DATETIME &&
+        v->data[T_AT] == 'T')
         text[T_AT] = 'T';
     return size == v->size && memcmp(text, v->data, size) == 0;
 }
 
 static void
 put_temporal_value(struct buffer *out, const struct column *column,
-           const struct value *v)
+                   const struct value *v)
 {
     enum temporal_kind kind = column->type == COLUMN_DATE   ? TEMPORAL_DATE
-                            : column->type == COLUMN_TIME ? TEMPORAL_TIME
-                                                          : TEMPORAL_DATETIME;
-    struct moment t;
+                              : column->type == COLUMN_TIME ? TEMPORAL_TIME
+                                                            : TEMPORAL_DATETIME;
+    struct temporal t;
 
     if (!parse_temporal_column(v, kind == TEMPORAL_TIME, &t))
-        t = (struct moment){.kind = kind};
+        t = (struct temporal){.kind = kind};
     binary_temporal_put(out, kind, &t);
 }
 
 static void (*const puts_of[])(struct buffer *out, const struct column *column,
                                const struct value *v) = {
     [COLUMN_NULL] = NULL, /* is_null */
-    [COLUMN_TEXT] = put_text_cell,  [COLUMN_LONGTEXT] = put_text_cell,
-    [COLUMN_BLOB] = put_text_cell,  [COLUMN_TINYINT] = put_tinyint,
-    [COLUMN_INT] = put_int,         [COLUMN_BIGINT] = put_bigint,
-    [COLUMN_DOUBLE] = put_double,   [COLUMN_DECIMAL] = put_text_cell,
-    [COLUMN_DATE] = put_temporal_value,     [COLUMN_TIME] = put_temporal_value,
-    [COLUMN_DATETIME] = put_temporal_value, [COLUMN_TIMESTAMP] = put_temporal_value,
+    [COLUMN_TEXT] = put_text_cell,
+    [COLUMN_LONGTEXT] = put_text_cell,
+    [COLUMN_BLOB] = put_text_cell,
+    [COLUMN_TINYINT] = put_tinyint,
+    [COLUMN_INT] = put_int,
+    [COLUMN_BIGINT] = put_bigint,
+    [COLUMN_DOUBLE] = put_double,
+    [COLUMN_DECIMAL] = put_text_cell,
+    [COLUMN_DATE] = put_temporal_value,
+    [COLUMN_TIME] = put_temporal_value,
+    [COLUMN_DATETIME] = put_temporal_value,
+    [COLUMN_TIMESTAMP] = put_temporal_value,
 };
 
 void

@@ -31,6 +31,6 @@ void binary_row_put(struct buffer *out, const struct column *columns,
  * suffice, else six, and none for zero.  An invalid length makes the reader
  * fail; false: a part is out of range.  Zero dates are in it. */
 bool binary_temporal_read(struct reader *r, enum temporal_kind kind,
-                        struct moment *out);
+                          struct temporal *out);
 
 #endif

@@ -136,13 +136,13 @@ struct cluster_position {
     size_t node, row;
 };
 
-void cluster_position_first(struct cluster_position *place,
-                         const struct cluster_rows *rows);
-void cluster_position_next(struct cluster_position *place);
-bool cluster_position_done(const struct cluster_position *place);
+void cluster_position_first(struct cluster_position *position,
+                            const struct cluster_rows *rows);
+void cluster_position_next(struct cluster_position *position);
+bool cluster_position_done(const struct cluster_position *position);
 /* The caller sets *out to NULL; texts last as long as the rows. */
-void cluster_position_cell(const struct cluster_position *place, size_t column,
-                        struct value *out);
+void cluster_position_cell(const struct cluster_position *position,
+                           size_t column, struct value *out);
 
 /* ---- the snapshots of several nodes as one ----
  *

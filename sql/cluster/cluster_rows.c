@@ -283,51 +283,53 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
 /* ---- reading ---- */
 
 static size_t
-rows_of(const struct cluster_position *place)
+rows_of(const struct cluster_position *position)
 {
-    const struct rowset *set = &place->rows->sets[place->node];
+    const struct rowset *set = &position->rows->sets[position->node];
 
     return set->columns ? rowset_rows(set) : 0;
 }
 
 static void
-skip_empty(struct cluster_position *place)
+skip_empty(struct cluster_position *position)
 {
-    while (!cluster_position_done(place) && place->row >= rows_of(place)) {
-        place->node++;
-        place->row = 0;
+    while (!cluster_position_done(position) &&
+           position->row >= rows_of(position)) {
+        position->node++;
+        position->row = 0;
     }
 }
 
 void
-cluster_position_first(struct cluster_position *place,
-                    const struct cluster_rows *rows)
+cluster_position_first(struct cluster_position *position,
+                       const struct cluster_rows *rows)
 {
-    *place = (struct cluster_position){.rows = rows};
-    skip_empty(place);
+    *position = (struct cluster_position){.rows = rows};
+    skip_empty(position);
 }
 
 void
-cluster_position_next(struct cluster_position *place)
+cluster_position_next(struct cluster_position *position)
 {
-    place->row++;
-    skip_empty(place);
+    position->row++;
+    skip_empty(position);
 }
 
 bool
-cluster_position_done(const struct cluster_position *place)
+cluster_position_done(const struct cluster_position *position)
 {
-    return !place->rows || place->node >= place->rows->ask.id_count;
+    return !position->rows || position->node >= position->rows->ask.id_count;
 }
 
 void
-cluster_position_cell(const struct cluster_position *place, size_t column,
-                   struct value *out)
+cluster_position_cell(const struct cluster_position *position, size_t column,
+                      struct value *out)
 {
     if (column == 0) {
         out->type = VALUE_INT;
-        out->integer = (int64_t)place->rows->ask.ids[place->node];
+        out->integer = (int64_t)position->rows->ask.ids[position->node];
         return;
     }
-    *out = rowset_row(&place->rows->sets[place->node], place->row)[column - 1];
+    *out = rowset_row(&position->rows->sets[position->node],
+                      position->row)[column - 1];
 }

@@ -43,18 +43,18 @@ fetch_begin_waiting(struct handle *handle)
     const char *user = handle->scope.session->who.user;
 
     pthread_mutex_lock(&waiters.lock);
-    handle->fetch->place =
+    handle->fetch->slot =
         user_quota_take(waiters.users, &waiters.count, FETCH_WAITERS_MAX, user,
-                   "SELECTs that wait", "cancel one", &handle->failure);
+                        "SELECTs that wait", "cancel one", &handle->failure);
     pthread_mutex_unlock(&waiters.lock);
-    return handle->fetch->place ? 0 : -1;
+    return handle->fetch->slot ? 0 : -1;
 }
 
 void
 fetch_end_waiting(struct fetch *fetch)
 {
     pthread_mutex_lock(&waiters.lock);
-    user_quota_release(fetch->place, &waiters.count);
+    user_quota_release(fetch->slot, &waiters.count);
     pthread_mutex_unlock(&waiters.lock);
 }
 

@@ -39,7 +39,7 @@ enum {
 struct fetch {
     struct controller *controller;
     struct await *await;
-    const char **place;  /* among those that wait, while it does */
+    const char **slot;   /* among those that wait, while it does */
     unsigned fetched;    /* needs already answered (enum catalog_need) */
     struct stats *stats; /* references, or NULL */
     struct snapshot *snapshot;
@@ -95,7 +95,7 @@ void peer_survey_free(struct peer_survey *survey); /* NULL is fine */
 int peer_survey_wait(struct peer_survey *survey, struct await *await,
                      struct error *err);
 /* The node's answer, after that; NULL: the node was not asked. */
-const struct peer_survey_answer *peer_survey_find(const struct peer_survey *survey,
-                                        uint64_t id);
+const struct peer_survey_answer *
+peer_survey_find(const struct peer_survey *survey, uint64_t id);
 
 #endif

@@ -33,7 +33,7 @@ struct peer_survey {
     struct arena *arena; /* holds all that follows */
     uint64_t *ids;       /* ascending */
     size_t id_count;
-    struct peer_survey_answer *says; /* one for each id */
+    struct peer_survey_answer *answers; /* one for each id */
 };
 
 /* ---- asking ---- */
@@ -47,13 +47,13 @@ list_others(struct peer_survey *survey, const struct sql_session *session)
     if (!rows)
         return -1;
     survey->ids = arena_alloc(survey->arena, (count + 1) * sizeof(uint64_t));
-    survey->says =
-        arena_alloc(survey->arena, (count + 1) * sizeof(*survey->says));
+    survey->answers =
+        arena_alloc(survey->arena, (count + 1) * sizeof(*survey->answers));
     for (size_t i = 0; survey->ids && i < count; i++)
         if (!rows[i].self)
             survey->ids[survey->id_count++] = rows[i].id;
     mem_free(rows);
-    return survey->ids && survey->says ? 0 : -1;
+    return survey->ids && survey->answers ? 0 : -1;
 }
 
 static int
@@ -114,7 +114,7 @@ peer_survey_free(struct peer_survey *survey)
 /* ---- answers ---- */
 
 static const char *
-copy_survey_text(struct peer_survey *survey, struct peer_survey_answer *say,
+copy_survey_text(struct peer_survey *survey, struct peer_survey_answer *answer,
                  struct span text)
 {
     size_t size = text.size < TEXT_MAX ? text.size : TEXT_MAX;
@@ -123,7 +123,7 @@ copy_survey_text(struct peer_survey *survey, struct peer_survey_answer *say,
     if (copy)
         clean_text((struct span){text.data, size}, copy);
     else if (text.data)
-        say->error = no_memory;
+        answer->error = no_memory;
     return copy;
 }
 
@@ -161,33 +161,33 @@ parse_peer_cpu_count(struct span text)
 static void
 take_survey_block(struct peer_survey *survey, const struct peer_block *block)
 {
-    struct peer_survey_answer *say = &survey->says[block->id_index];
+    struct peer_survey_answer *answer = &survey->answers[block->id_index];
 
-    if (say->state || block->row_count == 0)
+    if (answer->state || block->row_count == 0)
         return;
-    say->state = copy_survey_text(survey, say, block->cells[0]);
+    answer->state = copy_survey_text(survey, answer, block->cells[0]);
     if (is_timestamp_text(block->cells[1]))
-        say->since = copy_survey_text(survey, say, block->cells[1]);
-    say->profiling = copy_survey_text(survey, say, block->cells[2]);
-    say->reason = copy_survey_text(survey, say, block->cells[3]);
+        answer->since = copy_survey_text(survey, answer, block->cells[1]);
+    answer->profiling = copy_survey_text(survey, answer, block->cells[2]);
+    answer->reason = copy_survey_text(survey, answer, block->cells[3]);
     if (is_timestamp_text(block->cells[4]))
-        say->started = copy_survey_text(survey, say, block->cells[4]);
-    say->cpus = parse_peer_cpu_count(block->cells[5]);
+        answer->started = copy_survey_text(survey, answer, block->cells[4]);
+    answer->cpus = parse_peer_cpu_count(block->cells[5]);
 }
 
 static void
 take_survey_node_end(struct peer_survey *survey, const struct peer_end *end)
 {
-    struct peer_survey_answer *say = &survey->says[end->id_index];
+    struct peer_survey_answer *answer = &survey->answers[end->id_index];
     struct span text = {end->error.text, strlen(end->error.text)};
 
     const char *why;
 
     if (end->error.code) {
-        why = copy_survey_text(survey, say, text);
-        say->error = why ? why : no_memory;
-    } else if (!say->state && !say->error) {
-        say->error = no_answer;
+        why = copy_survey_text(survey, answer, text);
+        answer->error = why ? why : no_memory;
+    } else if (!answer->state && !answer->error) {
+        answer->error = no_answer;
     }
 }
 
@@ -228,6 +228,7 @@ peer_survey_find(const struct peer_survey *survey, uint64_t id)
         return NULL;
     above = search_above(survey->ids, survey->id_count, sizeof(*survey->ids), 0,
                          id);
-    return above > 0 && survey->ids[above - 1] == id ? &survey->says[above - 1]
-                                                     : NULL;
+    return above > 0 && survey->ids[above - 1] == id
+               ? &survey->answers[above - 1]
+               : NULL;
 }

@@ -247,8 +247,8 @@ open_waiting(struct opening *o, const struct catalog_table *table,
 bool
 show_is_short_statement(const struct show *show)
 {
-    struct error unsaid;
-    const struct catalog_table *table = find_show_source_table(show, &unsaid);
+    struct error ignored;
+    const struct catalog_table *table = find_show_source_table(show, &ignored);
 
     return !show->where && (!table || !(table->needs & NEED_PEERS));
 }

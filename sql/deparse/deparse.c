@@ -464,10 +464,10 @@ deparse_writer_init(struct writer *w, const struct deparse *deparse,
     w->query = write_query;
     w->node = write_node;
     result->may_null = w->tree->may_null;
-    w->places = arena_alloc(deparse->arena,
-                            (w->tree->parameters + 1) * sizeof(*w->places));
-    result->places = w->places;
-    return w->places ? 0 : -1;
+    w->positions = arena_alloc(deparse->arena, (w->tree->parameters + 1) *
+                                                   sizeof(*w->positions));
+    result->positions = w->positions;
+    return w->positions ? 0 : -1;
 }
 
 /* Looks all tables up. */

@@ -43,7 +43,7 @@ struct deparsed {
     bool names_now;    /* a value is the text 'now' */
     bool reads_values; /* what a parameter is decides whether it is right */
     /* Of each of SQLite's ?, the place among the statement's. */
-    const size_t *places;
+    const size_t *positions;
     bool reordered; /* they are not the same */
 };
 

@@ -234,7 +234,7 @@ static void
 compared_arguments(struct writer *w, const struct node *node)
 {
     bool second = span_is_nocase(node->name, "NULLIF");
-    enum moments as = write_temporal_form(node->first, 0);
+    enum temporal_form as = write_temporal_form(node->first, 0);
 
     for (const struct node *n = node->first; n; n = n->next) {
         if (as == TEMPORAL_FORM_NONE || n->type == COLUMN_NULL ||

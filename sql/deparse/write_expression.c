@@ -47,7 +47,7 @@ write_temporal_literal(struct writer *w, const struct node *node)
     bool date = span_is_nocase(node->word, "DATE");
     const char *type = time ? "TIME" : date ? "DATE" : "DATETIME";
     char room[TEMPORAL_TEXT];
-    struct moment t;
+    struct temporal t;
     struct span text = node->name;
     bool right;
 
@@ -188,7 +188,7 @@ write_parameter_marker(struct writer *w, const struct node *node)
     else
         buffer_text(w->sql, " ?");
     w->result->reordered |= node->parameter != w->tree->first + w->parameters;
-    w->places[w->parameters++] = node->parameter;
+    w->positions[w->parameters++] = node->parameter;
 }
 
 static void
@@ -283,7 +283,7 @@ static void
 write_case(struct writer *w, const struct node *node)
 {
     const struct node *n = node->first;
-    enum moments as = TEMPORAL_FORM_NONE;
+    enum temporal_form as = TEMPORAL_FORM_NONE;
     unsigned slot = 0;
 
     buffer_text(w->sql, " CASE");

@@ -184,17 +184,18 @@ note_operand_type(struct found *found, struct result_type t)
 }
 
 /* Dates alone compare as the texts that they are. */
-static enum moments
+static enum temporal_form
 temporal_comparison_type(const struct found *found)
 {
     if (found->full_day)
         return TEMPORAL_FORM_DATETIME;
     if (found->day)
-        return found->time || found->other ? TEMPORAL_FORM_DATE : TEMPORAL_FORM_NONE;
+        return found->time || found->other ? TEMPORAL_FORM_DATE
+                                           : TEMPORAL_FORM_NONE;
     return found->time ? TEMPORAL_FORM_TIME : TEMPORAL_FORM_NONE;
 }
 
-enum moments
+enum temporal_form
 write_temporal_form(const struct node *operands, size_t column)
 {
     struct found found = {0};
@@ -205,17 +206,17 @@ write_temporal_form(const struct node *operands, size_t column)
 }
 
 bool
-write_is_temporal(const struct node *node, enum moments as)
+write_is_temporal(const struct node *node, enum temporal_form as)
 {
     struct found found = {0};
 
     note_operand_type(&found, types_operand(node, 0));
     return as == TEMPORAL_FORM_TIME   ? found.time
            : as == TEMPORAL_FORM_DATE ? found.day
-                                : found.full_day;
+                                      : found.full_day;
 }
 
-enum moments
+enum temporal_form
 write_case_temporal_form(const struct node *node)
 {
     const struct node *n = node->first;

@@ -35,51 +35,54 @@ write_wrong_temporal(struct writer *w, const char *type, struct span text)
 
 static void
 check_temporal_constant(struct writer *w, const struct node *node,
-                        enum moments as)
+                        enum temporal_form as)
 {
     static const char *const types[] = {[TEMPORAL_FORM_DATE] = "DATE",
                                         [TEMPORAL_FORM_DATETIME] = "DATETIME",
                                         [TEMPORAL_FORM_TIME] = "TIME"};
-    struct moment t;
+    struct temporal t;
     struct span text;
 
     if (write_known_text(w, node, &text) &&
         !(as == TEMPORAL_FORM_TIME ? temporal_parse_time(text, &t)
-                             : temporal_parse(text, &t)))
+                                   : temporal_parse(text, &t)))
         write_wrong_temporal(w, types[as], text);
 }
 
 /* ---- writing ---- */
 
 static void
-open_temporal_call(struct writer *w, enum moments as)
+open_temporal_call(struct writer *w, enum temporal_form as)
 {
-    buffer_text(w->sql, as == TEMPORAL_FORM_REAL ? " hw_real(" : " hw_temporal(");
+    buffer_text(w->sql,
+                as == TEMPORAL_FORM_REAL ? " hw_real(" : " hw_temporal(");
 }
 
 /* What stands behind x in the call. */
 static void
-close_temporal_call(struct writer *w, enum moments as, struct result_type type)
+close_temporal_call(struct writer *w, enum temporal_form as,
+                    struct result_type type)
 {
     if (as == TEMPORAL_FORM_REAL) {
         buffer_text(w->sql, ")");
         return;
     }
     buffer_text(w->sql, as == TEMPORAL_FORM_TIME ? ",'TIME'" : ",'DATETIME'");
-    buffer_text(w->sql,
-                type.type == COLUMN_TIME && as != TEMPORAL_FORM_TIME ? ",1)" : ")");
+    buffer_text(w->sql, type.type == COLUMN_TIME && as != TEMPORAL_FORM_TIME
+                            ? ",1)"
+                            : ")");
 }
 
 static bool
-needs_form(enum moments as, struct result_type type)
+needs_form(enum temporal_form as, struct result_type type)
 {
     return as != TEMPORAL_FORM_NONE && type.type != COLUMN_NULL &&
            !is_full_datetime_type(type);
 }
 
 void
-write_as_temporal(struct writer *w, const struct node *node, enum moments as,
-                bool date)
+write_as_temporal(struct writer *w, const struct node *node,
+                  enum temporal_form as, bool date)
 {
     if (as != TEMPORAL_FORM_REAL)
         check_temporal_constant(w, node, as);
@@ -106,7 +109,7 @@ write_number(struct writer *w, const struct node *node)
 }
 
 void
-write_scalar(struct writer *w, const struct node *node, enum moments as,
+write_scalar(struct writer *w, const struct node *node, enum temporal_form as,
              enum tight least)
 {
     if (needs_form(as, types_operand(node, 0)))
@@ -135,10 +138,10 @@ operand_column_count(const struct node *node)
 
 /* Where SQLite compares rows, as its own types do: a number beside a text is no
  * equal of it then. */
-static enum moments
+static enum temporal_form
 find_side(const struct node *operands, size_t column)
 {
-    enum moments as = write_temporal_form(operands, column);
+    enum temporal_form as = write_temporal_form(operands, column);
     bool number = false, text = false;
 
     if (as != TEMPORAL_FORM_NONE ||
@@ -158,7 +161,7 @@ write_sides(struct writer *w, const struct node *operands)
 {
     struct sides out = {operand_column_count(operands), find_side(operands, 0),
                         NULL};
-    enum moments *all;
+    enum temporal_form *all;
 
     if (out.count <= 1)
         return out;
@@ -173,7 +176,7 @@ write_sides(struct writer *w, const struct node *operands)
     return out;
 }
 
-static enum moments
+static enum temporal_form
 side_of(const struct sides *sides, size_t column)
 {
     if (column == 0)
@@ -190,7 +193,7 @@ write_temporal_row(struct writer *w, const struct node *node,
 
     buffer_text(w->sql, " (");
     for (const struct node *n = node->first; n; n = n->next) {
-        enum moments as = side_of(sides, column++);
+        enum temporal_form as = side_of(sides, column++);
 
         if (needs_form(as, types_operand(n, 0)))
             write_as_temporal(w, n, as, false);
@@ -214,7 +217,7 @@ void
 write_value(struct writer *w, const char *name, const struct node *query,
             const struct sides *sides, size_t column)
 {
-    enum moments as = side_of(sides, column);
+    enum temporal_form as = side_of(sides, column);
     struct result_type type = types_operand(query, column);
     bool wraps = needs_form(as, type);
 

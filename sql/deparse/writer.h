@@ -12,9 +12,9 @@ enum operand_kind {
     OPERAND_NUMBER,
     OPERAND_STRING,
     OPERAND_TEMPORAL, /* DATE'2026-01-31': a string, except in arithmetic */
-    OPERAND_ROW,    /* (a, b) */
-    OPERAND_BINARY, /* COLLATE utf8mb4_bin */
-    OPERAND_HEX,    /* 0x1f: bytes, but a number beside a number */
+    OPERAND_ROW,      /* (a, b) */
+    OPERAND_BINARY,   /* COLLATE utf8mb4_bin */
+    OPERAND_HEX,      /* 0x1f: bytes, but a number beside a number */
     OPERAND_OTHER
 };
 
@@ -32,20 +32,21 @@ enum tight {
 };
 
 /* What a comparison's operands become; see write_temporal.c. */
-enum moments {
+enum temporal_form {
     TEMPORAL_FORM_NONE, /* none is a date or a time, or all are plain dates */
     TEMPORAL_FORM_DATE, /* as TEMPORAL_FORM_DATETIME, which a date is then */
     TEMPORAL_FORM_DATETIME,
     TEMPORAL_FORM_TIME,
-    TEMPORAL_FORM_REAL /* no moments: doubles, of numbers beside texts in rows */
+    TEMPORAL_FORM_REAL /* no moments: doubles, of numbers beside texts in rows
+                        */
 };
 
 enum { LISTED_MAX = 90 /* values of a hw_in: SQLite's functions take 100 */ };
 
 struct sides {
     size_t count; /* of columns */
-    enum moments first;
-    const enum moments *all; /* NULL: one column */
+    enum temporal_form first;
+    const enum temporal_form *all; /* NULL: one column */
 };
 
 struct scope { /* a SELECT that is being written */
@@ -72,7 +73,7 @@ struct writer {
     struct scope *scope; /* the innermost; NULL: none */
     unsigned slots;      /* number of slots so far; see handle.h */
     size_t parameters;   /* number of ? so far */
-    size_t *places;
+    size_t *positions;
     struct span snapshot_alias;
     const struct tree_cte *recursive; /* the one that is being written */
     bool recurs;                      /* what is written reads it */
@@ -121,10 +122,11 @@ bool write_chooses_text(const struct node *node);
 bool write_is_long(const struct node *node);
 
 /* Of the operands in a list, or of their columns at that place. */
-enum moments write_temporal_form(const struct node *operands, size_t column);
-enum moments write_case_temporal_form(const struct node *node);
+enum temporal_form write_temporal_form(const struct node *operands,
+                                       size_t column);
+enum temporal_form write_case_temporal_form(const struct node *node);
 /* Whether it is a moment of that kind. */
-bool write_is_temporal(const struct node *node, enum moments as);
+bool write_is_temporal(const struct node *node, enum temporal_form as);
 
 /* ---- writer.c ---- */
 
@@ -168,16 +170,16 @@ size_t write_count(const struct node *first); /* of a list */
 /* Error 1525. */
 void write_wrong_temporal(struct writer *w, const char *type, struct span text);
 /* Gives it that form; date: TEMPORAL_FORM_DATE has no time of day then. */
-void write_as_temporal(struct writer *w, const struct node *node, enum moments as,
-                     bool date);
+void write_as_temporal(struct writer *w, const struct node *node,
+                       enum temporal_form as, bool date);
 /* What is compared with moments of that kind. */
 /* The text of a constant, if it is one and known. */
 bool write_known_text(const struct writer *w, const struct node *node,
                       struct span *out);
 /* An operand of arithmetic, or of SUM: a date or a time is a number. */
 void write_number(struct writer *w, const struct node *node);
-void write_scalar(struct writer *w, const struct node *node, enum moments as,
-                  enum tight least);
+void write_scalar(struct writer *w, const struct node *node,
+                  enum temporal_form as, enum tight least);
 /* What the columns of a list of operands become.  Find it once for all of them:
  * the list may be long. */
 struct sides write_sides(struct writer *w, const struct node *operands);

@@ -74,7 +74,7 @@ fail_range(sqlite3_context *c, const char *type, sqlite3_value **argv,
 /* Sets an integer result, which is unsigned only if an operand was. */
 static void
 return_checked_integer(sqlite3_context *c, sqlite3_value **argv, const char *op,
-             decimal_integer whole, bool past)
+                       decimal_integer whole, bool past)
 {
     if (whole < INT64_MIN ||
         whole > (past ? (decimal_integer)UINT64_MAX : INT64_MAX))
@@ -261,7 +261,8 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
     else if (known && b.exact.digits != 0)
         (void)decimal_split(a.exact, b.exact, &whole, &rest);
     return_checked_integer(c, argv, "DIV", whole,
-                 a.exact.digits > INT64_MAX || b.exact.digits > INT64_MAX);
+                           a.exact.digits > INT64_MAX ||
+                               b.exact.digits > INT64_MAX);
 }
 
 static void
@@ -282,7 +283,8 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
     else if (!decimal_split(a.exact, b.exact, &whole, &rest))
         fail_range(c, "DECIMAL", argv, "%");
     else if (a.is_integer && b.is_integer)
-        return_checked_integer(c, argv, "%", rest.digits, a.exact.digits > INT64_MAX);
+        return_checked_integer(c, argv, "%", rest.digits,
+                               a.exact.digits > INT64_MAX);
     else
         return_decimal(c, rest,
                        a.decimals > b.decimals ? a.decimals : b.decimals,

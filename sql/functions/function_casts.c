@@ -7,7 +7,7 @@
 #include "buffer.h"
 #include "collate.h"
 #include "function.h"
-#include "function_datetime.h"
+#include "function_temporal.h"
 #include "function_table.h"
 #include "handle.h"
 #include "kind.h"
@@ -157,7 +157,7 @@ clamp_fraction_digits(int64_t length)
 static void
 cast_date(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)length;
     (void)n;
@@ -171,7 +171,7 @@ static void
 cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
               int64_t n)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)n;
     if (!function_datetime(value, &t))
@@ -184,7 +184,7 @@ cast_datetime(sqlite3_context *c, sqlite3_value *value, int64_t length,
 static void
 cast_time(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)n;
     if (!function_temporal(c, value, &t))
@@ -258,9 +258,9 @@ warn_of_temporal_text(sqlite3_context *c, const char *what, bool time,
 /* A time of day is one of today. */
 static bool
 read_temporal_argument(sqlite3_context *c, sqlite3_value *value, bool time,
-                       bool of_time, struct moment *t)
+                       bool of_time, struct temporal *t)
 {
-    struct moment day;
+    struct temporal day;
 
     if (!time && !of_time)
         return function_datetime(value, t);
@@ -270,7 +270,7 @@ read_temporal_argument(sqlite3_context *c, sqlite3_value *value, bool time,
         t->kind = TEMPORAL_TIME;
     } else if (t->kind == TEMPORAL_TIME) {
         day = function_temporal_from_unix(function_handle(c)->now_ms * 1000,
-                                        t->digits);
+                                          t->digits);
         day.micros = 0;
         temporal_set_micros(&day, temporal_micros(&day) + t->micros);
         day.more = t->more;
@@ -288,7 +288,7 @@ call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
     static const char zero[] = "0000-00-00 00:00:00";
     bool time = span_is(function_argument(argv[1]), "TIME");
     struct span text = function_argument(argv[0]);
-    struct moment t;
+    struct temporal t;
 
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
@@ -304,7 +304,8 @@ call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
         warn_of_temporal_text(c, "Truncated incorrect", time, text);
     if (!time)
         t.kind = TEMPORAL_DATETIME;
-    for (int64_t rest = temporal_magnitude(&t) % TEMPORAL_SECOND, i = t.digits = 6;
+    for (int64_t rest = temporal_magnitude(&t) % TEMPORAL_SECOND,
+                 i = t.digits = 6;
          i > 0 && rest % 10 == 0; i--, rest /= 10)
         t.digits--;
     function_temporal_result(c, &t);

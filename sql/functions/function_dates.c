@@ -7,15 +7,16 @@
 
 #include "errors.h"
 #include "function.h"
-#include "function_datetime.h"
+#include "function_temporal.h"
 #include "function_table.h"
 #include "handle.h"
 #include "kind.h"
 
-static struct moment
+static struct temporal
 current_statement_time(sqlite3_context *c, unsigned digits)
 {
-    return function_temporal_from_unix(function_handle(c)->now_ms * 1000, digits);
+    return function_temporal_from_unix(function_handle(c)->now_ms * 1000,
+                                       digits);
 }
 
 /* The digits of the fraction; false: too many. */
@@ -40,7 +41,7 @@ static void
 return_now(sqlite3_context *c, int argc, sqlite3_value **argv,
            enum temporal_kind kind)
 {
-    struct moment t;
+    struct temporal t;
     unsigned digits;
 
     if (!read_digits(c, argc, argv, &digits))
@@ -84,7 +85,7 @@ static void
 call_unix_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct handle *handle = function_handle(c);
-    struct moment t;
+    struct temporal t;
     int64_t micros;
 
     if (argc == 0) {
@@ -102,13 +103,13 @@ static void
 call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     double seconds = function_real(argv[0]);
-    struct moment t;
+    struct temporal t;
 
     if (function_any_null(argc, argv) || seconds < 0 ||
         seconds > 253402300799.0)
         return;
     t = function_temporal_from_unix(llround(seconds * 1e6),
-                                  function_temporal_digits(argv[0]));
+                                    function_temporal_digits(argv[0]));
     if (argc > 1)
         function_format_temporal(c, &t, function_argument(argv[1]));
     else
@@ -120,7 +121,7 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (!function_temporal(c, argv[0], &t))
@@ -132,7 +133,7 @@ call_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment to, from, t = {.kind = TEMPORAL_TIME};
+    struct temporal to, from, t = {.kind = TEMPORAL_TIME};
 
     (void)argc;
     if (!function_temporal(c, argv[0], &to) ||
@@ -146,7 +147,7 @@ call_timediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t = {.kind = TEMPORAL_TIME};
+    struct temporal t = {.kind = TEMPORAL_TIME};
     double seconds = function_real(argv[0]);
 
     if (function_any_null(argc, argv))
@@ -163,7 +164,7 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_temporal(c, argv[0], &t))
@@ -173,27 +174,29 @@ call_time_to_sec(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_hour(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_temporal(c, argv[0], &t))
-        sqlite3_result_int64(c, temporal_magnitude(&t) / TEMPORAL_SECOND / 3600);
+        sqlite3_result_int64(c,
+                             temporal_magnitude(&t) / TEMPORAL_SECOND / 3600);
 }
 
 static void
 call_minute(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_temporal(c, argv[0], &t))
-        sqlite3_result_int64(c, temporal_magnitude(&t) / TEMPORAL_SECOND / 60 % 60);
+        sqlite3_result_int64(c, temporal_magnitude(&t) / TEMPORAL_SECOND / 60 %
+                                    60);
 }
 
 static void
 call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_temporal(c, argv[0], &t))
@@ -203,7 +206,7 @@ call_second(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_temporal(c, argv[0], &t))
@@ -215,7 +218,7 @@ call_microsecond(sqlite3_context *c, int argc, sqlite3_value **argv)
 static bool
 parse_zone_offset(struct span zone, int64_t *micros)
 {
-    struct moment t;
+    struct temporal t;
     bool negative = zone.size > 0 && *zone.data == '-';
 
     *micros = 0;
@@ -237,7 +240,7 @@ parse_zone_offset(struct span zone, int64_t *micros)
 static void
 call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
     int64_t from, to;
 
     if (function_any_null(argc, argv) || !function_datetime(argv[0], &t) ||
@@ -255,10 +258,10 @@ call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
     static void call_##name(sqlite3_context *c, int argc,                      \
                             sqlite3_value **argv)                              \
     {                                                                          \
-        struct moment t;                                                       \
+        struct temporal t;                                                     \
                                                                                \
         (void)argc;                                                            \
-        if (function_datetime(argv[0], &t))                                      \
+        if (function_datetime(argv[0], &t))                                    \
             sqlite3_result_int64(c, (expression));                             \
     }
 
@@ -280,7 +283,7 @@ mode_of(int argc, sqlite3_value **argv, int otherwise)
 static void
 call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
     int year;
 
     if (function_datetime(argv[0], &t))
@@ -291,7 +294,7 @@ call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
     int year;
 
     (void)argc;
@@ -302,7 +305,7 @@ call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
     int year, week;
 
     if (!function_datetime(argv[0], &t))
@@ -314,7 +317,7 @@ call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
     const char *name;
 
     (void)argc;
@@ -327,7 +330,7 @@ call_dayname(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
     const char *name;
 
     (void)argc;
@@ -342,7 +345,7 @@ call_monthname(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (!function_datetime(argv[0], &t))
@@ -355,7 +358,7 @@ call_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t, time;
+    struct temporal t, time;
 
     if (!function_datetime(argv[0], &t))
         return;
@@ -372,7 +375,7 @@ call_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_last_day(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (!function_datetime(argv[0], &t))
@@ -385,7 +388,7 @@ call_last_day(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 return_days(sqlite3_context *c, int64_t days)
 {
-    struct moment t = {.kind = TEMPORAL_DATE};
+    struct temporal t = {.kind = TEMPORAL_DATE};
 
     if (days < 366 || days > 3652424)
         return;
@@ -404,7 +407,7 @@ static void
 call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t year = function_integer(argv[0]), day = function_integer(argv[1]);
-    struct moment first = {TEMPORAL_DATE, 0, 1, 1, 0, 0};
+    struct temporal first = {TEMPORAL_DATE, 0, 1, 1, 0, 0};
 
     if (function_any_null(argc, argv) || day < 1 || day > 4000000 || year < 0 ||
         year > TEMPORAL_YEAR_MAX)
@@ -418,7 +421,7 @@ call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_datediff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment to, from;
+    struct temporal to, from;
 
     (void)argc;
     if (function_datetime(argv[0], &to) && function_datetime(argv[1], &from))

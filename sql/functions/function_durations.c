@@ -4,7 +4,7 @@
 
 #include "errors.h"
 #include "function.h"
-#include "function_datetime.h"
+#include "function_temporal.h"
 #include "function_table.h"
 #include "kind.h"
 
@@ -13,7 +13,7 @@ static void
 return_shifted_time(sqlite3_context *c, sqlite3_value **argv, int sign)
 {
     bool typed = kind_is_temporal(kind_of(argv[0]));
-    struct moment t, time;
+    struct temporal t, time;
     int64_t micros;
 
     if (!function_temporal(c, argv[0], &t) ||
@@ -48,9 +48,10 @@ static void
 call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     int64_t hour = function_count(argv[0]), minute = function_count(argv[1]);
-    int64_t most = TEMPORAL_TIME_MAX / TEMPORAL_SECOND; /* more than all hours */
+    int64_t most =
+        TEMPORAL_TIME_MAX / TEMPORAL_SECOND; /* more than all hours */
     double second = function_real(argv[2]);
-    struct moment t = {.kind = TEMPORAL_TIME};
+    struct temporal t = {.kind = TEMPORAL_TIME};
     int64_t size;
 
     if (function_any_null(argc, argv) || minute < 0 || minute > 59 ||
@@ -68,7 +69,7 @@ call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_to_seconds(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_datetime(argv[0], &t))

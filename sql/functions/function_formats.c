@@ -7,7 +7,7 @@
 #include "digit.h"
 #include "errors.h"
 #include "function.h"
-#include "function_datetime.h"
+#include "function_temporal.h"
 #include "function_table.h"
 #include "handle.h"
 
@@ -32,13 +32,13 @@ function_format_day(int day)
 /* ---- writing ---- */
 
 struct parts {
-    const struct moment *t;
+    const struct temporal *t;
     int64_t hour, minute, second, micro;
     int weekday, day_of_year;
 };
 
 static struct parts
-parts_of(const struct moment *t)
+parts_of(const struct temporal *t)
 {
     int64_t micros = temporal_magnitude(t), seconds = micros / TEMPORAL_SECOND;
     struct parts p = {.t = t,
@@ -66,7 +66,7 @@ ordinal_day_suffix(int day)
 }
 
 static void
-add_week(struct buffer *out, const struct moment *t, char c)
+add_week(struct buffer *out, const struct temporal *t, char c)
 {
     static const struct {
         char c;
@@ -88,7 +88,7 @@ add_week(struct buffer *out, const struct moment *t, char c)
 static bool
 add_date_part(struct buffer *out, const struct parts *p, char c)
 {
-    const struct moment *t = p->t;
+    const struct temporal *t = p->t;
 
     switch (c) {
     case 'Y':
@@ -185,8 +185,8 @@ add_time_part(struct buffer *out, const struct parts *p, char c)
 }
 
 void
-function_format_temporal(sqlite3_context *c, const struct moment *t,
-                       struct span format)
+function_format_temporal(sqlite3_context *c, const struct temporal *t,
+                         struct span format)
 {
     struct parts p = parts_of(t);
     struct buffer out;
@@ -218,7 +218,7 @@ function_format_temporal(sqlite3_context *c, const struct moment *t,
 static void
 call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (!function_any_null(2, argv) && function_argument(argv[1]).size > 0 &&
@@ -229,7 +229,7 @@ call_date_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 static void
 call_time_format(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    struct moment t;
+    struct temporal t;
 
     (void)argc;
     if (function_any_null(2, argv) || function_argument(argv[1]).size == 0 ||
@@ -317,7 +317,7 @@ find_day(struct reading *r)
 {
     bool sunday = r->week_letter == 'U' || r->week_letter == 'V';
     bool strict = r->week_letter == 'V' || r->week_letter == 'v';
-    struct moment t = {TEMPORAL_DATE, r->year, 1, 1, 0, 0};
+    struct temporal t = {TEMPORAL_DATE, r->year, 1, 1, 0, 0};
     int64_t found = temporal_days(&t) + r->day_of_year - 1;
     int first;
 
@@ -443,7 +443,8 @@ read_format(struct reading *r, struct span format)
 
 /* Reads all that the format names; false: the text has something else. */
 static bool
-read_formatted_datetime(struct reading *r, struct span format, struct moment *t)
+read_formatted_datetime(struct reading *r, struct span format,
+                        struct temporal *t)
 {
     if (!read_format(r, format) || !find_day(r))
         return false;
@@ -463,9 +464,9 @@ read_formatted_datetime(struct reading *r, struct span format, struct moment *t)
     t->month = r->month;
     t->day = r->day;
     t->digits = r->micro ? 6 : 0;
-    t->micros =
-        ((int64_t)(r->hour * 60 + r->minute) * 60 + r->second) * TEMPORAL_SECOND +
-        r->micro;
+    t->micros = ((int64_t)(r->hour * 60 + r->minute) * 60 + r->second) *
+                    TEMPORAL_SECOND +
+                r->micro;
     return true;
 }
 
@@ -475,7 +476,7 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct span text = function_argument(argv[0]);
     struct reading r = {
         .p = text.data, .end = text.data + text.size, .week = -1};
-    struct moment t = {0};
+    struct temporal t = {0};
 
     if (function_any_null(argc, argv))
         return;
@@ -487,13 +488,13 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
     while (r.p < r.end && *r.p == ' ')
         r.p++;
     if (r.p < r.end)
-        function_warn(c, ER_TRUNCATED_VALUE,
-                      "Truncated incorrect %s value: '%.*s'",
-                      t.kind == TEMPORAL_DATE   ? "date"
-                      : t.kind == TEMPORAL_TIME ? "time"
-                                              : "datetime",
-                      (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT),
-                      text.data);
+        function_warn(
+            c, ER_TRUNCATED_VALUE, "Truncated incorrect %s value: '%.*s'",
+            t.kind == TEMPORAL_DATE   ? "date"
+            : t.kind == TEMPORAL_TIME ? "time"
+                                      : "datetime",
+            (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT),
+            text.data);
 }
 
 const struct function format_functions[] = {

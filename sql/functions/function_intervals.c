@@ -1,4 +1,4 @@
-/* function_intervals.c - see function_datetime.h; INTERVAL n UNIT: adds,
+/* function_intervals.c - see function_temporal.h; INTERVAL n UNIT: adds,
  * subtracts, extracts. */
 #include <math.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include "digit.h"
 #include "errors.h"
 #include "function.h"
-#include "function_datetime.h"
+#include "function_temporal.h"
 #include "function_table.h"
 #include "kind.h"
 
 /* A number without the zeros that a date begins with: 71231 is 071231,
  * 101000000 is 000101000000.  None is negative. */
 static bool
-parse_numeric_datetime(struct span digits, struct moment *out)
+parse_numeric_datetime(struct span digits, struct temporal *out)
 {
     static const char zeros[] = "000000";
     char text[32];
@@ -29,7 +29,7 @@ parse_numeric_datetime(struct span digits, struct moment *out)
 }
 
 bool
-function_datetime(sqlite3_value *value, struct moment *out)
+function_datetime(sqlite3_value *value, struct temporal *out)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return false;
@@ -43,14 +43,15 @@ function_warn_time(sqlite3_context *c, sqlite3_value *value)
 {
     struct span text = function_argument(value);
 
-    function_warn(
-        c, ER_TRUNCATED_VALUE, "Truncated incorrect time value: '%.*s'",
-        (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT), text.data);
+    function_warn(c, ER_TRUNCATED_VALUE,
+                  "Truncated incorrect time value: '%.*s'",
+                  (int)(text.size < TEMPORAL_TEXT ? text.size : TEMPORAL_TEXT),
+                  text.data);
 }
 
 bool
 function_temporal(sqlite3_context *c, sqlite3_value *value,
-                        struct moment *out)
+                  struct temporal *out)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL ||
         !temporal_parse_time(function_argument(value), out))
@@ -71,37 +72,38 @@ function_temporal_digits(sqlite3_value *seconds)
 }
 
 void
-function_temporal_result(sqlite3_context *c, const struct moment *t)
+function_temporal_result(sqlite3_context *c, const struct temporal *t)
 {
     char text[TEMPORAL_TEXT];
 
-    if (t->kind != TEMPORAL_TIME && (t->year < 0 || t->year > TEMPORAL_YEAR_MAX))
+    if (t->kind != TEMPORAL_TIME &&
+        (t->year < 0 || t->year > TEMPORAL_YEAR_MAX))
         return;
     function_text(c, text, temporal_text(t, text));
     sqlite3_result_subtype(c, t->kind == TEMPORAL_DATE   ? KIND_DATE
                               : t->kind == TEMPORAL_TIME ? KIND_TIME
-                                                       : KIND_DATETIME);
+                                                         : KIND_DATETIME);
 }
 
-struct moment
+struct temporal
 function_temporal_from_unix(int64_t micros, unsigned digits)
 {
-    struct moment t = {TEMPORAL_DATETIME, 0, 0, 0, 0, digits};
+    struct temporal t = {TEMPORAL_DATETIME, 0, 0, 0, 0, digits};
 
     temporal_set_micros(&t, TEMPORAL_UNIX_EPOCH + micros);
     return t;
 }
 
-static struct moment
+static struct temporal
 first_of_year(int year)
 {
-    struct moment t = {TEMPORAL_DATE, year, 1, 1, 0, 0};
+    struct temporal t = {TEMPORAL_DATE, year, 1, 1, 0, 0};
 
     return t;
 }
 
 int
-function_temporal_weekday(const struct moment *t)
+function_temporal_weekday(const struct temporal *t)
 {
     int day = (int)((temporal_days(t) + 6) % 7);
 
@@ -109,9 +111,9 @@ function_temporal_weekday(const struct moment *t)
 }
 
 int
-function_temporal_day_of_year(const struct moment *t)
+function_temporal_day_of_year(const struct temporal *t)
 {
-    struct moment first = first_of_year(t->year);
+    struct temporal first = first_of_year(t->year);
 
     return (int)(temporal_days(t) - temporal_days(&first)) + 1;
 }
@@ -123,11 +125,11 @@ function_temporal_day_of_year(const struct moment *t)
  * Sunday the other way round.
  */
 int
-function_temporal_week(const struct moment *t, int mode, int *year)
+function_temporal_week(const struct temporal *t, int mode, int *year)
 {
     bool monday = mode & 1, over = mode & 2;
     bool whole = monday ? (mode & 4) != 0 : (mode & 4) == 0;
-    struct moment first = first_of_year(t->year);
+    struct temporal first = first_of_year(t->year);
     int start = (function_temporal_weekday(&first) + (monday ? 6 : 0)) % 7;
     int day = function_temporal_day_of_year(t) - 1, begins, week;
 
@@ -138,7 +140,7 @@ function_temporal_week(const struct moment *t, int mode, int *year)
         begins = start <= 3 ? -start : 7 - start;
     *year = t->year;
     if (day < begins) {
-        struct moment last = {TEMPORAL_DATE, t->year - 1, 12, 31, 0, 0};
+        struct temporal last = {TEMPORAL_DATE, t->year - 1, 12, 31, 0, 0};
 
         if (!over)
             return 0;
@@ -146,7 +148,7 @@ function_temporal_week(const struct moment *t, int mode, int *year)
     }
     week = (day - begins) / 7 + 1;
     if (over && week > 52) {
-        struct moment next = first_of_year(t->year + 1);
+        struct temporal next = first_of_year(t->year + 1);
         int next_start =
             (function_temporal_weekday(&next) + (monday ? 6 : 0)) % 7;
         int left = (int)(temporal_days(&next) - temporal_days(t));
@@ -305,7 +307,7 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
 
 /* False outside of MySQL's years. */
 static bool
-add_months(struct moment *t, int64_t months)
+add_months(struct temporal *t, int64_t months)
 {
     int64_t all = (int64_t)t->year * 12 + t->month - 1 + months;
 
@@ -321,7 +323,7 @@ add_months(struct moment *t, int64_t months)
 /* Reads a date, a moment, or a text in a time's form; with bare, also digits
  * alone.  A wrong date is refused, though its year could be read as seconds. */
 static bool
-read_any_temporal(sqlite3_value *value, bool bare, struct moment *out)
+read_any_temporal(sqlite3_value *value, bool bare, struct temporal *out)
 {
     struct span text = function_argument(value);
     size_t i = 0;
@@ -345,7 +347,7 @@ return_date_plus_interval(sqlite3_context *c, sqlite3_value *to,
                           int sign)
 {
     struct amount amount;
-    struct moment t;
+    struct temporal t;
 
     if (!unit) {
         sqlite3_result_error(c, "unknown unit of an INTERVAL", -1);
@@ -399,9 +401,9 @@ call_timestampadd(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* Counts whole months between, with day and time of the later moment. */
 static int64_t
-months_between(const struct moment *from, const struct moment *to)
+months_between(const struct temporal *from, const struct temporal *to)
 {
-    const struct moment *early = from, *late = to;
+    const struct temporal *early = from, *late = to;
     bool backward = temporal_micros(from) > temporal_micros(to);
     int64_t months;
 
@@ -421,7 +423,7 @@ static void
 call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     const struct unit *unit = find_interval_unit(argv[0]);
-    struct moment from, to;
+    struct temporal from, to;
 
     (void)argc;
     if (!unit || unit->fields) {
@@ -433,14 +435,14 @@ call_timestampdiff(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (unit->months)
         sqlite3_result_int64(c, months_between(&from, &to) / unit->months);
     else
-        sqlite3_result_int64(c, (temporal_micros(&to) - temporal_micros(&from)) /
-                                    unit->micros);
+        sqlite3_result_int64(
+            c, (temporal_micros(&to) - temporal_micros(&from)) / unit->micros);
 }
 
 /* ---- EXTRACT ---- */
 
 static int64_t
-field_value(const struct moment *t, char field)
+field_value(const struct temporal *t, char field)
 {
     int64_t micros = temporal_magnitude(t), seconds = micros / TEMPORAL_SECOND;
 
@@ -468,7 +470,7 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     static const char plain[] = "fsihdwmqy";
     const struct unit *unit = find_interval_unit(argv[0]);
-    struct moment t;
+    struct temporal t;
     int64_t value = 0;
     int year;
     char field;
@@ -482,8 +484,8 @@ call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     if (unit->fields) {
         for (const char *f = unit->fields; *f; f++)
-            value =
-                value * (*f == 'f' ? TEMPORAL_SECOND : 100) + field_value(&t, *f);
+            value = value * (*f == 'f' ? TEMPORAL_SECOND : 100) +
+                    field_value(&t, *f);
         sqlite3_result_int64(c, t.micros < 0 ? -value : value);
         return;
     }

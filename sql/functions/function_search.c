@@ -351,7 +351,7 @@ add_keys(struct buffer *out, struct span text)
 /* The position, in characters from 1, of what in text; 0: not found. */
 static void
 return_text_position(sqlite3_context *c, struct span what, struct span text,
-             int64_t from)
+                     int64_t from)
 {
     struct buffer keys; /* of both texts */
     const char *found;
@@ -384,16 +384,17 @@ static void
 call_locate(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        return_text_position(c, function_argument(argv[0]), function_argument(argv[1]),
-                     argc > 2 ? function_integer(argv[2]) : 1);
+        return_text_position(c, function_argument(argv[0]),
+                             function_argument(argv[1]),
+                             argc > 2 ? function_integer(argv[2]) : 1);
 }
 
 static void
 call_instr(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     if (!function_any_null(argc, argv))
-        return_text_position(c, function_argument(argv[1]), function_argument(argv[0]),
-                     1);
+        return_text_position(c, function_argument(argv[1]),
+                             function_argument(argv[0]), 1);
 }
 
 /* FIELD(x, a, b, …): one number among the texts makes all of them numbers. */

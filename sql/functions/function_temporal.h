@@ -1,4 +1,5 @@
-/* function_datetime.h - dates and times as a function's arguments and result. */
+/* function_datetime.h - dates and times as a function's arguments and result.
+ */
 #ifndef HW_FUNCTION_TEMPORAL_H
 #define HW_FUNCTION_TEMPORAL_H
 
@@ -8,35 +9,35 @@
 #include "temporal.h"
 #include "reader.h"
 
-struct moment;
+struct temporal;
 
 /* Reads a date, with or without a time.  False: NULL or invalid. */
-bool function_datetime(sqlite3_value *value, struct moment *out);
+bool function_datetime(sqlite3_value *value, struct temporal *out);
 /* Reads a date or a time; warns where it is past the largest.  False: NULL or
  * invalid. */
 bool function_temporal(sqlite3_context *c, sqlite3_value *value,
-                             struct moment *out);
+                       struct temporal *out);
 /* Warning 1292: a time past the largest, which the answer is. */
 void function_warn_time(sqlite3_context *c, sqlite3_value *value);
 /* Digits of the fraction of a number of seconds: as written, or all six. */
 unsigned function_temporal_digits(sqlite3_value *seconds);
 /* Sets the result; NULL outside of the years 0 to TEMPORAL_YEAR_MAX. */
-void function_temporal_result(sqlite3_context *c, const struct moment *t);
+void function_temporal_result(sqlite3_context *c, const struct temporal *t);
 
-struct moment function_temporal_from_unix(int64_t micros, unsigned digits);
+struct temporal function_temporal_from_unix(int64_t micros, unsigned digits);
 
 /* 0 is Sunday. */
-int function_temporal_weekday(const struct moment *t);
+int function_temporal_weekday(const struct temporal *t);
 /* 1 is the first day. */
-int function_temporal_day_of_year(const struct moment *t);
+int function_temporal_day_of_year(const struct temporal *t);
 /* WEEK(date, mode): the week's number; *year is the year that the week belongs
  * to. */
-int function_temporal_week(const struct moment *t, int mode, int *year);
+int function_temporal_week(const struct temporal *t, int mode, int *year);
 
 /* Sets the result to t, written as DATE_FORMAT does; NULL where a time has no
  * such part. */
-void function_format_temporal(sqlite3_context *c, const struct moment *t,
-                            struct span format);
+void function_format_temporal(sqlite3_context *c, const struct temporal *t,
+                              struct span format);
 
 /* Whether STR_TO_DATE reads a date, or a time, for the letter behind %. */
 bool function_format_reads_date(char c);

@@ -21,10 +21,10 @@
 
 enum {
     FUNCTIONS_MAX = 32,
-    NAME_ROOM =
+    VIEW_NAME_BYTES =
         CLUSTER_NAME_MAX + 2, /* room for a name that is too long, too */
     ARENA_MAX = 64 * 1024,    /* bytes for the options of one call */
-    KEY_MAX = 2 * NAME_ROOM + CHOICE_TEXT_MAX + 64
+    KEY_MAX = 2 * VIEW_NAME_BYTES + CHOICE_TEXT_MAX + 64
 };
 
 #define EXPORT "export"
@@ -36,11 +36,11 @@ struct read_view {
 };
 
 /* The view that one call asks for. */
-struct wish {
+struct view_call {
     sqlite3_context *context;
     const struct view_form *form; /* NULL: EXPORT */
-    char name[NAME_ROOM];
-    char base[NAME_ROOM]; /* "": no base */
+    char name[VIEW_NAME_BYTES];
+    char base[VIEW_NAME_BYTES]; /* "": no base */
     struct view_choice choice;
     struct buffer key;
     struct arena *arena;
@@ -127,10 +127,10 @@ is_current_heap_name(const char *name)
 }
 
 static bool
-is_sum(const struct wish *wish)
+is_sum(const struct view_call *call)
 {
-    return cluster_name_is(wish->name) ||
-           (*wish->base && cluster_name_is(wish->base));
+    return cluster_name_is(call->name) ||
+           (*call->base && cluster_name_is(call->base));
 }
 
 static struct view *
@@ -150,51 +150,51 @@ await_view(struct handle *handle, const struct view_request *request)
 /* The heap now, and again when the time is over; both last as long as the
  * request. */
 static int
-watch_heap_growth(struct handle *handle, const struct wish *wish,
+watch_heap_growth(struct handle *handle, const struct view_call *call,
                   struct view_request *request)
 {
     int rc = fetch_fresh(handle, &request->before);
-    uint64_t until_ms = clock_ms() + (uint64_t)wish->choice.seconds * 1000;
+    uint64_t until_ms = clock_ms() + (uint64_t)call->choice.seconds * 1000;
 
     while (rc == SQLITE_OK &&
-           function_wait(wish->context, "watching the heap grow", until_ms))
+           function_wait(call->context, "watching the heap grow", until_ms))
         ;
-    if (rc == SQLITE_OK && function_stopped(wish->context))
+    if (rc == SQLITE_OK && function_stopped(call->context))
         rc = SQLITE_INTERRUPT;
     return rc == SQLITE_OK ? fetch_another(handle, &request->snapshot) : rc;
 }
 
 /* Requests the view.  Returns SQLite's codes. */
 static int
-request_view_for_call(struct handle *handle, struct wish *wish,
-                    const struct view **out)
+request_view_for_call(struct handle *handle, struct view_call *call,
+                      const struct view **out)
 {
     struct function_views *views = handle->fetch->views;
     struct view_request request = {.owner = handle->scope.session->who.user,
-                                   .name = wish->name,
-                                   .base = *wish->base ? wish->base : NULL,
-                                   .force = wish->choice.force,
-                                   .form = wish->form,
-                                   .options = &wish->choice.options};
+                                   .name = call->name,
+                                   .base = *call->base ? call->base : NULL,
+                                   .force = call->choice.force,
+                                   .form = call->form,
+                                   .options = &call->choice.options};
     struct cluster_sum sum;
     struct view *view = NULL;
     int rc;
 
-    if (is_sum(wish)) {
-        rc = cluster_heap_need(handle, wish->name, request.base,
-                               wish->choice.force, &wish->choice.options, &sum);
+    if (is_sum(call)) {
+        rc = cluster_heap_need(handle, call->name, request.base,
+                               call->choice.force, &call->choice.options, &sum);
         if (rc != SQLITE_OK)
             return rc;
         request.snapshot = sum.snapshot;
         request.name = request.base = NULL; /* the difference is made already */
-    } else if (is_current_heap_name(wish->name)) {
-        rc = wish->choice.seconds ? watch_heap_growth(handle, wish, &request)
+    } else if (is_current_heap_name(call->name)) {
+        rc = call->choice.seconds ? watch_heap_growth(handle, call, &request)
                                   : fetch_fresh(handle, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
         request.name = NULL;
-    } else if (observed_name_is(wish->name)) {
-        rc = observed_need(handle, wish->name, &request.snapshot);
+    } else if (observed_name_is(call->name)) {
+        rc = observed_need(handle, call->name, &request.snapshot);
         if (rc != SQLITE_OK)
             return rc;
         request.name = NULL;
@@ -203,7 +203,7 @@ request_view_for_call(struct handle *handle, struct wish *wish,
         view = await_view(handle, &request);
     if (request.before)
         snapshot_unref(request.snapshot); /* watch's own */
-    if (!view || add_first(views, &wish->key, view, &handle->failure) != 0)
+    if (!view || add_first(views, &call->key, view, &handle->failure) != 0)
         return SQLITE_ERROR;
     *out = view;
     return SQLITE_OK;
@@ -214,12 +214,12 @@ request_view_for_call(struct handle *handle, struct wish *wish,
 /* Writes a name in lower case, as snapshots' names are; cuts one that is too
  * long. */
 static void
-read_view_snapshot_name(sqlite3_value *value, char out[NAME_ROOM])
+read_view_snapshot_name(sqlite3_value *value, char out[VIEW_NAME_BYTES])
 {
     struct span given = function_argument(value);
     size_t i = 0;
 
-    for (; i < given.size && i < NAME_ROOM - 1; i++)
+    for (; i < given.size && i < VIEW_NAME_BYTES - 1; i++)
         out[i] = (char)(given.data[i] >= 'A' && given.data[i] <= 'Z'
                             ? given.data[i] | 0x20
                             : given.data[i]);
@@ -241,17 +241,17 @@ check_view_snapshot_name(const char *name, struct error *err)
 }
 
 static int
-take_base(struct wish *wish, sqlite3_value *value, struct error *err)
+take_base(struct view_call *call, sqlite3_value *value, struct error *err)
 {
-    read_view_snapshot_name(value, wish->base);
-    if (check_view_snapshot_name(wish->base, err) != 0)
+    read_view_snapshot_name(value, call->base);
+    if (check_view_snapshot_name(call->base, err) != 0)
         return -1;
-    if (!wish->form)
+    if (!call->form)
         error_set(err, ER_WRONG_ARGUMENTS,
                   EXPORT " gives one snapshot: leave the base out");
-    else if (is_current_heap_name(wish->base) || observed_name_is(wish->base))
+    else if (is_current_heap_name(call->base) || observed_name_is(call->base))
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "a base is a kept snapshot, and not '%s'", wish->base);
+                  "a base is a kept snapshot, and not '%s'", call->base);
     else
         return 0;
     return -1;
@@ -259,28 +259,28 @@ take_base(struct wish *wish, sqlite3_value *value, struct error *err)
 
 /* Reads the options; or, for top, the number of functions. */
 static int
-take_choice(struct wish *wish, sqlite3_value *value, struct error *err)
+take_choice(struct view_call *call, sqlite3_value *value, struct error *err)
 {
     struct span text = function_argument(value);
-    const struct view_form *form = wish->form;
+    const struct view_form *form = call->form;
 
     if (form && strcmp(form->name, "top") == 0 && function_is_number(value))
         return choice_count(form->name, function_real(value), 1,
-                            CHOICE_COUNT_MAX, &wish->choice.options.nodecount,
+                            CHOICE_COUNT_MAX, &call->choice.options.nodecount,
                             err);
-    return choice_parse(&wish->choice, text,
+    return choice_parse(&call->choice, text,
                         !form                  ? EXPORT
                         : !form->takes_options ? form->name
                                                : NULL,
-                        wish->arena, err);
+                        call->arena, err);
 }
 
 /* Of what grows within some seconds. */
 static int
-check_watch(const struct wish *wish, struct error *err)
+check_watch(const struct view_call *call, struct error *err)
 {
-    if (wish->choice.seconds == 0 ||
-        (is_current_heap_name(wish->name) && !*wish->base))
+    if (call->choice.seconds == 0 ||
+        (is_current_heap_name(call->name) && !*call->base))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "seconds shows what grows from now on: the name is '" SNAPSHOT_NOW
@@ -290,14 +290,14 @@ check_watch(const struct wish *wish, struct error *err)
 
 /* The key: equal keys mean equal views. */
 static int
-write_view_key(struct wish *wish, struct span choice, struct error *err)
+write_view_key(struct view_call *call, struct span choice, struct error *err)
 {
-    buffer_init(&wish->key, KEY_MAX);
-    buffer_format(&wish->key, "%s %s %s ",
-                  wish->form ? wish->form->name : EXPORT, wish->name,
-                  wish->base);
-    buffer_add(&wish->key, choice.data, choice.size);
-    if (!wish->key.failed)
+    buffer_init(&call->key, KEY_MAX);
+    buffer_format(&call->key, "%s %s %s ",
+                  call->form ? call->form->name : EXPORT, call->name,
+                  call->base);
+    buffer_add(&call->key, choice.data, choice.size);
+    if (!call->key.failed)
         return 0;
     error_memory(err, "a view");
     return -1;
@@ -310,49 +310,49 @@ has_view_argument(int argc, sqlite3_value **argv, int i)
 }
 
 static int
-read_view_arguments(struct wish *wish, int argc, sqlite3_value **argv,
+read_view_arguments(struct view_call *call, int argc, sqlite3_value **argv,
                     struct error *err)
 {
     struct span choice = {"", 0};
 
-    wish->choice.options = view_defaults;
-    wish->arena = arena_new(ARENA_MAX);
-    if (!wish->arena) {
+    call->choice.options = view_defaults;
+    call->arena = arena_new(ARENA_MAX);
+    if (!call->arena) {
         error_memory(err, "a view");
         return -1;
     }
-    read_view_snapshot_name(argv[0], wish->name);
-    if (check_view_snapshot_name(wish->name, err) != 0)
+    read_view_snapshot_name(argv[0], call->name);
+    if (check_view_snapshot_name(call->name, err) != 0)
         return -1;
-    if (!wish->form && cluster_name_is(wish->name)) {
+    if (!call->form && cluster_name_is(call->name)) {
         error_set(err, ER_WRONG_ARGUMENTS,
                   EXPORT " gives one node's snapshot, and not a sum; ask each "
                          "node for its own");
         return -1;
     }
     if ((has_view_argument(argc, argv, 1) &&
-         take_base(wish, argv[1], err) != 0))
+         take_base(call, argv[1], err) != 0))
         return -1;
     if (has_view_argument(argc, argv, 2)) {
         choice = function_argument(argv[2]);
-        if (take_choice(wish, argv[2], err) != 0 || check_watch(wish, err) != 0)
+        if (take_choice(call, argv[2], err) != 0 || check_watch(call, err) != 0)
             return -1;
     }
-    return write_view_key(wish, choice, err);
+    return write_view_key(call, choice, err);
 }
 
 /* ---- the functions ---- */
 
 static int
-find_or_begin(struct handle *handle, struct wish *wish, int argc,
+find_or_begin(struct handle *handle, struct view_call *call, int argc,
               sqlite3_value **argv, const struct view **out)
 {
     if (privilege_check(handle->scope.session->who.privileges,
                         PRIVILEGE_PROFILE, &handle->failure) != 0 ||
-        read_view_arguments(wish, argc, argv, &handle->failure) != 0)
+        read_view_arguments(call, argc, argv, &handle->failure) != 0)
         return SQLITE_ERROR;
-    *out = find_requested_view(handle->fetch->views, &wish->key);
-    return *out ? SQLITE_OK : request_view_for_call(handle, wish, out);
+    *out = find_requested_view(handle->fetch->views, &call->key);
+    return *out ? SQLITE_OK : request_view_for_call(handle, call, out);
 }
 
 static bool
@@ -393,7 +393,8 @@ static void
 call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct handle *handle = function_handle(c);
-    struct wish wish = {.context = c, .form = view_form_find(function_name(c))};
+    struct view_call call = {.context = c,
+                             .form = view_form_find(function_name(c))};
     const struct view *view = NULL;
     int rc;
 
@@ -401,15 +402,15 @@ call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     if (handle->fetch && function_compute(c))
         return;
-    rc = handle->fetch ? find_or_begin(handle, &wish, argc, argv, &view)
+    rc = handle->fetch ? find_or_begin(handle, &call, argc, argv, &view)
                        : fetch_refuse(handle);
     if (rc == SQLITE_OK && view)
-        return_view_bytes(c, wish.form, view);
+        return_view_bytes(c, call.form, view);
     else
         sqlite3_result_error_code(c, rc);
     handle->failed = handle->failed || rc == SQLITE_ERROR;
-    buffer_fini(&wish.key);
-    arena_free(wish.arena);
+    buffer_fini(&call.key);
+    arena_free(call.arena);
 }
 
 /* name(snapshot [, base [, options]]) */

@@ -111,7 +111,7 @@ find_hint(const struct parser *p, const char *at, struct parser *inner)
     text.size = (size_t)(end - text.data);
     *inner = *p;
     inner->lexer = lexer_of(text);
-    inner->looked = false;
+    inner->has_ahead = false;
     parser_advance(inner);
     return true;
 }

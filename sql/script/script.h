@@ -95,9 +95,9 @@ struct script_call {
 };
 
 enum script_kind {
-    SCRIPT_PURE, /* depends on its arguments alone; parsing runs it if they are
-                    known */
-    SCRIPT_SHORT,  /* never takes long, and never waits */
+    SCRIPT_PURE,  /* depends on its arguments alone; parsing runs it if they are
+                     known */
+    SCRIPT_SHORT, /* never takes long, and never waits */
     SCRIPT_WAITING,  /* waits for the node, briefly */
     SCRIPT_CHANGING, /* likewise, and changes it */
     SCRIPT_SLOW      /* reads the store or renders, and may wait */
@@ -140,7 +140,7 @@ struct script {
     size_t views_bytes;       /* likewise */
     unsigned prints;          /* number of calls of System.print */
     bool prints_bytes;        /* one of them prints bytes */
-    bool placed;              /* the error has its line */
+    bool has_position;        /* the error has its line */
     struct buffer output;
     size_t counted; /* bytes of output counted among all scripts' */
 };

@@ -395,8 +395,7 @@ static const struct script_method rows[] = {
     CPUPROF("snapshot_wall", "n|n", SCRIPT_STRING, SCRIPT_SLOW,
             cpuprof_snapshot),
 #undef CPUPROF
-    {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_SHORT,
-     system_print},
+    {"System", "print", "|*", true, SCRIPT_ANY, 0, SCRIPT_SHORT, system_print},
 #define EXECENV(name, takes, call)                                             \
     {"ExecEnv",         name,        takes, true, SCRIPT_STRING,               \
      PRIVILEGE_PROFILE, SCRIPT_SLOW, call},                                    \

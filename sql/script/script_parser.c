@@ -250,7 +250,7 @@ run_known(struct script_parser *p, struct script_node *call)
         call->done = true;
         return 0;
     }
-    if (!p->script->placed)
+    if (!p->script->has_position)
         script_add_position(p->script->text, call->offset, p->err);
     return -1;
 }

@@ -71,9 +71,9 @@ script_call_node(struct script *script, const struct script_host *host,
     if (step == STEP_DONE && node->method.kind == SCRIPT_CHANGING)
         script->now = NULL;
     if (step == STEP_FAIL && call.blamed > 0) {
-        script_add_position(script->text, node->arguments[call.blamed - 1]->offset,
-                     err);
-        script->placed = true;
+        script_add_position(script->text,
+                            node->arguments[call.blamed - 1]->offset, err);
+        script->has_position = true;
     }
     return step;
 }
@@ -171,7 +171,7 @@ script_run(struct script *script, const struct script_host *host,
 
         if (step == STEP_DONE && check_output(script, err) != 0)
             step = STEP_FAIL;
-        if (step == STEP_FAIL && !script->placed &&
+        if (step == STEP_FAIL && !script->has_position &&
             err->code != ER_QUERY_INTERRUPTED)
             prefix_error_with_line(script, statement, err);
         if (step != STEP_DONE)

@@ -88,7 +88,7 @@ append_utc_time(struct buffer *out, const char *label, int64_t wall_ms)
 
 static void
 append_memory_figure(struct buffer *out, const char *label,
-           const struct stats_figure *figure)
+                     const struct stats_figure *figure)
 {
     if (figure->known)
         buffer_format(out, "%s: %.1f MB\n", label,
@@ -163,7 +163,8 @@ describe_store_entry(struct buffer *out, const struct store_entry *entry)
     buffer_format(out, "node: %" PRIu32 "\npid: %" PRId32 "\n", entry->node_id,
                   hello->pid);
     write_entry_text(out, "program", hello->exe);
-    (entry->kind == PROFILE_HEAP ? append_heap_facts : append_time_profile_facts)(out, entry);
+    (entry->kind == PROFILE_HEAP ? append_heap_facts
+                                 : append_time_profile_facts)(out, entry);
     buffer_format(out, "pinned: %s\nkept: %s, %" PRIu64 " bytes\n",
                   entry->pinned ? "yes" : "no",
                   entry->on_disk ? "on disk" : "in memory alone", entry->size);

@@ -196,7 +196,7 @@ static struct {
     size_t idle_count;
     const char *users[HANDLES_MAX +
                       HANDLES_SPARE]; /* user of each lent handle; NULL: free */
-    size_t lent;
+    size_t in_use;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- statements ---- */
@@ -339,32 +339,33 @@ set_heap_limit(void)
 /* Takes a place, and an idle handle if there are any. */
 static int
 take_idle_handle(const struct sql_identity *who, struct handle **out,
-                 const char ***place, struct error *err)
+                 const char ***slot, struct error *err)
 {
     size_t max = HANDLES_MAX + (who->trusted ? HANDLES_SPARE : 0);
     struct handle *handle;
 
     pthread_mutex_lock(&pool.lock);
-    *place = user_quota_take(pool.users, &pool.lent, max, who->user, "open SELECTs",
-                        "read one to its end or close it", err);
-    handle = *place ? pool.idle : NULL;
+    *slot =
+        user_quota_take(pool.users, &pool.in_use, max, who->user,
+                        "open SELECTs", "read one to its end or close it", err);
+    handle = *slot ? pool.idle : NULL;
     if (handle) {
         pool.idle = handle->next;
         pool.idle_count--;
     }
     pthread_mutex_unlock(&pool.lock);
     *out = handle;
-    return *place ? 0 : -1;
+    return *slot ? 0 : -1;
 }
 
 /* Whether the pool keeps it. */
 static bool
-put_idle_handle(struct handle *handle, const char **place)
+put_idle_handle(struct handle *handle, const char **slot)
 {
     bool keep;
 
     pthread_mutex_lock(&pool.lock);
-    user_quota_release(place, &pool.lent);
+    user_quota_release(slot, &pool.in_use);
     keep = handle && pool.idle_count < HANDLES_IDLE;
     if (keep) {
         handle->next = pool.idle;
@@ -381,18 +382,18 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct handle *handle;
-    const char **place;
+    const char **slot;
 
     pthread_once(&once, set_heap_limit);
-    if (take_idle_handle(&scope->session->who, &handle, &place, err) != 0)
+    if (take_idle_handle(&scope->session->who, &handle, &slot, err) != 0)
         return NULL;
     if (!handle)
         handle = handle_new(err);
     if (!handle) {
-        put_idle_handle(NULL, place);
+        put_idle_handle(NULL, slot);
         return NULL;
     }
-    handle->place = place;
+    handle->slot = slot;
     handle->scope = *scope;
     handle->memory.owner = scope->session->who.user;
     handle->await = await;
@@ -434,6 +435,6 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
     handle->failed = false;
     select_memory_reset(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
-    if (!put_idle_handle(handle, handle->place))
+    if (!put_idle_handle(handle, handle->slot))
         handle_free(handle);
 }

@@ -171,22 +171,22 @@ select_vtab_plan(const struct catalog_table *table, sqlite3_index_info *info)
 
 /* The index of the row's stack, in tables of stacks. */
 static uint32_t
-index_row_stack(const struct heap_position *place)
+index_row_stack(const struct heap_position *position)
 {
-    return place->walk->row == HEAP_AGES
-               ? place->source->parts.ages[place->at].stack
-               : place->at;
+    return position->walk->row == HEAP_AGES
+               ? position->source->parts.ages[position->at].stack
+               : position->at;
 }
 
 /* Whether the row's stack has rows in its table. */
 static bool
-has_rows(const struct heap_position *place)
+has_rows(const struct heap_position *position)
 {
-    switch (place->walk->row) {
+    switch (position->walk->row) {
     case HEAP_FRAMES:
-        return place->frame_count > 0;
+        return position->frame_count > 0;
     case HEAP_CHURN:
-        return place->source->profile->stacks[place->at].objects_ever > 0;
+        return position->source->profile->stacks[position->at].objects_ever > 0;
     default:
         return true;
     }
@@ -194,19 +194,20 @@ has_rows(const struct heap_position *place)
 
 /* Moves to a stack that has rows, and finds its frames. */
 static void
-seek_stack_with_rows(struct heap_position *place)
+seek_stack_with_rows(struct heap_position *position)
 {
-    struct functions *functions = place->source->functions;
+    struct functions *functions = position->source->functions;
 
-    place->frame = 0;
-    if (place->walk->row == HEAP_FUNCTIONS || place->walk->row == HEAP_CALLS ||
-        place->walk->row == HEAP_THREADS || place->walk->row == HEAP_POOLS ||
-        place->walk->row == HEAP_WASTE)
+    position->frame = 0;
+    if (position->walk->row == HEAP_FUNCTIONS ||
+        position->walk->row == HEAP_CALLS ||
+        position->walk->row == HEAP_THREADS ||
+        position->walk->row == HEAP_POOLS || position->walk->row == HEAP_WASTE)
         return;
-    for (; place->at < place->end; place->at++) {
-        place->frame_count =
-            functions_stack(functions, index_row_stack(place), place->frames);
-        if (has_rows(place))
+    for (; position->at < position->end; position->at++) {
+        position->frame_count = functions_stack(
+            functions, index_row_stack(position), position->frames);
+        if (has_rows(position))
             return;
     }
 }
@@ -214,92 +215,93 @@ seek_stack_with_rows(struct heap_position *place)
 /* All of them for a name that is not ASCII, which may be like others: SQLite
  * compares each row once more. */
 static void
-find_function(struct heap_position *place, const struct value *key)
+find_function(struct heap_position *position, const struct value *key)
 {
-    const struct functions *functions = place->source->functions;
+    const struct functions *functions = position->source->functions;
     struct span name;
 
-    place->end = functions->count;
+    position->end = functions->count;
     if (!key)
         return;
     name = collate_trimmed((struct span){key->data, key->size});
     for (size_t i = 0; i < name.size; i++)
         if ((unsigned char)name.data[i] >= 0x80)
             return;
-    place->order = functions->by_name;
-    functions_find(functions, name.data, name.size, &place->at, &place->end);
+    position->order = functions->by_name;
+    functions_find(functions, name.data, name.size, &position->at,
+                   &position->end);
 }
 
 static void
-find_numbered(struct heap_position *place, const struct value *key)
+find_numbered(struct heap_position *position, const struct value *key)
 {
-    size_t count = place->walk->row == HEAP_CALLS
-                       ? place->source->calls.count
-                       : place->source->profile->stack_count;
+    size_t count = position->walk->row == HEAP_CALLS
+                       ? position->source->calls.count
+                       : position->source->profile->stack_count;
 
-    place->end = (uint32_t)count;
+    position->end = (uint32_t)count;
     if (!key)
         return;
-    place->end = 0;
+    position->end = 0;
     if (key->integer < 1 || (uint64_t)key->integer > count)
         return;
-    place->end = (uint32_t)key->integer;
-    place->at = place->end - 1;
+    position->end = (uint32_t)key->integer;
+    position->at = position->end - 1;
 }
 
 static void
-find_thread_or_age_rows(struct heap_position *place, const struct value *key)
+find_thread_or_age_rows(struct heap_position *position, const struct value *key)
 {
-    const struct part_rows *parts = &place->source->parts;
+    const struct part_rows *parts = &position->source->parts;
 
-    place->end = place->walk->row == HEAP_THREADS ? parts->thread_count
-                                                  : parts->age_count;
+    position->end = position->walk->row == HEAP_THREADS ? parts->thread_count
+                                                        : parts->age_count;
     if (!key)
         return;
-    place->end = 0;
+    position->end = 0;
     if (key->integer >= 1 &&
-        (uint64_t)key->integer <= place->source->profile->stack_count)
-        part_rows_find(parts, (uint32_t)key->integer - 1, &place->at,
-                       &place->end);
+        (uint64_t)key->integer <= position->source->profile->stack_count)
+        part_rows_find(parts, (uint32_t)key->integer - 1, &position->at,
+                       &position->end);
 }
 
 static int
-open_heap_position(struct heap_position *place, const struct heap_walk *walk,
-           const struct select_source *source, const struct value *key)
+open_heap_position(struct heap_position *position, const struct heap_walk *walk,
+                   const struct select_source *source, const struct value *key)
 {
-    struct stack_frame *frames = place->frames;
-    struct buffer text = place->text;
+    struct stack_frame *frames = position->frames;
+    struct buffer text = position->text;
 
-    if (place->source != source) {
+    if (position->source != source) {
         mem_free(frames);
-        place->source = NULL;
-        place->frames = frames =
+        position->source = NULL;
+        position->frames = frames =
             mem_zalloc(source->functions->names.longest + 1, sizeof(*frames));
         if (!frames)
             return -1;
     }
-    if (!place->walk)
+    if (!position->walk)
         buffer_init(&text, SELECT_VALUE_MAX);
-    *place = (struct heap_position){
+    *position = (struct heap_position){
         .walk = walk, .source = source, .frames = frames, .text = text};
     if (walk->row == HEAP_FUNCTIONS)
-        find_function(place, key);
+        find_function(position, key);
     else if (walk->row == HEAP_WASTE)
-        place->end = source->waste.count;
+        position->end = source->waste.count;
     else if (walk->row == HEAP_POOLS)
-        place->end = source->pools.count;
+        position->end = source->pools.count;
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
-        find_thread_or_age_rows(place, key);
+        find_thread_or_age_rows(position, key);
     else
-        find_numbered(place, key);
-    seek_stack_with_rows(place);
+        find_numbered(position, key);
+    seek_stack_with_rows(position);
     return 0;
 }
 
 uint32_t
-heap_position_index(const struct heap_position *place)
+heap_position_index(const struct heap_position *position)
 {
-    return place->order ? place->order[place->at] : place->at;
+    return position->order ? position->order[position->at] : position->at;
 }
 
 /* ---- the cursor ---- */
@@ -307,7 +309,7 @@ heap_position_index(const struct heap_position *place)
 bool
 heap_done(const struct heap_cursor *cursor)
 {
-    return cursor->place.at >= cursor->place.end;
+    return cursor->position.at >= cursor->position.end;
 }
 
 static void
@@ -326,7 +328,7 @@ reset_heap_cursor(struct heap_cursor *cursor)
     sqlite3_value_free(cursor->key);
     cursor->base_name = cursor->key = NULL;
     cursor->walks = false;
-    cursor->place.at = cursor->place.end = 0;
+    cursor->position.at = cursor->position.end = 0;
 }
 
 static struct value
@@ -373,8 +375,8 @@ start_snapshot_walk(struct heap_cursor *cursor, struct handle *handle,
     if (walk->row == HEAP_CALLS)
         rc = select_source_calls(handle, cursor->source);
     else if (walk->row == HEAP_THREADS || walk->row == HEAP_AGES)
-        rc =
-            select_source_parts(handle, cursor->source, walk->row == HEAP_AGES, &has);
+        rc = select_source_parts(handle, cursor->source, walk->row == HEAP_AGES,
+                                 &has);
     else if (walk->row == HEAP_WASTE)
         rc = select_source_waste(handle, cursor->source, &has);
     else if (walk->row == HEAP_POOLS)
@@ -385,8 +387,8 @@ start_snapshot_walk(struct heap_cursor *cursor, struct handle *handle,
         return rc;
     if (key)
         wanted = read_walk_key(key);
-    return open_heap_position(&cursor->place, walk, cursor->source,
-                      key ? &wanted : NULL) == 0
+    return open_heap_position(&cursor->position, walk, cursor->source,
+                              key ? &wanted : NULL) == 0
                ? SQLITE_OK
                : SQLITE_NOMEM;
 }
@@ -401,8 +403,8 @@ walk_on(struct heap_cursor *cursor, struct handle *handle,
     while (rc == SQLITE_OK && heap_done(cursor)) {
         release_cursor_snapshot(cursor);
         rc = select_source_next(handle, &cursor->next,
-                             optional_value_text(cursor->base_name),
-                             walk->observed, &cursor->source);
+                                optional_value_text(cursor->base_name),
+                                walk->observed, &cursor->source);
         if (!cursor->source)
             break;
         rc = start_snapshot_walk(cursor, handle, walk, cursor->key);
@@ -454,7 +456,8 @@ fits_name(const struct heap_walk *walk, const char *name)
 
 static int
 open_named_source(struct heap_cursor *cursor, struct handle *handle,
-          const struct heap_walk *walk, const char *name, const char *base)
+                  const struct heap_walk *walk, const char *name,
+                  const char *base)
 {
     int rc;
 
@@ -498,7 +501,7 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
     }
     if (name || !(walk->observed || heap_names_kept(handle, number))) {
         rc = open_named_source(cursor, handle, walk, optional_value_text(name),
-                       optional_value_text(base));
+                               optional_value_text(base));
         return rc == SQLITE_OK ? start_snapshot_walk(cursor, handle, walk, key)
                                : rc;
     }
@@ -514,13 +517,14 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
 int
 heap_next(struct heap_cursor *cursor, struct handle *handle)
 {
-    struct heap_position *place = &cursor->place;
+    struct heap_position *position = &cursor->position;
 
-    if (place->walk->row == HEAP_FRAMES && ++place->frame < place->frame_count)
+    if (position->walk->row == HEAP_FRAMES &&
+        ++position->frame < position->frame_count)
         return SQLITE_OK;
-    place->at++;
-    seek_stack_with_rows(place);
-    return cursor->walks ? walk_on(cursor, handle, place->walk) : SQLITE_OK;
+    position->at++;
+    seek_stack_with_rows(position);
+    return cursor->walks ? walk_on(cursor, handle, position->walk) : SQLITE_OK;
 }
 
 /* Rows of several snapshots need different numbers: SQLite unites the halves of
@@ -529,14 +533,14 @@ int64_t
 heap_row_number(const struct heap_cursor *cursor)
 {
     return (int64_t)cursor->source->number << 53 |
-           (int64_t)heap_position_index(&cursor->place) << 20 |
-           (int64_t)cursor->place.frame;
+           (int64_t)heap_position_index(&cursor->position) << 20 |
+           (int64_t)cursor->position.frame;
 }
 
 void
 heap_cursor_fini(struct heap_cursor *cursor)
 {
     reset_heap_cursor(cursor);
-    mem_free(cursor->place.frames);
-    buffer_fini(&cursor->place.text);
+    mem_free(cursor->position.frames);
+    buffer_fini(&cursor->position.text);
 }

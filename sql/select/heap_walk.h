@@ -54,18 +54,19 @@ struct heap_walk {
     enum heap_row row;
     uint32_t rows, rows_of_key; /* estimates for the planner */
     /* The caller sets *out to NULL.  A text is valid until the next cell. */
-    void (*cell)(struct heap_position *place, size_t column, struct value *out);
+    void (*cell)(struct heap_position *position, size_t column,
+                 struct value *out);
     bool compares; /* the table has a base */
     bool keyless;
     bool observed; /* not of the heap: only what is named, or kept */
 };
 
 /* The function's or the stack's index. */
-uint32_t heap_position_index(const struct heap_position *place);
+uint32_t heap_position_index(const struct heap_position *position);
 
 /* SQLite's cursor in such a table; zeroed at first. */
 struct heap_cursor {
-    struct heap_position place;
+    struct heap_position position;
     struct select_source *source; /* the pin that place is in, or NULL */
     bool walks; /* one snapshot after the other, with the members below */
     size_t next;

@@ -55,12 +55,12 @@ add_result_row(struct select_cursor *c, struct rows *out, struct error *err)
 {
     size_t columns = c->cursor.base.column_count;
     struct value *row = out->values + columns * out->count;
-    bool lent = out->capacity == 1;
+    bool borrowed = out->capacity == 1;
 
     for (size_t i = 0; i < columns; i++)
         if (select_value(c->query.statement, (int)i, &c->cursor.base.columns[i],
                          c->batch, &row[i], err) != 0 ||
-            (!lent && select_value_keep(c->batch, &row[i], err) != 0))
+            (!borrowed && select_value_keep(c->batch, &row[i], err) != 0))
             return -1;
     out->count++;
     return 0;

@@ -143,7 +143,7 @@ query_open(struct query *query, const struct opening *o,
     }
     if (prepare_query_statement(query, query->sql.data, query->sql.size, err) ==
             0 &&
-        (!values || bind_query_values(query, values, query->deparsed.places,
+        (!values || bind_query_values(query, values, query->deparsed.positions,
                                       tree->parameters, err) == 0))
         return 0;
 fail:

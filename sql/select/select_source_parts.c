@@ -1,5 +1,5 @@
-/* select_source_parts.c - what is known of a pin's samples besides their stacks:
- * see select_sources.h. */
+/* select_source_parts.c - what is known of a pin's samples besides their
+ * stacks: see select_sources.h. */
 #include "select_sources.h"
 
 #include <strings.h>
@@ -20,8 +20,8 @@
 
 /* Warns once that a table has no rows of a snapshot. */
 static void
-warn_unknown_rows(struct handle *handle, struct select_source *source, const char *what,
-             const char *why)
+warn_unknown_rows(struct handle *handle, struct select_source *source,
+                  const char *what, const char *why)
 {
     if (!source->warned && handle->session)
         warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s %s",
@@ -41,19 +41,20 @@ has_recorders_parts(const struct profile *profile)
 }
 
 int
-select_source_parts(struct handle *handle, struct select_source *source, bool ages,
-                 bool *has)
+select_source_parts(struct handle *handle, struct select_source *source,
+                    bool ages, bool *has)
 {
     const struct profile *profile = source->profile;
 
     *has = ages ? has_recorders_parts(profile) : profile->parts != NULL;
     if (!*has && ages)
         warn_unknown_rows(handle, source, "ages",
-                     profile->nodes > 0 ? "are not known of several nodes' sum"
-                                        : "are " ONLY_RECORDED);
+                          profile->nodes > 0
+                              ? "are not known of several nodes' sum"
+                              : "are " ONLY_RECORDED);
     else if (!*has && profile->stack_count > 0)
-        warn_unknown_rows(handle, source,
-                     "threads are not known:", profile_no_threads(profile));
+        warn_unknown_rows(handle, source, "threads are not known:",
+                          profile_no_threads(profile));
     if (!*has || source->parts.threads)
         return SQLITE_OK;
     if (part_rows_make(&source->parts, profile, source->functions,
@@ -64,19 +65,20 @@ select_source_parts(struct handle *handle, struct select_source *source, bool ag
 }
 
 int
-select_source_waste(struct handle *handle, struct select_source *source, bool *has)
+select_source_waste(struct handle *handle, struct select_source *source,
+                    bool *has)
 {
     const struct profile *profile = source->profile;
 
     *has = profile->waste != NULL;
     if (!*has)
         warn_unknown_rows(handle, source, "waste",
-                     profile->nodes > 0
-                         ? "is not known of several nodes' sum: "
-                           "cluster_heap_waste has each node's"
-                         : "is known only where jemalloc's size classes "
-                           "(heapwire.malloc_bins) are known of when the "
-                           "snapshot was taken");
+                          profile->nodes > 0
+                              ? "is not known of several nodes' sum: "
+                                "cluster_heap_waste has each node's"
+                              : "is known only where jemalloc's size classes "
+                                "(heapwire.malloc_bins) are known of when the "
+                                "snapshot was taken");
     if (!*has || source->waste.list)
         return SQLITE_OK;
     if (waste_rows_make(&source->waste, profile, source->functions,
@@ -98,8 +100,8 @@ diff_pools(struct handle *handle, struct select_source *source,
     if (profile_root(now, options, &roots[0], &handle->failure) == 0 &&
         profile_root(base, options, &roots[1], &handle->failure) == 0)
         source->by_pool = diff_make_until(roots[0] ? roots[0] : now,
-                                       roots[1] ? roots[1] : base,
-                                       handle->cancelled, &handle->failure);
+                                          roots[1] ? roots[1] : base,
+                                          handle->cancelled, &handle->failure);
     profile_free(roots[0]);
     profile_free(roots[1]);
     handle->failed |= !source->by_pool;
@@ -112,8 +114,8 @@ sum_pools(struct handle *handle, struct select_source *source,
           const struct view_options *options)
 {
     struct cluster_sum sum;
-    int rc =
-        cluster_heap_need(handle, source->label, source->base, false, options, &sum);
+    int rc = cluster_heap_need(handle, source->label, source->base, false,
+                               options, &sum);
 
     if (rc == SQLITE_OK)
         source->pool_sum = snapshot_ref(sum.snapshot);
@@ -130,7 +132,7 @@ make_pools(struct handle *handle, struct select_source *source)
 
     options.by_pool = true;
     rc = source->of ? diff_pools(handle, source, &options)
-                 : sum_pools(handle, source, &options);
+                    : sum_pools(handle, source, &options);
     if (rc != SQLITE_OK)
         return rc;
     by_pool = source->of ? source->by_pool : source->pool_sum->profile;
@@ -151,7 +153,7 @@ knows_threads(struct handle *handle, struct select_source *source,
     if (profile->parts || profile->stack_count == 0)
         return true;
     warn_unknown_rows(handle, source,
-                 "threads are not known:", profile_no_threads(profile));
+                      "threads are not known:", profile_no_threads(profile));
     return false;
 }
 
@@ -164,17 +166,19 @@ is_by_node(struct handle *handle, struct select_source *source)
     if (strncasecmp(source->label, SNAPSHOT_CLUSTER_BY_NODE, size) != 0)
         return false;
     warn_unknown_rows(handle, source, "pools",
-                 "are not known by node: say '" SNAPSHOT_CLUSTER
-                 "' in the place of '" SNAPSHOT_CLUSTER_BY_NODE "'");
+                      "are not known by node: say '" SNAPSHOT_CLUSTER
+                      "' in the place of '" SNAPSHOT_CLUSTER_BY_NODE "'");
     return true;
 }
 
 int
-select_source_pools(struct handle *handle, struct select_source *source, bool *has)
+select_source_pools(struct handle *handle, struct select_source *source,
+                    bool *has)
 {
     *has = source->of
                ? knows_threads(handle, source, source->of->snapshot->profile) &&
-                     knows_threads(handle, source, source->since->snapshot->profile)
+                     knows_threads(handle, source,
+                                   source->since->snapshot->profile)
                : !is_by_node(handle, source);
     if (!*has || source->pools.list)
         return SQLITE_OK;
@@ -191,9 +195,9 @@ select_source_counts(struct handle *handle, struct select_source *source)
     if (profile->counted_ms > 0)
         return true;
     warn_unknown_rows(handle, source, "what is allocated and freed a second",
-                 profile->nodes > 0 ? "is not known of several nodes' sum"
-                 : has_recorders_parts(profile)
-                     ? "is not known once its profile was reset"
-                     : "is " ONLY_RECORDED);
+                      profile->nodes > 0 ? "is not known of several nodes' sum"
+                      : has_recorders_parts(profile)
+                          ? "is not known once its profile was reset"
+                          : "is " ONLY_RECORDED);
     return false;
 }

@@ -34,7 +34,8 @@ select_snapshot_store(const struct handle *handle)
 /* ---- what is held ---- */
 
 static void
-unload_select_snapshot(struct select_sources *sources, struct select_source *source)
+unload_select_snapshot(struct select_sources *sources,
+                       struct select_source *source)
 {
     if (!source->snapshot)
         return;
@@ -55,7 +56,7 @@ unload_select_snapshot(struct select_sources *sources, struct select_source *sou
     source->tree = NULL;
     source->profile = source->difference = NULL;
     source->snapshot = NULL;
-    sources->held--;
+    sources->loaded--;
     if (source->of) {
         source->of->readers--;
         source->since->readers--;
@@ -76,12 +77,13 @@ select_sources_end(struct select_sources *sources)
 
 /* Takes the snapshot. */
 static void
-attach_loaded_snapshot(struct select_sources *sources, struct select_source *source,
-                       struct snapshot *snapshot, const struct profile *profile)
+attach_loaded_snapshot(struct select_sources *sources,
+                       struct select_source *source, struct snapshot *snapshot,
+                       const struct profile *profile)
 {
     source->snapshot = snapshot;
     source->profile = profile;
-    sources->held++;
+    sources->loaded++;
 }
 
 static void
@@ -105,12 +107,13 @@ evict_unused_snapshot(struct handle *handle)
     struct select_sources *sources = handle->fetch->sources;
     struct select_source *oldest = NULL;
 
-    if (sources->held < SELECT_SNAPSHOTS_LOADED - 1)
+    if (sources->loaded < SELECT_SNAPSHOTS_LOADED - 1)
         return SQLITE_OK;
     for (size_t i = 0; i < sources->count; i++) {
         struct select_source *source = sources->list[i];
 
-        if (source->snapshot && source->readers == 0 && (source->serial || source->of) &&
+        if (source->snapshot && source->readers == 0 &&
+            (source->serial || source->of) &&
             (!oldest || source->used < oldest->used))
             oldest = source;
     }
@@ -214,8 +217,8 @@ read_kept(struct handle *handle, struct select_source *source)
         return SQLITE_ERROR;
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
-    snapshot =
-        store_get(select_snapshot_store(handle), source->name, &handle->failure);
+    snapshot = store_get(select_snapshot_store(handle), source->name,
+                         &handle->failure);
     if (!snapshot)
         return SQLITE_ERROR;
     if (snapshot->serial != source->serial) {
@@ -234,7 +237,7 @@ read_kept(struct handle *handle, struct select_source *source)
 /* The sum of nodes, or how much it grew. */
 static int
 open_cluster_source(struct handle *handle, const char *name, const char *base,
-            struct select_source **out)
+                    struct select_source **out)
 {
     struct select_source *source =
         find_select_snapshot(handle->fetch->sources, name, base);
@@ -252,14 +255,15 @@ open_cluster_source(struct handle *handle, const char *name, const char *base,
     *out = source = add_select_snapshot(handle, sum.name, sum.base);
     if (!source)
         return SQLITE_ERROR;
-    attach_loaded_snapshot(handle->fetch->sources, source, snapshot_ref(sum.snapshot),
-                           sum.snapshot->profile);
+    attach_loaded_snapshot(handle->fetch->sources, source,
+                           snapshot_ref(sum.snapshot), sum.snapshot->profile);
     return SQLITE_OK;
 }
 
 /* A profile that is taken for the statement. */
 static int
-open_observed_source(struct handle *handle, const char *name, struct select_source **out)
+open_observed_source(struct handle *handle, const char *name,
+                     struct select_source **out)
 {
     struct select_source *source =
         find_select_snapshot(handle->fetch->sources, name, NULL);
@@ -279,13 +283,14 @@ open_observed_source(struct handle *handle, const char *name, struct select_sour
         return SQLITE_ERROR;
     snprintf(source->alias, sizeof(source->alias), "%s", name);
     source->label = source->alias;
-    attach_loaded_snapshot(handle->fetch->sources, source, snapshot_ref(snapshot),
-                           snapshot->profile);
+    attach_loaded_snapshot(handle->fetch->sources, source,
+                           snapshot_ref(snapshot), snapshot->profile);
     return SQLITE_OK;
 }
 
 static int
-open_single_source(struct handle *handle, const char *name, struct select_source **out)
+open_single_source(struct handle *handle, const char *name,
+                   struct select_source **out)
 {
     struct select_source *source;
 
@@ -339,18 +344,19 @@ compute_snapshot_difference(struct handle *handle, struct select_source *source)
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
     source->difference = diff_make_until(now->profile, base->profile,
-                                      handle->cancelled, &handle->failure);
+                                         handle->cancelled, &handle->failure);
     if (!source->difference)
         return SQLITE_ERROR;
     attach_loaded_snapshot(handle->fetch->sources, source,
-                           snapshot_ref(source->of->snapshot), source->difference);
+                           snapshot_ref(source->of->snapshot),
+                           source->difference);
     return SQLITE_OK;
 }
 
 /* Keeps both snapshots of a difference as long as the difference. */
 static int
-open_difference_source(struct handle *handle, const char *name, const char *base_name,
-               struct select_source **out)
+open_difference_source(struct handle *handle, const char *name,
+                       const char *base_name, struct select_source **out)
 {
     struct select_source *source =
         find_select_snapshot(handle->fetch->sources, name, base_name);
@@ -397,7 +403,8 @@ warn_empty_snapshot(struct handle *handle, struct select_source *source)
     if (source->warned || source->difference || source->profile->samples > 0 ||
         source->profile->accumulated || !handle->session)
         return;
-    warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s", source->label,
+    warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s",
+                 source->label,
                  emptiness_text(source->profile, &plain, true, why));
     source->warned = true;
 }
@@ -434,10 +441,10 @@ select_source_calls(struct handle *handle, struct select_source *source)
         return SQLITE_INTERRUPT;
     if (!source->tree)
         source->tree = call_tree_new(source->profile, &options, CALL_TREE_SHORT,
-                                  CALL_TREE_BY_NAME, &handle->failure);
+                                     CALL_TREE_BY_NAME, &handle->failure);
     if (source->tree &&
-        (source->calls.list || call_rows_make(&source->calls, source->tree, &options,
-                                           &handle->failure) == 0))
+        (source->calls.list || call_rows_make(&source->calls, source->tree,
+                                              &options, &handle->failure) == 0))
         return SQLITE_OK;
     handle->failed = true;
     return SQLITE_ERROR;
@@ -445,7 +452,7 @@ select_source_calls(struct handle *handle, struct select_source *source)
 
 int
 select_source(struct handle *handle, const char *name, const char *base,
-           struct select_source **out)
+              struct select_source **out)
 {
     struct select_source *source = NULL;
     bool cluster;
@@ -543,25 +550,27 @@ warn_of_skipped_snapshot(struct handle *handle, struct select_source *source)
 
 int
 select_source_next(struct handle *handle, size_t *at, const char *base,
-                bool observed, struct select_source **out)
+                   bool observed, struct select_source **out)
 {
     struct select_sources *sources;
     int rc;
 
     *out = NULL;
     if (!handle->fetch || (base && cluster_name_is(base)))
-        return select_source(handle, NULL, base, out); /* which sets the reason */
+        return select_source(handle, NULL, base,
+                             out); /* which sets the reason */
     sources = handle->fetch->sources;
     rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
     while (rc == SQLITE_OK && *at <= sources->count) {
         size_t number = (*at)++;
-        struct select_source *source = number ? sources->list[number - 1] : &sources->fresh;
+        struct select_source *source =
+            number ? sources->list[number - 1] : &sources->fresh;
 
         if (handle->cancelled && atomic_load(handle->cancelled))
             return SQLITE_INTERRUPT;
-        if (number == 0
-                ? observed || !handle->names_now
-                : !is_full_snapshot_name(source) || source->observed != observed)
+        if (number == 0 ? observed || !handle->names_now
+                        : !is_full_snapshot_name(source) ||
+                              source->observed != observed)
             continue;
         rc = select_source(handle, number ? source->label : NULL, base, out);
         if (rc != SQLITE_ERROR || is_fatal(&handle->failure))

@@ -27,7 +27,7 @@ struct view_options;
 
 enum {
     SELECT_SNAPSHOTS_MAX = 1000, /* snapshots that one statement names */
-    SELECT_SNAPSHOTS_LOADED = 16   /* of these in memory at one time */
+    SELECT_SNAPSHOTS_LOADED = 16 /* of these in memory at one time */
 };
 
 /* A snapshot that the statement reads, or the difference of two. */
@@ -53,16 +53,17 @@ struct select_source {
     bool warned;   /* the warning that it is unreadable or empty was given */
     uint64_t used; /* when a table last asked for it, as a count */
     struct select_source *of, *since; /* the two snapshots of a difference */
-    uint64_t serial;               /* of a kept one; 0: not kept */
-    bool observed;                 /* of a kept one: not of the heap */
+    uint64_t serial;                  /* of a kept one; 0: not kept */
+    bool observed;                    /* of a kept one: not of the heap */
     char name[SNAPSHOT_NAME_MAX + 1], alias[SNAPSHOT_NAME_MAX + 1];
 };
 
 /* The pins of a statement; zeroed: none. */
 struct select_sources {
     struct select_source fresh;
-    struct select_source *list[SELECT_SNAPSHOTS_MAX]; /* without the fresh one */
-    size_t count, held;
+    struct select_source
+        *list[SELECT_SNAPSHOTS_MAX]; /* without the fresh one */
+    size_t count, loaded;
     uint64_t uses;
     bool listed;  /* it contains all kept snapshots */
     bool no_base; /* the warning that the base has no name was given */
@@ -77,24 +78,27 @@ void select_sources_end(struct select_sources *sources);
  * of its readers from then on.
  */
 int select_source(struct handle *handle, const char *name, const char *base,
-               struct select_source **out);
+                  struct select_source **out);
 
 /* What functions and calls are made with; wrappers has WRAPPERS_TEXT_BYTES. */
 struct view_options select_source_options(const struct handle *handle,
-                                       char *wrappers);
+                                          char *wrappers);
 
-/* Makes the tree and the calls of a pin that is read.  Returns as select_source.
+/* Makes the tree and the calls of a pin that is read.  Returns as
+ * select_source.
  */
 int select_source_calls(struct handle *handle, struct select_source *source);
 
 /* Likewise its rows by thread and by age.  *has: threads, or (ages) ages are
  * known; else it warns once why not. */
-int select_source_parts(struct handle *handle, struct select_source *source, bool ages,
-                     bool *has);
+int select_source_parts(struct handle *handle, struct select_source *source,
+                        bool ages, bool *has);
 /* Likewise its rows of waste. */
-int select_source_waste(struct handle *handle, struct select_source *source, bool *has);
+int select_source_waste(struct handle *handle, struct select_source *source,
+                        bool *has);
 /* Likewise, of a difference, its rows by pool.  *has: they are known. */
-int select_source_pools(struct handle *handle, struct select_source *source, bool *has);
+int select_source_pools(struct handle *handle, struct select_source *source,
+                        bool *has);
 /* Likewise whether there are rows of what was allocated and freed. */
 bool select_source_counts(struct handle *handle, struct select_source *source);
 
@@ -105,6 +109,6 @@ bool select_source_counts(struct handle *handle, struct select_source *source);
  * warning, those that cannot be read or compared.  Returns as select_source.
  */
 int select_source_next(struct handle *handle, size_t *at, const char *base,
-                    bool observed, struct select_source **out);
+                       bool observed, struct select_source **out);
 
 #endif

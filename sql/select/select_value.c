@@ -28,7 +28,7 @@ struct into_cursor {
     struct session_value *values; /* not yet in force */
     size_t row_count, count;
     struct span names[TREE_INTO_MAX];
-    struct value room[]; /* ROWS_AT_ONCE rows */
+    struct value rows_storage[]; /* ROWS_AT_ONCE rows */
 };
 
 /* A DECIMAL, or an integer past 63 bits, is sent as a text, but kept as a
@@ -79,7 +79,7 @@ static enum step
 into_step(struct cursor *base, struct rows *out, struct error *err)
 {
     struct into_cursor *c = (struct into_cursor *)base;
-    struct rows rows = {c->room, 0, ROWS_AT_ONCE};
+    struct rows rows = {c->rows_storage, 0, ROWS_AT_ONCE};
     enum step step = c->rows->ops->step(c->rows, &rows, err);
 
     out->count = 0;
@@ -91,7 +91,7 @@ into_step(struct cursor *base, struct rows *out, struct error *err)
         return STEP_FAIL;
     }
     c->row_count += rows.count;
-    if (rows.count > 0 && keep_row(c, c->room, err) != 0)
+    if (rows.count > 0 && keep_row(c, c->rows_storage, err) != 0)
         return STEP_FAIL;
     return step == STEP_DONE ? finish_select_into(c, err) : STEP_MORE;
 }
@@ -220,7 +220,8 @@ add_integer(sqlite3_stmt *statement, int i, const struct column *column,
             goto out_of_range;
         return 0;
     }
-    if (kind_integer_part(rint(sqlite3_column_double(statement, i)), &out->integer))
+    if (kind_integer_part(rint(sqlite3_column_double(statement, i)),
+                          &out->integer))
         return 0;
 out_of_range:
     error_set(err, ER_DATA_OUT_OF_RANGE,

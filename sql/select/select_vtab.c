@@ -469,8 +469,8 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
     } else if (is_of_nodes(base)) {
         cluster_position_cell(&cursor->of_nodes, (size_t)column, &value);
     } else {
-        cursor->heap.place.walk->cell(&cursor->heap.place, (size_t)column,
-                                      &value);
+        cursor->heap.position.walk->cell(&cursor->heap.position, (size_t)column,
+                                         &value);
         borrowed = SQLITE_TRANSIENT;
     }
     if (value.type == VALUE_INT)

@@ -63,12 +63,12 @@ function_stopped(sqlite3_context *c)
 bool
 function_wait(sqlite3_context *c, const char *what, uint64_t until_ms)
 {
-    struct error unsaid;
+    struct error ignored;
 
     if (clock_ms() >= until_ms)
         return false;
     if (!function_stopped(c) &&
-        await_until(function_handle(c)->await, what, until_ms, &unsaid) == 0)
+        await_until(function_handle(c)->await, what, until_ms, &ignored) == 0)
         return true;
     sqlite3_result_error_code(c, SQLITE_INTERRUPT);
     return false;
@@ -175,8 +175,8 @@ bits_of_decimal(struct decimal d)
 {
     decimal_shorten(d, 0, DECIMAL_ROUND, &d);
     return d.digits > (decimal_integer)UINT64_MAX ? UINT64_MAX
-           : d.digits < INT64_MIN               ? (uint64_t)INT64_MIN
-                                                : (uint64_t)d.digits;
+           : d.digits < INT64_MIN                 ? (uint64_t)INT64_MIN
+                                                  : (uint64_t)d.digits;
 }
 
 static bool
@@ -262,7 +262,7 @@ static int64_t
 temporal_sort_key(sqlite3_value *value, bool time)
 {
     struct span text = function_argument(value);
-    struct moment t;
+    struct temporal t;
 
     return (time ? temporal_parse_time(text, &t) : temporal_parse(text, &t))
                ? temporal_micros(&t)

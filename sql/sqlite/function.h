@@ -44,7 +44,7 @@ enum function_type {
     RETURNS_EPOCH,   /* as RETURNS_NUMBER, of a moment: UNIX_TIMESTAMP */
     RETURNS_ROUNDED, /* as RETURNS_NUMBER, with the decimals of the second
                         argument: ROUND */
-    RETURNS_INTEGER,   /* BIGINT from exact numbers, else DOUBLE: CEIL */
+    RETURNS_INTEGER, /* BIGINT from exact numbers, else DOUBLE: CEIL */
     RETURNS_SUM,     /* DECIMAL, or DOUBLE */
     RETURNS_AVERAGE  /* the same, with four decimals more */
 };

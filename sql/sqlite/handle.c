@@ -27,11 +27,11 @@ reserve_select_memory(struct select_memory *memory, int64_t used)
 
     if (memory->preparing)
         used -= SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
-    if (used <= MEMORY_BUDGET_SMALL || used <= (int64_t)memory->held.bytes)
+    if (used <= MEMORY_BUDGET_SMALL || used <= (int64_t)memory->reserved.bytes)
         return true;
     steps = (used + SELECT_MEMORY_STEP - 1) / SELECT_MEMORY_STEP;
-    if (memory_hold(&memory->held, memory->owner,
-                    (size_t)steps * SELECT_MEMORY_STEP))
+    if (memory_reserve(&memory->reserved, memory->owner,
+                       (size_t)steps * SELECT_MEMORY_STEP))
         return true;
     memory->refused = true;
     return false;
@@ -142,7 +142,7 @@ select_memory_reset(struct select_memory *memory)
 {
     memory->used = 0;
     memory->exceeded = memory->refused = false;
-    memory_hold(&memory->held, memory->owner, 0);
+    memory_reserve(&memory->reserved, memory->owner, 0);
 }
 
 void
@@ -195,10 +195,10 @@ collation_add(sqlite3 *db)
 }
 
 enum {
-    PROGRESS_OPS = 64, /* of SQLite's machine between two looks */
-    LOOK_BYTES = 64,   /* bytes that a function handles in that time */
-    LOOKS = 160        /* about a quarter of a millisecond: then it steps aside,
-                          and looks at the clock as often */
+    PROGRESS_OPS = 64,    /* of SQLite's machine between two looks */
+    BYTES_PER_STEP = 64,  /* bytes that a function handles in that time */
+    STEPS_PER_CHECK = 160 /* about a quarter of a millisecond: then it steps
+                   aside, and looks at the clock as often */
 };
 
 bool
@@ -220,7 +220,7 @@ bool
 handle_charge(struct handle *handle, size_t bytes)
 {
     handle->charged += bytes;
-    return handle->charged >= (uint64_t)LOOKS * LOOK_BYTES
+    return handle->charged >= (uint64_t)STEPS_PER_CHECK * BYTES_PER_STEP
                ? handle_compute(handle)
                : handle_is_cancelled(handle);
 }
@@ -230,7 +230,7 @@ handle_charge(struct handle *handle, size_t bytes)
 static int
 on_sqlite_progress(void *arg)
 {
-    return handle_charge(arg, LOOK_BYTES);
+    return handle_charge(arg, BYTES_PER_STEP);
 }
 
 void

@@ -43,7 +43,7 @@ struct select_memory {
     bool preparing;
     bool exceeded; /* an allocation was refused, */
     bool refused;  /* by all that clients share */
-    struct memory_hold held;
+    struct memory_reservation reserved;
     const char *owner;            /* who shares it */
     const atomic_bool *cancelled; /* while it is prepared */
 };
@@ -128,8 +128,8 @@ struct handle {
     sqlite3 *db;
     struct handle *next; /* the next idle one */
     struct kept_statement kept[STATEMENTS_KEPT];
-    uint64_t uses;      /* count of statements' uses */
-    const char **place; /* its user's place in the pool */
+    uint64_t uses;     /* count of statements' uses */
+    const char **slot; /* its user's place in the pool */
     struct table_set created;
     struct function_use *functions; /* user data of SQLite's functions */
     /* Members from here on belong to the present statement. */

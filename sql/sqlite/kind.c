@@ -105,7 +105,7 @@ static struct decimal
 temporal_decimal(struct span text)
 {
     struct decimal out = {0, 0};
-    struct moment t;
+    struct temporal t;
     int64_t micros, seconds, clock, day;
 
     if (!temporal_parse_time(text, &t))
@@ -116,7 +116,7 @@ temporal_decimal(struct span text)
     day = t.year * 10000 + t.month * 100 + t.day;
     out.digits = t.kind == TEMPORAL_DATE   ? day
                  : t.kind == TEMPORAL_TIME ? clock
-                                         : day * 1000000 + clock;
+                                           : day * 1000000 + clock;
     if (t.digits > 0 && t.kind != TEMPORAL_DATE) {
         out.digits = out.digits * TEMPORAL_SECOND + micros % TEMPORAL_SECOND;
         out.scale = 6;
@@ -159,14 +159,15 @@ bool
 kind_reads_temporal(sqlite3_value *value, struct decimal *out)
 {
     struct span text;
-    struct moment t;
+    struct temporal t;
     char again[TEMPORAL_TEXT];
 
     if (sqlite3_value_type(value) != SQLITE_TEXT)
         return false;
     text = kind_bytes(value);
     if (text.size < sizeof("10:00:00") - 1 || text.size >= TEMPORAL_TEXT ||
-        !temporal_parse_time(text, &t) || temporal_text(&t, again) != text.size ||
+        !temporal_parse_time(text, &t) ||
+        temporal_text(&t, again) != text.size ||
         memcmp(text.data, again, text.size) != 0)
         return false;
     *out = temporal_decimal(text);

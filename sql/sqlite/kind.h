@@ -32,7 +32,7 @@ enum kind {
     KIND_TIME,               /* the text of a time */
     KIND_DATETIME,           /* the text of both */
     KIND_TEMPORAL_TEXT, /* the text of any of these, which compares as a text */
-    KIND_JSON = 'J',  /* as SQLite marks it; a number that is one of JSON */
+    KIND_JSON = 'J',    /* as SQLite marks it; a number that is one of JSON */
     KIND_EXACT = VALUE_KIND_DECIMAL, /* and above: the rest is its decimals */
     KIND_QUOTIENT =
         192 /* as KIND_EXACT, and it has more digits than it shows */

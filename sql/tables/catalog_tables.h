@@ -40,9 +40,9 @@ extern const struct catalog_table tables_schema[];
 extern const struct catalog_table tables_show[];
 
 /* tables_heap.c: the cells of heap_functions and heap_stacks. */
-void heap_functions_cell(struct heap_position *place, size_t column,
+void heap_functions_cell(struct heap_position *position, size_t column,
                          struct value *out);
-void heap_stacks_cell(struct heap_position *place, size_t column,
+void heap_stacks_cell(struct heap_position *position, size_t column,
                       struct value *out);
 
 /* tables_accounts.c: finds an account of the configuration file; -1 with

@@ -35,7 +35,7 @@ add_budget(struct rowset *out, const struct budget *budget)
     rowset_time(out, budget->crossed_ms);
     rowset_int(out, (int64_t)budget->crossings);
     rowset_text(out, *budget->snapshot ? budget->snapshot : NULL);
-    rowset_time(out, budget->looked_ms);
+    rowset_time(out, budget->checked_ms);
 }
 
 static void

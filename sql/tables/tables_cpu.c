@@ -44,7 +44,7 @@ enum {
 };
 
 static void
-functions_cell(struct heap_position *place, size_t column, struct value *out)
+functions_cell(struct heap_position *position, size_t column, struct value *out)
 {
     /* Of heap_functions. */
     static const size_t same[] = {
@@ -53,7 +53,7 @@ functions_cell(struct heap_position *place, size_t column, struct value *out)
         [FUNCTIONS_SELF_PERCENT] = 4, [FUNCTIONS_TOTAL_SAMPLES] = 8,
         [FUNCTIONS_TOTAL_PERCENT] = 6};
     const struct function *f =
-        &place->source->functions->list[heap_position_index(place)];
+        &position->source->functions->list[heap_position_index(position)];
 
     switch (column) {
     case FUNCTIONS_SELF_TIME:
@@ -69,7 +69,7 @@ functions_cell(struct heap_position *place, size_t column, struct value *out)
         set_seconds(out, sqrt(f->cumulative_variance));
         break;
     default:
-        heap_functions_cell(place, same[column], out);
+        heap_functions_cell(position, same[column], out);
         break;
     }
 }
@@ -109,7 +109,7 @@ enum {
 };
 
 static void
-stacks_cell(struct heap_position *place, size_t column, struct value *out)
+stacks_cell(struct heap_position *position, size_t column, struct value *out)
 {
     /* Of heap_stacks. */
     static const size_t same[] = {
@@ -117,9 +117,9 @@ stacks_cell(struct heap_position *place, size_t column, struct value *out)
         [STACKS_SAMPLES] = 4,  [STACKS_FUNCTION] = 5, [STACKS_FOLDED] = 6};
 
     if (column == STACKS_TIME)
-        set_seconds(out, place->source->profile->stacks[place->at].bytes);
+        set_seconds(out, position->source->profile->stacks[position->at].bytes);
     else
-        heap_stacks_cell(place, same[column], out);
+        heap_stacks_cell(position, same[column], out);
 }
 
 static const struct catalog_column stacks[] = {

@@ -47,18 +47,18 @@ set_percent(struct value *out, double part, double whole)
 }
 
 static void
-set_function_cell(const struct heap_position *place, enum shown what,
+set_function_cell(const struct heap_position *position, enum shown what,
                   struct value *out)
 {
-    const struct functions *functions = place->source->functions;
-    const struct function *f = &functions->list[heap_position_index(place)];
+    const struct functions *functions = position->source->functions;
+    const struct function *f = &functions->list[heap_position_index(position)];
 
     switch (what) {
     case SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case BASE:
-        cell_text(out, place->source->base);
+        cell_text(out, position->source->base);
         break;
     case FUNCTION:
         cell_text(out, f->name);
@@ -101,14 +101,15 @@ set_function_cell(const struct heap_position *place, enum shown what,
 /* ---- heap_functions ---- */
 
 void
-heap_functions_cell(struct heap_position *place, size_t column, struct value *out)
+heap_functions_cell(struct heap_position *position, size_t column,
+                    struct value *out)
 {
     static const enum shown columns[] = {SNAPSHOT,    FUNCTION,     MODULE,
                                          FLAT_BYTES,  FLAT_PERCENT, CUM_BYTES,
                                          CUM_PERCENT, FLAT_OBJECTS, CUM_OBJECTS,
                                          FLAT_ERROR,  CUM_ERROR};
 
-    set_function_cell(place, columns[column], out);
+    set_function_cell(position, columns[column], out);
 }
 
 static const struct catalog_column functions[] = {
@@ -139,13 +140,13 @@ static const struct heap_walk functions_walk = {HEAP_FUNCTIONS, 3000, 1,
 /* ---- heap_diff ---- */
 
 static void
-diff_cell(struct heap_position *place, size_t column, struct value *out)
+diff_cell(struct heap_position *position, size_t column, struct value *out)
 {
     static const enum shown columns[] = {
         SNAPSHOT,  BASE,      FUNCTION,     MODULE,      FLAT_BYTES, FLAT_ERROR,
         CUM_BYTES, CUM_ERROR, FLAT_OBJECTS, CUM_OBJECTS, SIGNIFICANT};
 
-    set_function_cell(place, columns[column], out);
+    set_function_cell(position, columns[column], out);
 }
 
 static const struct catalog_column diff[] = {
@@ -182,19 +183,20 @@ set_heap_int_cell(struct value *out, uint64_t number)
 }
 
 static const char *
-frame_name(const struct heap_position *place, size_t frame)
+frame_name(const struct heap_position *position, size_t frame)
 {
-    return texts_get(place->source->functions->names.texts,
-                     place->frames[frame].name);
+    return texts_get(position->source->functions->names.texts,
+                     position->frames[frame].name);
 }
 
 static void
-set_buffered(const struct heap_position *place, struct value *out)
+set_buffered(const struct heap_position *position, struct value *out)
 {
     out->type = VALUE_TEXT;
-    out->data = place->text.data;
+    out->data = position->text.data;
     /* SQLite refuses a value of this size */
-    out->size = place->text.failed ? SELECT_VALUE_MAX + 1 : place->text.size;
+    out->size =
+        position->text.failed ? SELECT_VALUE_MAX + 1 : position->text.size;
 }
 
 /* ---- heap_stacks ---- */
@@ -213,38 +215,40 @@ enum {
 /* "main;serve;parse": the root first, as flame graphs read it.  A ; within a
  * name (Rust's [u8; 4]) would part it. */
 static void
-set_collapsed(struct heap_position *place, struct value *out)
+set_collapsed(struct heap_position *position, struct value *out)
 {
-    struct buffer *text = &place->text;
+    struct buffer *text = &position->text;
 
     buffer_clear(text);
-    for (size_t i = place->frame_count; i > 0; i--) {
+    for (size_t i = position->frame_count; i > 0; i--) {
         size_t start = text->size;
 
-        buffer_text(text, frame_name(place, i - 1));
+        buffer_text(text, frame_name(position, i - 1));
         for (size_t k = start; k < text->size; k++)
             if (text->data[k] == ';')
                 text->data[k] = ':';
         if (i > 1)
             buffer_char(text, ';');
     }
-    set_buffered(place, out);
+    set_buffered(position, out);
 }
 
 void
-heap_stacks_cell(struct heap_position *place, size_t column, struct value *out)
+heap_stacks_cell(struct heap_position *position, size_t column,
+                 struct value *out)
 {
-    const struct profile_stack *stack = &place->source->profile->stacks[place->at];
+    const struct profile_stack *stack =
+        &position->source->profile->stacks[position->at];
 
     switch (column) {
     case STACKS_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case STACKS_STACK:
-        set_heap_int_cell(out, (uint64_t)place->at + 1);
+        set_heap_int_cell(out, (uint64_t)position->at + 1);
         break;
     case STACKS_DEPTH:
-        set_heap_int_cell(out, place->frame_count);
+        set_heap_int_cell(out, position->frame_count);
         break;
     case STACKS_BYTES:
         cell_estimate(out, stack->bytes);
@@ -253,12 +257,12 @@ heap_stacks_cell(struct heap_position *place, size_t column, struct value *out)
         cell_estimate(out, stack->objects);
         break;
     case STACKS_FUNCTION:
-        if (place->frame_count > 0)
-            cell_text(out, frame_name(place, 0));
+        if (position->frame_count > 0)
+            cell_text(out, frame_name(position, 0));
         break;
     case STACKS_COLLAPSED:
-        if (place->frame_count > 0)
-            set_collapsed(place, out);
+        if (position->frame_count > 0)
+            set_collapsed(position, out);
         break;
     case STACKS_SIZE_CLASS:
         if (stack->size_class > 0)
@@ -306,26 +310,26 @@ enum {
 };
 
 static void
-frames_cell(struct heap_position *place, size_t column, struct value *out)
+frames_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct profile *profile = place->source->profile;
-    const struct profile_stack *stack = &profile->stacks[place->at];
-    const struct stack_frame *at = &place->frames[place->frame];
+    const struct profile *profile = position->source->profile;
+    const struct profile_stack *stack = &profile->stacks[position->at];
+    const struct stack_frame *at = &position->frames[position->frame];
     const struct location *location = &profile->locations[at->location];
     const struct frame *frame = &location->frames[at->frame];
 
     switch (column) {
     case FRAMES_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case FRAMES_STACK:
-        set_heap_int_cell(out, (uint64_t)place->at + 1);
+        set_heap_int_cell(out, (uint64_t)position->at + 1);
         break;
     case FRAMES_DEPTH:
-        set_heap_int_cell(out, place->frame);
+        set_heap_int_cell(out, position->frame);
         break;
     case FRAMES_FUNCTION:
-        cell_text(out, frame_name(place, place->frame));
+        cell_text(out, frame_name(position, position->frame));
         break;
     case FRAMES_SYMBOL:
         cell_text(out, frame->function);
@@ -381,30 +385,30 @@ static const struct heap_walk frames_walk = {HEAP_FRAMES, 600000, 30,
 enum { CALLS_SNAPSHOT, CALLS_FRAME, CALLS_LEVEL, CALLS_LABEL, CALLS_VALUE };
 
 static void
-calls_cell(struct heap_position *place, size_t column, struct value *out)
+calls_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct call_rows *calls = &place->source->calls;
+    const struct call_rows *calls = &position->source->calls;
 
     switch (column) {
     case CALLS_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case CALLS_FRAME:
-        set_heap_int_cell(out, (uint64_t)place->at + 1);
+        set_heap_int_cell(out, (uint64_t)position->at + 1);
         break;
     case CALLS_LEVEL:
-        set_heap_int_cell(out, call_row_depth(calls, place->at));
+        set_heap_int_cell(out, call_row_depth(calls, position->at));
         break;
     case CALLS_LABEL:
-        buffer_clear(&place->text);
-        call_row_name(calls, place->at, &place->text);
-        set_buffered(place, out);
+        buffer_clear(&position->text);
+        call_row_name(calls, position->at, &position->text);
+        set_buffered(position, out);
         break;
     case CALLS_VALUE:
-        cell_estimate(out, calls->list[place->at].total);
+        cell_estimate(out, calls->list[position->at].total);
         break;
     default:
-        cell_estimate(out, call_row_self(calls, place->at));
+        cell_estimate(out, call_row_self(calls, position->at));
         break;
     }
 }

@@ -407,8 +407,9 @@ append_duration(struct buffer *note, const char *before, double seconds)
 static void
 explain_outlook(const struct outlook *outlook, struct buffer *note)
 {
-    const char *limit = outlook->room.of_cgroup ? "the cgroup's limit"
-                                                : "what the machine has left";
+    const char *limit = outlook->headroom.of_cgroup
+                            ? "the cgroup's limit"
+                            : "what the machine has left";
 
     if (outlook->grows) {
         buffer_format(

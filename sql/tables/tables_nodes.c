@@ -63,31 +63,31 @@ show_self(const struct sql_node *node, struct shown *s)
 /* A node asked just now is alive if its database is; else its last known state
  * holds. */
 static void
-show_other(const struct peer_survey_answer *say, struct shown *s)
+show_other(const struct peer_survey_answer *answer, struct shown *s)
 {
     s->alive = s->row->alive;
     s->alive_known = s->row->known;
     s->since_ms = s->row->since_ms;
-    if (!say) {
+    if (!answer) {
         show_recovered(s);
         return;
     }
     s->alive_known = true;
-    s->alive = !say->error && say->state &&
-               strcmp(say->state, node_state_name(NODE_CONNECTED)) == 0;
-    s->state = say->state;
-    s->profiling = say->profiling;
-    s->reason = say->reason;
-    s->since = say->since;
-    s->started = say->started;
-    s->cpus = say->cpus;
-    if (!say->error) {
+    s->alive = !answer->error && answer->state &&
+               strcmp(answer->state, node_state_name(NODE_CONNECTED)) == 0;
+    s->state = answer->state;
+    s->profiling = answer->profiling;
+    s->reason = answer->reason;
+    s->since = answer->since;
+    s->started = answer->started;
+    s->cpus = answer->cpus;
+    if (!answer->error) {
         s->error = NULL;
         return;
     }
     s->state = "unreachable";
     s->since = NULL;
-    s->error = say->error;
+    s->error = answer->error;
     if (s->error_ms <= 0)
         s->error_ms = clock_wall_ms();
 }

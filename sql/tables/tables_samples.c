@@ -28,11 +28,11 @@ set_sample_int_cell(struct value *out, uint64_t number)
 
 /* The leaf; NULL where all frames are the allocator's. */
 static void
-set_leaf(const struct heap_position *place, struct value *out)
+set_leaf(const struct heap_position *position, struct value *out)
 {
-    if (place->frame_count > 0)
-        cell_text(out, texts_get(place->source->functions->names.texts,
-                                 place->frames[0].name));
+    if (position->frame_count > 0)
+        cell_text(out, texts_get(position->source->functions->names.texts,
+                                 position->frames[0].name));
 }
 
 /* ---- heap_threads ---- */
@@ -52,29 +52,30 @@ enum {
 };
 
 static void
-set_pool(struct heap_position *place, const char *name, struct value *out)
+set_pool(struct heap_position *position, const char *name, struct value *out)
 {
     char pool[HEAP_THREAD_NAME_MAX + 1];
 
     heap_thread_pool(name, pool);
-    buffer_clear(&place->text);
-    buffer_text(&place->text, pool);
-    if (place->text.failed)
+    buffer_clear(&position->text);
+    buffer_text(&position->text, pool);
+    if (position->text.failed)
         return;
     out->type = VALUE_TEXT;
-    out->data = place->text.data;
-    out->size = place->text.size;
+    out->data = position->text.data;
+    out->size = position->text.size;
 }
 
 static void
-threads_cell(struct heap_position *place, size_t column, struct value *out)
+threads_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct thread_row *row = &place->source->parts.threads[place->at];
-    double all = place->source->profile->bytes;
+    const struct thread_row *row =
+        &position->source->parts.threads[position->at];
+    double all = position->source->profile->bytes;
 
     switch (column) {
     case THREADS_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case THREADS_TID:
         if (row->thread->tid)
@@ -85,7 +86,7 @@ threads_cell(struct heap_position *place, size_t column, struct value *out)
         break;
     case THREADS_POOL:
         if (*row->thread->name)
-            set_pool(place, row->thread->name, out);
+            set_pool(position, row->thread->name, out);
         break;
     case THREADS_BYTES:
         cell_estimate(out, row->bytes);
@@ -158,16 +159,16 @@ enum {
 };
 
 static void
-pools_cell(struct heap_position *place, size_t column, struct value *out)
+pools_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct pool_row *row = &place->source->pools.list[place->at];
+    const struct pool_row *row = &position->source->pools.list[position->at];
 
     switch (column) {
     case POOLS_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case POOLS_BASE:
-        cell_text(out, place->source->base);
+        cell_text(out, position->source->base);
         break;
     case POOLS_POOL:
         cell_known(out, row->pool);
@@ -229,19 +230,19 @@ enum {
 };
 
 static void
-ages_cell(struct heap_position *place, size_t column, struct value *out)
+ages_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct age_row *row = &place->source->parts.ages[place->at];
+    const struct age_row *row = &position->source->parts.ages[position->at];
 
     switch (column) {
     case AGES_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case AGES_STACK:
         set_sample_int_cell(out, (uint64_t)row->stack + 1);
         break;
     case AGES_FUNCTION:
-        set_leaf(place, out);
+        set_leaf(position, out);
         break;
     case AGES_AGE:
         cell_text(out, heap_age_name(row->age));
@@ -290,42 +291,43 @@ enum {
 
 /* What is not in use any more was freed. */
 static void
-set_rate(const struct heap_position *place, double ever, double in_use,
+set_rate(const struct heap_position *position, double ever, double in_use,
          struct value *out)
 {
     double sum = ever > in_use ? ever - in_use : 0;
 
     out->type = VALUE_DOUBLE;
     out->real =
-        round(sum / (double)place->source->profile->counted_ms * 1e6) / 1e3;
+        round(sum / (double)position->source->profile->counted_ms * 1e6) / 1e3;
 }
 
 static void
-churn_cell(struct heap_position *place, size_t column, struct value *out)
+churn_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct profile_stack *stack = &place->source->profile->stacks[place->at];
+    const struct profile_stack *stack =
+        &position->source->profile->stacks[position->at];
 
     switch (column) {
     case CHURN_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case CHURN_STACK:
-        set_sample_int_cell(out, (uint64_t)place->at + 1);
+        set_sample_int_cell(out, (uint64_t)position->at + 1);
         break;
     case CHURN_FUNCTION:
-        set_leaf(place, out);
+        set_leaf(position, out);
         break;
     case CHURN_ALLOCATED_BYTES:
-        set_rate(place, stack->bytes_ever, 0, out);
+        set_rate(position, stack->bytes_ever, 0, out);
         break;
     case CHURN_FREED_BYTES:
-        set_rate(place, stack->bytes_ever, stack->bytes, out);
+        set_rate(position, stack->bytes_ever, stack->bytes, out);
         break;
     case CHURN_ALLOCATED_OBJECTS:
-        set_rate(place, stack->objects_ever, 0, out);
+        set_rate(position, stack->objects_ever, 0, out);
         break;
     case CHURN_FREED_OBJECTS:
-        set_rate(place, stack->objects_ever, stack->objects, out);
+        set_rate(position, stack->objects_ever, stack->objects, out);
         break;
     default:
         break;

@@ -29,13 +29,13 @@ enum {
 };
 
 static void
-waste_cell(struct heap_position *place, size_t column, struct value *out)
+waste_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    const struct waste_row *row = &place->source->waste.list[place->at];
+    const struct waste_row *row = &position->source->waste.list[position->at];
 
     switch (column) {
     case WASTE_SNAPSHOT:
-        cell_text(out, place->source->label);
+        cell_text(out, position->source->label);
         break;
     case WASTE_KIND:
         cell_text(out, row->kind);

@@ -41,10 +41,10 @@ parser_advance(struct parser *p)
 {
     p->consumed = p->token.text.data + p->token.text.size;
     p->parameters += p->token.kind == TOKEN_PARAMETER;
-    if (p->looked) {
+    if (p->has_ahead) {
         p->token = p->ahead;
         p->lexer = p->behind;
-        p->looked = false;
+        p->has_ahead = false;
         return;
     }
     p->token = parser_next(p, &p->lexer);
@@ -53,10 +53,10 @@ parser_advance(struct parser *p)
 const struct token *
 parser_ahead(struct parser *p)
 {
-    if (!p->looked) {
+    if (!p->has_ahead) {
         p->behind = p->lexer;
         p->ahead = parser_next(p, &p->behind);
-        p->looked = true;
+        p->has_ahead = true;
     }
     return &p->ahead;
 }

@@ -35,7 +35,7 @@ struct parser {
     struct token token;   /* the next token, not consumed yet */
     struct token ahead;   /* the one behind it, once parser_ahead was called */
     struct lexer behind;  /* behind ahead */
-    bool looked;          /* ahead is set */
+    bool has_ahead;       /* ahead is set */
     const char *consumed; /* end of the last consumed token */
     struct span source;
     const struct parsing *how;

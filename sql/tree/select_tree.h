@@ -34,7 +34,7 @@ enum node_kind {
     NODE_DECIMAL,   /* text; with a point or an exponent */
     NODE_STRING,    /* name: 'a' 'b' is one */
     NODE_HEX,       /* text */
-    NODE_TEMPORAL,    /* DATE'...': word, name */
+    NODE_TEMPORAL,  /* DATE'...': word, name */
     NODE_PARAMETER, /* parameter */
     NODE_USER,      /* @name */
     NODE_SYSTEM,    /* @@name: variable, scope */

@@ -535,7 +535,7 @@ static void
 set_parser_tree(struct parser *p, struct tree *tree)
 {
     p->tree = tree;
-    p->looked = false;
+    p->has_ahead = false;
     if (tree && parser_quotes(p, &p->token))
         p->token.kind = TOKEN_QUOTED;
 }

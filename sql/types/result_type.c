@@ -227,7 +227,8 @@ result_type_number(struct result_type t)
 static struct result_type
 widened_decimal(struct result_type a, struct result_type b)
 {
-    size_t whole = result_type_integer_digits(a), other = result_type_integer_digits(b);
+    size_t whole = result_type_integer_digits(a),
+           other = result_type_integer_digits(b);
 
     return result_type_decimal(whole > other ? whole : other,
                                a.decimals > b.decimals ? a.decimals

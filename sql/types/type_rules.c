@@ -7,14 +7,14 @@
 
 #include "decimal.h"
 #include "function.h"
-#include "function_datetime.h"
+#include "function_temporal.h"
 #include "function_table.h"
 #include "view_cache.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
-    SUM_DIGITS = 22,  /* digits that SUM adds: of as many rows */
+    SUM_DIGITS = 22,        /* digits that SUM adds: of as many rows */
     BIGINT_SAFE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
 };
 
@@ -154,7 +154,8 @@ rounded_result_type(struct result_type from, const struct node *digits)
     size_t whole = result_type_integer_digits(from);
 
     if (result_type_is_integer(from))
-        return !digits || digits->kind == NODE_INTEGER || whole < BIGINT_SAFE_DIGITS
+        return !digits || digits->kind == NODE_INTEGER ||
+                       whole < BIGINT_SAFE_DIGITS
                    ? absolute_result_type(from)
                    : result_type_decimal(whole + 1, 0);
     if (!result_type_is_exact(from))
@@ -250,7 +251,8 @@ function_return_type(enum function_type type, const struct node *node,
             return absolute_result_type(plain);
         return result_type_integer_digits(plain) < BIGINT_SAFE_DIGITS
                    ? column_result_type(COLUMN_BIGINT)
-                   : result_type_decimal(result_type_integer_digits(plain) + 1, 0);
+                   : result_type_decimal(result_type_integer_digits(plain) + 1,
+                                         0);
     case RETURNS_SUM:
         return summed_result_type(plain, SUM_DIGITS, 0);
     case RETURNS_AVERAGE:

@@ -23,7 +23,7 @@ __extension__ typedef __int128 decimal_integer;
 
 struct decimal {
     decimal_integer digits; /* less than 10^38 */
-    int scale;            /* number of them behind the point, 0 to 38 */
+    int scale;              /* number of them behind the point, 0 to 38 */
 };
 
 /* The digits that a text begins with, with a sign, a point and an exponent;
@@ -56,8 +56,8 @@ bool decimal_divide(struct decimal a, struct decimal b, int more,
 /* Adds zeros, for so many decimals. */
 bool decimal_widen(struct decimal *d, int scale);
 /* The integer part of a quotient, and the rest, which has the sign of a. */
-bool decimal_split(struct decimal a, struct decimal b, decimal_integer *quotient,
-                   struct decimal *rest);
+bool decimal_split(struct decimal a, struct decimal b,
+                   decimal_integer *quotient, struct decimal *rest);
 /* Keeps places decimals, or sets the digits before the point to 0. */
 enum decimal_end { DECIMAL_ROUND, DECIMAL_CUT, DECIMAL_FLOOR, DECIMAL_CEIL };
 bool decimal_shorten(struct decimal d, int places, enum decimal_end end,

@@ -13,7 +13,7 @@ enum { INDEX_MAX = 1000000000 };
 enum leg_kind { LEG_MEMBER, LEG_MEMBERS, LEG_CELLS, LEG_ALL_CELLS };
 
 /* The place of a cell, from 0, or back from the last one. */
-struct place {
+struct cell_index {
     int64_t index;
     bool from_last;
 };
@@ -21,7 +21,7 @@ struct place {
 struct leg {
     enum leg_kind kind;
     struct span name; /* as written, perhaps without its quotes */
-    struct place first, last;
+    struct cell_index first, last;
 };
 
 struct steps {
@@ -72,9 +72,9 @@ read_index(struct steps *s, int64_t *out)
 }
 
 static bool
-read_array_position(struct steps *s, struct place *out)
+read_array_position(struct steps *s, struct cell_index *out)
 {
-    *out = (struct place){0, false};
+    *out = (struct cell_index){0, false};
     if (!accept_path_word(s, "last"))
         return read_index(s, &out->index);
     out->from_last = true;

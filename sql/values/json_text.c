@@ -203,7 +203,7 @@ static bool read_json_value(struct parse *p);
 /* A member of an object: its name in quotes, and its value, in out. */
 struct member {
     size_t name, name_size, size; /* size: with the value, which goes on */
-    size_t place;
+    size_t order;
 };
 
 struct members {
@@ -225,7 +225,7 @@ add_member(struct members *members, struct member member)
         members->all = all;
         members->capacity = capacity;
     }
-    member.place = members->count;
+    member.order = members->count;
     members->all[members->count++] = member;
     return true;
 }
@@ -248,7 +248,7 @@ compare_members(const void *a, const void *b, void *arg)
     const struct member *x = a, *y = b;
     int order = compare_members_by_name(a, b, arg);
 
-    return order ? order : x->place < y->place ? -1 : 1;
+    return order ? order : x->order < y->order ? -1 : 1;
 }
 
 /* Writes the members that stand in out from start on, sorted. */

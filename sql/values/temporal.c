@@ -34,7 +34,7 @@ temporal_month_days(int year, int month)
 }
 
 int64_t
-temporal_days(const struct moment *t)
+temporal_days(const struct temporal *t)
 {
     int64_t year = t->month > 2 ? t->year : t->year - 1;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -47,7 +47,7 @@ temporal_days(const struct moment *t)
 }
 
 void
-temporal_set_days(struct moment *t, int64_t days)
+temporal_set_days(struct temporal *t, int64_t days)
 {
     int64_t since = days - 60; /* 0000-03-01 */
     int64_t era = (since >= 0 ? since : since - 146096) / 146097;
@@ -63,13 +63,13 @@ temporal_set_days(struct moment *t, int64_t days)
 }
 
 int64_t
-temporal_magnitude(const struct moment *t)
+temporal_magnitude(const struct temporal *t)
 {
     return t->micros < 0 ? -t->micros : t->micros;
 }
 
 int64_t
-temporal_micros(const struct moment *t)
+temporal_micros(const struct temporal *t)
 {
     if (t->kind == TEMPORAL_TIME)
         return t->micros;
@@ -77,14 +77,14 @@ temporal_micros(const struct moment *t)
 }
 
 void
-temporal_set_micros(struct moment *t, int64_t micros)
+temporal_set_micros(struct temporal *t, int64_t micros)
 {
     int64_t days = micros / TEMPORAL_DAY;
 
     if (t->kind == TEMPORAL_TIME) {
         t->micros = micros > TEMPORAL_TIME_MAX    ? TEMPORAL_TIME_MAX
                     : micros < -TEMPORAL_TIME_MAX ? -TEMPORAL_TIME_MAX
-                                                : micros;
+                                                  : micros;
         return;
     }
     if (micros % TEMPORAL_DAY < 0)
@@ -124,7 +124,7 @@ scan_datetime_number(struct scan *s, size_t most, int64_t *out)
 
 /* Reads .123 as microseconds, rounded down. */
 static void
-scan_second_fraction(struct scan *s, struct moment *t)
+scan_second_fraction(struct scan *s, struct temporal *t)
 {
     int64_t scale = TEMPORAL_SECOND / 10, micros = 0;
 
@@ -153,7 +153,7 @@ expand_two_digit_year(int64_t year, size_t digits)
 }
 
 static bool
-is_valid(const struct moment *t)
+is_valid(const struct temporal *t)
 {
     return t->month >= 1 && t->month <= 12 && t->day >= 1 &&
            t->day <= (int)temporal_month_days(t->year, t->month) &&
@@ -162,7 +162,7 @@ is_valid(const struct moment *t)
 
 /* hh:mm[:ss[.ffffff]] from s on. */
 static bool
-clock_part(struct scan *s, struct moment *t)
+clock_part(struct scan *s, struct temporal *t)
 {
     int64_t hour, minute = 0, second = 0;
 
@@ -188,7 +188,7 @@ clock_part(struct scan *s, struct moment *t)
 
 /* YYYYMMDD, YYMMDD, YYYYMMDDhhmmss, YYMMDDhhmmss: count digits in a row. */
 static bool
-scan_packed_datetime(struct scan *s, size_t count, struct moment *t)
+scan_packed_datetime(struct scan *s, size_t count, struct temporal *t)
 {
     size_t year_digits = count == 8 || count == 14 ? 4 : 2;
     int64_t year, month, day, hour = 0, minute = 0, second = 0;
@@ -215,7 +215,7 @@ scan_packed_datetime(struct scan *s, size_t count, struct moment *t)
 
 /* +hh:mm, -hh:mm or Z: moves the time of day to UTC. */
 static void
-scan_zone_offset(struct scan *s, struct moment *t)
+scan_zone_offset(struct scan *s, struct temporal *t)
 {
     struct scan at = *s;
     int64_t hour, minute;
@@ -247,7 +247,7 @@ digits_ahead(const struct scan *s)
 }
 
 bool
-temporal_parse(struct span text, struct moment *out)
+temporal_parse(struct span text, struct temporal *out)
 {
     struct scan s = {text.data, text.data + text.size};
     int64_t year, month, day;
@@ -296,7 +296,7 @@ end:
 
 /* hhmmss, from the right. */
 static bool
-packed_time(struct scan *s, struct moment *t)
+packed_time(struct scan *s, struct temporal *t)
 {
     int64_t value, hour, minute, second;
 
@@ -312,7 +312,7 @@ packed_time(struct scan *s, struct moment *t)
 }
 
 bool
-temporal_parse_time(struct span text, struct moment *out)
+temporal_parse_time(struct span text, struct temporal *out)
 {
     struct scan s = {text.data, text.data + text.size}, at;
     bool negative = false;
@@ -362,7 +362,7 @@ temporal_parse_time(struct span text, struct moment *out)
 /* ---- writing ---- */
 
 size_t
-temporal_text(const struct moment *t, char out[TEMPORAL_TEXT])
+temporal_text(const struct temporal *t, char out[TEMPORAL_TEXT])
 {
     int64_t micros = temporal_magnitude(t);
     int64_t seconds = micros / TEMPORAL_SECOND;
@@ -376,8 +376,8 @@ temporal_text(const struct moment *t, char out[TEMPORAL_TEXT])
     at += (size_t)snprintf(
         out + at, TEMPORAL_TEXT - at, "%s%02" PRId64 ":%02d:%02d",
         t->kind == TEMPORAL_DATETIME ? " "
-        : t->micros < 0            ? "-"
-                                   : "",
+        : t->micros < 0              ? "-"
+                                     : "",
         seconds / 3600, (int)(seconds / 60 % 60), (int)(seconds % 60));
     if (t->digits > 0) {
         snprintf(out + at, TEMPORAL_TEXT - at, ".%06d",

@@ -21,12 +21,12 @@ enum {
 
 #define TEMPORAL_SECOND     INT64_C(1000000) /* microseconds */
 #define TEMPORAL_DAY        (INT64_C(86400) * TEMPORAL_SECOND)
-#define TEMPORAL_UNIX_EPOCH (INT64_C(719528) * TEMPORAL_DAY)     /* 1970-01-01 */
+#define TEMPORAL_UNIX_EPOCH (INT64_C(719528) * TEMPORAL_DAY) /* 1970-01-01 */
 #define TEMPORAL_TIME_MAX   (INT64_C(3020399) * TEMPORAL_SECOND) /* 838:59:59 */
 
 enum temporal_kind { TEMPORAL_DATE, TEMPORAL_DATETIME, TEMPORAL_TIME };
 
-struct moment {
+struct temporal {
     enum temporal_kind kind;
     int year, month, day;
     int64_t
@@ -38,21 +38,21 @@ struct moment {
 
 /* Reads a date or a moment in any of MySQL's spellings; behind a time, an
  * offset from UTC counts: +02:00 or Z.  False: invalid. */
-bool temporal_parse(struct span text, struct moment *out);
+bool temporal_parse(struct span text, struct temporal *out);
 /* Reads a time as well: 10:11, 101112, 1 10:11:12, or a moment. */
-bool temporal_parse_time(struct span text, struct moment *out);
+bool temporal_parse_time(struct span text, struct temporal *out);
 
-size_t temporal_text(const struct moment *t, char out[TEMPORAL_TEXT]);
+size_t temporal_text(const struct temporal *t, char out[TEMPORAL_TEXT]);
 
 /* Days since 0000-01-01, as TO_DAYS counts, and back. */
-int64_t temporal_days(const struct moment *t);
-void temporal_set_days(struct moment *t, int64_t days);
+int64_t temporal_days(const struct temporal *t);
+void temporal_set_days(struct temporal *t, int64_t days);
 unsigned temporal_month_days(int year, int month);
 
 /* The micros without their sign. */
-int64_t temporal_magnitude(const struct moment *t);
+int64_t temporal_magnitude(const struct temporal *t);
 /* Microseconds since year 0; for a TIME, its own. */
-int64_t temporal_micros(const struct moment *t);
-void temporal_set_micros(struct moment *t, int64_t micros);
+int64_t temporal_micros(const struct temporal *t);
+void temporal_set_micros(struct temporal *t, int64_t micros);
 
 #endif

@@ -288,13 +288,14 @@ main(int argc, char **argv)
                            &err) != 0 ||
         fstat(s.out, &made) != 0)
         die("write", &err);
-    printf("%jd bytes in %.0f ms, %.2f %% of %" PRIu64
-           " bytes of debug sections, %zu MB of memory\n",
-           (intmax_t)made.st_size, now_ms() - start,
-           100.0 * (double)made.st_size / (double)debug_bytes(&s.elf),
-           debug_bytes(&s.elf),
-           dwarf_budget_peak(dwarf_sections_budget(dwarf_get_sections(s.dwarf))) >>
-               20);
+    printf(
+        "%jd bytes in %.0f ms, %.2f %% of %" PRIu64
+        " bytes of debug sections, %zu MB of memory\n",
+        (intmax_t)made.st_size, now_ms() - start,
+        100.0 * (double)made.st_size / (double)debug_bytes(&s.elf),
+        debug_bytes(&s.elf),
+        dwarf_budget_peak(dwarf_sections_budget(dwarf_get_sections(s.dwarf))) >>
+            20);
     measure(&s, argc > 2 ? (uint32_t)atoi(argv[2]) : ADDRESSES);
     dwarf_free(s.dwarf);
     symbol_table_free(s.symbols);

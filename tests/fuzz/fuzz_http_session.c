@@ -37,7 +37,7 @@ session_enter(struct session *s, enum session_state state)
 void
 session_fail(struct session *s, const struct error *err)
 {
-    s->conversation->say_error(&s->reply, err);
+    s->conversation->send_error(&s->reply, err);
     session_enter(s, SESSION_CLOSING);
 }
 
@@ -77,7 +77,7 @@ statement_answer(struct session *s, struct span text,
     if (text.size == 0)
         abort();
     http_answer_with_body(&show->answer, &s->reply.out, 200, HTTP_TEXT,
-                      opens_only ? (struct span){"", 0} : text);
+                          opens_only ? (struct span){"", 0} : text);
 }
 
 /* ---- a connection ---- */
@@ -191,7 +191,7 @@ converse(uint8_t form, struct span bytes, size_t piece, struct buffer *said)
     clean((struct span){s.reply.out.data, s.reply.out.size}, said);
     state = s.state;
     s.conversation->free(&s);
-    memory_hold(&s.held, s.who.user, 0);
+    memory_reserve(&s.input_reserved, s.who.user, 0);
     packet_reader_fini(&s.in);
     reply_fini(&s.reply);
     return state;

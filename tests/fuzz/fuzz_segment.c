@@ -16,11 +16,11 @@
 
 enum { WHERE = 4, WHAT = 8, STACKS = 16, FRAMES = 64, KEYS = 32 };
 
-static const struct segment_capacity room = {.modules = 4,
-                                         .stacks = STACKS,
-                                         .frames = FRAMES,
-                                         .samples = KEYS,
-                                         .threads = 4};
+static const struct segment_capacity capacity = {.modules = 4,
+                                                 .stacks = STACKS,
+                                                 .frames = FRAMES,
+                                                 .samples = KEYS,
+                                                 .threads = 4};
 
 static void
 demand(bool holds)
@@ -100,7 +100,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err;
     int fd;
 
-    demand(segment_plan(&room, &header));
+    demand(segment_plan(&capacity, &header));
     fd = segment_make(&header);
     demand(fd >= 0);
     fill(fd, &header);

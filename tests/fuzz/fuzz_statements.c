@@ -160,7 +160,8 @@ static struct span
 mutate(char *out)
 {
     struct span tokens[TOKENS_MAX + 16], copy;
-    size_t count = tokenize_statement_line(lines[draw(line_count)], tokens), size = 0;
+    size_t count = tokenize_statement_line(lines[draw(line_count)], tokens),
+           size = 0;
 
     for (size_t n = draw(4); n > 0 && count > 0; n--) {
         size_t at = draw(count), other = draw(count);

@@ -20,7 +20,7 @@
 /* Why an agent has left a process that lives on, as a line of the lock: this,
  * "PID START_TICKS REASON".  The first is of what served; at AGENT_EARLY_AT is
  * that of a process whose agent ended before. */
-#define LEAVE_REASON_TAG      "heapwire-agent "
+#define LEAVE_REASON_TAG  "heapwire-agent "
 #define LEAVE_REASON_LINE LEAVE_REASON_TAG "%d %llu %s\n"
 
 /* Settings of the agent, as variables of the environment or lines of

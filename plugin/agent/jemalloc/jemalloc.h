@@ -105,9 +105,10 @@ void allocators_find(struct allocators *all, const char *known,
 
 /* Adds the jemallocs of one object.  handle (or NULL) keeps the object loaded;
  * the first from_run entries of known are heapwire-run's. */
-void allocators_probe(struct allocators *all, const struct loaded_object *object,
-                     void *handle, const struct known *known,
-                     size_t known_count, size_t from_run);
+void allocators_probe(struct allocators *all,
+                      const struct loaded_object *object, void *handle,
+                      const struct known *known, size_t known_count,
+                      size_t from_run);
 void allocators_choose(struct allocators *all, const char *wanted);
 
 /* Adds the jemalloc that the program has named, without looking up symbols. */
@@ -128,7 +129,7 @@ enum { LATE_SEEN_MAX = 1024 };
 
 struct late {
     unsigned long long adds; /* dlpi_adds at the last look */
-    bool recheck;              /* an object was not ready: look again */
+    bool recheck;            /* an object was not ready: look again */
     uint64_t seen[LATE_SEEN_MAX];
     size_t seen_count;
 };
@@ -141,8 +142,8 @@ void late_begin(struct late *late);
  * loader has finished with them, and keeps these objects loaded.  known and
  * wanted as in allocators_find; an earlier choice stays.  True if it added one.
  */
-bool late_scan_objects(struct late *late, struct allocators *all, const char *known,
-               const char *wanted);
+bool late_scan_objects(struct late *late, struct allocators *all,
+                       const char *known, const char *wanted);
 
 /* ---- jemalloc.c ---- */
 
@@ -176,7 +177,7 @@ struct jemalloc {
      * off keeps them, and this.  0: it was not. */
     int64_t active_since_ms;
     int64_t until_ms; /* monotonic: when to switch it off; 0: never */
-    bool ours;        /* we switched it on, and it is on */
+    bool switched_on; /* we switched it on, and it is on */
     uint32_t changes, resets;
     uint64_t
         unsampled_then; /* threads born by then are never sampled; 0: none */

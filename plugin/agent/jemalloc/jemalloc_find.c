@@ -410,8 +410,8 @@ prefixes_of(const struct known *known, size_t known_count,
 
 void
 allocators_probe(struct allocators *all, const struct loaded_object *object,
-                void *handle, const struct known *known, size_t known_count,
-                size_t from_run)
+                 void *handle, const struct known *known, size_t known_count,
+                 size_t from_run)
 {
     const char *prefixes[PREFIXES_MAX];
     size_t count = prefixes_of(known, known_count, prefixes);

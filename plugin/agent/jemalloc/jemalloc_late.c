@@ -105,12 +105,12 @@ read_jemallocs_of_file(const char *path, struct known out[KNOWN_MAX])
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     char entry[ENTRY_MAX];
     struct locate file = {.count = 0};
-    struct error unsaid;
+    struct error ignored;
     size_t count = 0;
 
     if (fd < 0)
         return 0;
-    if (locate_read(&file, fd, path, &unsaid) != 0)
+    if (locate_read(&file, fd, path, &ignored) != 0)
         file.count = 0;
     close(fd);
     for (size_t i = 0; i < file.count && count < KNOWN_MAX; i++) {
@@ -163,14 +163,14 @@ search_late_object(struct late *late, struct allocators *all,
     }
     note_seen(late, hash_wanted_object(wanted));
     allocators_probe(all, &wanted->object, handle, known, from_run + count,
-                    from_run);
+                     from_run);
     if (all->count == before)
         dlclose(handle);
 }
 
 bool
 late_scan_objects(struct late *late, struct allocators *all, const char *known,
-          const char *wanted)
+                  const char *wanted)
 {
     unsigned long long adds = late->adds;
     struct wanted_object object;

@@ -111,7 +111,7 @@ put_lever_state(struct text *text, const char *of,
     put_number(text, of, "was1", state->was[1], true);
     put_number(text, of, "ended_ms", state->ended_ms, true);
     put_number(text, of, "by_itself", state->by_itself, true);
-    put_number(text, of, "told", state->told, true);
+    put_number(text, of, "told", state->end_reported, true);
     put_number(text, of, "error", state->error, true);
     n = snprintf(text->bytes + text->used, TEXT_BYTES - text->used, "%sby %s\n",
                  of, state->by);

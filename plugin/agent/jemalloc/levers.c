@@ -185,7 +185,7 @@ end_lever(const struct lever_host *host, enum lever_lasting lever,
     }
     state->in_force = false;
     state->by_itself = by_itself;
-    state->told = false;
+    state->end_reported = false;
     state->ended_ms = agent_wall_ms();
     return 0;
 }
@@ -306,7 +306,7 @@ void
 levers_mark_reported(void)
 {
     for (int i = 0; i < LEVERS_LASTING; i++)
-        own.state[i].told = own.state[i].ended_ms != 0;
+        own.state[i].end_reported = own.state[i].ended_ms != 0;
 }
 
 bool

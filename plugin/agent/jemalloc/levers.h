@@ -41,7 +41,7 @@ struct lever_state {
     int64_t was[2];        /* of new arenas; or whether on */
     int64_t ended_ms;      /* wall clock: when the last one ended; 0: never */
     bool by_itself;        /* its time was over; else it was undone */
-    bool told;             /* that it ended, before */
+    bool end_reported;     /* that it ended, before */
     int error;             /* errno: why it cannot be undone; tried again */
 };
 
@@ -58,7 +58,7 @@ int levers_undo(const struct lever_host *host);
 int levers_expire(const struct lever_host *host);
 struct lever_state levers_state(enum lever_lasting lever);
 void levers_mark_reported(void); /* heapwired was told all that ended so far */
-bool levers_any(void);  /* whether one is in force */
+bool levers_any(void);           /* whether one is in force */
 
 /* In a fork's child, once jemalloc's locks are usable: puts back what the
  * parent's agent would have put back.  jemalloc itself switches its background

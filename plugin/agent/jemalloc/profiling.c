@@ -31,7 +31,7 @@ profiling_get_active(struct jemalloc *jemalloc, bool *active)
     /* The program may have switched it by itself. */
     if (!*active) {
         jemalloc->until_ms = 0;
-        jemalloc->ours = false;
+        jemalloc->switched_on = false;
     } else if (jemalloc->active_since_ms == 0) {
         jemalloc->active_since_ms = agent_wall_ms();
     }
@@ -77,7 +77,7 @@ profiling_set_active(struct jemalloc *jemalloc, bool active, uint32_t seconds)
     if (error != 0)
         return error;
     jemalloc->changes += was != active;
-    jemalloc->ours = active && (jemalloc->ours || !was);
+    jemalloc->switched_on = active && (jemalloc->switched_on || !was);
     jemalloc->until_ms = active ? end_after(jemalloc, was, seconds) : 0;
     return profiling_get_active(jemalloc, &was);
 }
@@ -101,7 +101,7 @@ profiling_expire(struct jemalloc *jemalloc)
 void
 profiling_leave(struct jemalloc *jemalloc)
 {
-    if (jemalloc->ours)
+    if (jemalloc->switched_on)
         profiling_set_active(jemalloc, false, 0);
 }
 

@@ -119,8 +119,8 @@ static int
 read_recorder_active(const struct jemalloc *jemalloc, bool *active)
 {
     (void)jemalloc;
-    *active =
-        __atomic_load_n(&find_segment()->wish.active, __ATOMIC_RELAXED) != 0;
+    *active = __atomic_load_n(&find_segment()->settings.active,
+                              __ATOMIC_RELAXED) != 0;
     return 0;
 }
 
@@ -128,7 +128,8 @@ static int
 write_recorder_active(struct jemalloc *jemalloc, bool active)
 {
     (void)jemalloc;
-    __atomic_store_n(&find_segment()->wish.active, active, __ATOMIC_RELEASE);
+    __atomic_store_n(&find_segment()->settings.active, active,
+                     __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -136,7 +137,7 @@ static uint32_t
 log_mean(const struct jemalloc *jemalloc)
 {
     uint64_t mean =
-        __atomic_load_n(&find_segment()->wish.mean_bytes, __ATOMIC_RELAXED);
+        __atomic_load_n(&find_segment()->settings.mean_bytes, __ATOMIC_RELAXED);
 
     (void)jemalloc;
     return mean > 1 ? 63 - (uint32_t)__builtin_clzll(mean) : 0;
@@ -156,17 +157,18 @@ static int
 reset_recorded_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 {
     struct segment_header *segment = find_segment();
-    struct segment_settings *wish = &segment->wish;
+    struct segment_settings *settings = &segment->settings;
 
     (void)jemalloc;
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
-        __atomic_store_n(&wish->mean_bytes, UINT64_C(1) << lg_sample,
+        __atomic_store_n(&settings->mean_bytes, UINT64_C(1) << lg_sample,
                          __ATOMIC_RELAXED);
-    __atomic_store_n(&wish->since_ns, recorder_clock_ns() + 1,
+    __atomic_store_n(&settings->since_ns, recorder_clock_ns() + 1,
                      __ATOMIC_RELEASE);
     __atomic_store_n(&segment->taken_samples, 0, __ATOMIC_RELAXED);
     return 0;
 }
 
-const struct profiler recorder_profiler = {read_recorder_active, write_recorder_active,
-                                           reset_recorded_samples, log_mean, false};
+const struct profiler recorder_profiler = {
+    read_recorder_active, write_recorder_active, reset_recorded_samples,
+    log_mean, false};

@@ -31,7 +31,7 @@ struct figure {
     enum figure_type type;
 };
 
-static const struct figure whole[] = {
+static const struct figure process_figures[] = {
     {"config.stats", BOOL},
     {"config.prof", BOOL},
     {"arenas.narenas", U32},
@@ -406,8 +406,9 @@ statistics_write(struct jemalloc *jemalloc, int fd)
     w.error = 0;
     w.used = 0;
     write_kernel_figures(&w, jemalloc);
-    for (size_t i = 0; i < COUNT(whole); i++)
-        write_mallctl_figure(&w, whole[i].name, whole[i].type);
+    for (size_t i = 0; i < COUNT(process_figures); i++)
+        write_mallctl_figure(&w, process_figures[i].name,
+                             process_figures[i].type);
     allocated_ever(&w);
     sampled_ever(&w);
     by_library(&w);

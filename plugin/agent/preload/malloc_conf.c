@@ -42,7 +42,7 @@ append_conf_text(char out[MALLOC_CONF_MAX], size_t *used, const char *text,
 
 bool
 malloc_conf_merge(char out[MALLOC_CONF_MAX], const char *wanted,
-                 const char *present, const char *compiled)
+                  const char *present, const char *compiled)
 {
     bool prof = false;
     size_t used = 0;

@@ -17,6 +17,6 @@ enum { MALLOC_CONF_MAX = 8192 };
  * result lacks prof:true or does not fit.
  */
 bool malloc_conf_merge(char out[MALLOC_CONF_MAX], const char *wanted,
-                      const char *present, const char *compiled);
+                       const char *present, const char *compiled);
 
 #endif

@@ -20,7 +20,7 @@ struct sock_fprog;
  * AGENT_ENV_PROFILING is given.  Otherwise the jemalloc's note has the reason.
  */
 void reexec_program(const struct agent_start *start, struct jemalloc *jemalloc,
-                   char **argv, char **envp);
+                    char **argv, char **envp);
 
 /* ---- suspend.c ----
  * Out of the way while the host changes what its threads may do. */

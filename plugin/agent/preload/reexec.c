@@ -39,7 +39,7 @@ struct plan {
     char mark_file[AGENT_PATH_MAX + sizeof(MARK_FILE)];
     char exe[AGENT_PATH_MAX];
     char entry[ENTRY_MAX]; /* the variable, set */
-    char mark[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
+    char mark_variable[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
 };
 
 /* Counts other threads, except jemalloc's background thread, which may be lost.
@@ -157,7 +157,7 @@ build_plan_environment(struct plan *plan, char **envp)
             !agent_env_value(*envp, AGENT_ENV_AGAIN))
             copy[used++] = *envp;
     copy[used++] = plan->entry;
-    copy[used++] = plan->mark;
+    copy[used++] = plan->mark_variable;
     copy[used] = NULL;
     return copy;
 }
@@ -179,20 +179,20 @@ make_execution_plan(struct plan *plan, const struct agent_start *start,
     plan->variable = a->variable;
     size = snprintf(plan->entry, sizeof(plan->entry), "%s=", a->variable);
     if (!malloc_conf_merge(plan->entry + size, wanted,
-                          agent_env(envp, a->variable), compiled_conf(a)))
+                           agent_env(envp, a->variable), compiled_conf(a)))
         return false;
     agent_identify(&self);
     snprintf(plan->mark, sizeof(plan->mark), "%d.%llu", (int)self.pid,
              (unsigned long long)self.start_ticks);
-    snprintf(plan->mark, sizeof(plan->mark), AGENT_ENV_AGAIN "=%s",
-             plan->mark);
+    snprintf(plan->mark_variable, sizeof(plan->mark_variable),
+             AGENT_ENV_AGAIN "=%s", plan->mark);
     snprintf(plan->mark_file, sizeof(plan->mark_file), "%s/" MARK_FILE, dir);
     return self.start_ticks != 0;
 }
 
 void
 reexec_program(const struct agent_start *start, struct jemalloc *jemalloc,
-              char **argv, char **envp)
+               char **argv, char **envp)
 {
     static struct plan plan;
     struct allocators *all = &jemalloc->all;

@@ -120,17 +120,17 @@ concerns_us(bool alone)
 }
 
 static void
-lock_host_changes(struct start_held *held)
+lock_host_changes(struct signal_guard *guard)
 {
-    signal_guard_begin(held);
+    signal_guard_begin(guard);
     pthread_mutex_lock(&suspension.lock);
 }
 
 static void
-unlock_host_changes(const struct start_held *held)
+unlock_host_changes(const struct signal_guard *guard)
 {
     pthread_mutex_unlock(&suspension.lock);
-    signal_guard_end(held);
+    signal_guard_end(guard);
 }
 
 /* A program that changes its ids with every request must not wait for a thread
@@ -169,18 +169,18 @@ static bool
 begin_host_change(bool alone)
 {
     int saved = errno;
-    struct start_held held;
+    struct signal_guard guard;
     bool begun;
 
     suspend_find_libc(); /* in a constructor of the host */
     begun = concerns_us(alone);
     if (begun) {
-        lock_host_changes(&held);
+        lock_host_changes(&guard);
         if (suspension.inside == 0 && !suspension.filtering && may_stay(alone))
             begun = false;
         else if (suspension.inside++ == 0 && start_suspend_agent(alone))
             suspension.due = true;
-        unlock_host_changes(&held);
+        unlock_host_changes(&guard);
     }
     errno = saved;
     return begun;
@@ -191,14 +191,14 @@ static void
 end_host_change(bool begun)
 {
     int saved = errno;
-    struct start_held held;
+    struct signal_guard guard;
 
     if (!begun || --suspension.inside != 0 || suspension.shut)
         return;
-    lock_host_changes(&held);
+    lock_host_changes(&guard);
     if (suspension.inside == 0 && suspension.due)
         suspension.due = !start_resume_agent();
-    unlock_host_changes(&held);
+    unlock_host_changes(&guard);
     errno = saved;
 }
 
@@ -280,7 +280,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
 {
     struct filtering f = {false, false, 0};
     unsigned calls = CONFINED_ALL;
-    struct start_held held;
+    struct signal_guard guard;
 
     suspend_find_libc();
     if (!start_may_suspend())
@@ -296,7 +296,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         return f;
     }
     suspension.filtering = true;
-    lock_host_changes(&held);
+    lock_host_changes(&guard);
     f.for_good = !filter || !seccomp_filter_allows(filter, &calls);
     if (f.for_good) {
         recorder_stop(true);
@@ -305,7 +305,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         suspension.inside++;
         suspension.due = start_leave(all_threads) || suspension.due;
     }
-    unlock_host_changes(&held);
+    unlock_host_changes(&guard);
     f.refused = CONFINED_ALL & ~calls;
     f.begun = f.for_good || begin_host_change(!all_threads);
     suspension.shut = f.for_good;
@@ -343,7 +343,7 @@ changes_sandbox(int option, unsigned long second)
 
 static __attribute__((noinline)) int
 prctl_while_suspended(int option, unsigned long second, unsigned long third,
-           unsigned long fourth, unsigned long fifth)
+                      unsigned long fourth, unsigned long fifth)
 {
     struct filtering f;
     bool begun;
@@ -388,7 +388,7 @@ set_dumpable(unsigned long value, unsigned long third, unsigned long fourth,
 
 int
 suspend_prctl(int option, unsigned long second, unsigned long third,
-           unsigned long fourth, unsigned long fifth)
+              unsigned long fourth, unsigned long fifth)
 {
     if (__builtin_expect(!next.prctl, 0))
         return (int)syscall(SYS_prctl, option, second, third, fourth, fifth);
@@ -415,8 +415,8 @@ suspend_fork(void)
 
 /* ---- system calls by number ---- */
 
-/* Elsewhere syscall() is not wrapped: what the host changes by it, host_privileges.c
- * sees a second later. */
+/* Elsewhere syscall() is not wrapped: what the host changes by it,
+ * host_privileges.c sees a second later. */
 #if defined(__x86_64__)
 
 long kernel_call(long number, ...) __attribute__((visibility("hidden")));

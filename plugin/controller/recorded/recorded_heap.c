@@ -36,7 +36,7 @@ struct lists {
 /* The distinct addresses, in the dump's list; their places + 1 by hash. */
 struct addresses {
     uint32_t *slots;
-    size_t room; /* of the list; there are twice as many slots */
+    size_t capacity; /* of the list; there are twice as many slots */
 };
 
 /* The last entry of a thread and an age. */
@@ -89,7 +89,7 @@ static uint32_t *
 find_heap_address_slot(const struct making *m, uint64_t address)
 {
     const struct addresses *a = &m->addresses;
-    const size_t mask = a->room * 2 - 1;
+    const size_t mask = a->capacity * 2 - 1;
     size_t i = hash_mix(hash_seed(a->slots), address) & mask;
 
     while (a->slots[i] && m->dump->addresses[a->slots[i] - 1] != address)
@@ -101,7 +101,7 @@ static int
 grow_addresses(struct making *m)
 {
     struct addresses *a = &m->addresses;
-    size_t room = a->room > 0 ? a->room * 2 : ADDRESSES_FIRST;
+    size_t room = a->capacity > 0 ? a->capacity * 2 : ADDRESSES_FIRST;
     uint64_t *list;
 
     if (room > HEAP_DUMP_ADDRESSES_MAX)
@@ -114,7 +114,7 @@ grow_addresses(struct making *m)
     a->slots = mem_zalloc(room * 2, sizeof(*a->slots));
     if (!a->slots)
         return -1;
-    a->room = room;
+    a->capacity = room;
     for (size_t i = 0; i < m->dump->address_count; i++)
         *find_heap_address_slot(m, list[i]) = (uint32_t)i + 1;
     return 0;
@@ -125,7 +125,8 @@ add_heap_address(struct making *m, uint64_t address, uint32_t *index)
 {
     uint32_t *slot;
 
-    if (m->dump->address_count == m->addresses.room && grow_addresses(m) != 0)
+    if (m->dump->address_count == m->addresses.capacity &&
+        grow_addresses(m) != 0)
         return -1;
     slot = find_heap_address_slot(m, address);
     if (*slot == 0) {
@@ -313,7 +314,7 @@ add_recorded_stacks(struct making *m)
 static uint64_t
 rate_of(const struct segment_header *header)
 {
-    return header->wish.mean_bytes > 0 ? header->wish.mean_bytes : 1;
+    return header->settings.mean_bytes > 0 ? header->settings.mean_bytes : 1;
 }
 
 /* The recorder began with the first sample of any thread that still has its
@@ -354,7 +355,7 @@ recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
 {
     const struct segment_header *header = segment_copy_header(copy);
     struct making m = {
-        .copy = copy, .since_ns = header->wish.since_ns, .at_ms = at_ms};
+        .copy = copy, .since_ns = header->settings.since_ns, .at_ms = at_ms};
     int rc = -1;
 
     m.dump = mem_zalloc(1, sizeof(*m.dump));

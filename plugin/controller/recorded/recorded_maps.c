@@ -60,13 +60,14 @@ keep_code(struct recorded_module *to, const struct segment_module *module,
 
 /* Whether the file is the module's; then where its code lies is known. */
 static bool
-inspect_module_file(struct recorded_module *to, const struct segment_module *module,
-          int fd, const char *path)
+inspect_module_file(struct recorded_module *to,
+                    const struct segment_module *module, int fd,
+                    const char *path)
 {
-    struct error unsaid;
+    struct error ignored;
     struct elf_file elf;
 
-    if (fd < 0 || elf_init(&elf, fd, path, &unsaid) != 0)
+    if (fd < 0 || elf_init(&elf, fd, path, &ignored) != 0)
         return false;
     to->found = module_build_id_equals(module, &elf);
     if (to->found)
@@ -210,12 +211,12 @@ recorded_maps_find(struct recorded_maps *maps, const struct segment_copy *copy,
 
         if (!segment_copy_module(copy, i, &module) || !has_file(&module))
             continue;
-        if (!to->looked)
+        if (!to->searched)
             find_here(to, &module, objects);
         if (!to->found && mapped &&
             (module.build_id_size > 0 || !is_module_replaced(copy, i, &module)))
             find_mapped(to, &module, mapped, objects);
-        to->looked = true;
+        to->searched = true;
         *complete &= to->found || to->asked;
         to->asked |= mapped != NULL;
     }
@@ -282,7 +283,7 @@ write_code(const struct segment_module *module,
                       minor(file->device), file->inode, path);
 }
 
-struct place {
+struct module_start {
     uint64_t start;
     uint32_t index;
 };
@@ -290,7 +291,7 @@ struct place {
 static int
 compare_module_starts(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct module_start *x = a, *y = b;
 
     return (x->start > y->start) - (x->start < y->start);
 }
@@ -301,27 +302,27 @@ recorded_maps_write(const struct recorded_maps *maps,
                     struct error *err)
 {
     uint32_t count = maps->count, kept = 0;
-    struct place *places = mem_zalloc(count, sizeof(*places));
+    struct module_start *starts = mem_zalloc(count, sizeof(*starts));
     uint64_t *moves = recorded_moves(copy);
     struct segment_module module;
     int rc = -1;
 
-    if (!places || !moves)
+    if (!starts || !moves)
         goto out;
     for (uint32_t i = 0; i < count; i++)
         if (segment_copy_module(copy, i, &module) &&
             module.path_size <= SEGMENT_PATH_MAX)
-            places[kept++] = (struct place){module.start + moves[i], i};
-    qsort(places, kept, sizeof(*places), compare_module_starts);
+            starts[kept++] = (struct module_start){module.start + moves[i], i};
+    qsort(starts, kept, sizeof(*starts), compare_module_starts);
     for (uint32_t i = 0; i < kept; i++)
-        if (segment_copy_module(copy, places[i].index, &module))
-            write_code(&module, &maps->list[places[i].index],
-                       moves[places[i].index], out);
+        if (segment_copy_module(copy, starts[i].index, &module))
+            write_code(&module, &maps->list[starts[i].index],
+                       moves[starts[i].index], out);
     rc = out->failed ? -1 : 0;
 out:
     if (rc != 0)
         error_memory(err, "the recorder's modules");
-    mem_free(places);
+    mem_free(starts);
     mem_free(moves);
     return rc;
 }

@@ -25,7 +25,7 @@ struct recorded_code {
 };
 
 struct recorded_module {
-    bool looked, asked; /* for its file: here, of the agent */
+    bool searched, asked; /* for its file: here, of the agent */
     bool found;
     uint64_t device, inode;
     struct recorded_code code[RECORDED_CODE_MAX];

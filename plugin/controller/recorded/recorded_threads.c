@@ -14,7 +14,7 @@ _Static_assert((int)HEAP_THREAD_NAME_MAX + 1 == (int)SEGMENT_NAME_MAX,
                "a name has room");
 
 struct tid_holder {
-    uint32_t tid, place;
+    uint32_t tid, index;
     uint64_t started_ns;
 };
 
@@ -47,7 +47,7 @@ find_passed_on(struct recorded_threads *threads, uint32_t places)
         qsort(holders, count, sizeof(*holders), compare_holders);
     for (size_t i = 1; i < count; i++)
         if (holders[i - 1].tid == holders[i].tid)
-            threads->passed_on[holders[i - 1].place] = true;
+            threads->passed_on[holders[i - 1].index] = true;
     mem_free(holders);
     return 0;
 }
@@ -82,7 +82,7 @@ recorded_threads_fini(struct recorded_threads *threads)
 
 static int
 add_recorded_thread(struct recorded_threads *threads,
-                    const struct segment_thread *from, uint32_t place)
+                    const struct segment_thread *from, uint32_t index)
 {
     struct heap_thread *to = &threads->list[threads->count];
     size_t size = strnlen(from->name, HEAP_THREAD_NAME_MAX);
@@ -91,9 +91,9 @@ add_recorded_thread(struct recorded_threads *threads,
     if (!name)
         return -1;
     clean_text((struct span){from->name, size}, name);
-    *to = (struct heap_thread){.tid = threads->passed_on[place] ? 0 : from->tid,
+    *to = (struct heap_thread){.tid = threads->passed_on[index] ? 0 : from->tid,
                                .name = name};
-    threads->numbers[place] = threads->count++;
+    threads->numbers[index] = threads->count++;
     return 0;
 }
 

@@ -214,7 +214,7 @@ find_data_before(const struct owners *o, const struct memory_range *range)
 /* Nothing was found in there: it is judged by its place. */
 static void
 judge_by_address(struct owners *o, const struct memory_range *whole,
-               struct memory_range *range)
+                 struct memory_range *range)
 {
     const struct memory_range *before = whole > o->from ? whole - 1 : NULL;
     const struct memory_range *after =
@@ -536,7 +536,7 @@ map_owners_find(struct memory_map *map, const struct map_hints *hints,
     int rc = 0;
 
     map->list = NULL;
-    map->count = map->room = 0;
+    map->count = map->capacity = 0;
     find_owner_parts(&o);
     for (size_t i = 0; i < o.from_count && rc == 0; i++) {
         struct memory_range *range = &o.from[i];

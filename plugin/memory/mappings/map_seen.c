@@ -17,7 +17,7 @@
 #include "memory_map.h"
 #include "search.h"
 
-enum { LOOK_SHARE = 100 /* of the time that looks take */ };
+enum { SCAN_TIME_RATIO = 100 /* of the time that looks take */ };
 
 void
 map_seen_init(struct map_seen *seen)
@@ -109,7 +109,7 @@ append_seen(struct seen_range *list, size_t *count,
 /* Those of a mapping: what was seen before, and what is new. */
 static void
 remember_seen_ranges(const struct map_seen *seen, uint64_t start, uint64_t end,
-                int64_t now_ms, struct seen_range *list, size_t *count)
+                     int64_t now_ms, struct seen_range *list, size_t *count)
 {
     size_t i = SEARCH_ABOVE(seen->list, seen->count, end, start);
     struct seen_range place;
@@ -144,7 +144,7 @@ remember_all(struct map_seen *seen, const struct memory_map *map,
 
         if (is_remembered(range))
             remember_seen_ranges(seen, range->start, range->end, now_ms, list,
-                            &count);
+                                 &count);
     }
     if (count > MAP_SEEN_MAX) {
         qsort(list, count, sizeof(*list), compare_largest_first);
@@ -185,7 +185,7 @@ map_seen_scan(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
     uint64_t began_ms = clock_ms(), rest_ms;
     struct memory_map *map = map_source_ranges(pid);
 
-    rest_ms = (clock_ms() - began_ms) * LOOK_SHARE;
+    rest_ms = (clock_ms() - began_ms) * SCAN_TIME_RATIO;
     if (rest_ms < MAP_SEEN_SCAN_MS)
         rest_ms = MAP_SEEN_SCAN_MS;
     pthread_mutex_lock(&seen->lock);

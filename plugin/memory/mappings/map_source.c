@@ -111,14 +111,14 @@ struct memory_map *
 map_source_ranges(pid_t pid)
 {
     struct memory_map *map = memory_map_new();
-    struct error unsaid;
+    struct error ignored;
     char path[64];
     int fd, rc = -1;
 
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (map && fd >= 0)
-        rc = read_pieces(fd, map, &unsaid);
+        rc = read_pieces(fd, map, &ignored);
     fd_close(fd);
     if (rc == 0)
         return map;
@@ -349,21 +349,21 @@ add_kernel_rows(const struct map_source *source, struct memory_map *map)
                                         "percpu", "file"};
     enum { WORDS = sizeof(words) / sizeof(words[0]) };
     struct stats_figure figures[WORDS];
-    struct cgroup_path *place = mem_alloc(sizeof(*place));
+    struct cgroup_path *cgroup = mem_alloc(sizeof(*cgroup));
 
     if (source->pid != 0)
         add_kernels(map, RANGE_PAGE_TABLES, "the process", "VmPTE",
                     process_memory_page_tables(source->pid));
-    if (place && source->pid != 0 && process_memory_find_cgroup(source->pid, place) &&
-        place->v2) {
+    if (cgroup && source->pid != 0 &&
+        process_memory_find_cgroup(source->pid, cgroup) && cgroup->v2) {
         const char *name =
-            memory_map_text(map, place->path, strlen(place->path));
+            memory_map_text(map, cgroup->path, strlen(cgroup->path));
 
-        cgroup_read_kernel(place, words, figures, WORDS);
+        cgroup_read_kernel(cgroup, words, figures, WORDS);
         for (size_t i = 0; i < WORDS; i++)
             add_kernels(map, RANGE_KERNEL, words[i], name, figures[i]);
     }
-    mem_free(place);
+    mem_free(cgroup);
 }
 
 struct memory_map *

@@ -27,16 +27,16 @@ struct memory_range *
 memory_map_add(struct memory_map *map)
 {
     struct memory_range *list;
-    size_t room = map->room ? map->room * 2 : FIRST_CAPACITY;
+    size_t room = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
 
-    if (map->count == map->room) {
-        if (map->room >= MEMORY_MAP_MAX)
+    if (map->count == map->capacity) {
+        if (map->capacity >= MEMORY_MAP_MAX)
             return NULL;
         list = mem_realloc(map->list, room * sizeof(*list));
         if (!list)
             return NULL;
         map->list = list;
-        map->room = room;
+        map->capacity = room;
     }
     map->list[map->count] =
         (struct memory_range){.name = "", .owner = "", .evidence = ""};

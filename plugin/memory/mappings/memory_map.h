@@ -61,7 +61,7 @@ struct memory_range {
 
 struct memory_map {
     struct memory_range *list; /* those with a place ascend, and come first */
-    size_t count, room;
+    size_t count, capacity;
     struct memory_range rest; /* of those past the ceiling */
     size_t rest_count;
     size_t bad_lines;    /* that no kernel writes */

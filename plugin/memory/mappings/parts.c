@@ -64,10 +64,10 @@ parts_sort(struct parts *parts)
 static bool
 grow_part_list(struct parts *parts)
 {
-    size_t room = parts->room ? parts->room * 2 : FIRST_CAPACITY;
+    size_t room = parts->capacity ? parts->capacity * 2 : FIRST_CAPACITY;
     struct part *list;
 
-    if (parts->room == PARTS_MAX) {
+    if (parts->capacity == PARTS_MAX) {
         parts_sort(parts);
         return parts->count <= PARTS_MAX / 2;
     }
@@ -75,7 +75,7 @@ grow_part_list(struct parts *parts)
     if (!list)
         return false;
     parts->list = list;
-    parts->room = room;
+    parts->capacity = room;
     return true;
 }
 
@@ -84,7 +84,7 @@ parts_add(struct parts *parts, const struct part *part)
 {
     if (parts->full || part->start >= part->end)
         return;
-    if (parts->count == parts->room && !grow_part_list(parts)) {
+    if (parts->count == parts->capacity && !grow_part_list(parts)) {
         parts->full = true;
         return;
     }

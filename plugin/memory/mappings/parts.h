@@ -23,7 +23,7 @@ struct part {
 
 struct parts {
     struct part *list;
-    size_t count, room;
+    size_t count, capacity;
     bool full; /* some found no room, or memory */
 };
 

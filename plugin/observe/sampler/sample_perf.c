@@ -71,7 +71,7 @@ struct perf {
     bool foreign; /* there were other programs */
     /* A bit for each pid: forked; executes another program.  Neither: a record
      * of it was lost. */
-    uint8_t *ours, *others;
+    uint8_t *own_pids, *foreign_pids;
 };
 
 /* ---- registers ---- */
@@ -251,8 +251,8 @@ parse_perf_sample(struct perf *perf, const uint8_t *at, size_t size,
 
     memcpy(ids, at, sizeof(ids));
     at += sizeof(ids) + sizeof(uint64_t);
-    if (!sample_bits_get(perf->ours, ids[0])) {
-        run->report->lost += !sample_bits_get(perf->others, ids[0]);
+    if (!sample_bits_get(perf->own_pids, ids[0])) {
+        run->report->lost += !sample_bits_get(perf->foreign_pids, ids[0]);
         return 0;
     }
     sample.tid = ids[1];
@@ -282,9 +282,9 @@ parse_perf_sample(struct perf *perf, const uint8_t *at, size_t size,
 static void
 mark_own_process(struct perf *perf, int32_t pid, bool ours)
 {
-    if (sample_bits_get(perf->ours, pid) != ours)
+    if (sample_bits_get(perf->own_pids, pid) != ours)
         perf->run->report->children += ours ? 1 : -1u;
-    sample_bits_set(perf->ours, pid, ours);
+    sample_bits_set(perf->own_pids, pid, ours);
 }
 
 /* pid, its parent's, tid, its parent's. */
@@ -295,11 +295,11 @@ take_fork(struct perf *perf, const uint8_t *at)
 
     memcpy(ids, at, sizeof(ids));
     if (ids[0] != ids[1]) {
-        mark_own_process(perf, ids[0], sample_bits_get(perf->ours, ids[1]));
-        sample_bits_set(perf->others, ids[0],
-                        sample_bits_get(perf->others, ids[1]));
+        mark_own_process(perf, ids[0], sample_bits_get(perf->own_pids, ids[1]));
+        sample_bits_set(perf->foreign_pids, ids[0],
+                        sample_bits_get(perf->foreign_pids, ids[1]));
     }
-    if (sample_bits_get(perf->ours, ids[0]))
+    if (sample_bits_get(perf->own_pids, ids[0]))
         sample_run_see(perf->run, ids[2]);
 }
 
@@ -313,7 +313,7 @@ take_exec(struct perf *perf, const uint8_t *at)
         return;
     perf->foreign = true;
     mark_own_process(perf, pid, false);
-    sample_bits_set(perf->others, pid, true);
+    sample_bits_set(perf->foreign_pids, pid, true);
 }
 
 static int
@@ -479,16 +479,16 @@ open_all(struct perf *perf, char *why, struct error *err)
     perf->fd_capacity = fds + NEWBORN_MAX * (size_t)cpus;
     if (perf->fd_capacity > most)
         perf->fd_capacity = most;
-    perf->ours = sample_bits_new();
-    perf->others = sample_bits_new();
+    perf->own_pids = sample_bits_new();
+    perf->foreign_pids = sample_bits_new();
     perf->fds = mem_zalloc(perf->fd_capacity + 1, sizeof(*perf->fds));
     if (perf_rings_init(&perf->rings, (size_t)cpus) != 0 || !perf->fds ||
-        !perf->ours || !perf->others) {
+        !perf->own_pids || !perf->foreign_pids) {
         error_memory(err, "the events of threads");
         return -1;
     }
     for (size_t i = 0; i < perf->run->processes.count; i++)
-        sample_bits_set(perf->ours, perf->run->processes.list[i].pid, true);
+        sample_bits_set(perf->own_pids, perf->run->processes.list[i].pid, true);
     set_attr(perf);
     if (fds > most) {
         sample_refused_descriptors(fds * FDS_SHARE, why, SAMPLE_REFUSED_MAX);
@@ -581,7 +581,7 @@ sample_by_perf(struct sample_run *run, char *why, struct error *err)
     sample_tids_free(&perf.tids);
     perf_rings_fini(&perf.rings);
     mem_free(perf.fds);
-    mem_free(perf.ours);
-    mem_free(perf.others);
+    mem_free(perf.own_pids);
+    mem_free(perf.foreign_pids);
     return rc;
 }

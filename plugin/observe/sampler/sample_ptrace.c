@@ -39,7 +39,7 @@
 enum {
     PAUSE_SHARE = 100,        /* 1 of so many: all pauses */
     PAUSE_CREDIT_US = 2000,   /* of which so much may come at once */
-    LOOK_SHARE = 20,          /* 1 of so many, of one core: looking */
+    SCAN_CPU_RATIO = 20,      /* 1 of so many, of one core: looking */
     FIRST_THREADS = 200,      /* of more, no turn before others */
     STOP_SLICES = 2,          /* that a stop makes a sleeping thread run, */
     STOP_RUN_NS = 200 * 1000, /* and for how long at most */
@@ -490,8 +490,9 @@ run_sampler_tick(struct sampler *s, struct error *err)
         raise_tracer_priority(s);
     s->since_tick_ns = began_ns - s->tick_ns;
     if (rc == 0)
-        rc = s->run->options->wall && s->ticks == 0 ? meet_all(s, err)
-                                                    : sample_all_threads(s, err);
+        rc = s->run->options->wall && s->ticks == 0
+                 ? meet_all(s, err)
+                 : sample_all_threads(s, err);
     s->ticks++;
     s->tick_ns = began_ns;
     return rc;
@@ -513,8 +514,8 @@ interval_ns(struct sampler *s, uint64_t look_ns)
 {
     uint64_t interval = 1000000000 / s->run->hz;
 
-    if (look_ns * LOOK_SHARE > interval) {
-        interval = look_ns * LOOK_SHARE;
+    if (look_ns * SCAN_CPU_RATIO > interval) {
+        interval = look_ns * SCAN_CPU_RATIO;
         s->slow_ticks++;
     }
     s->random = s->random * 1664525 + 1013904223;

@@ -149,8 +149,8 @@ add_tid(struct sample_tids *tids, int32_t pid, int32_t tid, struct error *err)
         tids->left_out++;
         return 0;
     }
-    if (tids->count == tids->room) {
-        size_t room = tids->room ? tids->room * 2 : 256;
+    if (tids->count == tids->capacity) {
+        size_t room = tids->capacity ? tids->capacity * 2 : 256;
         struct sample_tid *list = mem_realloc(tids->list, room * sizeof(*list));
 
         if (!list) {
@@ -158,7 +158,7 @@ add_tid(struct sample_tids *tids, int32_t pid, int32_t tid, struct error *err)
             return -1;
         }
         tids->list = list;
-        tids->room = room;
+        tids->capacity = room;
     }
     tids->list[tids->count++] = (struct sample_tid){tid, pid};
     return 0;

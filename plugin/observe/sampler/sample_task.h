@@ -53,7 +53,7 @@ struct sample_tid {
 
 struct sample_tids {
     struct sample_tid *list; /* ascending */
-    size_t count, room;
+    size_t count, capacity;
     size_t left_out; /* beyond SAMPLE_THREADS_MAX */
 };
 

@@ -29,10 +29,10 @@
 enum {
     STOP_MS = 250,    /* that a thread may take until it stops, */
     STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer; */
-    STOP_CHECKS = 8,   /* so often, where it waits for a processor; */
+    STOP_CHECKS = 8,  /* so often, where it waits for a processor; */
     STOP_RECHECK_MS = 2, /* where it was not seen to wait for one */
-    END_MS = 1000, /* that a tracer may take to end, on a busy machine */
-    LEFT_MAX = 8,  /* tracers that did not */
+    END_MS = 1000,       /* that a tracer may take to end, on a busy machine */
+    LEFT_MAX = 8,        /* tracers that did not */
     TRACER_STACK_BYTES = 64 << 10,
     COPIES_MAX = 32,      /* that are made together */
     COPIED_MAX = 1 << 20, /* bytes of their stacks; most take some KB */
@@ -334,8 +334,8 @@ thread_tracer_copy(struct thread_tracer **tracer,
         copies->gone = t->stop.gone;
         copies->err = t->err;
     } else {
-        set_late_thread_error(threads[copies->count].tid, threads[copies->count].state,
-                 &copies->err);
+        set_late_thread_error(threads[copies->count].tid,
+                              threads[copies->count].state, &copies->err);
     }
     end_tracer(t, !in_time);
 }

@@ -223,7 +223,7 @@ allocator_cut(const struct allocator_part *parts, const uint32_t *stack,
         end--;
     if (end == 0)
         return cut;
-    if (parts[stack[end - 1]].whole) {
+    if (parts[stack[end - 1]].all_frames) {
         cut.location = end;
     } else {
         cut.location = end - 1;
@@ -475,7 +475,7 @@ part_of(struct partition *p, const struct location *location,
             count--;
         part.frames = (uint16_t)count;
     }
-    part.whole = part.frames == location->frame_count;
+    part.all_frames = part.frames == location->frame_count;
     return part;
 }
 

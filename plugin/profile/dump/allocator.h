@@ -41,7 +41,7 @@ bool allocator_is_skipped_by_jeprof(const char *name);
 struct allocator_part {
     uint16_t frames; /* how many of its frames are the allocator's, innermost
                         first */
-    bool whole;      /* all of them are */
+    bool all_frames; /* all of them are */
     bool in_object;  /* it is jemalloc's, whatever its name is */
 };
 

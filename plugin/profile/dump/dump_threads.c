@@ -13,7 +13,7 @@ enum { THREADS_FIRST = 64, SHARES_FIRST = 1024 /* powers of two */ };
 static uint32_t *
 find_number(const struct dump_threads *t, uint64_t number)
 {
-    const size_t mask = t->room * 2 - 1;
+    const size_t mask = t->capacity * 2 - 1;
     size_t i = hash_mix(hash_seed(t->slots), number) & mask;
 
     while (t->slots[i] && t->list[t->slots[i] - 1].number != number + 1)
@@ -26,7 +26,7 @@ static int
 grow_threads(struct dump_threads *t)
 {
     struct heap_threads *threads = &t->dump->threads;
-    size_t room = t->room > 0 ? t->room * 2 : THREADS_FIRST;
+    size_t room = t->capacity > 0 ? t->capacity * 2 : THREADS_FIRST;
     struct heap_thread *list =
         arena_alloc(t->dump->arena, room * sizeof(*list));
     uint32_t *slots = mem_zalloc(room * 2, sizeof(*slots));
@@ -35,14 +35,14 @@ grow_threads(struct dump_threads *t)
         mem_free(slots);
         return -1;
     }
-    if (t->room > 0)
+    if (t->capacity > 0)
         memcpy(list, t->list, threads->count * sizeof(*list));
     else
         list[threads->count++].name = "";
     mem_free(t->slots);
     t->list = list;
     t->slots = slots;
-    t->room = room;
+    t->capacity = room;
     threads->list = list;
     threads->numbered = true;
     for (size_t i = 1; i < threads->count; i++)
@@ -52,17 +52,18 @@ grow_threads(struct dump_threads *t)
 
 /* *thread: its place in the list; 0 where there are too many. */
 static int
-find_or_add_dump_thread(struct dump_threads *t, uint64_t number, uint32_t *thread)
+find_or_add_dump_thread(struct dump_threads *t, uint64_t number,
+                        uint32_t *thread)
 {
     struct heap_threads *threads = &t->dump->threads;
     uint32_t *slot;
 
-    if (threads->count == t->room && t->room < HEAP_THREADS_MAX &&
+    if (threads->count == t->capacity && t->capacity < HEAP_THREADS_MAX &&
         grow_threads(t) != 0)
         return -1;
     slot = find_number(t, number);
     *thread = 0;
-    if (*slot == 0 && (threads->count == t->room || number == UINT64_MAX))
+    if (*slot == 0 && (threads->count == t->capacity || number == UINT64_MAX))
         return 0;
     if (*slot == 0) {
         t->list[threads->count] =
@@ -100,7 +101,8 @@ grow_shares(struct dump_threads *t)
     size_t room = t->share_capacity > 0 ? t->share_capacity * 2 : SHARES_FIRST;
     struct heap_share *shares;
 
-    if (!arena_charge(t->dump->arena, (room - t->share_capacity) * sizeof(*shares)))
+    if (!arena_charge(t->dump->arena,
+                      (room - t->share_capacity) * sizeof(*shares)))
         return -1;
     shares = mem_realloc(t->dump->shares, room * sizeof(*shares));
     if (!shares)

@@ -15,7 +15,7 @@
 struct dump_threads {
     struct heap_dump *dump; /* gets the threads and the shares */
     struct heap_thread *list;
-    size_t room, share_capacity;
+    size_t capacity, share_capacity;
     uint32_t *slots; /* by hash: 1 + a thread's place; twice the room */
 };
 

@@ -169,11 +169,11 @@ struct heap_address_slot {
 
 static inline struct heap_address_slot *
 heap_addresses_home_slot(const struct heap_addresses *addresses,
-                     const struct heap_text_word *word)
+                         const struct heap_text_word *word)
 {
     return &addresses->slots[hash_pair(addresses->seed, word->text[0],
                                        word->text[1]) &
-                             (addresses->room * 2 - 1)];
+                             (addresses->capacity * 2 - 1)];
 }
 
 static inline void
@@ -192,7 +192,7 @@ heap_addresses_slot(const struct heap_addresses *addresses,
 
     while (slot->number && (slot->word.text[0] != word->text[0] ||
                             slot->word.text[1] != word->text[1]))
-        if (++slot == addresses->slots + addresses->room * 2)
+        if (++slot == addresses->slots + addresses->capacity * 2)
             slot = addresses->slots;
     return slot;
 }
@@ -210,15 +210,16 @@ heap_addresses_find(const struct heap_addresses *addresses,
 static int
 grow_address_table(struct heap_addresses *addresses)
 {
-    size_t room = addresses->room ? addresses->room * 2 : FIRST_CAPACITY;
+    size_t room =
+        addresses->capacity ? addresses->capacity * 2 : FIRST_CAPACITY;
     const struct heap_address_slot *before = addresses->slots;
-    const size_t slots = addresses->room * 2;
+    const size_t slots = addresses->capacity * 2;
     struct heap_address_slot *grown;
     uint64_t *list;
 
     if (room > HEAP_DUMP_ADDRESSES_MAX ||
-        !arena_charge(addresses->holder,
-                    room * (sizeof(*list) + 2 * sizeof(*grown))))
+        !arena_charge(addresses->index_arena,
+                      room * (sizeof(*list) + 2 * sizeof(*grown))))
         return -1;
     list = mem_realloc(addresses->list, room * sizeof(*list));
     if (!list)
@@ -228,7 +229,7 @@ grow_address_table(struct heap_addresses *addresses)
     if (!grown)
         return -1;
     addresses->slots = grown;
-    addresses->room = room;
+    addresses->capacity = room;
     for (size_t i = 0; i < slots; i++)
         if (before[i].number)
             *heap_addresses_slot(addresses, &before[i].word) = before[i];
@@ -240,8 +241,8 @@ grow_address_table(struct heap_addresses *addresses)
 static int
 heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
 {
-    *addresses =
-        (struct heap_addresses){.seed = hash_seed(addresses), .holder = holder};
+    *addresses = (struct heap_addresses){.seed = hash_seed(addresses),
+                                         .index_arena = holder};
     return grow_address_table(addresses);
 }
 
@@ -251,7 +252,7 @@ heap_addresses_add(struct heap_addresses *addresses,
                    const struct heap_text_word *word, uint64_t address,
                    uint32_t *index)
 {
-    if (addresses->count == addresses->room &&
+    if (addresses->count == addresses->capacity &&
         grow_address_table(addresses) != 0)
         return -1;
     *index = (uint32_t)addresses->count;
@@ -328,7 +329,7 @@ common_tail(const char *a_end, const char *b_end, size_t size)
 static uint32_t
 take_common(const struct heap_stack_text *t, struct reader *r, struct span line)
 {
-    const uint32_t *ends = t->ends[t->turn];
+    const uint32_t *ends = t->ends[t->current];
     size_t size = common_size(line, t->last);
     uint32_t depth = 0;
 
@@ -344,7 +345,7 @@ take_common(const struct heap_stack_text *t, struct reader *r, struct span line)
 static uint32_t
 leave_common(const struct heap_stack_text *t, struct reader *r)
 {
-    const uint32_t *ends = t->ends[t->turn];
+    const uint32_t *ends = t->ends[t->current];
     const struct span last = t->last;
     size_t left = reader_left(r), size;
     uint32_t from = t->depth;
@@ -364,8 +365,8 @@ static uint32_t
 append_common_tail(struct heap_stack_text *t, uint32_t *indices, uint32_t depth,
                    uint32_t from, size_t size)
 {
-    const uint32_t *ends = t->ends[t->turn];
-    uint32_t *to = t->ends[!t->turn];
+    const uint32_t *ends = t->ends[t->current];
+    uint32_t *to = t->ends[!t->current];
     uint32_t moved = (uint32_t)(size - t->last.size); /* modulo 2^32 */
 
     for (; from < t->depth; from++, depth++) {
@@ -421,7 +422,7 @@ parse_addresses(struct heap_stack_text *t, const struct reader *text,
                 const char *line, uint32_t *indices, uint32_t *depth)
 {
     struct heap_text_word *words = t->words;
-    int n = split(t, text, line, words, t->ends[!t->turn] + *depth,
+    int n = split(t, text, line, words, t->ends[!t->current] + *depth,
                   HEAP_DUMP_DEPTH_MAX - *depth);
 
     if (n > 0 && *depth == 0)
@@ -465,7 +466,8 @@ heap_stack_text_read(struct heap_stack_text *t, struct reader r)
 
     if (depth > 0) {
         memcpy(indices, t->stack, depth * sizeof(*indices));
-        memcpy(t->ends[!t->turn], t->ends[t->turn], depth * sizeof(**t->ends));
+        memcpy(t->ends[!t->current], t->ends[t->current],
+               depth * sizeof(**t->ends));
         from = leave_common(t, &r); /* not the first: it is marked */
     }
     if (parse_addresses(t, &r, line.data, indices, &depth) != 0)
@@ -474,8 +476,8 @@ heap_stack_text_read(struct heap_stack_text *t, struct reader r)
         return heap_stack_text_fail(t, "a stack is too deep");
     depth = append_common_tail(t, indices, depth, from, line.size);
     /* Allocates even for depth 0: stacks are told apart by their pointer. */
-    copy = depth ? arena_copy(t->holder, indices, depth * sizeof(*copy))
-                 : arena_copy(t->holder, &none, sizeof(none));
+    copy = depth ? arena_copy(t->stack_arena, indices, depth * sizeof(*copy))
+                 : arena_copy(t->stack_arena, &none, sizeof(none));
     if (!copy) {
         error_memory(t->err, "the profile's stacks");
         return -1;
@@ -488,7 +490,7 @@ heap_stack_text_read(struct heap_stack_text *t, struct reader r)
             &(struct heap_stack){.addresses = t->stack, .depth = t->depth},
             common);
     t->last = line;
-    t->turn = !t->turn;
+    t->current = !t->current;
     t->stack = copy;
     t->depth = depth;
     return 0;
@@ -499,7 +501,7 @@ heap_stack_text_init(struct heap_stack_text *t, struct arena *holder,
                      struct arena *addresses, struct error *err)
 {
     t->err = err;
-    t->holder = holder;
+    t->stack_arena = holder;
     t->sorted = true;
     return heap_addresses_init(&t->addresses, addresses);
 }

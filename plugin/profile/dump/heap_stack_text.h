@@ -28,18 +28,18 @@ struct heap_text_word {
  */
 struct heap_addresses {
     uint64_t *list; /* in the order of first use */
-    size_t count, room;
+    size_t count, capacity;
     struct heap_address_slot *slots; /* by hash; twice the room */
     uint64_t seed;
-    struct arena *holder;
+    struct arena *index_arena;
 };
 
 struct heap_stack_text {
     struct error *err;
-    size_t line;          /* for messages */
-    struct span last;     /* the line of the last stack; kept by the caller */
-    const uint8_t *end;   /* so far the text may be read */
-    struct arena *holder; /* of stacks' indices */
+    size_t line;        /* for messages */
+    struct span last;   /* the line of the last stack; kept by the caller */
+    const uint8_t *end; /* so far the text may be read */
+    struct arena *stack_arena; /* of stacks' indices */
     struct heap_addresses addresses;
     bool sorted;     /* each stack is behind the one before */
     uint32_t *stack; /* the last one's indices; NULL: none was read */
@@ -47,7 +47,7 @@ struct heap_stack_text {
     /* Where each address of the last stack ends in its line; and the same for
      * the stack being read. */
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
-    unsigned turn;
+    unsigned current;
     /* Of the stack being read.  Not a local: it would be zeroed for each line.
      */
     struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];

@@ -133,7 +133,7 @@ struct rest {
 
 static uint32_t
 summarize_children(const struct printer *p, uint32_t at, struct rest *rest,
-           uint32_t *only)
+                   uint32_t *only)
 {
     const struct call_tree_node *nodes = p->tree->nodes;
     uint32_t kept = 0;

@@ -37,7 +37,8 @@ struct builder {
     bool full_names;
     struct buffer scratch;
 
-    uint32_t *slots; /* node by hash, the root for none; twice tree_node_capacity */
+    uint32_t
+        *slots; /* node by hash, the root for none; twice tree_node_capacity */
     uint32_t tree_node_capacity;
 };
 
@@ -58,7 +59,8 @@ find_child_slot(const struct builder *b, uint32_t parent, uint32_t text)
 static int
 grow_tree_nodes(struct builder *b)
 {
-    uint32_t room = b->tree_node_capacity ? b->tree_node_capacity * 2 : NODES_FIRST;
+    uint32_t room =
+        b->tree_node_capacity ? b->tree_node_capacity * 2 : NODES_FIRST;
     struct call_tree_node *nodes;
     uint32_t *slots;
 

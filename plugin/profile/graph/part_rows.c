@@ -13,7 +13,7 @@
 #include "texts.h"
 
 /* What a thread has in use of one function. */
-struct share {
+struct thread_amount {
     uint32_t thread, name; /* name: number in the texts, or NAMELESS */
     double bytes;
 };
@@ -25,7 +25,7 @@ enum { NAMELESS = UINT32_MAX };
 static int
 compare_amounts_by_thread(const void *a, const void *b)
 {
-    const struct share *x = a, *y = b;
+    const struct thread_amount *x = a, *y = b;
 
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
@@ -35,7 +35,7 @@ compare_amounts_by_thread(const void *a, const void *b)
 /* One for each part; the parts are by stack. */
 static void
 list_thread_amounts(struct functions *functions, const struct live_parts *parts,
-            struct stack_frame *frames, struct share *out)
+                    struct stack_frame *frames, struct thread_amount *out)
 {
     uint32_t name = NAMELESS, stack = UINT32_MAX;
 
@@ -48,7 +48,7 @@ list_thread_amounts(struct functions *functions, const struct live_parts *parts,
                        ? frames[0].name
                        : NAMELESS;
         }
-        out[i] = (struct share){part->thread, name, part->bytes};
+        out[i] = (struct thread_amount){part->thread, name, part->bytes};
     }
     if (parts->count > 0)
         qsort(out, parts->count, sizeof(*out), compare_amounts_by_thread);
@@ -63,7 +63,7 @@ is_larger(double bytes, const char *name, double top_bytes, const char *top)
 }
 
 static void
-find_tops(const struct functions *functions, const struct share *shares,
+find_tops(const struct functions *functions, const struct thread_amount *shares,
           size_t count, struct thread_row *rows)
 {
     double bytes;
@@ -116,7 +116,8 @@ static int
 make_threads(struct part_rows *rows, const struct live_parts *parts,
              struct functions *functions)
 {
-    struct share *shares = mem_zalloc(parts->count + 1, sizeof(*shares));
+    struct thread_amount *shares =
+        mem_zalloc(parts->count + 1, sizeof(*shares));
     struct stack_frame *frames =
         mem_zalloc(functions->names.longest + 1, sizeof(*frames));
     int rc = -1;

@@ -185,8 +185,8 @@ add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
     add_other_row(rows, "other pages", all - ends - (double)heap->large_padding,
                   "active", "active - allocated - the rows above");
     add_other_row(rows, "dirty", (double)heap->dirty, "resident", counted);
-    add_other_row(rows, "metadata", not_active - (double)heap->dirty, "resident",
-                  "resident - active - dirty");
+    add_other_row(rows, "metadata", not_active - (double)heap->dirty,
+                  "resident", "resident - active - dirty");
     add_other_row(rows, "tcache", (double)heap->tcache, "allocated", counted);
     add_other_row(rows, "muzzy", (double)heap->muzzy, NULL, counted);
     add_other_row(rows, "retained", (double)heap->retained, NULL, "counted");

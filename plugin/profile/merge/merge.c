@@ -23,7 +23,7 @@
 enum {
     NOTE_MAX = 300, /* bytes of one node's note, of the program's name */
     /* Of the sum's note: missing (its ceiling is 2,048), and all notes. */
-    WORDS_MAX = 3072 + MERGE_NOTES_SHOWN * (NOTE_MAX + 40)
+    NOTES_BYTES_MAX = 3072 + MERGE_NOTES_SHOWN * (NOTE_MAX + 40)
 };
 
 /* The largest first. */
@@ -184,7 +184,7 @@ add_merged_location(struct merge *m, const struct location *from,
                    : 0;
     }
     to = merge_grow_list((void **)&m->locations, &m->location_capacity,
-                    m->location_count, sizeof(*to));
+                         m->location_count, sizeof(*to));
     if (!to)
         return -1;
     *to = *place;
@@ -221,12 +221,12 @@ is_merge_cancelled(const atomic_bool *cancelled, size_t i)
  * is one of its own, without the address. */
 static void
 keep_wrapped_place_distinct(struct merge *m, const struct location *from,
-           struct merge_location *place)
+                            struct merge_location *place)
 {
     if (from->wrapped == 0)
         return;
     buffer_u32(&m->key, from->wrapped);
-    place->placed = false;
+    place->has_address = false;
 }
 
 /* *stopped: it was cancelled.  numbers gets each location's number in the sum.
@@ -237,12 +237,12 @@ add_merged_locations(struct merge *m, const struct profile *profile,
                      bool *stopped)
 {
     for (size_t i = 0; i < profile->location_count; i++) {
-        struct merge_location place = {.placed = false};
+        struct merge_location place = {.has_address = false};
 
         place.location.address = profile->locations[i].address;
         *stopped = is_merge_cancelled(cancelled, i);
         if (*stopped || merge_locate(m, profile, m->share_count,
-                                    &profile->locations[i], &place) != 0)
+                                     &profile->locations[i], &place) != 0)
             return -1;
         keep_wrapped_place_distinct(m, &profile->locations[i], &place);
         if (add_merged_location(m, &profile->locations[i], &place,
@@ -288,8 +288,8 @@ find_or_add_stack(struct merge *m)
         return NULL;
     if (number < m->stack_count)
         return &m->stacks[number];
-    to = merge_grow_list((void **)&m->stacks, &m->stack_room, m->stack_count,
-                    sizeof(*to));
+    to = merge_grow_list((void **)&m->stacks, &m->stack_capacity,
+                         m->stack_count, sizeof(*to));
     copy = arena_alloc(m->arena, m->key.size);
     if (!to || !copy)
         return NULL;
@@ -344,8 +344,9 @@ add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
     const char *program = mapping_basename(profile->program);
     struct profile *out = m->out;
     bool first = m->share_count == 0;
-    struct merge_share *share = merge_grow_list((void **)&m->shares, &m->share_capacity,
-                                           m->share_count, sizeof(*share));
+    struct merge_share *share =
+        merge_grow_list((void **)&m->shares, &m->share_capacity, m->share_count,
+                        sizeof(*share));
     uint32_t number;
 
     if (!share || add_merged_note(m, node, profile) != 0 ||
@@ -437,7 +438,7 @@ static void
 make_up_addresses(struct merge *m)
 {
     for (size_t i = 0; i < m->location_count; i++)
-        if (!m->locations[i].placed)
+        if (!m->locations[i].has_address)
             m->locations[i].location.address = m->top++;
 }
 
@@ -529,7 +530,7 @@ finish_merge_notes(struct merge *m, const char *missing)
     struct buffer words;
     int rc;
 
-    buffer_init(&words, WORDS_MAX);
+    buffer_init(&words, NOTES_BYTES_MAX);
     merge_write_program(m, &words);
     rc = keep_merge_note(m, &words, &out->program);
     merge_write_shares(m, &words);

@@ -145,8 +145,9 @@ static int
 add_module(struct merge *m, const struct profile_module *from)
 {
     uint64_t size = from->end - from->start;
-    struct profile_module *to = merge_grow_list(
-        (void **)&m->modules, &m->module_capacity, m->module_count, sizeof(*to));
+    struct profile_module *to =
+        merge_grow_list((void **)&m->modules, &m->module_capacity,
+                        m->module_count, sizeof(*to));
 
     if (!to)
         return -1;
@@ -179,8 +180,8 @@ key_build(struct merge *m, size_t part, const struct profile_module *module)
 
 /* *index is SIZE_MAX if the module gets no place. */
 static int
-find_or_add_merged_module(struct merge *m, size_t part, const struct profile_module *module,
-             size_t *index)
+find_or_add_merged_module(struct merge *m, size_t part,
+                          const struct profile_module *module, size_t *index)
 {
     uint64_t size = module->end - module->start;
     uint32_t number;
@@ -216,8 +217,10 @@ key_names(struct merge *m, const struct location *location)
 }
 
 static int
-locate_in_merged_module(struct merge *m, size_t part, const struct profile_module *module,
-             const struct location *location, struct merge_location *out)
+locate_in_merged_module(struct merge *m, size_t part,
+                        const struct profile_module *module,
+                        const struct location *location,
+                        struct merge_location *out)
 {
     uint64_t within = location->address - module->start;
     size_t index;
@@ -228,15 +231,15 @@ locate_in_merged_module(struct merge *m, size_t part, const struct profile_modul
     if (merge_number(m, m->builds, &out->build) != 0)
         return -1;
     buffer_u64(&m->key, within + module->offset);
-    out->placed = index != SIZE_MAX;
-    if (out->placed)
+    out->has_address = index != SIZE_MAX;
+    if (out->has_address)
         out->location.address = m->modules[index].start + within;
     return 0;
 }
 
 int
 merge_locate(struct merge *m, const struct profile *profile, size_t part,
-            const struct location *location, struct merge_location *out)
+             const struct location *location, struct merge_location *out)
 {
     const struct profile_module *module =
         profile_module_find(profile, location->address);
@@ -247,8 +250,8 @@ merge_locate(struct merge *m, const struct profile *profile, size_t part,
     add_merge_key_text(m, ""); /* of no file */
     out->build = UINT32_MAX;
     buffer_u64(&m->key, location->address);
-    out->placed = location->address > INT64_MAX; /* the kernel's half */
-    if (!out->placed)
+    out->has_address = location->address > INT64_MAX; /* the kernel's half */
+    if (!out->has_address)
         key_names(m, location);
     return 0;
 }

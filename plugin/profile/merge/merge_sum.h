@@ -24,7 +24,7 @@ struct merge_share {
 
 struct merge_location {
     struct location location; /* with its address in the sum, */
-    bool placed;              /* unless it gets one at the end */
+    bool has_address;         /* unless it gets one at the end */
     uint32_t build;           /* equal for places of one build */
     uint32_t final;           /* its index, at the end */
 };
@@ -40,7 +40,7 @@ struct merge {
     struct merge_location *locations; /* by the numbers of their keys, */
     size_t location_count, location_capacity;
     struct profile_stack *stacks; /* likewise */
-    size_t stack_count, stack_room;
+    size_t stack_count, stack_capacity;
     struct profile_module *modules; /* where they are in the sum; likewise */
     size_t module_count, module_capacity;
     uint64_t top; /* above all modules so far */
@@ -48,7 +48,7 @@ struct merge {
     size_t share_count, share_capacity;
     struct texts *notes, *programs; /* each once */
     bool counts_ever;               /* each profile with stacks does */
-    bool has_waste;               /* likewise */
+    bool has_waste;                 /* likewise */
     uint64_t shortest_ms; /* that a node was sampled; the longest: out */
     bool mixed_rates;
 };
@@ -63,8 +63,9 @@ int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
  * Writes its key to merge->key; sets placed and the address if it lies in a
  * module.  -1 without memory.
  */
-int merge_locate(struct merge *merge, const struct profile *profile, size_t part,
-                const struct location *location, struct merge_location *out);
+int merge_locate(struct merge *merge, const struct profile *profile,
+                 size_t part, const struct location *location,
+                 struct merge_location *out);
 
 /* Gives functions of one name in different builds one
  * symbol_start.  -1 without memory. */

@@ -19,7 +19,8 @@
 enum {
     HEAP_KB = 16384,
     DEPTH_MAX = 20000,
-    LOOKS = 64 /* items of the pattern between two checks of the clock */
+    STEPS_PER_CHECK =
+        64 /* items of the pattern between two checks of the clock */
 };
 
 struct pattern {
@@ -30,7 +31,7 @@ struct pattern {
     pcre2_match_data *match;
     const atomic_bool *cancelled; /* or NULL */
     uint64_t started_ms;          /* 0: nothing was matched yet */
-    unsigned looks;
+    unsigned steps;
 };
 
 static void *
@@ -87,7 +88,7 @@ on_pattern_callout(pcre2_callout_block *at, void *arg)
 
     (void)at;
     if (is_pattern_cancelled(pattern) ||
-        (++pattern->looks % LOOKS == 0 && is_pattern_late(pattern)))
+        (++pattern->steps % STEPS_PER_CHECK == 0 && is_pattern_late(pattern)))
         return PCRE2_ERROR_CALLOUT;
     return 0;
 }

@@ -30,7 +30,8 @@ struct rooting {
     unsigned roots;      /* PROFILE_BY_* */
     struct texts *texts; /* of the labels; a root's number is its label's */
     uint32_t *threads, *pools; /* by thread: its label's number */
-    uint32_t *places; /* by label: the present stack's place in the list */
+    uint32_t
+        *stack_indices; /* by label: the present stack's place in the list */
     struct profile_stack *list;
 };
 
@@ -174,9 +175,9 @@ static int
 root_part(struct rooting *r, const struct profile_stack *from,
           size_t first_place, const struct live_part *part)
 {
-    uint32_t *place =
-        &r->places[r->roots & PROFILE_BY_THREAD ? r->threads[part->thread]
-                                                : r->pools[part->thread]];
+    uint32_t *place = &r->stack_indices[r->roots & PROFILE_BY_THREAD
+                                            ? r->threads[part->thread]
+                                            : r->pools[part->thread]];
     struct profile_stack *to;
 
     if (*place == NO_STACK || *place < first_place) {
@@ -229,13 +230,13 @@ make_rooted(struct rooting *r, const struct view_options *options,
 
     r->texts = texts_new(arena);
     r->threads = arena_alloc(arena, labels * sizeof(*r->threads));
-    r->places = arena_alloc(arena, labels * sizeof(*r->places));
+    r->stack_indices = arena_alloc(arena, labels * sizeof(*r->stack_indices));
     r->list = arena_alloc(arena, parts->count * sizeof(*r->list));
-    if (!r->texts || !r->threads || !r->places || !r->list)
+    if (!r->texts || !r->threads || !r->stack_indices || !r->list)
         return -1;
     r->pools = r->threads + parts->threads.count;
     for (size_t i = 0; i < labels; i++)
-        r->places[i] = NO_STACK;
+        r->stack_indices[i] = NO_STACK;
     if (make_labels(r) != 0 || make_locations(r) != 0)
         return -1;
     return root_stacks(r, options, err);

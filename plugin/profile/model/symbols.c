@@ -392,7 +392,8 @@ symbols_make(const struct profile *profile, const struct view_options *options,
     m.seen = mem_zalloc(count, sizeof(*m.seen));
     m.ambiguous = mem_zalloc(count, sizeof(*m.ambiguous));
     m.unique = mem_zalloc(texts_count(m.full), sizeof(*m.unique));
-    if (!m.seen || !m.ambiguous || !m.unique || disambiguate_short_names(&m, first) != 0)
+    if (!m.seen || !m.ambiguous || !m.unique ||
+        disambiguate_short_names(&m, first) != 0)
         goto out;
     m.inlined = mem_zalloc(texts_count(texts), sizeof(*m.inlined));
     if (!m.inlined || name_all_frames(&m, first, runs) != 0)

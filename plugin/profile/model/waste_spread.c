@@ -4,7 +4,8 @@
 #include <math.h>
 
 enum {
-    TURNS = 8, /* of scaling; what is left over is far below the error */
+    SCALING_ROUNDS =
+        8,     /* of scaling; what is left over is far below the error */
     STEPS = 48 /* at most, to a group's tilt; five are usual */
 };
 
@@ -77,10 +78,10 @@ waste_spread(const double *sizes, const double *regions, size_t classes,
     for (size_t g = 0; g < count; g++)
         all += groups[g].objects;
     rest = rest > all ? rest - all : 0;
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int round = 0; round < SCALING_ROUNDS; round++) {
         for (size_t g = 0; g < count; g++)
             fit_group(sizes, weights, classes, &groups[g]);
-        if (turn == TURNS - 1)
+        if (round == SCALING_ROUNDS - 1)
             break;
         sum = 0;
         for (size_t i = 0; i < classes; i++)

@@ -46,7 +46,7 @@ waste_work_reserve(struct waste_work *work, size_t parts)
 {
     work->waste->parts =
         arena_alloc(work->profile->arena, parts * sizeof(*work->waste->parts));
-    work->room = work->waste->parts ? parts : 0;
+    work->capacity = work->waste->parts ? parts : 0;
     return work->waste->parts ? 0 : -1;
 }
 
@@ -55,6 +55,6 @@ waste_work_add(struct waste_work *work, const struct waste_part *part)
 {
     struct waste_part *list = (struct waste_part *)work->waste->parts;
 
-    if (work->waste->count < work->room)
+    if (work->waste->count < work->capacity)
         list[work->waste->count++] = *part;
 }

@@ -14,7 +14,7 @@ struct waste_work {
     struct profile *profile;
     struct waste *waste;
     struct profile_stack *stacks;
-    size_t room;                     /* of parts */
+    size_t capacity;                 /* of parts */
     double sizes[WASTE_CLASSES_MAX]; /* of the classes, bytes */
     double have[WASTE_CLASSES_MAX];  /* objects of all stacks */
 };

@@ -66,16 +66,16 @@ family_calloc(const struct real_functions *r, size_t count, size_t size)
 COLD void *
 realloc_sampled(const struct real_functions *r, void *block, size_t size)
 {
-    struct sample_held held;
+    struct realloc_sample claimed;
     void *moved;
 
-    sample_realloc_begin(block, &held);
+    sample_realloc_begin(block, &claimed);
     moved = r->realloc(block, size);
     if (!moved && size != 0) {
-        sample_realloc_failed(block, &held);
+        sample_realloc_failed(block, &claimed);
         return NULL;
     }
-    sample_realloc_done(&held);
+    sample_realloc_done(&claimed);
     return sample_passes(size) ? moved : sample_block(moved, size);
 }
 
@@ -147,17 +147,17 @@ FAMILY void *
 family_rallocx(const struct real_functions *r, void *block, size_t size,
                int flags)
 {
-    struct sample_held held = {.place = 0};
+    struct realloc_sample claimed = {.slot = 0};
     void *moved;
 
     if (unlikely(block_filter_hits(block)))
-        sample_realloc_begin(block, &held);
+        sample_realloc_begin(block, &claimed);
     moved = r->rallocx(block, size, flags);
     if (!moved) {
-        sample_realloc_failed(block, &held);
+        sample_realloc_failed(block, &claimed);
         return NULL;
     }
-    sample_realloc_done(&held);
+    sample_realloc_done(&claimed);
     return likely(sample_passes(size)) ? moved : sample_block(moved, size);
 }
 
@@ -166,17 +166,17 @@ FAMILY size_t
 family_xallocx(const struct real_functions *r, void *block, size_t size,
                size_t extra, int flags)
 {
-    struct sample_held held = {.place = 0};
+    struct realloc_sample claimed = {.slot = 0};
     size_t now;
 
     if (unlikely(block_filter_hits(block)))
-        sample_realloc_begin(block, &held);
+        sample_realloc_begin(block, &claimed);
     now = r->xallocx(block, size, extra, flags);
     if (now < size) {
-        sample_realloc_failed(block, &held);
+        sample_realloc_failed(block, &claimed);
         return now;
     }
-    sample_realloc_done(&held);
+    sample_realloc_done(&claimed);
     if (unlikely(!sample_passes(size)))
         sample_block(block, size);
     return now;

@@ -25,9 +25,10 @@ interpose_new_begin(void)
     if (!real_new_is_allocators)
         return;
 #define TRY_NEW(result, name, parameters, arguments, missing)                  \
-    recorder_local.sampler.left = SAMPLER_POLL_BYTES;                                \
+    recorder_local.sampler.left = SAMPLER_POLL_BYTES;                          \
     block = real.name arguments;                                               \
-    counts_##name = block && recorder_local.sampler.left == SAMPLER_POLL_BYTES;      \
+    counts_##name =                                                            \
+        block && recorder_local.sampler.left == SAMPLER_POLL_BYTES;            \
     real._ZdlPv(block);
     REAL_NEW(TRY_NEW)
 }
@@ -45,7 +46,7 @@ REAL_NEW(INTERPOSE_NEW)
     INTERPOSED void name parameters                                            \
     {                                                                          \
         if (real_new_is_allocators && unlikely(block_filter_hits(block)))      \
-            sample_untrack(block);                                              \
+            sample_untrack(block);                                             \
         real.name arguments;                                                   \
     }
 REAL_DELETE(INTERPOSE_DELETE)

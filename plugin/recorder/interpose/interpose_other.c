@@ -33,17 +33,17 @@ __libc_calloc(size_t count, size_t size)
 INTERPOSED void *
 __libc_realloc(void *block, size_t size)
 {
-    struct sample_held held = {.place = 0};
+    struct realloc_sample claimed = {.slot = 0};
     void *moved;
 
     if (unlikely(block_filter_hits(block)))
-        sample_realloc_begin(block, &held);
+        sample_realloc_begin(block, &claimed);
     moved = real.__libc_realloc(block, size);
     if (!moved && size != 0) {
-        sample_realloc_failed(block, &held);
+        sample_realloc_failed(block, &claimed);
         return NULL;
     }
-    sample_realloc_done(&held);
+    sample_realloc_done(&claimed);
     return likely(sample_passes(size)) ? moved : sample_block(moved, size);
 }
 

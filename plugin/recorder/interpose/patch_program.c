@@ -160,7 +160,8 @@ make_island(struct patching *p)
 static bool
 write_function(struct patching *p, size_t i)
 {
-    static const uint8_t jump_to_replacement[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *(rip) */
+    static const uint8_t jump_to_replacement[] = {0xff, 0x25, 0, 0,
+                                                  0,    0}; /* jmp *(rip) */
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     const struct patch_function *f = &p->plan.functions[i];
     const struct patched_entry *entry = patched_find(f->name);
@@ -172,7 +173,8 @@ write_function(struct patching *p, size_t i)
     if (!entry)
         return false;
     memcpy(slot, jump_to_replacement, sizeof(jump_to_replacement));
-    memcpy(slot + sizeof(jump_to_replacement), &entry->ours, sizeof(entry->ours));
+    memcpy(slot + sizeof(jump_to_replacement), &entry->replacement,
+           sizeof(entry->replacement));
     memcpy(moved, endbr64, sizeof(endbr64));
     patched_set(entry, moved);
     jump[0] = 0xe9;

@@ -6,7 +6,7 @@
 
 struct patched_entry {
     const char *name;
-    void (*ours)(void); /* of the type of that name's function */
+    void (*replacement)(void); /* of the type of that name's function */
     size_t offset;
 };
 

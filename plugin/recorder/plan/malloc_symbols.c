@@ -39,7 +39,7 @@ struct symbol {
     uint64_t address, size;
 };
 
-struct looking {
+struct malloc_symbol_search {
     const char *prefix;
     struct malloc_symbols *out;
     bool own_file, cxx_file, operators;
@@ -57,7 +57,7 @@ find_name(const char *const *names, const char *text, size_t size)
 }
 
 static int
-add_malloc_symbol(struct looking *l, const struct symbol *symbol,
+add_malloc_symbol(struct malloc_symbol_search *l, const struct symbol *symbol,
                   const char *name, bool part)
 {
     if (symbol->type == STT_GNU_IFUNC || symbol->size == 0 ||
@@ -84,7 +84,7 @@ add_malloc_symbol(struct looking *l, const struct symbol *symbol,
 }
 
 static int
-see_function(struct looking *l, const struct symbol *symbol)
+see_function(struct malloc_symbol_search *l, const struct symbol *symbol)
 {
     size_t prefix = strlen(l->prefix);
     const char *rest = symbol->name + prefix, *name;
@@ -108,7 +108,7 @@ see_function(struct looking *l, const struct symbol *symbol)
 }
 
 static int
-see_elf_symbol(struct looking *l, const struct symbol *symbol)
+see_elf_symbol(struct malloc_symbol_search *l, const struct symbol *symbol)
 {
     if (symbol->type == STT_FILE) {
         l->nameless += !*symbol->name || strcmp(symbol->name, "ld-temp.o") == 0;
@@ -143,7 +143,7 @@ read_symbol(struct reader *r, const struct buffer *names)
 
 static int
 see_table(const struct elf_file *elf, const struct elf_section *table,
-          const struct buffer *names, struct looking *l)
+          const struct buffer *names, struct malloc_symbol_search *l)
 {
     struct buffer bytes;
     int rc = 0;
@@ -173,7 +173,7 @@ see_table(const struct elf_file *elf, const struct elf_section *table,
 
 /* After all were seen. */
 static int
-check_origin(const struct looking *l)
+check_origin(const struct malloc_symbol_search *l)
 {
     const char *why = NULL;
 
@@ -191,7 +191,7 @@ int
 malloc_symbols_read(struct elf_file *elf, const char *prefix,
                     struct malloc_symbols *out, struct error *err)
 {
-    struct looking l = {.prefix = prefix, .out = out, .err = err};
+    struct malloc_symbol_search l = {.prefix = prefix, .out = out, .err = err};
     const struct elf_section *table = NULL, *texts;
     struct buffer names;
     int rc = -1;

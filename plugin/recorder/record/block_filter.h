@@ -23,7 +23,7 @@ enum {
 /* Set once, the places first: whoever frees meanwhile, in a signal's handler,
  * sees few places or all. */
 struct block_filter {
-    uint8_t *pages, *places;
+    uint8_t *pages, *counters;
     uint64_t mask; /* of places */
 };
 
@@ -43,7 +43,7 @@ block_filter_counter(const void *block)
     uint64_t page = (address >> 12) * 0x9e3779b97f4a7c15ULL >> 24;
 
     return &block_filter
-                .places[(page + (address >> 4 & 255)) & block_filter.mask];
+                .counters[(page + (address >> 4 & 255)) & block_filter.mask];
 }
 
 static inline bool

@@ -172,7 +172,7 @@ set_recorder_state(struct segment_header *header,
         .samples = (void *)(base + parts[SEGMENT_SAMPLES].offset),
         .threads = (void *)(base + parts[SEGMENT_THREADS].offset),
         .module_capacity = parts[SEGMENT_MODULES].count,
-        .stack_room = parts[SEGMENT_STACKS].count,
+        .stack_capacity = parts[SEGMENT_STACKS].count,
         .frame_capacity = parts[SEGMENT_FRAMES].count,
         .sample_capacity = parts[SEGMENT_SAMPLES].count,
         .thread_capacity = parts[SEGMENT_THREADS].count,
@@ -194,7 +194,7 @@ start_over(struct segment_header *header, uint64_t segment_bytes)
         memset(parts, 0, size);      /* it is locked: its pages are there */
     memset(&header->module_count, 0, /* all counts, which come last */
            sizeof(*header) - offsetof(struct segment_header, module_count));
-    header->wish = header->first_settings;
+    header->settings = header->first_settings;
     __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -228,7 +228,7 @@ begin_segment_recording(int fd, const struct segment_header *found)
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
     block_filter.pages = memory + PAGE;
-    block_filter.places = memory + PAGE + BLOCK_FILTER_PAGES;
+    block_filter.counters = memory + PAGE + BLOCK_FILTER_PAGES;
     __atomic_store_n(&block_filter.mask, places - 1, __ATOMIC_RELEASE);
     *(uint32_t *)memory = 1;
     recorder_alive = (uint32_t *)memory;

@@ -4,9 +4,9 @@
 #include "block_filter.h"
 
 static const uint32_t dead;
-static uint8_t no_pages[BLOCK_FILTER_PAGES], no_place;
+static uint8_t no_pages[BLOCK_FILTER_PAGES], no_counters;
 
 struct recorder_state recorder_state;
 __thread struct recorder_local recorder_local;
 const volatile uint32_t *recorder_alive = &dead;
-struct block_filter block_filter = {no_pages, &no_place, 0};
+struct block_filter block_filter = {no_pages, &no_counters, 0};

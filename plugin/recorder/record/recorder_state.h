@@ -22,7 +22,8 @@ struct recorder_state {
     uint64_t *keys;
     struct segment_sample *samples;
     struct segment_thread *threads;
-    uint32_t module_capacity, stack_room, frame_capacity, sample_capacity, thread_capacity;
+    uint32_t module_capacity, stack_capacity, frame_capacity, sample_capacity,
+        thread_capacity;
     uint64_t pid, segment_bytes;
 };
 
@@ -37,7 +38,7 @@ struct recorder_local {
     uint64_t stack_low;
     uint32_t stack_bytes;
     uint16_t busy_skips; /* allocations that found the thread busy */
-    bool no_place;       /* the list had no room: not to be looked for again */
+    bool no_thread_slot; /* the list had no room: not to be looked for again */
 };
 _Static_assert(sizeof(struct recorder_local) == 64, "TLS of at most 64 bytes");
 

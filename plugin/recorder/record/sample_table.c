@@ -23,12 +23,12 @@ buckets_of(uint64_t key)
 
 /* A place whose key is this; 0: one that is free. */
 static bool
-find_sample_slot(const struct buckets *buckets, uint64_t key, uint32_t *place)
+find_sample_slot(const struct buckets *buckets, uint64_t key, uint32_t *slot)
 {
     for (int b = 0; b < 2; b++) {
         for (uint32_t i = 0; i < SEGMENT_BUCKET; i++) {
-            *place = buckets->first[b] + i;
-            if (__atomic_load_n(&recorder_state.keys[*place],
+            *slot = buckets->first[b] + i;
+            if (__atomic_load_n(&recorder_state.keys[*slot],
                                 __ATOMIC_RELAXED) == key)
                 return true;
         }
@@ -48,9 +48,9 @@ count_free(uint32_t first)
 }
 
 static bool
-replace_key(uint32_t place, uint64_t from, uint64_t to)
+replace_key(uint32_t slot, uint64_t from, uint64_t to)
 {
-    return __atomic_compare_exchange_n(&recorder_state.keys[place], &from, to,
+    return __atomic_compare_exchange_n(&recorder_state.keys[slot], &from, to,
                                        false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_RELAXED);
 }
@@ -66,12 +66,12 @@ own_claim(void)
 
 /* In the emptier bucket, so that both seldom overflow. */
 static bool
-claim_sample_slot(struct buckets buckets, uint32_t *place)
+claim_sample_slot(struct buckets buckets, uint32_t *slot)
 {
     if (count_free(buckets.first[1]) > count_free(buckets.first[0]))
         buckets = (struct buckets){{buckets.first[1], buckets.first[0]}};
-    while (find_sample_slot(&buckets, 0, place)) {
-        if (replace_key(*place, 0, own_claim()))
+    while (find_sample_slot(&buckets, 0, slot)) {
+        if (replace_key(*slot, 0, own_claim()))
             return true;
     }
     return false;
@@ -89,9 +89,9 @@ count_live(uint64_t size, int step)
 }
 
 bool
-sample_clear(uint32_t place, uint64_t key, uint64_t size)
+sample_clear(uint32_t slot, uint64_t key, uint64_t size)
 {
-    if (!replace_key(place, key, 0))
+    if (!replace_key(slot, key, 0))
         return false;
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     block_filter_add((const void *)key, -1);
@@ -103,17 +103,16 @@ bool
 sample_insert(const struct segment_sample *sample)
 {
     struct buckets buckets = buckets_of(sample->key);
-    uint32_t place;
+    uint32_t slot;
 
     /* Freed behind our back: its memory has been given out again. */
-    if (find_sample_slot(&buckets, sample->key, &place))
-        sample_clear(place, sample->key, recorder_state.samples[place].size);
-    if (!claim_sample_slot(buckets, &place))
+    if (find_sample_slot(&buckets, sample->key, &slot))
+        sample_clear(slot, sample->key, recorder_state.samples[slot].size);
+    if (!claim_sample_slot(buckets, &slot))
         return false;
     block_filter_add((const void *)sample->key, 1);
-    recorder_state.samples[place] = *sample;
-    __atomic_store_n(&recorder_state.keys[place], sample->key,
-                     __ATOMIC_RELEASE);
+    recorder_state.samples[slot] = *sample;
+    __atomic_store_n(&recorder_state.keys[slot], sample->key, __ATOMIC_RELEASE);
     count_live(sample->size, 1);
     return true;
 }
@@ -121,34 +120,34 @@ sample_insert(const struct segment_sample *sample)
 /* Its fields are read first: without its key the place is anybody's.  They are
  * right if the key is still there then. */
 static bool
-find_sample(const void *block, uint32_t *place, struct segment_sample *sample)
+find_sample(const void *block, uint32_t *slot, struct segment_sample *sample)
 {
     struct buckets buckets = buckets_of((uint64_t)block);
 
-    if (!block || !find_sample_slot(&buckets, (uint64_t)block, place))
+    if (!block || !find_sample_slot(&buckets, (uint64_t)block, slot))
         return false;
-    *sample = recorder_state.samples[*place];
+    *sample = recorder_state.samples[*slot];
     return true;
 }
 
 bool
 sample_remove(const void *block, struct segment_sample *sample)
 {
-    uint32_t place;
+    uint32_t slot;
 
-    return find_sample(block, &place, sample) &&
-           sample_clear(place, (uint64_t)block, sample->size);
+    return find_sample(block, &slot, sample) &&
+           sample_clear(slot, (uint64_t)block, sample->size);
 }
 
 uint32_t
 sample_claim_realloc(const void *block, struct segment_sample *sample)
 {
-    uint32_t place;
+    uint32_t slot;
 
-    if (!find_sample(block, &place, sample) ||
-        !replace_key(place, (uint64_t)block, own_claim() | SEGMENT_REALLOC))
+    if (!find_sample(block, &slot, sample) ||
+        !replace_key(slot, (uint64_t)block, own_claim() | SEGMENT_REALLOC))
         return 0;
-    return place + 1;
+    return slot + 1;
 }
 
 void

@@ -17,7 +17,7 @@
 bool sample_insert(const struct segment_sample *sample);
 
 /* Takes a sample out if its place still has this key, and those fields. */
-bool sample_clear(uint32_t place, uint64_t key, uint64_t size);
+bool sample_clear(uint32_t slot, uint64_t key, uint64_t size);
 
 /* Takes the sample of a block out, if it has one, into *sample. */
 bool sample_remove(const void *block, struct segment_sample *sample);

@@ -14,7 +14,12 @@
 
 #include "recorder_state.h"
 
-enum { PAGE = 4096, ROOM = 2 * PAGE, NO_SUCH_CHANGE = -1, SET_BYTES = 8 };
+enum {
+    PAGE = 4096,
+    STACK_HEADROOM = 2 * PAGE,
+    NO_SUCH_CHANGE = -1,
+    SET_BYTES = 8
+};
 
 static bool
 is_stack_address_readable(uint64_t address)
@@ -28,7 +33,7 @@ bool
 stack_has_headroom(uint64_t here)
 {
     struct recorder_local *l = &recorder_local;
-    uint64_t high = here / PAGE * PAGE, low = high - ROOM;
+    uint64_t high = here / PAGE * PAGE, low = high - STACK_HEADROOM;
     uint64_t known_high = l->stack_low + l->stack_bytes;
 
     if (l->stack_low != 0 && low >= l->stack_low && high <= known_high)
@@ -40,7 +45,7 @@ stack_has_headroom(uint64_t here)
     if (l->stack_low == 0 || low > known_high || high < l->stack_low ||
         known_high - low > UINT32_MAX || high - l->stack_low > UINT32_MAX) {
         l->stack_low = low; /* another stack, or this one far from there */
-        l->stack_bytes = ROOM;
+        l->stack_bytes = STACK_HEADROOM;
         return true;
     }
     if (low < l->stack_low)

@@ -70,7 +70,7 @@ uint32_t
 stack_find(const uint64_t *frames, uint32_t depth, bool *fresh)
 {
     uint64_t hash = hash_frames(frames, depth);
-    uint32_t room = recorder_state.stack_room, i = (uint32_t)(hash % room);
+    uint32_t room = recorder_state.stack_capacity, i = (uint32_t)(hash % room);
 
     *fresh = false;
     for (int n = 0; n < STACK_PROBES && depth > 0; n++, i = (i + 1) % room) {
@@ -122,6 +122,6 @@ stack_add_freed(const struct segment_sample *sample)
 {
     struct segment_stack *stack = &recorder_state.stacks[sample->stack];
 
-    if (sample->stack < recorder_state.stack_room)
+    if (sample->stack < recorder_state.stack_capacity)
         add_weighted(sample, &stack->freed_bytes, &stack->freed_objects);
 }

@@ -35,10 +35,11 @@ static uint64_t
 current_mean(uint64_t now)
 {
     struct segment_header *header = recorder_state.header;
-    uint64_t wish = __atomic_load_n(&header->wish.mean_bytes, __ATOMIC_RELAXED);
+    uint64_t wish =
+        __atomic_load_n(&header->settings.mean_bytes, __ATOMIC_RELAXED);
     uint64_t mean;
 
-    if (!__atomic_load_n(&header->wish.active, __ATOMIC_ACQUIRE))
+    if (!__atomic_load_n(&header->settings.active, __ATOMIC_ACQUIRE))
         return 0;
     wish = wish == 0 ? 1 : wish < SEGMENT_MEAN_MAX ? wish : SEGMENT_MEAN_MAX;
     if (__atomic_load_n(&header->mean_requested, __ATOMIC_RELAXED) != wish) {
@@ -48,7 +49,7 @@ current_mean(uint64_t now)
     }
     mean = __atomic_load_n(&header->mean_bytes, __ATOMIC_RELAXED);
     return sampler_capped(&recorder_local.sampler, mean, now / NS_PER_S,
-                          header->wish.samples_per_second);
+                          header->settings.samples_per_second);
 }
 
 static void
@@ -150,7 +151,8 @@ sample_block(void *block, size_t size)
         begin_sampler(s, now);
     mean = s->mean;
     if (sampler_hits(s, size) &&
-        __atomic_load_n(&recorder_state.header->wish.active, __ATOMIC_RELAXED))
+        __atomic_load_n(&recorder_state.header->settings.active,
+                        __ATOMIC_RELAXED))
         record_allocation(block, size, mean, now);
     sampler_draw(s, current_mean(now));
     recorder_local.busy_at = 0;
@@ -168,23 +170,23 @@ sample_untrack(void *block)
 }
 
 void
-sample_realloc_begin(void *block, struct sample_held *held)
+sample_realloc_begin(void *block, struct realloc_sample *moved)
 {
-    held->place = sample_claim_realloc(block, &held->sample);
+    moved->slot = sample_claim_realloc(block, &moved->sample);
 }
 
 void
-sample_realloc_failed(void *block, const struct sample_held *held)
+sample_realloc_failed(void *block, const struct realloc_sample *moved)
 {
-    if (held->place != 0)
-        sample_put_back(block, held->place);
+    if (moved->slot != 0)
+        sample_put_back(block, moved->slot);
 }
 
 void
-sample_realloc_done(const struct sample_held *held)
+sample_realloc_done(const struct realloc_sample *moved)
 {
-    if (held->place == 0)
+    if (moved->slot == 0)
         return;
-    sample_drop(&held->sample, held->place);
-    stack_add_freed(&held->sample);
+    sample_drop(&moved->sample, moved->slot);
+    stack_add_freed(&moved->sample);
 }

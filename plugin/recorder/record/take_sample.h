@@ -39,12 +39,12 @@ void sample_untrack(void *block);
 
 /* Around a realloc of a block that block_filter_hits(): the first, then one of
  * the others. */
-struct sample_held {
-    uint32_t place; /* 0: the block has no sample */
+struct realloc_sample {
+    uint32_t slot; /* 0: the block has no sample */
     struct segment_sample sample;
 };
-void sample_realloc_begin(void *block, struct sample_held *held);
-void sample_realloc_failed(void *block, const struct sample_held *held);
-void sample_realloc_done(const struct sample_held *held);
+void sample_realloc_begin(void *block, struct realloc_sample *moved);
+void sample_realloc_failed(void *block, const struct realloc_sample *moved);
+void sample_realloc_done(const struct realloc_sample *moved);
 
 #endif

@@ -77,9 +77,9 @@ thread_list_join(uint64_t now_ns)
     struct segment_thread *thread;
     uint32_t tid, place;
 
-    tid = recorder_local.no_place ? 0 : (uint32_t)syscall(SYS_gettid);
+    tid = recorder_local.no_thread_slot ? 0 : (uint32_t)syscall(SYS_gettid);
     if (tid == 0 || !find_thread_slot(tid, &place)) {
-        recorder_local.no_place = true;
+        recorder_local.no_thread_slot = true;
         __atomic_fetch_add(&recorder_state.header->missed_threads, 1,
                            __ATOMIC_RELAXED);
         return;

@@ -368,7 +368,7 @@ has_object_answer_failed(const struct resolve_object *object,
 /* With the index, then with DWARF, then with symbols only. */
 static enum helper_result
 ask_helper_with_fallbacks(struct resolve_object *object, bool degraded,
-            char why[CACHE_WHY_MAX], struct error *err)
+                          char why[CACHE_WHY_MAX], struct error *err)
 {
     enum helper_result result = ask_helper_for_object(object, degraded, err);
 

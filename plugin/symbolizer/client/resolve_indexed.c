@@ -135,10 +135,10 @@ keep_indexed_text(const struct indexed *all, const char *text, uint32_t number)
 static struct symbol_index *
 open_object_index(const struct resolve_object *object)
 {
-    struct error unsaid;
+    struct error ignored;
 
     return symbol_index_open(object->index_fd, object->elf.build_id,
-                             object->elf.build_id_size, &unsaid);
+                             object->elf.build_id_size, &ignored);
 }
 
 /* symbol_index_question.stop: a hostile file may take for ever. */
@@ -339,7 +339,7 @@ resolve_indexed(struct resolve_object *object)
     struct indexed all = {.object = object};
     struct addr2line_names *names = NULL;
     struct symbol_index *index;
-    struct error unsaid;
+    struct error ignored;
 
     if (!object->job->s->here || object->index_fd < 0 ||
         object->asked_count == 0)
@@ -351,7 +351,7 @@ resolve_indexed(struct resolve_object *object)
         return;
     }
     all.addresses = mem_zalloc(object->asked_count, sizeof(*all.addresses));
-    names = addr2line_names_new(NULL, &unsaid);
+    names = addr2line_names_new(NULL, &ignored);
     all.parts[0].index = index;
     all.parts[0].names = object->job->names;
     all.part_count = 1; /* to be freed */

@@ -30,8 +30,8 @@ struct object {
     uint64_t degraded_ms; /* when; 0: never */
     char why[CACHE_WHY_MAX];
     char remark[CACHE_WHY_MAX];
-    bool indexed; /* its names cannot get better */
-    bool placed;  /* some have a source file: there was DWARF */
+    bool indexed;          /* its names cannot get better */
+    bool has_source_lines; /* some have a source file: there was DWARF */
 };
 
 struct symbol_cache {
@@ -177,7 +177,8 @@ symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
     const struct object *object = find_cached_object(cache, key);
 
     return object && !object->indexed &&
-           (object->degraded_ms || object->remark[0] || !object->placed);
+           (object->degraded_ms || object->remark[0] ||
+            !object->has_source_lines);
 }
 
 void
@@ -234,7 +235,7 @@ symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
         object = find_or_add_object(cache, key);
         if (!object)
             return;
-        object->placed |= location->frames[0].file[0] != '\0';
+        object->has_source_lines |= location->frames[0].file[0] != '\0';
         if (cache->names &&
             add_names_at(cache->names,
                          compose_cache_address(cache, object, offset),
@@ -375,13 +376,13 @@ is_cached_object_current(struct resolve_job *job, const struct mapping *mapping)
 {
     struct resolve_object object = {
         .job = job, .index_fd = -1, .mapping = mapping};
-    struct error unsaid;
+    struct error ignored;
     int fd = resolve_open(&object);
     bool same = false;
 
     if (fd < 0)
         return false;
-    if (elf_init(&object.elf, fd, mapping->path, &unsaid) == 0) {
+    if (elf_init(&object.elf, fd, mapping->path, &ignored) == 0) {
         object.key = cache_key_of(&object.elf);
         resolve_kept_note(job, &object.key);
         same = symbol_cache_degraded(job->s->cache, &object.key) == NULL;

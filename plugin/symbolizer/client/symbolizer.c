@@ -42,7 +42,7 @@ struct run {
 
 struct runs {
     struct run *list; /* with room for `room` */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 enum { FIRST_CAPACITY = 64 };
@@ -93,19 +93,19 @@ add_to_runs(struct runs *runs, const struct mapping *mapping,
             const uint64_t *address)
 {
     struct run *run = runs->count ? &runs->list[runs->count - 1] : NULL;
-    size_t room = runs->room ? runs->room * 2 : FIRST_CAPACITY;
+    size_t room = runs->capacity ? runs->capacity * 2 : FIRST_CAPACITY;
 
     if (run && run->mapping == mapping &&
         run->addresses + run->count == address) {
         run->count++;
         return true;
     }
-    if (runs->count == runs->room) {
+    if (runs->count == runs->capacity) {
         run = mem_realloc(runs->list, room * sizeof(*run));
         if (!run)
             return false;
         runs->list = run;
-        runs->room = room;
+        runs->capacity = room;
     }
     runs->list[runs->count++] = (struct run){mapping, address, 1};
     return true;
@@ -204,8 +204,8 @@ program_mapping(const struct mappings *maps, const struct elf_file *elf,
 
         if (m->executable && m->inode &&
             is_program_code_mapping(m, elf, page) &&
-            (!best || mapping_path_score(m, path) >
-                          mapping_path_score(best, path)))
+            (!best ||
+             mapping_path_score(m, path) > mapping_path_score(best, path)))
             best = m;
     }
     return best;

@@ -18,8 +18,8 @@ static bool
 grow_abbrev_array(const struct abbrev_table *t, void *array, size_t count,
                   size_t *capacity, size_t size)
 {
-    return dwarf_budget_grow(dwarf_sections_budget(t->sections), array, capacity,
-                           count + 1, size);
+    return dwarf_budget_grow(dwarf_sections_budget(t->sections), array,
+                             capacity, count + 1, size);
 }
 
 bool
@@ -251,15 +251,16 @@ abbrev_cache_fini(struct abbrev_cache *cache)
 {
     for (size_t i = 0; i < ABBREV_CACHE; i++) {
         struct abbrev_table *t = &cache->tables[i];
-        struct dwarf_budget *room;
+        struct dwarf_budget *budget;
 
         if (!t->sections)
             continue;
-        room = dwarf_sections_budget(t->sections);
-        dwarf_budget_drop(room, &t->list, &t->capacity, sizeof(*t->list));
-        dwarf_budget_drop(room, &t->attrs, &t->attr_capacity, sizeof(*t->attrs));
-        dwarf_budget_drop(room, &t->passes, &t->pass_capacity,
-                        sizeof(*t->passes));
+        budget = dwarf_sections_budget(t->sections);
+        dwarf_budget_drop(budget, &t->list, &t->capacity, sizeof(*t->list));
+        dwarf_budget_drop(budget, &t->attrs, &t->attr_capacity,
+                          sizeof(*t->attrs));
+        dwarf_budget_drop(budget, &t->passes, &t->pass_capacity,
+                          sizeof(*t->passes));
     }
     memset(cache, 0, sizeof(*cache));
 }

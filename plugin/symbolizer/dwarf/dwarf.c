@@ -21,7 +21,7 @@ enum {
     MEMORY_DEFAULT = 256 << 20,
     THREADS_MAX = 16,
     STACK = 256 << 10,
-    CHARGE_STEP = 64 << 10,   /* bytes of answers between two charges */
+    CHARGE_STEP = 64 << 10, /* bytes of answers between two charges */
     THREAD_WORTH = 1 << 20, /* bytes of .debug_info */
     PART = 4 /* streaming pays off up to one PARTth of the section */
 };
@@ -52,9 +52,9 @@ struct dwarf {
 /* The addresses in one unit. */
 struct job {
     size_t unit;
-    uint64_t weight;           /* bytes to read */
-    const uint64_t *addresses; /* ascending */
-    const uint32_t *places;    /* of their answers */
+    uint64_t weight;                /* bytes to read */
+    const uint64_t *addresses;      /* ascending */
+    const uint32_t *answer_indices; /* of their answers */
     uint32_t count;
 };
 
@@ -64,7 +64,7 @@ struct work {
     size_t job_count;
     atomic_size_t next;
     uint64_t *addresses; /* of all jobs, one after the other */
-    uint32_t *places;
+    uint32_t *answer_indices;
 };
 
 /* One thread's. */
@@ -122,7 +122,8 @@ charge_answers(struct worker *w, size_t step)
 
     if (used <= step)
         return true;
-    if (!dwarf_budget_take(dwarf_sections_budget(w->work->dwarf->sections), used))
+    if (!dwarf_budget_take(dwarf_sections_budget(w->work->dwarf->sections),
+                           used))
         return false;
     w->kept->charged += used;
     return true;
@@ -205,7 +206,8 @@ static void
 answer_none(struct worker *w, const struct job *job, enum dwarf_why why)
 {
     for (uint32_t i = 0; i < job->count; i++) {
-        struct answer *answer = &w->work->dwarf->answers[job->places[i]];
+        struct answer *answer =
+            &w->work->dwarf->answers[job->answer_indices[i]];
 
         answer->count = 0;
         answer->why = (uint8_t)why;
@@ -216,7 +218,8 @@ static void
 do_job(struct worker *w, const struct job *job)
 {
     struct dwarf *dwarf = w->work->dwarf;
-    size_t refused = dwarf_budget_refused(dwarf_sections_budget(dwarf->sections));
+    size_t refused =
+        dwarf_budget_refused(dwarf_sections_budget(dwarf->sections));
     const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
     struct unit_code *code = &w->code;
     size_t at = 0;
@@ -241,7 +244,8 @@ do_job(struct worker *w, const struct job *job)
             at++;
         if (at < code->range_count && code->ranges[at].start <= address)
             node = code->ranges[at].node;
-        answer_address(w, address, node, &dwarf->answers[job->places[i]]);
+        answer_address(w, address, node,
+                       &dwarf->answers[job->answer_indices[i]]);
         if (!charge_answers(w, CHARGE_STEP))
             break;
     }
@@ -292,8 +296,8 @@ make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
     int rc = -1;
 
     work->addresses = mem_zalloc(count, sizeof(*work->addresses));
-    work->places = mem_zalloc(count, sizeof(*work->places));
-    if (!starts || !unit_of || !work->addresses || !work->places)
+    work->answer_indices = mem_zalloc(count, sizeof(*work->answer_indices));
+    if (!starts || !unit_of || !work->addresses || !work->answer_indices)
         goto out;
     for (uint32_t i = 0; i < count; i++) {
         unit = dwarf_units_at(units, addresses[i]);
@@ -309,15 +313,15 @@ make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
         n = starts[i];
         starts[i] = at;
         if (n > 0)
-            work->jobs[work->job_count++] =
-                (struct job){i, dwarf_units_size(units, i),
-                             &work->addresses[at], &work->places[at], n};
+            work->jobs[work->job_count++] = (struct job){
+                i, dwarf_units_size(units, i), &work->addresses[at],
+                &work->answer_indices[at], n};
         at += n;
     }
     for (uint32_t i = 0; i < count; i++)
         if (unit_of[i] < unit_count) {
             work->addresses[starts[unit_of[i]]] = addresses[i];
-            work->places[starts[unit_of[i]]++] = i;
+            work->answer_indices[starts[unit_of[i]]++] = i;
         }
     qsort(work->jobs, work->job_count, sizeof(*work->jobs), by_weight);
     rc = 0;
@@ -444,7 +448,7 @@ resolve_once(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
         rc = run_naming_jobs(&jobs, err);
     mem_free(jobs.jobs);
     mem_free(jobs.addresses);
-    mem_free(jobs.places);
+    mem_free(jobs.answer_indices);
     return rc;
 }
 

@@ -248,9 +248,9 @@ read_headers(struct dwarf_units *units, struct info_window *w,
         r = reader_of(bytes, size);
         if (!read_unit_header(&r, all - offset, &unit))
             break;
-        if (!dwarf_budget_grow(dwarf_sections_budget(units->sections), &units->list,
-                             &units->capacity, units->count + 1,
-                             sizeof(*units->list)))
+        if (!dwarf_budget_grow(dwarf_sections_budget(units->sections),
+                               &units->list, &units->capacity, units->count + 1,
+                               sizeof(*units->list)))
             return set_units_memory_error(err);
         units->list[units->count++] = unit;
         offset += unit.size;
@@ -284,9 +284,9 @@ put_unit_range(struct collecting *c, size_t unit, uint64_t start, uint64_t end)
     struct dwarf_units *units = c->units;
 
     if (units->range_count == RANGES_MAX ||
-        !dwarf_budget_grow(dwarf_sections_budget(units->sections), &units->ranges,
-                         &units->range_capacity, units->range_count + 1,
-                         sizeof(*units->ranges)))
+        !dwarf_budget_grow(dwarf_sections_budget(units->sections),
+                           &units->ranges, &units->range_capacity,
+                           units->range_count + 1, sizeof(*units->ranges)))
         return -1;
     units->ranges[units->range_count++] =
         (struct address_range){start, end, unit, (uint32_t)unit};
@@ -371,7 +371,7 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
         return set_units_memory_error(err);
     units->map_count = kept;
     dwarf_budget_drop(dwarf_sections_budget(units->sections), &units->ranges,
-                    &units->range_capacity, sizeof(*units->ranges));
+                      &units->range_capacity, sizeof(*units->ranges));
     /* Adjacent functions have become one range. */
     map = mem_realloc(units->map, kept * sizeof(*map));
     if (map) {
@@ -412,15 +412,16 @@ out:
 void
 dwarf_units_free(struct dwarf_units *units)
 {
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
 
     if (!units)
         return;
-    room = dwarf_sections_budget(units->sections);
-    dwarf_budget_give(room, units->charged);
-    dwarf_budget_drop(room, &units->list, &units->capacity, sizeof(*units->list));
-    dwarf_budget_drop(room, &units->ranges, &units->range_capacity,
-                    sizeof(*units->ranges));
+    budget = dwarf_sections_budget(units->sections);
+    dwarf_budget_give(budget, units->charged);
+    dwarf_budget_drop(budget, &units->list, &units->capacity,
+                      sizeof(*units->list));
+    dwarf_budget_drop(budget, &units->ranges, &units->range_capacity,
+                      sizeof(*units->ranges));
     pthread_mutex_destroy(&units->lock);
     mem_free(units->ends);
     mem_free((void *)units->filled);

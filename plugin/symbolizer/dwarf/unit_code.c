@@ -77,7 +77,7 @@ grow_code_window(struct walk *w, size_t size, bool must)
     if (size <= s->window_capacity)
         return 0;
     dwarf_budget_drop(dwarf_sections_budget(w->sections), &s->window,
-                    &s->window_capacity, 1);
+                      &s->window_capacity, 1);
     s->names.near_size = 0;
     if (must ? !dwarf_budget_take(dwarf_sections_budget(w->sections), size)
              : !dwarf_budget_try(dwarf_sections_budget(w->sections), size))
@@ -101,8 +101,8 @@ fill_entry_window(struct walk *w, uint64_t held, uint64_t size)
     if (dwarf_section_read(w->sections, DWARF_INFO, w->offset + held, size,
                            s->window + held, w->err) != 0) {
         w->bytes = NULL;
-        w->out->why =
-            w->err->code == ER_OUT_OF_MEMORY ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
+        w->out->why = w->err->code == ER_OUT_OF_MEMORY ? DWARF_OVER_BUDGET
+                                                       : DWARF_DAMAGED;
         return -1;
     }
     s->names.near = s->window;
@@ -169,8 +169,8 @@ static int
 grow_unit_code_array(struct walk *w, void *array, size_t count,
                      size_t *capacity, size_t size, size_t max)
 {
-    if (count < max && dwarf_budget_grow(dwarf_sections_budget(w->sections), array,
-                                       capacity, count + 1, size))
+    if (count < max && dwarf_budget_grow(dwarf_sections_budget(w->sections),
+                                         array, capacity, count + 1, size))
         return 0;
     return fail_unit_walk(w, DWARF_OVER_BUDGET, "the functions");
 }
@@ -441,12 +441,12 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
                      .out = out,
                      .end = unit->offset + unit->size,
                      .err = err};
-    struct error unsaid;
+    struct error ignored;
     uint64_t rest;
     int rc;
 
     if (!err)
-        w.err = err = &unsaid;
+        w.err = err = &ignored;
     out->node_count = out->range_count = 0;
     out->why = unit->why;
     w.scratch = scratch_of(units, out);
@@ -529,15 +529,15 @@ void
 unit_code_fini(struct unit_code *code)
 {
     struct unit_scratch *s = code->scratch;
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
 
     if (s) {
-        room = dwarf_sections_budget(dwarf_units_sections(s->units));
-        dwarf_budget_drop(room, &s->window, &s->window_capacity, 1);
-        dwarf_budget_drop(room, &code->nodes, &s->node_capacity,
-                        sizeof(*code->nodes));
-        dwarf_budget_drop(room, &code->ranges, &s->range_capacity,
-                        sizeof(*code->ranges));
+        budget = dwarf_sections_budget(dwarf_units_sections(s->units));
+        dwarf_budget_drop(budget, &s->window, &s->window_capacity, 1);
+        dwarf_budget_drop(budget, &code->nodes, &s->node_capacity,
+                          sizeof(*code->nodes));
+        dwarf_budget_drop(budget, &code->ranges, &s->range_capacity,
+                          sizeof(*code->ranges));
         name_reader_fini(&s->names);
         abbrev_cache_fini(&s->abbrevs);
         mem_free(s);

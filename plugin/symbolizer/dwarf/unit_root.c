@@ -269,7 +269,7 @@ struct values {
 
 static const struct {
     uint16_t name;
-    uint16_t place;
+    uint16_t offset;
 } wanted[] = {
     {DW_AT_low_pc, offsetof(struct values, low_pc)},
     {DW_AT_high_pc, offsetof(struct values, high_pc)},
@@ -318,7 +318,7 @@ read_root_values(const struct dwarf_unit *unit, struct reader *r,
             form_read(r, unit, attr.form, attr.implicit, &value);
             for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
                 if (wanted[i].name == attr.name)
-                    memcpy((char *)out + wanted[i].place, &value,
+                    memcpy((char *)out + wanted[i].offset, &value,
                            sizeof(value));
         }
     else if (!r->failed)
@@ -391,9 +391,10 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
         return;
     bytes = root_values(unit, sections, w, &v);
     if (!bytes) {
-        unit->why = dwarf_budget_refused(dwarf_sections_budget(sections)) == refused
-                        ? DWARF_DAMAGED
-                        : DWARF_OVER_BUDGET;
+        unit->why =
+            dwarf_budget_refused(dwarf_sections_budget(sections)) == refused
+                ? DWARF_DAMAGED
+                : DWARF_OVER_BUDGET;
         return;
     }
     unit->str_offsets_base = base_of(unit, &v.str_offsets_base, 8);

@@ -500,7 +500,7 @@ debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX])
 
 bool
 debug_split_find(const struct elf_file *elf, const char *path,
-                  char out[PATH_MAX])
+                 char out[PATH_MAX])
 {
     return find_by_id(elf, out) || find_by_link(elf, path, out) ||
            debug_fetched_find(elf, out);
@@ -510,8 +510,8 @@ bool
 debug_info_may_exist(struct elf_file *elf, const char *path)
 {
     char unused[PATH_MAX];
-    struct error unsaid;
+    struct error ignored;
 
-    return elf_load_sections(elf, &unsaid) != 0 || elf_has_dwarf(elf) ||
+    return elf_load_sections(elf, &ignored) != 0 || elf_has_dwarf(elf) ||
            debug_split_find(elf, path, unused);
 }

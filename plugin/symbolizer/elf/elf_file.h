@@ -96,7 +96,7 @@ int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
  * file.  The sections must be loaded.  out is "" if there may be one, but its
  * path cannot be checked. */
 bool debug_split_find(const struct elf_file *elf, const char *path,
-                       char out[PATH_MAX]);
+                      char out[PATH_MAX]);
 
 /* A directory of debug files that were fetched, "<build-id>.debug" each, where
  * they are looked for last.  Borrowed; set it once, before any thread starts.

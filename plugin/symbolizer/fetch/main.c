@@ -1,12 +1,13 @@
 /*
  * main.c - heapwire-debuginfod PARENT_PID BUILD_ID DIRECTORY BYTES SECONDS
  *
- * Started by heapwired (index_store/debug_fetcher.c) to fetch one object's debug
- * information from the servers of DEBUGINFOD_URLS: its bytes go to stdout, or
- * why there are none to stderr.  A process of its own, for it talks to other
- * machines, through libdebuginfod and libcurl: it can be killed at any moment,
- * has limits, and nothing that it says is trusted.  The library keeps what it
- * fetches in a directory, which is DIRECTORY, and emptied before and after.
+ * Started by heapwired (index_store/debug_fetcher.c) to fetch one object's
+ * debug information from the servers of DEBUGINFOD_URLS: its bytes go to
+ * stdout, or why there are none to stderr.  A process of its own, for it talks
+ * to other machines, through libdebuginfod and libcurl: it can be killed at any
+ * moment, has limits, and nothing that it says is trusted.  The library keeps
+ * what it fetches in a directory, which is DIRECTORY, and emptied before and
+ * after.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -211,7 +211,7 @@ struct readable_names {
     struct arena *arenas[MAKERS_MAX]; /* one per thread; NULL: none yet */
     struct texts *texts;    /* the names as given; in the first arena */
     const char **readables; /* by text; NULL: not made yet */
-    size_t room;
+    size_t capacity;
     uint32_t made; /* how many of the expected names are made */
 };
 
@@ -226,7 +226,7 @@ readable_names_new(size_t bytes_max)
     names->arenas[0] = arena_new(bytes_max);
     if (names->arenas[0])
         names->texts = texts_new(names->arenas[0]);
-    names->room = FIRST_CAPACITY;
+    names->capacity = FIRST_CAPACITY;
     names->readables = mem_zalloc(FIRST_CAPACITY, sizeof(*names->readables));
     if (names->texts && names->readables)
         return names;
@@ -251,20 +251,21 @@ static int
 intern_bfd_name(struct readable_names *names, struct span name,
                 uint32_t *number)
 {
-    size_t room = names->room;
+    size_t room = names->capacity;
     const char **grown;
 
     if (texts_add(names->texts, name.data, name.size, number) != 0)
         return -1;
     while (*number >= room)
         room *= 2;
-    if (room > names->room) {
+    if (room > names->capacity) {
         grown = mem_realloc(names->readables, room * sizeof(*grown));
         if (!grown)
             return -1;
-        memset(grown + names->room, 0, (room - names->room) * sizeof(*grown));
+        memset(grown + names->capacity, 0,
+               (room - names->capacity) * sizeof(*grown));
         names->readables = grown;
-        names->room = room;
+        names->capacity = room;
     }
     return 0;
 }

@@ -34,8 +34,8 @@
 /* A text is identified by its address: it must stay there, and equal texts must
  * be one, until sent_texts_fini.  Initially zeroed. */
 struct sent_texts {
-    struct sent_text *places; /* open addressing, at most half in use */
-    uint32_t room, used;
+    struct sent_text *hash_slots; /* open addressing, at most half in use */
+    uint32_t capacity, used;
     uint32_t count; /* of texts, including those without a place */
 };
 
@@ -51,8 +51,8 @@ struct sent_text {
 static void
 sent_texts_fini(struct sent_texts *texts)
 {
-    mem_free(texts->places);
-    *texts = (struct sent_texts){.room = 0};
+    mem_free(texts->hash_slots);
+    *texts = (struct sent_texts){.capacity = 0};
 }
 
 static struct sent_text *
@@ -69,20 +69,20 @@ find_sent_text_slot(struct sent_text *places, uint32_t room, const char *text,
 static int
 grow_sent_texts(struct sent_texts *texts)
 {
-    uint32_t room = texts->room ? texts->room * 2 : FIRST_CAPACITY;
+    uint32_t room = texts->capacity ? texts->capacity * 2 : FIRST_CAPACITY;
     struct sent_text *places = mem_zalloc(room, sizeof(*places));
 
     if (!places)
         return -1;
-    for (uint32_t i = 0; i < texts->room; i++) {
-        const struct sent_text *old = &texts->places[i];
+    for (uint32_t i = 0; i < texts->capacity; i++) {
+        const struct sent_text *old = &texts->hash_slots[i];
 
         if (old->text)
             *find_sent_text_slot(places, room, old->text, old->max) = *old;
     }
-    mem_free(texts->places);
-    texts->places = places;
-    texts->room = room;
+    mem_free(texts->hash_slots);
+    texts->hash_slots = places;
+    texts->capacity = room;
     return 0;
 }
 
@@ -105,21 +105,21 @@ static int
 sent_texts_put(struct sent_texts *texts, struct buffer *out, const char *text,
                size_t max, uint32_t *number)
 {
-    struct sent_text *place;
+    struct sent_text *slot;
 
     *number = 0;
     if (text[0] == '\0')
         return 0;
-    if (texts->used * 2 >= texts->room && grow_sent_texts(texts) != 0)
+    if (texts->used * 2 >= texts->capacity && grow_sent_texts(texts) != 0)
         return -1;
-    place = find_sent_text_slot(texts->places, texts->room, text, max);
-    if (!place->text) {
+    slot = find_sent_text_slot(texts->hash_slots, texts->capacity, text, max);
+    if (!slot->text) {
         if (sent_texts_number(texts, out, text, max, number) != 0)
             return -1;
-        *place = (struct sent_text){text, max, *number};
+        *slot = (struct sent_text){text, max, *number};
         texts->used++;
     }
-    *number = place->number;
+    *number = slot->number;
     return 0;
 }
 

@@ -362,7 +362,7 @@ read_chain(struct object_names *object, uint64_t address,
         found = bsearch(&address, object->addresses, object->address_count,
                         sizeof(address), compare_addresses_by_value);
     if (!found)
-        return object->from.no_room ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
+        return object->from.over_budget ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
     return dwarf_chain_at(object->from.dwarf,
                           (uint32_t)(found - object->addresses), chain);
 }
@@ -479,7 +479,7 @@ static const struct {
 };
 
 __attribute__((format(printf, 3, 4))) static void
-say(char *out, size_t size, const char *format, ...)
+append_object_note(char *out, size_t size, const char *format, ...)
 {
     size_t used = strlen(out);
     va_list args;
@@ -501,12 +501,12 @@ object_names_complaint(const struct object_names *object, char *out,
 
     out[0] = '\0';
     if (from->trouble[0])
-        say(out, size, "%s", from->trouble);
+        append_object_note(out, size, "%s", from->trouble);
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
         if (object->why[reasons[i].why])
-            say(out, size, "%zu addresses %s: %s", object->why[reasons[i].why],
-                reasons[i].what,
-                from->bfd || reasons[i].why == DWARF_OVER_BUDGET
-                    ? reasons[i].so
-                    : "symbol names only");
+            append_object_note(out, size, "%zu addresses %s: %s",
+                               object->why[reasons[i].why], reasons[i].what,
+                               from->bfd || reasons[i].why == DWARF_OVER_BUDGET
+                                   ? reasons[i].so
+                                   : "symbol names only");
 }

@@ -190,7 +190,7 @@ object_sources_dwarf(struct object_sources *from, bool all, struct error *err)
         return;
     start_symbols(from);
     from->dwarf = dwarf_new(elf, &options, err);
-    from->no_room = !from->dwarf && err->code == ER_OUT_OF_MEMORY;
+    from->over_budget = !from->dwarf && err->code == ER_OUT_OF_MEMORY;
 }
 
 struct bfd_names *

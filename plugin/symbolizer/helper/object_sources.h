@@ -55,7 +55,7 @@ struct object_sources {
     bool symbols_coming;
     bool symbols_only, no_lines; /* options */
     bool dwarf_sought, bfd_sought;
-    bool no_room;                     /* for any of its DWARF */
+    bool over_budget;                 /* for any of its DWARF */
     char trouble[OBJECT_TROUBLE_MAX]; /* libbfd's with the file; "" */
 };
 

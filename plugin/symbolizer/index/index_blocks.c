@@ -267,17 +267,17 @@ read_block_run(const struct index_blocks *blocks, struct index_table *table,
     uint32_t count = run_length(table, number, &size);
 
     run->count = 0;
-    if (run->room < size + PADDING) {
+    if (run->capacity < size + PADDING) {
         mem_free(run->data);
-        run->room = size + PADDING;
-        run->data = mem_alloc(run->room);
+        run->capacity = size + PADDING;
+        run->data = mem_alloc(run->capacity);
     }
     if (!run->data) {
-        run->room = 0;
+        run->capacity = 0;
         return NULL;
     }
     run->first = number;
-    run->whole = 0;
+    run->verified = 0;
     run->count = count;
     if (!read_index_bytes(blocks, run->data, size, block->offset)) {
         run->count = 1; /* the blocks behind it may be cut off */
@@ -311,9 +311,9 @@ load_index_block(const struct index_blocks *blocks, struct index_table *table,
         return NULL;
     bit = (uint32_t)1 << (number - run->first);
     data = run->data + (block->offset - table->blocks[run->first].offset);
-    if (!(run->whole & bit) && index_sum(data, block->size) != block->sum)
+    if (!(run->verified & bit) && index_sum(data, block->size) != block->sum)
         return NULL;
-    run->whole |= bit;
+    run->verified |= bit;
     return data;
 }
 
@@ -359,12 +359,12 @@ parse_items(enum index_section section, struct reader *r,
             struct index_group *group)
 {
     const struct index_shape *shape = &index_shapes[section];
-    unsigned columns = shape->columns + shape->places * SOURCE_COLUMNS;
+    unsigned columns = shape->columns + shape->has_source * SOURCE_COLUMNS;
 
     group->items = index_u8(r);
-    group->places = shape->places ? index_u8(r) : 0;
+    group->sources = shape->has_source ? index_u8(r) : 0;
     if (group->items == 0 || group->items > INDEX_GROUP_ITEMS ||
-        (shape->places && group->places == 0))
+        (shape->has_source && group->sources == 0))
         return false;
     for (unsigned i = 0; i < columns; i++)
         index_column_head(r, &group->column[i]);
@@ -372,7 +372,7 @@ parse_items(enum index_section section, struct reader *r,
         index_column_bits(r,
                           i >= shape->columns &&
                                   i < shape->columns + SOURCE_WHICH
-                              ? group->places
+                              ? group->sources
                               : group->items,
                           &group->column[i]);
     group->texts = *r;

@@ -22,7 +22,7 @@ enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4 };
 
 struct index_group {
     uint64_t first, next; /* its keys: next is the next group's first */
-    uint32_t items, places;
+    uint32_t items, sources;
     struct index_column column[INDEX_COLUMNS_MAX];
     struct reader texts; /* in a group of texts, behind its items */
 };
@@ -35,9 +35,9 @@ struct index_block {
 /* Blocks read at once: at most INDEX_BLOCK_MAX bytes. */
 struct index_run {
     uint8_t *data;
-    size_t room;
+    size_t capacity;
     uint32_t first, count;
-    uint32_t whole; /* a bit for each block already checked */
+    uint32_t verified; /* a bit for each block already checked */
 };
 
 struct index_table {

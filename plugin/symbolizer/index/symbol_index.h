@@ -73,7 +73,7 @@ enum symbol_index_use { INDEX_USE_FUNCTION, INDEX_USE_SYMBOL, INDEX_USE_FILE };
 struct symbol_index_question {
     const uint64_t *addresses; /* best in ascending order */
     uint32_t count;
-    bool no_lines;      /* frames may be without files and lines */
+    bool no_lines;     /* frames may be without files and lines */
     bool with_symbols; /* asks for symbols' names besides functions' */
     /* Called in advance for each text that the answers may contain, once per
      * use, terminated by a NUL.  If it sets *number, it keeps the text, and

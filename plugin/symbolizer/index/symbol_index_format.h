@@ -107,11 +107,17 @@ enum {
     NODE_FUNCTION = 1,
     NODE_SOURCE = 2
 };
-enum { SOURCE_FILES, SOURCE_LINES, SOURCE_WHICH, SOURCE_LINE_OFFSET, SOURCE_COLUMNS };
+enum {
+    SOURCE_FILES,
+    SOURCE_LINES,
+    SOURCE_WHICH,
+    SOURCE_LINE_OFFSET,
+    SOURCE_COLUMNS
+};
 
 struct index_shape {
-    unsigned columns; /* without those of a place */
-    unsigned places;  /* 0 or 1 */
+    unsigned columns;    /* without those of a place */
+    unsigned has_source; /* 0 or 1 */
 };
 
 static const struct index_shape index_shapes[INDEX_SECTIONS] = {

@@ -101,13 +101,12 @@ symbol_index_symbols_only(const struct symbol_index *index)
 /* The place in the columns from column on; false: invalid. */
 static bool
 read_source_line(struct symbol_index *index, const struct index_group *group,
-                  unsigned column, uint32_t item, uint32_t *file,
-                  uint32_t *line)
+                 unsigned column, uint32_t item, uint32_t *file, uint32_t *line)
 {
     const struct index_column *c = &group->column[column];
     uint64_t which = index_column_get(&c[SOURCE_WHICH], item), number, in;
 
-    if (which >= group->places)
+    if (which >= group->sources)
         return false;
     in = index_column_get(&c[SOURCE_LINES], (uint32_t)which) +
          index_column_get(&c[SOURCE_LINE_OFFSET], item);
@@ -185,8 +184,8 @@ find_row(struct symbol_index *index, uint64_t address, struct found *found)
         index_blocks_find(&index->blocks, INDEX_ROWS, address);
 
     return group ? read_source_line(index, group, ROW_SOURCE,
-                                     index_group_item(group, address),
-                                     &found->file, &found->line)
+                                    index_group_item(group, address),
+                                    &found->file, &found->line)
                  : !index->blocks.failed;
 }
 

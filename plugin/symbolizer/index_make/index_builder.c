@@ -11,23 +11,25 @@
 
 /* Ignores empty ones.  False: no room. */
 static bool
-index_intervals_add(struct index_intervals *intervals, struct dwarf_budget *room,
+index_intervals_add(struct index_intervals *intervals,
+                    struct dwarf_budget *budget,
                     const struct index_interval *item)
 {
     if (item->end <= item->start)
         return true;
-    if (!dwarf_budget_grow(room, &intervals->items, &intervals->capacity,
-                         intervals->count + 1, sizeof(*item)))
+    if (!dwarf_budget_grow(budget, &intervals->items, &intervals->capacity,
+                           intervals->count + 1, sizeof(*item)))
         return false;
     intervals->items[intervals->count++] = *item;
     return true;
 }
 
 static void
-index_intervals_fini(struct index_intervals *intervals, struct dwarf_budget *room)
+index_intervals_fini(struct index_intervals *intervals,
+                     struct dwarf_budget *budget)
 {
-    dwarf_budget_drop(room, &intervals->items, &intervals->capacity,
-                    sizeof(*intervals->items));
+    dwarf_budget_drop(budget, &intervals->items, &intervals->capacity,
+                      sizeof(*intervals->items));
     intervals->count = 0;
 }
 
@@ -57,7 +59,7 @@ merge_interval_halves(const struct index_interval *from, size_t left,
  * behind the other.
  */
 static bool
-merge_sort(struct index_intervals *intervals, struct dwarf_budget *room)
+merge_sort(struct index_intervals *intervals, struct dwarf_budget *budget)
 {
     struct index_interval *spare = NULL;
     size_t spare_capacity = 0;
@@ -66,8 +68,8 @@ merge_sort(struct index_intervals *intervals, struct dwarf_budget *room)
         struct index_interval *swap = intervals->items;
         size_t swap_capacity = intervals->capacity, middle, end;
 
-        if (!spare && !dwarf_budget_grow(room, &spare, &spare_capacity,
-                                       intervals->count, sizeof(*spare)))
+        if (!spare && !dwarf_budget_grow(budget, &spare, &spare_capacity,
+                                         intervals->count, sizeof(*spare)))
             return false;
         for (size_t i = 0; i < intervals->count; i = end) {
             middle = run_end(swap, i, intervals->count);
@@ -81,19 +83,20 @@ merge_sort(struct index_intervals *intervals, struct dwarf_budget *room)
         spare = swap;
         spare_capacity = swap_capacity;
     }
-    dwarf_budget_drop(room, &spare, &spare_capacity, sizeof(*spare));
+    dwarf_budget_drop(budget, &spare, &spare_capacity, sizeof(*spare));
     return true;
 }
 
 /* Sorts by start; where they overlap, the first in that order wins, and of
  * equal ones the one added first.  False: no room. */
 static bool
-index_intervals_sort(struct index_intervals *intervals, struct dwarf_budget *room)
+index_intervals_sort(struct index_intervals *intervals,
+                     struct dwarf_budget *budget)
 {
     uint64_t end = 0;
     size_t kept = 0;
 
-    if (!merge_sort(intervals, room))
+    if (!merge_sort(intervals, budget))
         return false;
     for (size_t i = 0; i < intervals->count; i++) {
         struct index_interval item = intervals->items[i];
@@ -115,15 +118,15 @@ struct index_builder {
 };
 
 struct index_builder *
-index_builder_new(struct dwarf_budget *room)
+index_builder_new(struct dwarf_budget *budget)
 {
     struct index_builder *builder = mem_zalloc(1, sizeof(*builder));
 
     if (!builder)
         return NULL;
-    builder->all.room = room;
-    if (!index_dictionary_init(&builder->all.names, builder->all.room) ||
-        !index_dictionary_init(&builder->all.files, builder->all.room)) {
+    builder->all.budget = budget;
+    if (!index_dictionary_init(&builder->all.names, builder->all.budget) ||
+        !index_dictionary_init(&builder->all.files, builder->all.budget)) {
         index_builder_free(builder);
         return NULL;
     }
@@ -138,11 +141,11 @@ index_builder_free(struct index_builder *builder)
     if (!builder)
         return;
     all = &builder->all;
-    index_intervals_fini(&all->ranges, all->room);
-    index_intervals_fini(&all->rows, all->room);
-    index_intervals_fini(&all->symbols, all->room);
-    dwarf_budget_drop(all->room, &all->nodes, &all->node_capacity,
-                    sizeof(*all->nodes));
+    index_intervals_fini(&all->ranges, all->budget);
+    index_intervals_fini(&all->rows, all->budget);
+    index_intervals_fini(&all->symbols, all->budget);
+    dwarf_budget_drop(all->budget, &all->nodes, &all->node_capacity,
+                      sizeof(*all->nodes));
     index_dictionary_fini(&all->names);
     index_dictionary_fini(&all->files);
     mem_free(builder);
@@ -185,8 +188,8 @@ index_builder_node(struct index_builder *builder, const struct index_node *node)
 
     if ((node->parent != INDEX_NONE && node->parent >= all->node_count) ||
         all->node_count >= INDEX_ITEMS_MAX ||
-        !dwarf_budget_grow(all->room, &all->nodes, &all->node_capacity,
-                         all->node_count + 1, sizeof(*node))) {
+        !dwarf_budget_grow(all->budget, &all->nodes, &all->node_capacity,
+                           all->node_count + 1, sizeof(*node))) {
         builder->failed = true;
         return INDEX_NONE;
     }
@@ -199,7 +202,7 @@ add_builder_interval(struct index_builder *builder,
                      struct index_intervals *intervals,
                      const struct index_interval *item)
 {
-    if (!index_intervals_add(intervals, builder->all.room, item))
+    if (!index_intervals_add(intervals, builder->all.budget, item))
         builder->failed = true;
 }
 
@@ -265,7 +268,7 @@ sort_builder_ranges(struct index_builder *builder, struct error *err)
     struct index_collected *all = &builder->all;
 
     if (!builder->failed && !builder->sorted)
-        builder->failed = !index_intervals_sort(&all->ranges, all->room);
+        builder->failed = !index_intervals_sort(&all->ranges, all->budget);
     builder->sorted = true;
     if (!builder->failed)
         return 0;
@@ -356,8 +359,8 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
                   "without a build-id there can be no symbol index");
         goto out;
     }
-    if (!index_intervals_sort(&all->rows, all->room) ||
-        !index_intervals_sort(&all->symbols, all->room) ||
+    if (!index_intervals_sort(&all->rows, all->budget) ||
+        !index_intervals_sort(&all->symbols, all->budget) ||
         !index_emit(all, encoders)) {
         builder->failed = true;
         sort_builder_ranges(builder, err);

@@ -28,7 +28,7 @@ struct numbering {
 };
 
 /* A node's position in the order. */
-struct turn {
+struct node_order {
     uint64_t key;     /* its root's longest range's start */
     uint64_t longest; /* the length of that range; roots only */
     uint32_t node, root;
@@ -37,7 +37,7 @@ struct turn {
 static int
 compare_nodes_by_address(const void *a, const void *b)
 {
-    const struct turn *x = a, *y = b;
+    const struct node_order *x = a, *y = b;
 
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
@@ -60,35 +60,35 @@ mark_used_nodes(const struct index_collected *all, uint32_t *used)
 /* Fills turns with the used nodes, sorted; returns how many. */
 static size_t
 collect_node_order(const struct index_collected *all, const uint32_t *used,
-           struct turn *turns)
+                   struct node_order *order)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < all->node_count; i++) {
         uint32_t parent = all->nodes[i].parent;
 
-        turns[i].node = (uint32_t)i;
-        turns[i].root = parent == INDEX_NONE ? (uint32_t)i : turns[parent].root;
-        turns[i].key = turns[i].longest = 0;
+        order[i].node = (uint32_t)i;
+        order[i].root = parent == INDEX_NONE ? (uint32_t)i : order[parent].root;
+        order[i].key = order[i].longest = 0;
     }
     for (size_t i = 0; i < all->ranges.count; i++) {
         const struct index_interval *item = &all->ranges.items[i];
-        struct turn *root;
+        struct node_order *root;
 
         if (item->a == INDEX_NONE)
             continue;
-        root = &turns[turns[item->a].root];
+        root = &order[order[item->a].root];
         if (item->end - item->start > root->longest) {
             root->longest = item->end - item->start;
             root->key = item->start;
         }
     }
     for (size_t i = 0; i < all->node_count; i++)
-        turns[i].key = turns[turns[i].root].key;
+        order[i].key = order[order[i].root].key;
     for (size_t i = 0; i < all->node_count; i++)
         if (used[i])
-            turns[count++] = turns[i];
-    qsort(turns, count, sizeof(*turns), compare_nodes_by_address);
+            order[count++] = order[i];
+    qsort(order, count, sizeof(*order), compare_nodes_by_address);
     return count;
 }
 
@@ -128,48 +128,50 @@ number_index_node(struct numbering *numbering, const struct index_node *node,
 static bool
 numbering_init(struct numbering *numbering, const struct index_collected *all)
 {
-    struct turn *turns = NULL;
+    struct node_order *order = NULL;
     size_t order_capacity = 0, hash_slot_capacity = 0, count;
     uint32_t *places = NULL;
     bool rc = false;
 
-    if (!dwarf_budget_grow(all->room, &numbering->number,
-                         &numbering->number_capacity, all->node_count,
-                         sizeof(*numbering->number)) ||
-        !dwarf_budget_grow(all->room, &turns, &order_capacity, all->node_count,
-                         sizeof(*turns)))
+    if (!dwarf_budget_grow(all->budget, &numbering->number,
+                           &numbering->number_capacity, all->node_count,
+                           sizeof(*numbering->number)) ||
+        !dwarf_budget_grow(all->budget, &order, &order_capacity,
+                           all->node_count, sizeof(*order)))
         goto out;
     if (all->node_count > 0)
         mark_used_nodes(all, numbering->number);
-    count = all->node_count ? collect_node_order(all, numbering->number, turns) : 0;
-    if (!dwarf_budget_grow(all->room, &numbering->nodes, &numbering->capacity,
-                         count, sizeof(*numbering->nodes)) ||
-        !dwarf_budget_grow(all->room, &places, &hash_slot_capacity, count * 2 + 1,
-                         sizeof(*places)))
+    count =
+        all->node_count ? collect_node_order(all, numbering->number, order) : 0;
+    if (!dwarf_budget_grow(all->budget, &numbering->nodes, &numbering->capacity,
+                           count, sizeof(*numbering->nodes)) ||
+        !dwarf_budget_grow(all->budget, &places, &hash_slot_capacity,
+                           count * 2 + 1, sizeof(*places)))
         goto out;
     memset(places, 0, hash_slot_capacity * sizeof(*places));
     for (size_t i = 0; i < count; i++) {
-        struct index_node node = all->nodes[turns[i].node];
+        struct index_node node = all->nodes[order[i].node];
 
         if (node.parent != INDEX_NONE)
             node.parent = numbering->number[node.parent];
-        numbering->number[turns[i].node] =
+        numbering->number[order[i].node] =
             number_index_node(numbering, &node, places, hash_slot_capacity);
     }
     rc = true;
 out:
-    dwarf_budget_drop(all->room, &turns, &order_capacity, sizeof(*turns));
-    dwarf_budget_drop(all->room, &places, &hash_slot_capacity, sizeof(*places));
+    dwarf_budget_drop(all->budget, &order, &order_capacity, sizeof(*order));
+    dwarf_budget_drop(all->budget, &places, &hash_slot_capacity,
+                      sizeof(*places));
     return rc;
 }
 
 static void
 numbering_fini(struct numbering *numbering, const struct index_collected *all)
 {
-    dwarf_budget_drop(all->room, &numbering->nodes, &numbering->capacity,
-                    sizeof(*numbering->nodes));
-    dwarf_budget_drop(all->room, &numbering->number, &numbering->number_capacity,
-                    sizeof(*numbering->number));
+    dwarf_budget_drop(all->budget, &numbering->nodes, &numbering->capacity,
+                      sizeof(*numbering->nodes));
+    dwarf_budget_drop(all->budget, &numbering->number,
+                      &numbering->number_capacity, sizeof(*numbering->number));
     numbering->count = 0;
 }
 

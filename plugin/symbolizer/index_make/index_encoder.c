@@ -145,14 +145,14 @@ put_range_nodes(struct index_encoder *encoder, const struct index_items *items,
         encoder->failed = true;
 }
 
-struct places {
+struct source_lines {
     uint32_t count;
     uint64_t files[INDEX_GROUP_ITEMS], lines[INDEX_GROUP_ITEMS];
     uint64_t which[INDEX_GROUP_ITEMS], line[INDEX_GROUP_ITEMS];
 };
 
 static void
-sort_source_lines(const struct index_items *items, struct places *out)
+sort_source_lines(const struct index_items *items, struct source_lines *out)
 {
     out->count = 0;
     for (uint32_t i = 0; i < items->count; i++) {
@@ -179,14 +179,14 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
 {
     const struct index_shape *shape = &index_shapes[section];
     struct buffer head, bits;
-    struct places places = {0};
+    struct source_lines sources = {0};
 
     buffer_init(&head, INDEX_BLOCK_MAX);
     buffer_init(&bits, INDEX_BLOCK_MAX);
     buffer_u8(&head, (uint8_t)items->count);
-    if (shape->places) {
-        sort_source_lines(items, &places);
-        buffer_u8(&head, (uint8_t)places.count);
+    if (shape->has_source) {
+        sort_source_lines(items, &sources);
+        buffer_u8(&head, (uint8_t)sources.count);
     }
     for (unsigned i = 0; i < shape->columns; i++)
         if (section == INDEX_RANGES && i == RANGE_NODE)
@@ -194,11 +194,11 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
         else
             put_encoded_column(encoder, items->column[i], items->count, &head,
                                &bits);
-    if (shape->places) {
-        put_encoded_column(encoder, places.files, places.count, &head, &bits);
-        put_encoded_column(encoder, places.lines, places.count, &head, &bits);
-        put_encoded_column(encoder, places.which, items->count, &head, &bits);
-        put_encoded_column(encoder, places.line, items->count, &head, &bits);
+    if (shape->has_source) {
+        put_encoded_column(encoder, sources.files, sources.count, &head, &bits);
+        put_encoded_column(encoder, sources.lines, sources.count, &head, &bits);
+        put_encoded_column(encoder, sources.which, items->count, &head, &bits);
+        put_encoded_column(encoder, sources.line, items->count, &head, &bits);
     }
     if (bits.size)
         buffer_add(&head, bits.data, bits.size);
@@ -297,10 +297,10 @@ enum { FIRST_HASH_SLOTS = 1 << 10 };
 
 bool
 index_dictionary_init(struct index_dictionary *dictionary,
-                      struct dwarf_budget *room)
+                      struct dwarf_budget *budget)
 {
     memset(dictionary, 0, sizeof(*dictionary));
-    dictionary->room = room;
+    dictionary->budget = budget;
     dictionary->arena = arena_new(SIZE_MAX / 2);
     return dictionary->arena &&
            index_dictionary_add(dictionary, (struct span){"", 0}) == 0;
@@ -309,16 +309,18 @@ index_dictionary_init(struct index_dictionary *dictionary,
 void
 index_dictionary_fini(struct index_dictionary *dictionary)
 {
-    if (!dictionary->room)
+    if (!dictionary->budget)
         return;
     arena_free(dictionary->arena);
-    dwarf_budget_give(dictionary->room, dictionary->arena_charged);
-    dwarf_budget_drop(dictionary->room, &dictionary->words,
-                    &dictionary->words_capacity, sizeof(*dictionary->words));
-    dwarf_budget_drop(dictionary->room, &dictionary->places,
-                    &dictionary->hash_slot_capacity, sizeof(*dictionary->places));
-    dwarf_budget_drop(dictionary->room, &dictionary->sorted,
-                    &dictionary->sorted_capacity, sizeof(*dictionary->sorted));
+    dwarf_budget_give(dictionary->budget, dictionary->arena_charged);
+    dwarf_budget_drop(dictionary->budget, &dictionary->words,
+                      &dictionary->words_capacity, sizeof(*dictionary->words));
+    dwarf_budget_drop(dictionary->budget, &dictionary->hash_slots,
+                      &dictionary->hash_slot_capacity,
+                      sizeof(*dictionary->hash_slots));
+    dwarf_budget_drop(dictionary->budget, &dictionary->sorted,
+                      &dictionary->sorted_capacity,
+                      sizeof(*dictionary->sorted));
     memset(dictionary, 0, sizeof(*dictionary));
 }
 
@@ -354,8 +356,8 @@ grow_dictionary_slots(struct index_dictionary *dictionary)
 
     if (dictionary->count < dictionary->hash_slot_capacity / 2)
         return true;
-    if (!dwarf_budget_grow(dictionary->room, &places, &capacity, wanted,
-                         sizeof(*places)))
+    if (!dwarf_budget_grow(dictionary->budget, &places, &capacity, wanted,
+                           sizeof(*places)))
         return false;
     memset(places, 0, capacity * sizeof(*places));
     for (size_t i = 0; i < dictionary->count; i++) {
@@ -367,9 +369,9 @@ grow_dictionary_slots(struct index_dictionary *dictionary)
             k = (k + 1) % capacity;
         places[k] = (uint32_t)i + 1;
     }
-    dwarf_budget_drop(dictionary->room, &dictionary->places,
-                    &dictionary->hash_slot_capacity, sizeof(*places));
-    dictionary->places = places;
+    dwarf_budget_drop(dictionary->budget, &dictionary->hash_slots,
+                      &dictionary->hash_slot_capacity, sizeof(*places));
+    dictionary->hash_slots = places;
     dictionary->hash_slot_capacity = capacity;
     return true;
 }
@@ -387,15 +389,16 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
         return UINT32_MAX;
     i = (size_t)(hash_dictionary_text(dictionary, text) %
                  dictionary->hash_slot_capacity);
-    for (; dictionary->places[i]; i = (i + 1) % dictionary->hash_slot_capacity)
-        if (index_word_equals(&dictionary->words[dictionary->places[i] - 1],
+    for (; dictionary->hash_slots[i];
+         i = (i + 1) % dictionary->hash_slot_capacity)
+        if (index_word_equals(&dictionary->words[dictionary->hash_slots[i] - 1],
                               text))
-            return dictionary->places[i] - 1;
+            return dictionary->hash_slots[i] - 1;
     if (dictionary->count >= INDEX_ITEMS_MAX ||
-        !dwarf_budget_grow(dictionary->room, &dictionary->words,
-                         &dictionary->words_capacity, dictionary->count + 1,
-                         sizeof(*word)) ||
-        !dwarf_budget_take(dictionary->room, text.size + 1))
+        !dwarf_budget_grow(dictionary->budget, &dictionary->words,
+                           &dictionary->words_capacity, dictionary->count + 1,
+                           sizeof(*word)) ||
+        !dwarf_budget_take(dictionary->budget, text.size + 1))
         return UINT32_MAX;
     dictionary->arena_charged += text.size + 1;
     word = &dictionary->words[dictionary->count];
@@ -404,7 +407,7 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     word->rank = 0;
     if (!word->data)
         return UINT32_MAX;
-    dictionary->places[i] = (uint32_t)++dictionary->count;
+    dictionary->hash_slots[i] = (uint32_t)++dictionary->count;
     return (uint32_t)dictionary->count - 1;
 }
 
@@ -431,9 +434,9 @@ index_dictionary_rank(struct index_dictionary *dictionary)
     size_t n = 0;
 
     index_dictionary_use(dictionary, 0);
-    if (!dwarf_budget_grow(dictionary->room, &dictionary->sorted,
-                         &dictionary->sorted_capacity, dictionary->count,
-                         sizeof(*dictionary->sorted)))
+    if (!dwarf_budget_grow(dictionary->budget, &dictionary->sorted,
+                           &dictionary->sorted_capacity, dictionary->count,
+                           sizeof(*dictionary->sorted)))
         return false;
     for (size_t i = 0; i < dictionary->count; i++)
         if (dictionary->words[i].rank)

@@ -73,12 +73,12 @@ struct index_word {
 };
 
 struct index_dictionary {
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
     struct arena *arena;
     size_t arena_charged;
     struct index_word *words;
     size_t count, words_capacity;
-    uint32_t *places; /* word + 1; 0: free */
+    uint32_t *hash_slots; /* word + 1; 0: free */
     size_t hash_slot_capacity;
     uint32_t *sorted;
     size_t sorted_count, sorted_capacity;
@@ -86,7 +86,7 @@ struct index_dictionary {
 
 /* "" is number 0.  false: no memory. */
 bool index_dictionary_init(struct index_dictionary *dictionary,
-                           struct dwarf_budget *room);
+                           struct dwarf_budget *budget);
 void index_dictionary_fini(struct index_dictionary *dictionary);
 
 /* UINT32_MAX: no room.  Texts are truncated to INDEX_TEXT_MAX, and at a NUL. */
@@ -117,7 +117,7 @@ struct index_intervals {
 };
 
 struct index_collected {
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
     struct index_intervals ranges;  /* a: the node; INDEX_NONE: left out */
     struct index_intervals rows;    /* a: the file, b: the line */
     struct index_intervals symbols; /* a: the name, b: bytes to its start */

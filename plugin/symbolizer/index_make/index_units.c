@@ -39,27 +39,27 @@ struct worker {
 enum { FIRST_HASH_SLOTS = 1 << 10, NAMES_MAX = 1 << 28 };
 
 static void
-raw_names_init(struct raw_names *names, struct dwarf_budget *room)
+raw_names_init(struct raw_names *names, struct dwarf_budget *budget)
 {
     memset(names, 0, sizeof(*names));
-    names->room = room;
+    names->budget = budget;
 }
 
 static void
 raw_names_fini(struct raw_names *names)
 {
-    if (!names->room)
+    if (!names->budget)
         return;
-    dwarf_budget_drop(names->room, &names->list, &names->capacity,
-                    sizeof(*names->list));
-    dwarf_budget_drop(names->room, &names->places, &names->hash_slot_capacity,
-                    sizeof(*names->places));
+    dwarf_budget_drop(names->budget, &names->list, &names->capacity,
+                      sizeof(*names->list));
+    dwarf_budget_drop(names->budget, &names->hash_slots,
+                      &names->hash_slot_capacity, sizeof(*names->hash_slots));
     names->count = 0;
 }
 
 static size_t
 raw_name_slot(const struct raw_names *names, const char *text, bool linkage,
-               size_t capacity)
+              size_t capacity)
 {
     uint64_t h = hash_mix(hash_seed(names), (uint64_t)(uintptr_t)text);
 
@@ -69,28 +69,28 @@ raw_name_slot(const struct raw_names *names, const char *text, bool linkage,
 static bool
 grow_raw_name_slots(struct raw_names *names)
 {
-    size_t wanted =
-        names->hash_slot_capacity ? names->hash_slot_capacity * 2 : FIRST_HASH_SLOTS;
+    size_t wanted = names->hash_slot_capacity ? names->hash_slot_capacity * 2
+                                              : FIRST_HASH_SLOTS;
     uint32_t *places = NULL;
     size_t capacity = 0;
 
     if (names->count < names->hash_slot_capacity / 2)
         return true;
-    if (!dwarf_budget_grow(names->room, &places, &capacity, wanted,
-                         sizeof(*places)))
+    if (!dwarf_budget_grow(names->budget, &places, &capacity, wanted,
+                           sizeof(*places)))
         return false;
     memset(places, 0, capacity * sizeof(*places));
     for (size_t i = 0; i < names->count; i++) {
         size_t k = raw_name_slot(names, names->list[i].text.data,
-                                  names->list[i].linkage, capacity);
+                                 names->list[i].linkage, capacity);
 
         while (places[k])
             k = (k + 1) % capacity;
         places[k] = (uint32_t)i + 1;
     }
-    dwarf_budget_drop(names->room, &names->places, &names->hash_slot_capacity,
-                    sizeof(*places));
-    names->places = places;
+    dwarf_budget_drop(names->budget, &names->hash_slots,
+                      &names->hash_slot_capacity, sizeof(*places));
+    names->hash_slots = places;
     names->hash_slot_capacity = capacity;
     return true;
 }
@@ -108,18 +108,18 @@ raw_names_add(struct raw_names *names, struct span text, bool linkage,
     if (!grow_raw_name_slots(names))
         return UINT32_MAX;
     i = raw_name_slot(names, text.data, linkage, names->hash_slot_capacity);
-    for (; names->places[i]; i = (i + 1) % names->hash_slot_capacity) {
-        known = &names->list[names->places[i] - 1];
+    for (; names->hash_slots[i]; i = (i + 1) % names->hash_slot_capacity) {
+        known = &names->list[names->hash_slots[i] - 1];
         if (known->text.data == text.data && known->text.size == text.size &&
             known->linkage == linkage)
-            return names->places[i] - 1;
+            return names->hash_slots[i] - 1;
     }
     if (names->count >= NAMES_MAX ||
-        !dwarf_budget_grow(names->room, &names->list, &names->capacity,
-                         names->count + 1, sizeof(*names->list)))
+        !dwarf_budget_grow(names->budget, &names->list, &names->capacity,
+                           names->count + 1, sizeof(*names->list)))
         return UINT32_MAX;
     names->list[names->count] = (struct raw_name){text, 0, linkage};
-    names->places[i] = (uint32_t)++names->count;
+    names->hash_slots[i] = (uint32_t)++names->count;
     *added = true;
     return (uint32_t)names->count - 1;
 }
@@ -135,11 +135,11 @@ sort_areas(struct index_units *units, struct error *err)
     uint32_t sum = 0;
 
     if (map_count > UINT32_MAX ||
-        !dwarf_budget_grow(units->room, &units->areas, &units->areas_capacity,
-                         map_count, sizeof(*units->areas)) ||
-        !dwarf_budget_grow(units->room, &units->area_starts,
-                         &units->area_starts_capacity, count + 1,
-                         sizeof(*units->area_starts))) {
+        !dwarf_budget_grow(units->budget, &units->areas, &units->areas_capacity,
+                           map_count, sizeof(*units->areas)) ||
+        !dwarf_budget_grow(units->budget, &units->area_starts,
+                           &units->area_starts_capacity, count + 1,
+                           sizeof(*units->area_starts))) {
         error_memory(err, "the addresses of debug information's units");
         return -1;
     }
@@ -166,31 +166,32 @@ sort_areas(struct index_units *units, struct error *err)
 int
 index_units_init(struct index_units *units,
                  const struct symbol_index_source *source,
-                 struct index_builder *builder, struct dwarf_budget *room,
+                 struct index_builder *builder, struct dwarf_budget *budget,
                  struct error *err)
 {
     units->source = source;
     units->sections = dwarf_get_sections(source->dwarf);
     units->units = dwarf_get_units(source->dwarf);
-    units->room = room;
+    units->budget = budget;
     units->builder = builder;
     pthread_mutex_init(&units->lock, NULL);
-    raw_names_init(&units->names, room);
+    raw_names_init(&units->names, budget);
     return sort_areas(units, err);
 }
 
 void
 index_units_fini(struct index_units *units)
 {
-    if (!units->room)
+    if (!units->budget)
         return;
     raw_names_fini(&units->names);
-    dwarf_budget_drop(units->room, &units->areas, &units->areas_capacity,
-                    sizeof(*units->areas));
-    dwarf_budget_drop(units->room, &units->area_starts,
-                    &units->area_starts_capacity, sizeof(*units->area_starts));
-    dwarf_budget_drop(units->room, &units->raw_of, &units->raw_of_capacity,
-                    sizeof(*units->raw_of));
+    dwarf_budget_drop(units->budget, &units->areas, &units->areas_capacity,
+                      sizeof(*units->areas));
+    dwarf_budget_drop(units->budget, &units->area_starts,
+                      &units->area_starts_capacity,
+                      sizeof(*units->area_starts));
+    dwarf_budget_drop(units->budget, &units->raw_of, &units->raw_of_capacity,
+                      sizeof(*units->raw_of));
     pthread_mutex_destroy(&units->lock);
 }
 
@@ -256,8 +257,8 @@ add_unit_node(struct worker *w, uint32_t i)
     new.name = all->names.list[raw].name;
     number = index_builder_node(all->builder, &new);
     if (number == INDEX_NONE ||
-        !dwarf_budget_grow(all->room, &all->raw_of, &all->raw_of_capacity,
-                         (size_t)number + 1, sizeof(*all->raw_of)))
+        !dwarf_budget_grow(all->budget, &all->raw_of, &all->raw_of_capacity,
+                           (size_t)number + 1, sizeof(*all->raw_of)))
         return false;
     all->raw_of[number] = raw;
     w->numbers[i] = number;
@@ -384,8 +385,8 @@ add_unit_to_index(struct worker *w, size_t i)
     if (known) {
         read_lines(w, unit);
         /* A unit without room for all of its names and lines is left out. */
-        known =
-            dwarf_budget_refused(dwarf_sections_budget(all->sections)) == refused;
+        known = dwarf_budget_refused(dwarf_sections_budget(all->sections)) ==
+                refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
         ok = w->numbers && (w->files || !w->lines);
     }

@@ -30,10 +30,10 @@ struct raw_name {
 };
 
 struct raw_names {
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
     struct raw_name *list;
     size_t count, capacity;
-    uint32_t *places; /* of list + 1; 0: free */
+    uint32_t *hash_slots; /* of list + 1; 0: free */
     size_t hash_slot_capacity;
 };
 
@@ -46,7 +46,7 @@ struct index_units {
     const struct symbol_index_source *source;
     struct dwarf_sections *sections;
     struct dwarf_units *units;
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
     struct index_area *areas; /* unit by unit, ascending */
     size_t area_count, areas_capacity;
     uint32_t
@@ -66,7 +66,7 @@ struct index_units {
 /* units must be zeroed; builder and room are borrowed. */
 int index_units_init(struct index_units *units,
                      const struct symbol_index_source *source,
-                     struct index_builder *builder, struct dwarf_budget *room,
+                     struct index_builder *builder, struct dwarf_budget *budget,
                      struct error *err);
 void index_units_fini(struct index_units *units);
 

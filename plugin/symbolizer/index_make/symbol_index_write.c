@@ -146,22 +146,22 @@ static int
 write_dwarf_index(const struct symbol_index_source *source, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
-    struct dwarf_budget *room = dwarf_sections_budget(sections);
-    size_t refusals = dwarf_budget_refused(room) + mem_failures();
-    struct writing w = {source, index_builder_new(room), {0}};
+    struct dwarf_budget *budget = dwarf_sections_budget(sections);
+    size_t refusals = dwarf_budget_refused(budget) + mem_failures();
+    struct writing w = {source, index_builder_new(budget), {0}};
     int rc = -1;
 
     if (!w.builder) {
         error_memory(err, "a symbol index");
         return -1;
     }
-    if (index_units_init(&w.units, source, w.builder, room, err) != 0 ||
+    if (index_units_init(&w.units, source, w.builder, budget, err) != 0 ||
         index_units_read(&w.units, err) != 0)
         goto out;
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
     if (for_each_code(&w, name_code, err) != 0 ||
-        check_memory(dwarf_budget_refused(room) + mem_failures() - refusals,
+        check_memory(dwarf_budget_refused(budget) + mem_failures() - refusals,
                      err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,

@@ -31,7 +31,7 @@ struct fetching {
     const struct debug_fetch *fetch;
     struct index_writer *writer;
     pid_t pid;             /* -1: none */
-    int out, said;         /* its stdout and stderr, or -1 */
+    int out, err_fd;       /* its stdout and stderr, or -1 */
     uint64_t until;        /* monotonic */
     char why[WHY_MAX + 1]; /* what it said */
     size_t why_size;
@@ -85,7 +85,7 @@ take_environment(const struct debug_fetch *fetch, char *variables,
 }
 
 static int
-start_program(struct fetching *f, const int out[2], const int said[2])
+start_program(struct fetching *f, const int out[2], const int err_fds[2])
 {
     enum { VARIABLES = 12 };
     static char variables[VARIABLES * VARIABLE_MAX];
@@ -95,7 +95,7 @@ start_program(struct fetching *f, const int out[2], const int said[2])
         (char *)fetch->program, parent, id, path, bytes, seconds, NULL};
     char *environment[VARIABLES + 1];
     struct spawn_program program = {
-        fetch->program, argv, environment, {-1, out[1], said[1]}};
+        fetch->program, argv, environment, {-1, out[1], err_fds[1]}};
 
     take_environment(fetch, variables, environment);
     snprintf(parent, sizeof(parent), "%d", (int)getpid());
@@ -109,19 +109,19 @@ start_program(struct fetching *f, const int out[2], const int said[2])
 static int
 start_fetching(struct fetching *f, struct error *err)
 {
-    int out[2] = {-1, -1}, said[2] = {-1, -1}, rc;
+    int out[2] = {-1, -1}, err_fds[2] = {-1, -1}, rc;
 
-    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(said, O_CLOEXEC) != 0) {
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err_fds, O_CLOEXEC) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot make a pipe");
         fd_close(out[0]);
         fd_close(out[1]);
         return -1;
     }
-    rc = start_program(f, out, said);
+    rc = start_program(f, out, err_fds);
     fd_close(out[1]);
-    fd_close(said[1]);
+    fd_close(err_fds[1]);
     f->out = out[0];
-    f->said = said[0];
+    f->err_fd = err_fds[0];
     if (rc == 0)
         return 0;
     errno = rc;
@@ -152,11 +152,11 @@ static void
 receive_fetch_message(struct fetching *f)
 {
     char more[WHY_MAX];
-    ssize_t n = read(f->said, more, sizeof(more));
+    ssize_t n = read(f->err_fd, more, sizeof(more));
 
     if (n <= 0) {
-        fd_close(f->said);
-        f->said = -1;
+        fd_close(f->err_fd);
+        f->err_fd = -1;
         return;
     }
     if ((size_t)n > WHY_MAX - f->why_size)
@@ -171,9 +171,9 @@ receive_fetch_output(struct fetching *f, struct error *err)
 {
     int more = 1;
 
-    while (more > 0 || f->said >= 0) {
+    while (more > 0 || f->err_fd >= 0) {
         struct pollfd fds[] = {{more > 0 ? f->out : -1, POLLIN, 0},
-                               {f->said, POLLIN, 0},
+                               {f->err_fd, POLLIN, 0},
                                {f->fetch->cancel_fd, POLLIN, 0}};
         uint64_t now = clock_ms();
         int n = now < f->until ? poll(fds, 3, (int)(f->until - now)) : 0;
@@ -262,7 +262,7 @@ debug_fetch(const struct debug_fetch *fetch, struct index_writer *writer,
                          .writer = writer,
                          .pid = -1,
                          .out = -1,
-                         .said = -1,
+                         .err_fd = -1,
                          .until = clock_ms() + fetch->timeout_s * 1000ull};
     bool taken;
     int rc;
@@ -274,7 +274,7 @@ debug_fetch(const struct debug_fetch *fetch, struct index_writer *writer,
     }
     taken = start_fetching(&f, err) == 0 && receive_fetch_output(&f, err) == 0;
     fd_close(f.out);
-    fd_close(f.said);
+    fd_close(f.err_fd);
     rc = end_fetching(&f, taken, err);
     /* Empty, unless it was killed: another user may make it anew. */
     (void)unlinkat(fetch->dir->fd, DEBUG_DOWNLOADS, AT_REMOVEDIR);

@@ -47,7 +47,7 @@ struct debug_fetcher {
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work, rests;
-    struct debug_request wishes[DEBUG_REQUESTS_MAX]; /* the first is at hand */
+    struct debug_request pending[DEBUG_REQUESTS_MAX]; /* the first is at hand */
     size_t request_count;
     struct debug_miss misses[DEBUG_MISSES_MAX];
     size_t miss_next; /* the oldest one's place */
@@ -58,12 +58,13 @@ struct debug_fetcher {
 
 /* With the lock. */
 static bool
-is_debug_request_settled(struct debug_fetcher *fetcher, const struct build_id *id)
+is_debug_request_settled(struct debug_fetcher *fetcher,
+                         const struct build_id *id)
 {
     uint64_t now_ms = clock_ms();
 
     for (size_t i = 0; i < fetcher->request_count; i++)
-        if (build_id_equal(&fetcher->wishes[i].id, id))
+        if (build_id_equal(&fetcher->pending[i].id, id))
             return true;
     for (size_t i = 0; i < DEBUG_MISSES_MAX; i++)
         if (fetcher->misses[i].until_ms > now_ms &&
@@ -77,10 +78,10 @@ static bool
 has_debug(const struct symbolizer_asked *asked)
 {
     struct elf_file elf = {0};
-    struct error unsaid;
+    struct error ignored;
     bool has = true; /* what cannot be read is not fetched for, either */
 
-    if (elf_init(&elf, asked->elf->fd, asked->path, &unsaid) == 0)
+    if (elf_init(&elf, asked->elf->fd, asked->path, &ignored) == 0)
         has = debug_info_may_exist(&elf, asked->path);
     elf_fini(&elf);
     return has;
@@ -90,21 +91,21 @@ void
 debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
 {
     struct debug_fetcher *fetcher = arg;
-    struct debug_request wish = {.id = build_id_of(asked->elf)};
+    struct debug_request request = {.id = build_id_of(asked->elf)};
     bool settled;
 
-    if (!fetcher || wish.id.size == 0)
+    if (!fetcher || request.id.size == 0)
         return;
     pthread_mutex_lock(&fetcher->lock);
-    settled = is_debug_request_settled(fetcher, &wish.id);
+    settled = is_debug_request_settled(fetcher, &request.id);
     pthread_mutex_unlock(&fetcher->lock);
     if (settled || has_debug(asked))
         return;
-    snprintf(wish.object, sizeof(wish.object), "%.*s", OBJECT_MAX - 1,
+    snprintf(request.object, sizeof(request.object), "%.*s", OBJECT_MAX - 1,
              mapping_basename(asked->path));
     pthread_mutex_lock(&fetcher->lock);
-    if (!is_debug_request_settled(fetcher, &wish.id)) {
-        fetcher->wishes[fetcher->request_count++] = wish;
+    if (!is_debug_request_settled(fetcher, &request.id)) {
+        fetcher->pending[fetcher->request_count++] = request;
         pthread_cond_signal(&fetcher->work);
     }
     pthread_mutex_unlock(&fetcher->lock);
@@ -113,7 +114,7 @@ debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
 /* ---- the keeper's thread ---- */
 
 struct debug_candidates {
-    struct eviction_candidate held[DEBUG_FILES_MAX + 1];
+    struct eviction_candidate candidates[DEBUG_FILES_MAX + 1];
     char names[DEBUG_FILES_MAX + 1][FILE_STORE_NAME];
     size_t count;
     const struct debug_fetcher *fetcher;
@@ -123,12 +124,12 @@ static void
 add_debug_candidate(void *arg, const struct file_found *file)
 {
     struct debug_candidates *all = arg;
-    struct eviction_candidate held = {1, file->used_ms, file->bytes};
+    struct eviction_candidate candidate = {1, file->used_ms, file->bytes};
 
     if (all->count > DEBUG_FILES_MAX)
         return;
     snprintf(all->names[all->count], FILE_STORE_NAME, "%s", file->name);
-    all->held[all->count++] = held;
+    all->candidates[all->count++] = candidate;
 }
 
 static void
@@ -142,7 +143,8 @@ skip_unusable_file(void *arg, const char *name, const char *why)
 /* Removes those that were unused for the longest time, until there is room for
  * one of so many bytes.  -1 with *err. */
 static int
-evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes, struct error *err)
+evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes,
+                  struct error *err)
 {
     struct debug_candidates *all = mem_zalloc(1, sizeof(*all));
     struct file_scan scan = {add_debug_candidate, skip_unusable_file, all};
@@ -153,29 +155,30 @@ evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes, struct error *e
     else
         rc = file_store_scan(&fetcher->dir, &scan, err);
     if (rc == 0)
-        (void)file_store_evict(all->held, all->count, DEBUG_FILES_MAX - 1,
+        (void)file_store_evict(all->candidates, all->count, DEBUG_FILES_MAX - 1,
                                bytes < fetcher->bytes ? fetcher->bytes - bytes
-                                                     : 0);
+                                                      : 0);
     for (size_t i = 0; rc == 0 && i < all->count; i++)
-        if (all->held[i].turn == FILE_GOES)
+        if (all->candidates[i].priority == FILE_GOES)
             rc = file_store_remove(&fetcher->dir, all->names[i], err);
     mem_free(all);
     return rc;
 }
 
 static int
-fetch_requested_debug(struct debug_fetcher *fetcher, const struct debug_request *wish,
-           uint64_t *bytes, struct error *err)
+fetch_requested_debug(struct debug_fetcher *fetcher,
+                      const struct debug_request *request, uint64_t *bytes,
+                      struct error *err)
 {
     struct debug_fetch fetch = {
-        fetcher->program, fetcher->urls,      &fetcher->dir,     &wish->id,
+        fetcher->program, fetcher->urls,      &fetcher->dir,     &request->id,
         fetcher->bytes,   fetcher->timeout_s, fetcher->cancel_fd};
     struct index_writer writer;
     int64_t made_ms;
     int rc = -1;
 
     if (file_store_renew(&fetcher->dir, err) < 0 ||
-        index_writer_open(&writer, &fetcher->dir, &wish->id, fetcher->bytes,
+        index_writer_open(&writer, &fetcher->dir, &request->id, fetcher->bytes,
                           err) != 0)
         return -1;
     if (debug_fetch(&fetch, &writer, err) == 0 &&
@@ -192,20 +195,21 @@ settle_debug_request(struct debug_fetcher *fetcher, bool missed)
 {
     if (missed) {
         fetcher->misses[fetcher->miss_next] = (struct debug_miss){
-            fetcher->wishes[0].id, clock_ms() + DEBUG_MISS_MS};
+            fetcher->pending[0].id, clock_ms() + DEBUG_MISS_MS};
         fetcher->miss_next = (fetcher->miss_next + 1) % DEBUG_MISSES_MAX;
     }
     fetcher->request_count--;
-    memmove(fetcher->wishes, fetcher->wishes + 1,
-            fetcher->request_count * sizeof(fetcher->wishes[0]));
+    memmove(fetcher->pending, fetcher->pending + 1,
+            fetcher->request_count * sizeof(fetcher->pending[0]));
 }
 
 static void
-serve_debug_request(struct debug_fetcher *fetcher, const struct debug_request *wish)
+serve_debug_request(struct debug_fetcher *fetcher,
+                    const struct debug_request *request)
 {
     uint64_t began = clock_ms(), bytes = 0;
     struct error err = {0};
-    int rc = fetch_requested_debug(fetcher, wish, &bytes, &err);
+    int rc = fetch_requested_debug(fetcher, request, &bytes, &err);
     char id[BUILD_ID_TEXT];
     bool interrupted;
 
@@ -214,24 +218,24 @@ serve_debug_request(struct debug_fetcher *fetcher, const struct debug_request *w
     if (!interrupted)
         settle_debug_request(fetcher, rc != 0);
     pthread_mutex_unlock(&fetcher->lock);
-    build_id_text(&wish->id, id);
+    build_id_text(&request->id, id);
     if (rc == 0)
         log_to(fetcher->log,
                "fetched debug information of %s (%s): %llu bytes, in %llu ms",
-               wish->object, id, (unsigned long long)bytes,
+               request->object, id, (unsigned long long)bytes,
                (unsigned long long)(clock_ms() - began));
     else if (!interrupted)
         log_to(fetcher->log,
                "no debug information of %s (%s) was fetched: %s; not asked for "
                "again for %d minutes",
-               wish->object, id, err.text, DEBUG_MISS_MS / 60000);
+               request->object, id, err.text, DEBUG_MISS_MS / 60000);
 }
 
 static void *
 keep_debug(void *arg)
 {
     struct debug_fetcher *fetcher = arg;
-    struct debug_request wish;
+    struct debug_request request;
 
     pthread_mutex_lock(&fetcher->lock);
     while (!fetcher->stop) {
@@ -239,10 +243,10 @@ keep_debug(void *arg)
             pthread_cond_wait(&fetcher->work, &fetcher->lock);
             continue;
         }
-        wish = fetcher->wishes[0];
+        request = fetcher->pending[0];
         fetcher->fetching = true;
         pthread_mutex_unlock(&fetcher->lock);
-        serve_debug_request(fetcher, &wish);
+        serve_debug_request(fetcher, &request);
         pthread_mutex_lock(&fetcher->lock);
         fetcher->fetching = false;
         pthread_cond_signal(&fetcher->rests);
@@ -255,7 +259,8 @@ keep_debug(void *arg)
 
 static int
 prepare_debug_fetcher(struct debug_fetcher *fetcher,
-               const struct debug_fetcher_options *options, struct error *err)
+                      const struct debug_fetcher_options *options,
+                      struct error *err)
 {
     fetcher->program = mem_strdup(options->program);
     fetcher->urls = mem_strdup(options->urls);
@@ -276,7 +281,7 @@ prepare_debug_fetcher(struct debug_fetcher *fetcher,
 
 struct debug_fetcher *
 debug_fetcher_start(const struct debug_fetcher_options *options,
-                   struct error *err)
+                    struct error *err)
 {
     struct debug_fetcher *fetcher = mem_zalloc(1, sizeof(*fetcher));
     struct thread_start start = {"hw-debuginfod", STACK_BYTES, keep_debug,
@@ -324,7 +329,7 @@ debug_fetcher_stop(struct debug_fetcher *fetcher)
 /* Files made meanwhile would stay the old user's. */
 int
 debug_fetcher_give(struct debug_fetcher *fetcher, uid_t uid, gid_t gid,
-                  struct error *err)
+                   struct error *err)
 {
     eventfd_t drained;
     int rc;

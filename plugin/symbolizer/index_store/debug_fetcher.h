@@ -38,7 +38,7 @@ struct debug_fetcher_options {
 /* NULL with *err. */
 struct debug_fetcher *
 debug_fetcher_start(const struct debug_fetcher_options *options,
-                   struct error *err);
+                    struct error *err);
 /* Gives up what is being fetched.  NULL is fine. */
 void debug_fetcher_stop(struct debug_fetcher *fetcher);
 
@@ -48,6 +48,6 @@ void debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked);
 /* Gives the files to another user, as whom the process continues.  keeper NULL
  * is fine. */
 int debug_fetcher_give(struct debug_fetcher *fetcher, uid_t uid, gid_t gid,
-                      struct error *err);
+                       struct error *err);
 
 #endif

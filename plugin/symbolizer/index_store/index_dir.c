@@ -70,8 +70,8 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
 }
 
 enum {
-    LOOK_BYTES = 1 << 20, /* between checks of the disk's room */
-    FREE_SPACE_PART = 10       /* at least this part of the disk stays free */
+    CHECK_BYTES = 1 << 20, /* between checks of the disk's room */
+    FREE_SPACE_PART = 10   /* at least this part of the disk stays free */
 };
 
 static bool
@@ -140,7 +140,8 @@ check_index_disk_space(const struct file_store *dir, struct error *err)
 {
     uint64_t left, all;
 
-    if (!file_store_free_space(dir, &left, &all) || left > all / FREE_SPACE_PART)
+    if (!file_store_free_space(dir, &left, &all) ||
+        left > all / FREE_SPACE_PART)
         return 0;
     error_set(err, ER_DISK_FULL,
               "the disk of %s has less than a %dth of its room left", dir->path,
@@ -154,7 +155,8 @@ index_writer_open(struct index_writer *w, const struct file_store *dir,
 {
     char file[FILE_STORE_NAME];
 
-    *w = (struct index_writer){.file.fd = -1, .max = max, .look = LOOK_BYTES};
+    *w = (struct index_writer){
+        .file.fd = -1, .max = max, .next_check = CHECK_BYTES};
     build_id_file_name(dir, id, file);
     if (check_index_disk_space(dir, err) != 0)
         return -1;
@@ -174,8 +176,8 @@ index_writer_write(void *arg, const void *data, size_t size, struct error *err)
     if (file_writer_write(&w->file, data, size, err) != 0)
         return -1;
     w->bytes += size;
-    if (w->bytes < w->look)
+    if (w->bytes < w->next_check)
         return 0;
-    w->look = w->bytes + LOOK_BYTES;
+    w->next_check = w->bytes + CHECK_BYTES;
     return check_index_disk_space(w->file.store, err);
 }

@@ -54,7 +54,8 @@ int index_dir_remove(const struct file_store *dir, const struct build_id *id,
 /* A file being written. */
 struct index_writer {
     struct file_writer file;
-    uint64_t bytes, max, look; /* look: where the disk's room is checked next */
+    uint64_t bytes, max,
+        next_check; /* look: where the disk's room is checked next */
 };
 
 /* For a file of at most max bytes. */

@@ -72,12 +72,12 @@ index_list_fini(struct index_list *list)
 }
 
 void
-index_request_fini(struct index_request *wish)
+index_request_fini(struct index_request *request)
 {
-    fd_close(wish->fd);
-    wish->fd = -1;
-    mem_free(wish->path);
-    wish->path = NULL;
+    fd_close(request->fd);
+    request->fd = -1;
+    mem_free(request->path);
+    request->path = NULL;
 }
 
 static int64_t
@@ -214,7 +214,7 @@ index_list_pending(const struct index_list *list)
 
 static bool
 add_index_request(struct index_list *list, struct kept *kept,
-               const struct symbolizer_asked *asked)
+                  const struct symbolizer_asked *asked)
 {
     if (index_list_pending(list) == INDEX_REQUESTS_MAX)
         return false; /* a later answer will ask again */
@@ -270,8 +270,9 @@ set_object(struct kept *kept, const char *path)
 }
 
 bool
-index_list_is_new_refusal(const struct index_list *list, const struct build_id *id,
-                   const struct symbolizer_asked *asked)
+index_list_is_new_refusal(const struct index_list *list,
+                          const struct build_id *id,
+                          const struct symbolizer_asked *asked)
 {
     const struct kept *kept = find_index_entry(list, id);
 
@@ -306,19 +307,19 @@ index_list_asked(struct index_list *list, const struct build_id *id,
 }
 
 bool
-index_list_begin(struct index_list *list, struct index_request *wish)
+index_list_begin(struct index_list *list, struct index_request *request)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct kept *kept = &list->list[i];
 
         if (kept->entry.state != INDEX_WANTED)
             continue;
-        wish->id = kept->entry.id;
-        memcpy(wish->object, kept->entry.object, sizeof(wish->object));
-        wish->fd = kept->object_fd;
-        wish->path = kept->path;
-        wish->debug_bytes = kept->entry.debug_bytes;
-        wish->damaged = kept->damaged;
+        request->id = kept->entry.id;
+        memcpy(request->object, kept->entry.object, sizeof(request->object));
+        request->fd = kept->object_fd;
+        request->path = kept->path;
+        request->debug_bytes = kept->entry.debug_bytes;
+        request->damaged = kept->damaged;
         kept->object_fd = -1;
         kept->path = NULL;
         kept->entry.state = INDEX_MAKING;
@@ -349,14 +350,14 @@ index_list_failed(struct index_list *list, const struct build_id *id,
 }
 
 void
-index_list_put_back(struct index_list *list, struct index_request *wish)
+index_list_put_back(struct index_list *list, struct index_request *request)
 {
-    struct kept *kept = find_index_entry(list, &wish->id);
+    struct kept *kept = find_index_entry(list, &request->id);
 
-    kept->object_fd = wish->fd;
-    kept->path = wish->path;
-    wish->fd = -1;
-    wish->path = NULL;
+    kept->object_fd = request->fd;
+    kept->path = request->path;
+    request->fd = -1;
+    request->path = NULL;
     kept->entry.state = INDEX_WANTED;
 }
 
@@ -367,7 +368,7 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
                  struct build_id victims[INDEX_ENTRIES_MAX])
 {
     enum { EVICT_INDEX_FILE = FILE_GOES + 1 };
-    struct eviction_candidate held[INDEX_ENTRIES_MAX + 1];
+    struct eviction_candidate candidates[INDEX_ENTRIES_MAX + 1];
     struct kept *of[INDEX_ENTRIES_MAX];
     size_t count = 0, going = 0;
 
@@ -377,14 +378,14 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
         if (kept->entry.state != INDEX_READY)
             continue;
         of[count] = kept;
-        held[count++] =
-            (struct eviction_candidate){EVICT_INDEX_FILE, last_used(kept), kept->entry.bytes};
+        candidates[count++] = (struct eviction_candidate){
+            EVICT_INDEX_FILE, last_used(kept), kept->entry.bytes};
     }
-    held[count] = (struct eviction_candidate){FILE_STAYS, 0, bytes};
-    (void)file_store_evict(held, count + files, INDEX_FILES_MAX,
+    candidates[count] = (struct eviction_candidate){FILE_STAYS, 0, bytes};
+    (void)file_store_evict(candidates, count + files, INDEX_FILES_MAX,
                            list->rules.bytes);
     while (count-- > 0) /* remove_index_entry() moves the last entry */
-        if (held[count].turn == FILE_GOES) {
+        if (candidates[count].priority == FILE_GOES) {
             victims[going++] = of[count]->entry.id;
             remove_index_entry(list, of[count]);
         }

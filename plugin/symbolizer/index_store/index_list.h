@@ -70,7 +70,7 @@ struct index_request {
     uint64_t debug_bytes;
     bool damaged; /* its present file is unusable */
 };
-void index_request_fini(struct index_request *wish);
+void index_request_fini(struct index_request *request);
 
 /* -1: out of memory. */
 int index_list_init(struct index_list *list, const struct index_rules *rules);
@@ -92,8 +92,8 @@ bool index_list_is_worth(const struct index_list *list,
                          uint64_t debug_bytes);
 /* Whether the reason of a refusal is new. */
 bool index_list_is_new_refusal(const struct index_list *list,
-                        const struct build_id *id,
-                        const struct symbolizer_asked *asked);
+                               const struct build_id *id,
+                               const struct symbolizer_asked *asked);
 /* Takes note of an answer.  True: there is a new wish. */
 bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,
@@ -101,12 +101,13 @@ bool index_list_asked(struct index_list *list, const struct build_id *id,
 
 size_t index_list_pending(const struct index_list *list);
 /* Takes the next wish; false: none.  Must be followed by one of: */
-bool index_list_begin(struct index_list *list, struct index_request *wish);
+bool index_list_begin(struct index_list *list, struct index_request *request);
 void index_list_made(struct index_list *list, const struct build_id *id,
                      uint64_t bytes, int64_t made_ms, uint32_t took_ms);
 void index_list_failed(struct index_list *list, const struct build_id *id,
                        const char *why);
-void index_list_put_back(struct index_list *list, struct index_request *wish);
+void index_list_put_back(struct index_list *list,
+                         struct index_request *request);
 
 /* Takes off the list what must go to make room for a file of so many bytes (or
  * none), the least recently used first; how many. */

@@ -145,7 +145,8 @@ index_service_asked(void *arg, const struct symbolizer_asked *asked)
     pthread_mutex_lock(&service->lock);
     service->asked_ms = clock_ms();
     worth = index_list_is_worth(&service->list, asked, debug_bytes);
-    news = asked->refused && index_list_is_new_refusal(&service->list, &id, asked);
+    news =
+        asked->refused && index_list_is_new_refusal(&service->list, &id, asked);
     if (index_list_asked(&service->list, &id, asked, worth, debug_bytes))
         pthread_cond_signal(&service->work);
     pthread_mutex_unlock(&service->lock);
@@ -175,15 +176,15 @@ evict_index_files(struct index_service *service, uint64_t bytes, size_t files)
 /* The memory for making it; half of the free memory stays free.  0 with *err.
  */
 static uint32_t
-reader_mb(const struct index_service *service, const struct index_request *wish,
-          struct error *err)
+reader_mb(const struct index_service *service,
+          const struct index_request *request, struct error *err)
 {
     uint64_t most = (uint64_t)service->reader_mb * READER_FACTOR;
-    uint64_t need = NEED_MIN_MB + (wish->debug_bytes >> 20) * NEED_FACTOR;
+    uint64_t need = NEED_MIN_MB + (request->debug_bytes >> 20) * NEED_FACTOR;
     uint64_t left_mb = memory_left() >> 20;
 
     most = most < READER_MAX_MB ? most : READER_MAX_MB;
-    if (wish->debug_bytes == 0 || need > most)
+    if (request->debug_bytes == 0 || need > most)
         need = most;
     if (need <= left_mb / 2)
         return (uint32_t)need;
@@ -194,18 +195,20 @@ reader_mb(const struct index_service *service, const struct index_request *wish,
 }
 
 static int
-write_requested_index(struct index_service *service, const struct index_request *wish,
-                   struct index_writer *writer, struct error *err)
+write_requested_index(struct index_service *service,
+                      const struct index_request *request,
+                      struct index_writer *writer, struct error *err)
 {
     struct helper_options options = {.program = service->program,
                                      .memory_bytes = helper_memory_bytes,
                                      .cpu_ms = CPU_MS,
-                                     .reader_mb = reader_mb(service, wish, err),
+                                     .reader_mb =
+                                         reader_mb(service, request, err),
                                      .idle = true,
                                      .cancel_fd = service->cancel_fd,
                                      .lost = &service->lost};
-    struct helper_index index = {.object_fd = wish->fd,
-                                 .path = wish->path,
+    struct helper_index index = {.object_fd = request->fd,
+                                 .path = request->path,
                                  .deadline_ms = DEADLINE_MS,
                                  .write = index_writer_write,
                                  .arg = writer};
@@ -227,18 +230,19 @@ write_requested_index(struct index_service *service, const struct index_request 
 }
 
 static int
-make_stored_index(struct index_service *service, const struct index_request *wish,
-                  uint64_t *bytes, struct error *err)
+make_stored_index(struct index_service *service,
+                  const struct index_request *request, uint64_t *bytes,
+                  struct error *err)
 {
     struct index_writer writer;
     int64_t made_ms;
     int rc = -1;
 
     if (file_store_renew(&service->dir, err) < 0 ||
-        index_writer_open(&writer, &service->dir, &wish->id, service->bytes_max,
-                          err) != 0)
+        index_writer_open(&writer, &service->dir, &request->id,
+                          service->bytes_max, err) != 0)
         return -1;
-    if (write_requested_index(service, wish, &writer, err) == 0) {
+    if (write_requested_index(service, request, &writer, err) == 0) {
         evict_index_files(service, writer.bytes, 1);
         rc = file_writer_commit(&writer.file, true, &made_ms, err);
     }
@@ -248,69 +252,71 @@ make_stored_index(struct index_service *service, const struct index_request *wis
 }
 
 static void
-log_index_made(const struct index_service *service, const struct index_request *wish,
-         uint64_t bytes, uint32_t took_ms)
+log_index_made(const struct index_service *service,
+               const struct index_request *request, uint64_t bytes,
+               uint32_t took_ms)
 {
     char id[BUILD_ID_TEXT], share[64] = "";
 
-    build_id_text(&wish->id, id);
-    if (wish->debug_bytes)
+    build_id_text(&request->id, id);
+    if (request->debug_bytes)
         snprintf(share, sizeof(share), ", %.1f %% of its debug information",
-                 100. * (double)bytes / (double)wish->debug_bytes);
+                 100. * (double)bytes / (double)request->debug_bytes);
     log_to(service->log,
            "made the symbol index of %s (%s): %llu bytes%s, in %u ms",
-           wish->object, id, (unsigned long long)bytes, share, took_ms);
+           request->object, id, (unsigned long long)bytes, share, took_ms);
 }
 
 /* Another node may have made it meanwhile in the same directory. */
 static bool
-is_made(struct index_service *service, const struct index_request *wish)
+is_made(struct index_service *service, const struct index_request *request)
 {
-    struct error unsaid;
+    struct error ignored;
     struct stat st;
     int fd;
 
-    if (wish->damaged)
+    if (request->damaged)
         return false;
-    fd = index_dir_use(&service->dir, &wish->id, &st, &unsaid);
+    fd = index_dir_use(&service->dir, &request->id, &st, &ignored);
     if (fd < 0)
         return false;
     fd_close(fd);
     pthread_mutex_lock(&service->lock);
-    index_list_made(&service->list, &wish->id, (uint64_t)st.st_size,
+    index_list_made(&service->list, &request->id, (uint64_t)st.st_size,
                     file_made_ms(&st), 0);
     pthread_mutex_unlock(&service->lock);
-    log_to(service->log, "found the symbol index of %s", wish->object);
+    log_to(service->log, "found the symbol index of %s", request->object);
     return true;
 }
 
 /* An interrupted job becomes a wish again. */
 static void
-carry_out_index_request(struct index_service *service, struct index_request *wish)
+carry_out_index_request(struct index_service *service,
+                        struct index_request *request)
 {
     uint64_t began = clock_ms(), bytes = 0;
-    struct error err = {0}, unsaid;
-    int rc = make_stored_index(service, wish, &bytes, &err);
+    struct error err = {0}, ignored;
+    int rc = make_stored_index(service, request, &bytes, &err);
     uint32_t took_ms = (uint32_t)(clock_ms() - began);
     bool interrupted;
 
-    if (rc != 0 && wish->damaged)
-        (void)index_dir_remove(&service->dir, &wish->id, &unsaid);
+    if (rc != 0 && request->damaged)
+        (void)index_dir_remove(&service->dir, &request->id, &ignored);
     pthread_mutex_lock(&service->lock);
     interrupted = rc != 0 && (service->pause || service->stop);
     if (rc == 0)
-        index_list_made(&service->list, &wish->id, bytes, clock_wall_ms(),
+        index_list_made(&service->list, &request->id, bytes, clock_wall_ms(),
                         took_ms);
     else if (interrupted)
-        index_list_put_back(&service->list, wish);
+        index_list_put_back(&service->list, request);
     else
-        index_list_failed(&service->list, &wish->id, err.text);
+        index_list_failed(&service->list, &request->id, err.text);
     pthread_mutex_unlock(&service->lock);
     if (rc == 0)
-        log_index_made(service, wish, bytes, took_ms);
+        log_index_made(service, request, bytes, took_ms);
     else if (!interrupted)
-        log_to(service->log, "no symbol index of %s was made: %s", wish->object,
-               err.text);
+        log_to(service->log, "no symbol index of %s was made: %s",
+               request->object, err.text);
 }
 
 /* The caller holds the lock. */
@@ -325,7 +331,7 @@ static void *
 index_service_main(void *arg)
 {
     struct index_service *service = arg;
-    struct index_request wish;
+    struct index_request request;
 
     pthread_mutex_lock(&service->lock);
     while (!service->stop) {
@@ -333,12 +339,12 @@ index_service_main(void *arg)
             pthread_cond_wait(&service->work, &service->lock);
         } else if (clock_ms() < service->asked_ms + service->quiet_ms) {
             wait_for_quiet(service);
-        } else if (index_list_begin(&service->list, &wish)) {
+        } else if (index_list_begin(&service->list, &request)) {
             service->making = true;
             pthread_mutex_unlock(&service->lock);
-            if (!is_made(service, &wish))
-                carry_out_index_request(service, &wish);
-            index_request_fini(&wish);
+            if (!is_made(service, &request))
+                carry_out_index_request(service, &request);
+            index_request_fini(&request);
             pthread_mutex_lock(&service->lock);
             service->making = false;
             pthread_cond_signal(&service->rests);
@@ -355,8 +361,8 @@ on_index_file_skipped(void *arg, const char *file, const char *why)
 {
     const struct index_service *service = arg;
 
-    log_to(service->log, "%s/%.100s is passed over: %s", service->dir.path, file,
-           why);
+    log_to(service->log, "%s/%.100s is passed over: %s", service->dir.path,
+           file, why);
 }
 
 static void
@@ -403,7 +409,7 @@ index_store_init(struct index_service *service,
 
 struct index_service *
 index_service_start(const struct index_service_options *options,
-                   struct error *err)
+                    struct error *err)
 {
     struct index_service *service = mem_zalloc(1, sizeof(*service));
     struct thread_start start = {"hw-indexes", STACK_BYTES, index_service_main,
@@ -427,7 +433,7 @@ index_service_start(const struct index_service_options *options,
 
 struct index_service *
 index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
-                          uint32_t reader_mb, void (*log)(const char *line))
+                           uint32_t reader_mb, void (*log)(const char *line))
 {
     struct index_service_options options = index_service_defaults;
     struct index_service *service;
@@ -484,7 +490,7 @@ copy_list(struct index_service *service, struct index_entry *out, size_t max)
 /* A user, or another node, may have removed files. */
 size_t
 index_service_list(struct index_service *service, struct index_entry *out,
-                  size_t max)
+                   size_t max)
 {
     size_t count = copy_list(service, out, max);
     bool gone = false;
@@ -501,7 +507,7 @@ index_service_list(struct index_service *service, struct index_entry *out,
 /* Files made meanwhile would stay the old user's. */
 int
 index_service_give(struct index_service *service, uid_t uid, gid_t gid,
-                  struct error *err)
+                   struct error *err)
 {
     eventfd_t drained;
     int rc;

@@ -32,27 +32,28 @@ extern const struct index_service_options index_service_defaults;
 /* NULL with *err. */
 struct index_service *
 index_service_start(const struct index_service_options *options,
-                   struct error *err);
+                    struct error *err);
 /* Likewise, by the defaults but for these (bytes: of all indexes).  NULL: dir
  * is, or, which is logged, none can be made; names take longer then, but are
  * the same. */
 struct index_service *
 index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
-                          uint32_t reader_mb, void (*log)(const char *line));
+                           uint32_t reader_mb, void (*log)(const char *line));
 /* Gives up the index being made: its helper is killed, and may end after this.
  * NULL is fine. */
 void index_service_stop(struct index_service *service);
 
 /* For struct symbolizer_indexes, with the keeper as arg. */
-int index_service_open(void *arg, const struct elf_file *elf, struct error *why);
+int index_service_open(void *arg, const struct elf_file *elf,
+                       struct error *why);
 void index_service_asked(void *arg, const struct symbolizer_asked *asked);
 
 /* Fills at most max entries; returns how many. */
-size_t index_service_list(struct index_service *service, struct index_entry *out,
-                         size_t max);
+size_t index_service_list(struct index_service *service,
+                          struct index_entry *out, size_t max);
 
 /* Gives the files to another user, as whom the process continues. */
 int index_service_give(struct index_service *service, uid_t uid, gid_t gid,
-                      struct error *err);
+                       struct error *err);
 
 #endif

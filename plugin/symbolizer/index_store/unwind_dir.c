@@ -16,10 +16,10 @@ int
 unwind_dir_read(const struct file_store *dir, const struct build_id *id,
                 struct buffer *out)
 {
-    struct error unsaid;
+    struct error ignored;
     struct stat st;
-    int fd = index_dir_use(dir, id, &st, &unsaid);
-    int rc = fd < 0 ? -1 : fd_read_all(fd, out, "an unwind table", &unsaid);
+    int fd = index_dir_use(dir, id, &st, &ignored);
+    int rc = fd < 0 ? -1 : fd_read_all(fd, out, "an unwind table", &ignored);
 
     fd_close(fd);
     return rc;
@@ -28,7 +28,7 @@ unwind_dir_read(const struct file_store *dir, const struct build_id *id,
 /* ---- which go ---- */
 
 struct unwind_candidates {
-    struct eviction_candidate held[FILES_MAX];
+    struct eviction_candidate candidates[FILES_MAX];
     char names[FILES_MAX][FILE_STORE_NAME];
     size_t count;
 };
@@ -40,8 +40,8 @@ on_unwind_file_found(void *arg, const struct file_found *file)
 
     if (list->count == FILES_MAX)
         return;
-    list->held[list->count] = (struct eviction_candidate){
-        .turn = 1, .since = file->used_ms, .bytes = file->bytes};
+    list->candidates[list->count] = (struct eviction_candidate){
+        .priority = 1, .since = file->used_ms, .bytes = file->bytes};
     snprintf(list->names[list->count++], FILE_STORE_NAME, "%s", file->name);
 }
 
@@ -66,10 +66,10 @@ evict_unwind_files(struct file_store *dir, uint64_t bytes_max,
     }
     rc = file_store_scan(dir, &scan, err);
     if (rc == 0) {
-        (void)file_store_evict(list->held, list->count, FILES_MAX - 1,
+        (void)file_store_evict(list->candidates, list->count, FILES_MAX - 1,
                                bytes_max);
         for (size_t i = 0; i < list->count; i++)
-            if (list->held[i].turn == FILE_GOES &&
+            if (list->candidates[i].priority == FILE_GOES &&
                 file_store_remove(dir, list->names[i], err) != 0)
                 rc = -1;
     }

@@ -50,7 +50,7 @@ struct unwind_store {
     struct unwind_object *objects[OBJECTS_MAX];
     size_t count;
     uint64_t bytes, uses;
-    struct memory_hold held; /* those bytes */
+    struct memory_reservation reserved; /* those bytes */
 };
 
 static void
@@ -88,7 +88,7 @@ unwind_store_free(struct unwind_store *store)
         return;
     for (size_t i = 0; i < store->count; i++)
         free_object(store->objects[i]);
-    (void)memory_hold(&store->held, NULL, 0);
+    (void)memory_reserve(&store->reserved, NULL, 0);
     if (store->dir.fd >= 0)
         file_store_close(&store->dir);
     pthread_mutex_destroy(&store->lock);
@@ -181,7 +181,7 @@ evict_object(struct unwind_store *store)
     if (oldest == store->count)
         return false;
     store->bytes -= store->objects[oldest]->bytes.size;
-    (void)memory_hold(&store->held, NULL, store->bytes);
+    (void)memory_reserve(&store->reserved, NULL, store->bytes);
     free_object(store->objects[oldest]);
     store->objects[oldest] = store->objects[--store->count];
     return true;
@@ -192,7 +192,7 @@ static bool
 reserve_unwind_memory(struct unwind_store *store, size_t more)
 {
     return store->bytes + more <= store->memory_max &&
-           memory_hold(&store->held, NULL, store->bytes + more);
+           memory_reserve(&store->reserved, NULL, store->bytes + more);
 }
 
 static struct unwind_object *
@@ -283,7 +283,7 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
     error_set(err, ER_UNKNOWN,
               "the unwind tables in use need %zu MB already, and all of them "
               "%llu MB at most, of the memory that clients share",
-              store->held.bytes >> 20,
+              store->reserved.bytes >> 20,
               (unsigned long long)(store->memory_max >> 20));
     return -1;
 }
@@ -294,14 +294,14 @@ unwind_store_read(struct unwind_store *store, struct unwind_object *object,
 {
     struct build_id id = build_id_of(elf);
     struct buffer bytes;
-    struct error unsaid;
+    struct error ignored;
     bool taken;
 
     if (store->dir.fd < 0 || id.size == 0)
         return false;
     buffer_init(&bytes, store->memory_max);
     taken = unwind_dir_read(&store->dir, &id, &bytes) == 0 &&
-            store_table_bytes(store, object, elf, &bytes, &unsaid) == 0;
+            store_table_bytes(store, object, elf, &bytes, &ignored) == 0;
     buffer_fini(&bytes);
     return taken;
 }
@@ -312,7 +312,7 @@ unwind_store_put(struct unwind_store *store, struct unwind_object *object,
                  struct error *err)
 {
     struct build_id id = build_id_of(elf);
-    struct error unsaid;
+    struct error ignored;
 
     if (store_table_bytes(store, object, elf, bytes, err) != 0)
         return -1;
@@ -320,7 +320,7 @@ unwind_store_put(struct unwind_store *store, struct unwind_object *object,
     pthread_mutex_lock(&store->disk);
     if (store->dir.fd >= 0 && id.size > 0)
         (void)unwind_dir_write(&store->dir, &id, &object->bytes,
-                               store->disk_max, &unsaid);
+                               store->disk_max, &ignored);
     pthread_mutex_unlock(&store->disk);
     return 0;
 }

@@ -31,8 +31,8 @@ add_line_name(struct line_header *h, struct line_names *names,
 {
     if (names->count >= LINE_FILES_MAX ||
         !dwarf_budget_grow(dwarf_sections_budget(h->sections), &names->list,
-                         &names->capacity, names->count + 1,
-                         sizeof(*names->list)))
+                           &names->capacity, names->count + 1,
+                           sizeof(*names->list)))
         return false;
     names->list[names->count++] = name;
     return true;
@@ -258,7 +258,7 @@ load_line_unit(struct line_header *h, uint64_t offset, struct error *err)
                   (unsigned long long)size);
         goto out;
     }
-    h->room += size;
+    h->charged += size;
     if (size > bytes.size &&
         dwarf_section_copy(h->sections, DWARF_LINE, offset + bytes.size,
                            size - bytes.size, &bytes, err) != 0)
@@ -330,17 +330,17 @@ line_header_read(struct line_header *h, struct dwarf_sections *sections,
 void
 line_header_fini(struct line_header *h)
 {
-    struct dwarf_budget *room;
+    struct dwarf_budget *budget;
 
     if (!h->sections)
         return;
-    room = dwarf_sections_budget(h->sections);
-    dwarf_budget_give(room, h->room);
+    budget = dwarf_sections_budget(h->sections);
+    dwarf_budget_give(budget, h->charged);
     mem_free(h->unit);
-    dwarf_budget_drop(room, &h->directories.list, &h->directories.capacity,
-                    sizeof(*h->directories.list));
-    dwarf_budget_drop(room, &h->files.list, &h->files.capacity,
-                    sizeof(*h->files.list));
+    dwarf_budget_drop(budget, &h->directories.list, &h->directories.capacity,
+                      sizeof(*h->directories.list));
+    dwarf_budget_drop(budget, &h->files.list, &h->files.capacity,
+                      sizeof(*h->files.list));
     *h = (struct line_header){0};
 }
 
@@ -370,7 +370,7 @@ line_header_settle(struct line_header *h)
     if (!end)
         mem_free(h->unit);
     dwarf_budget_give(dwarf_sections_budget(h->sections), h->unit_size - end);
-    h->room -= h->unit_size - end;
+    h->charged -= h->unit_size - end;
     h->unit = unit;
     h->unit_size = end;
 }

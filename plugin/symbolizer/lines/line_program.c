@@ -75,12 +75,12 @@ grow_line_rows(struct machine *m, size_t capacity)
 
     if (capacity > LINE_ROWS_MAX ||
         !dwarf_budget_take(dwarf_sections_budget(m->header->sections),
-                         more * sizeof(*rows)))
+                           more * sizeof(*rows)))
         return false;
     rows = mem_realloc(table->rows, capacity * sizeof(*rows));
     if (!rows) {
         dwarf_budget_give(dwarf_sections_budget(m->header->sections),
-                        more * sizeof(*rows));
+                          more * sizeof(*rows));
         m->no_memory = true;
         return false;
     }
@@ -209,12 +209,14 @@ keep_sequence(struct machine *m, uint64_t high)
     if (m->sequence_count == capacity) {
         capacity += capacity / 2 + 16;
         if (!dwarf_budget_take(dwarf_sections_budget(m->header->sections),
-                             (capacity - m->sequence_capacity) * sizeof(*list)))
+                               (capacity - m->sequence_capacity) *
+                                   sizeof(*list)))
             return false;
         list = mem_realloc(m->sequences, capacity * sizeof(*list));
         if (!list) {
             dwarf_budget_give(dwarf_sections_budget(m->header->sections),
-                            (capacity - m->sequence_capacity) * sizeof(*list));
+                              (capacity - m->sequence_capacity) *
+                                  sizeof(*list));
             m->no_memory = true;
             return false;
         }
@@ -482,13 +484,13 @@ assemble_line_table(struct machine *m, struct error *err)
         capacity = line_sequences_rows(m->sequences, m->sequence_count);
         out = NULL;
         if (dwarf_budget_take(dwarf_sections_budget(sections),
-                            capacity * sizeof(*out)))
+                              capacity * sizeof(*out)))
             out = mem_alloc(capacity * sizeof(*out));
         else
             capacity = 0;
         if (!out) {
             dwarf_budget_give(dwarf_sections_budget(sections),
-                            capacity * sizeof(*out));
+                              capacity * sizeof(*out));
             error_memory(err, "a line table");
             return -1;
         }
@@ -498,7 +500,7 @@ assemble_line_table(struct machine *m, struct error *err)
     if (out != table->rows) {
         mem_free(table->rows);
         dwarf_budget_give(dwarf_sections_budget(sections),
-                        table->capacity * sizeof(*out));
+                          table->capacity * sizeof(*out));
     }
     table->rows = out;
     table->capacity = capacity;
@@ -526,6 +528,6 @@ line_program_run(struct line_table *table, struct error *err)
         rc = assemble_line_table(&m, err);
     mem_free(m.sequences);
     dwarf_budget_give(dwarf_sections_budget(h->sections),
-                    m.sequence_capacity * sizeof(*m.sequences));
+                      m.sequence_capacity * sizeof(*m.sequences));
     return rc;
 }

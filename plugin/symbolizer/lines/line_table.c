@@ -19,7 +19,7 @@ shrink_line_rows(struct line_table *table)
     if (!rows)
         return;
     dwarf_budget_give(dwarf_sections_budget(table->header.sections),
-                    (table->capacity - table->count) * sizeof(*rows));
+                      (table->capacity - table->count) * sizeof(*rows));
     table->rows = rows;
     table->capacity = table->count;
 }
@@ -51,7 +51,7 @@ line_table_free(struct line_table *table)
         return;
     if (table->header.sections)
         dwarf_budget_give(dwarf_sections_budget(table->header.sections),
-                        table->capacity * sizeof(*table->rows));
+                          table->capacity * sizeof(*table->rows));
     line_header_fini(&table->header);
     mem_free(table->rows);
     mem_free(table);

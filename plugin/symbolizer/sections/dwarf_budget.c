@@ -9,63 +9,63 @@
 enum { ITEMS_FIRST = 64 };
 
 bool
-dwarf_budget_try(struct dwarf_budget *room, size_t size)
+dwarf_budget_try(struct dwarf_budget *budget, size_t size)
 {
     size_t used, peak;
 
-    used = atomic_load_explicit(&room->used, memory_order_relaxed);
+    used = atomic_load_explicit(&budget->used, memory_order_relaxed);
     do { /* A refused size must not count even for a moment. */
-        if (size > room->max - used)
+        if (size > budget->max - used)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(
-        &room->used, &used, used + size, memory_order_relaxed,
+        &budget->used, &used, used + size, memory_order_relaxed,
         memory_order_relaxed));
-    peak = atomic_load_explicit(&room->peak, memory_order_relaxed);
+    peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
     while (used + size > peak &&
            !atomic_compare_exchange_weak_explicit(
-               &room->peak, &peak, used + size, memory_order_relaxed,
+               &budget->peak, &peak, used + size, memory_order_relaxed,
                memory_order_relaxed))
         ;
     return true;
 }
 
 bool
-dwarf_budget_take(struct dwarf_budget *room, size_t size)
+dwarf_budget_take(struct dwarf_budget *budget, size_t size)
 {
-    if (dwarf_budget_try(room, size))
+    if (dwarf_budget_try(budget, size))
         return true;
-    dwarf_budget_refuse(room);
+    dwarf_budget_refuse(budget);
     return false;
 }
 
 void
-dwarf_budget_give(struct dwarf_budget *room, size_t size)
+dwarf_budget_give(struct dwarf_budget *budget, size_t size)
 {
-    atomic_fetch_sub_explicit(&room->used, size, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&budget->used, size, memory_order_relaxed);
 }
 
 void
-dwarf_budget_refuse(struct dwarf_budget *room)
+dwarf_budget_refuse(struct dwarf_budget *budget)
 {
-    atomic_fetch_add_explicit(&room->refused, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&budget->refused, 1, memory_order_relaxed);
 }
 
 size_t
-dwarf_budget_refused(struct dwarf_budget *room)
+dwarf_budget_refused(struct dwarf_budget *budget)
 {
-    return atomic_load_explicit(&room->refused, memory_order_relaxed);
+    return atomic_load_explicit(&budget->refused, memory_order_relaxed);
 }
 
 size_t
-dwarf_budget_peak(struct dwarf_budget *room)
+dwarf_budget_peak(struct dwarf_budget *budget)
 {
-    return atomic_load_explicit(&room->peak, memory_order_relaxed);
+    return atomic_load_explicit(&budget->peak, memory_order_relaxed);
 }
 
 /* By half, not twice: copying is cheap against the memory held. */
 bool
-dwarf_budget_grow(struct dwarf_budget *room, void *array, size_t *capacity,
-                size_t wanted, size_t size)
+dwarf_budget_grow(struct dwarf_budget *budget, void *array, size_t *capacity,
+                  size_t wanted, size_t size)
 {
     size_t grown = *capacity + *capacity / 2;
     void *old, *new;
@@ -77,12 +77,12 @@ dwarf_budget_grow(struct dwarf_budget *room, void *array, size_t *capacity,
     if (grown < wanted)
         grown = wanted;
     if (grown > SIZE_MAX / 2 / size ||
-        !dwarf_budget_take(room, (grown - *capacity) * size))
+        !dwarf_budget_take(budget, (grown - *capacity) * size))
         return false;
     memcpy(&old, array, sizeof(old));
     new = mem_realloc(old, grown * size);
     if (!new) {
-        dwarf_budget_give(room, (grown - *capacity) * size);
+        dwarf_budget_give(budget, (grown - *capacity) * size);
         return false;
     }
     memcpy(array, &new, sizeof(new));
@@ -91,8 +91,8 @@ dwarf_budget_grow(struct dwarf_budget *room, void *array, size_t *capacity,
 }
 
 void
-dwarf_budget_drop(struct dwarf_budget *room, void *array, size_t *capacity,
-                size_t size)
+dwarf_budget_drop(struct dwarf_budget *budget, void *array, size_t *capacity,
+                  size_t size)
 {
     void *old;
 
@@ -100,7 +100,7 @@ dwarf_budget_drop(struct dwarf_budget *room, void *array, size_t *capacity,
     mem_free(old);
     old = NULL;
     memcpy(array, &old, sizeof(old));
-    dwarf_budget_give(room, *capacity * size);
+    dwarf_budget_give(budget, *capacity * size);
     *capacity = 0;
 }
 
@@ -131,17 +131,17 @@ kept_texts_fini(struct kept_texts *texts)
 
 /* Under lock: one with size bytes free, or NULL. */
 static struct kept_block *
-block_for(struct kept_texts *texts, struct dwarf_budget *room, size_t size)
+block_for(struct kept_texts *texts, struct dwarf_budget *budget, size_t size)
 {
     struct kept_block *b = texts->last;
 
     if (b && size <= BLOCK - b->used)
         return b;
-    if (size > BLOCK || !dwarf_budget_try(room, sizeof(*b)))
+    if (size > BLOCK || !dwarf_budget_try(budget, sizeof(*b)))
         return NULL;
     b = mem_alloc(sizeof(*b));
     if (!b) {
-        dwarf_budget_give(room, sizeof(*b));
+        dwarf_budget_give(budget, sizeof(*b));
         return NULL;
     }
     b->next = texts->last;
@@ -151,14 +151,14 @@ block_for(struct kept_texts *texts, struct dwarf_budget *room, size_t size)
 }
 
 const char *
-kept_texts_put(struct kept_texts *texts, struct dwarf_budget *room,
+kept_texts_put(struct kept_texts *texts, struct dwarf_budget *budget,
                const char *text, size_t size)
 {
     struct kept_block *b;
     char *copy = NULL;
 
     pthread_mutex_lock(&texts->lock);
-    b = block_for(texts, room, size);
+    b = block_for(texts, budget, size);
     if (b) {
         copy = b->bytes + b->used;
         b->used += size;

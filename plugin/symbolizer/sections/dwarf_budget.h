@@ -21,25 +21,25 @@ struct dwarf_budget {
 };
 
 /* Takes room for what the caller keeps; false: too little is left. */
-bool dwarf_budget_take(struct dwarf_budget *room, size_t size);
+bool dwarf_budget_take(struct dwarf_budget *budget, size_t size);
 /* Likewise for optional work: a failure does not count as refused. */
-bool dwarf_budget_try(struct dwarf_budget *room, size_t size);
-void dwarf_budget_give(struct dwarf_budget *room, size_t size);
+bool dwarf_budget_try(struct dwarf_budget *budget, size_t size);
+void dwarf_budget_give(struct dwarf_budget *budget, size_t size);
 /* How often room was refused.  If the number grew during a reading, its result
  * may be incomplete. */
-size_t dwarf_budget_refused(struct dwarf_budget *room);
+size_t dwarf_budget_refused(struct dwarf_budget *budget);
 /* Counts a refusal for another reason than the ceiling. */
-void dwarf_budget_refuse(struct dwarf_budget *room);
-size_t dwarf_budget_peak(struct dwarf_budget *room);
+void dwarf_budget_refuse(struct dwarf_budget *budget);
+size_t dwarf_budget_peak(struct dwarf_budget *budget);
 
 /* Makes *array, of *capacity items of size bytes, hold wanted ones, and takes
  * room for what it grows by; false without room or memory, and nothing has
  * changed. */
-bool dwarf_budget_grow(struct dwarf_budget *room, void *array, size_t *capacity,
-                     size_t wanted, size_t size);
+bool dwarf_budget_grow(struct dwarf_budget *budget, void *array,
+                       size_t *capacity, size_t wanted, size_t size);
 /* Frees it and gives the room back. */
-void dwarf_budget_drop(struct dwarf_budget *room, void *array, size_t *capacity,
-                     size_t size);
+void dwarf_budget_drop(struct dwarf_budget *budget, void *array,
+                       size_t *capacity, size_t size);
 
 /* Lasting copies of short texts.  Callable from any thread. */
 
@@ -52,7 +52,8 @@ void kept_texts_init(struct kept_texts *texts);
 void kept_texts_fini(struct kept_texts *texts);
 
 /* The copy takes room; NULL: too little is left. */
-const char *kept_texts_put(struct kept_texts *texts, struct dwarf_budget *room,
-                           const char *text, size_t size);
+const char *kept_texts_put(struct kept_texts *texts,
+                           struct dwarf_budget *budget, const char *text,
+                           size_t size);
 
 #endif

@@ -46,12 +46,12 @@ struct section {
     struct inflate_stream *stream; /* under lock */
     struct kept_texts texts;       /* copies of short texts */
     atomic_size_t copied;
-    bool no_room; /* why inflating failed */
+    bool over_budget; /* why inflating failed */
 };
 
 struct dwarf_sections {
     const struct elf_file *elf;
-    struct dwarf_budget room;
+    struct dwarf_budget budget;
     struct section list[DWARF_SECTION_COUNT];
 };
 
@@ -147,7 +147,7 @@ dwarf_sections_new(const struct elf_file *elf, size_t memory_max,
         return NULL;
     }
     sections->elf = elf;
-    sections->room.max = memory_max;
+    sections->budget.max = memory_max;
     for (size_t i = 0; i < DWARF_SECTION_COUNT; i++) {
         pthread_mutex_init(&sections->list[i].lock, NULL);
         kept_texts_init(&sections->list[i].texts);
@@ -180,7 +180,7 @@ dwarf_sections_free(struct dwarf_sections *sections)
 struct dwarf_budget *
 dwarf_sections_budget(struct dwarf_sections *sections)
 {
-    return &sections->room;
+    return &sections->budget;
 }
 
 uint64_t
@@ -212,10 +212,10 @@ static int
 set_section_memory_error(struct dwarf_sections *sections,
                          enum dwarf_section which, struct error *err)
 {
-    dwarf_budget_refuse(&sections->room);
+    dwarf_budget_refuse(&sections->budget);
     error_set(err, ER_OUT_OF_MEMORY,
               "no room for .%s in the %zu bytes for debug information",
-              section_names[which], sections->room.max);
+              section_names[which], sections->budget.max);
     return -1;
 }
 
@@ -255,11 +255,11 @@ load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
         while (next <= last && !is_block_loaded(s, next))
             next++;
         end = next << s->block_bits < s->size ? next << s->block_bits : s->size;
-        if (!dwarf_budget_take(&sections->room, end - start))
+        if (!dwarf_budget_take(&sections->budget, end - start))
             return set_section_memory_error(sections, which, err);
         if (elf_read_at(sections->elf, s->stored + start, end - start,
                         area + start) != 0) {
-            dwarf_budget_give(&sections->room, end - start);
+            dwarf_budget_give(&sections->budget, end - start);
             error_set(err, ER_UNKNOWN,
                       "cannot read .%s: the file was cut or replaced",
                       section_names[which]);
@@ -310,19 +310,20 @@ open_stream(struct dwarf_sections *sections, struct section *s)
     uint8_t *area = NULL;
 
     s->tried = true;
-    s->no_room = !dwarf_budget_take(&sections->room, s->size);
-    if (s->no_room)
+    s->over_budget = !dwarf_budget_take(&sections->budget, s->size);
+    if (s->over_budget)
         return;
-    s->no_room = !dwarf_budget_take(&sections->room, INFLATE_STREAM_BYTES);
-    if (!s->no_room) {
+    s->over_budget =
+        !dwarf_budget_take(&sections->budget, INFLATE_STREAM_BYTES);
+    if (!s->over_budget) {
         s->stream = inflate_stream_new(&from);
         area = s->stream ? map_section_memory(s->size, false) : NULL;
-        s->no_room = !area;
+        s->over_budget = !area;
         if (!area)
-            dwarf_budget_give(&sections->room, INFLATE_STREAM_BYTES);
+            dwarf_budget_give(&sections->budget, INFLATE_STREAM_BYTES);
     }
     if (!area)
-        dwarf_budget_give(&sections->room, s->size);
+        dwarf_budget_give(&sections->budget, s->size);
     atomic_store_explicit(&s->area, area, memory_order_release);
 }
 
@@ -339,7 +340,7 @@ load_stream(struct dwarf_sections *sections, enum dwarf_section which,
         return 0;
     if (!s->tried)
         open_stream(sections, s);
-    if (s->no_room)
+    if (s->over_budget)
         return set_section_memory_error(sections, which, err);
     if (end < ready + STREAM_STEP)
         end = ready + STREAM_STEP < s->size ? ready + STREAM_STEP : s->size;
@@ -365,28 +366,28 @@ load_packed(struct dwarf_sections *sections, enum dwarf_section which,
         return 0;
     if (!s->tried) {
         s->tried = true;
-        room = dwarf_budget_take(&sections->room, s->size);
-        if (room && dwarf_budget_take(&sections->room, extra)) {
+        room = dwarf_budget_take(&sections->budget, s->size);
+        if (room && dwarf_budget_take(&sections->budget, extra)) {
             area = map_section_memory(s->size, true);
-            s->no_room = !area;
+            s->over_budget = !area;
             if (area && inflate_all(s->packing, &from, area, s->size) != 0) {
                 (void)munmap(area, s->size);
                 area = NULL;
             }
-            dwarf_budget_give(&sections->room, extra);
+            dwarf_budget_give(&sections->budget, extra);
         } else {
-            s->no_room = true;
+            s->over_budget = true;
         }
         if (room && !area)
-            dwarf_budget_give(&sections->room, s->size);
+            dwarf_budget_give(&sections->budget, s->size);
         atomic_store_explicit(&s->area, area, memory_order_release);
         if (area)
             atomic_store_explicit(&s->ready, s->size, memory_order_release);
     }
     if (area)
         return 0;
-    return s->no_room ? set_section_memory_error(sections, which, err)
-                      : cannot_inflate(s, which, err);
+    return s->over_budget ? set_section_memory_error(sections, which, err)
+                          : cannot_inflate(s, which, err);
 }
 
 /* Under the section's lock. */
@@ -465,7 +466,7 @@ short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
     nul = memchr(bytes, 0, size);
     if (!nul)
         return false;
-    kept = kept_texts_put(&s->texts, &sections->room, bytes,
+    kept = kept_texts_put(&s->texts, &sections->budget, bytes,
                           (size_t)(nul - bytes));
     if (!kept)
         return false;

@@ -166,8 +166,8 @@ set_expression(struct span expression, struct unwind_location *place,
 
 /* False: in no way that a rule can say. */
 static bool
-set_register_location(const struct cfi_saved *saved, struct unwind_location *place,
-          int32_t *offset)
+set_register_location(const struct cfi_saved *saved,
+                      struct unwind_location *place, int32_t *offset)
 {
     switch (saved->how) {
     case CFI_AT_CFA:
@@ -206,12 +206,13 @@ cfi_rule(const struct cfi_state *state, uint16_t machine, bool signal)
         if (machine != EM_AARCH64)
             return none;
         rule.return_address = (struct unwind_location){UNWIND_IN, AARCH64_LR};
-    } else if (!set_register_location(&state->return_address, &rule.return_address,
-                          &rule.return_offset)) {
+    } else if (!set_register_location(&state->return_address,
+                                      &rule.return_address,
+                                      &rule.return_offset)) {
         return none;
     }
     if (!set_register_location(&state->frame_pointer, &rule.frame_pointer,
-                   &rule.frame_offset)) {
+                               &rule.frame_offset)) {
         rule.frame_pointer = (struct unwind_location){UNWIND_LOST, 0};
         rule.frame_offset = 0;
     }

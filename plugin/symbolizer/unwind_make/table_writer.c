@@ -9,7 +9,7 @@
 
 enum {
     ROWS_FIRST = 1024,
-    PLACES = 2 * UNWIND_RULES_MAX, /* a power of two */
+    RULE_SLOTS = 2 * UNWIND_RULES_MAX, /* a power of two */
     AT_SUM = UNWIND_HEADER - 8
 };
 
@@ -20,8 +20,8 @@ table_writer_init(struct table_writer *w)
 {
     *w = (struct table_writer){.row_count = 0};
     w->rules = mem_zalloc(UNWIND_RULES_MAX, sizeof(*w->rules));
-    w->places = mem_zalloc(PLACES, sizeof(*w->places));
-    return w->rules && w->places ? 0 : -1;
+    w->rule_slots = mem_zalloc(RULE_SLOTS, sizeof(*w->rule_slots));
+    return w->rules && w->rule_slots ? 0 : -1;
 }
 
 void
@@ -29,18 +29,18 @@ table_writer_fini(struct table_writer *w)
 {
     mem_free(w->rows);
     mem_free(w->rules);
-    mem_free(w->places);
+    mem_free(w->rule_slots);
 }
 
 /* The rule's number; UNWIND_RULES_MAX: there is no room for another. */
 static uint32_t
 number_unwind_rule(struct table_writer *w, const struct unwind_rule *rule)
 {
-    size_t place =
-        hash_bytes(hash_seed(w), (const char *)rule, sizeof(*rule)) % PLACES;
+    size_t place = hash_bytes(hash_seed(w), (const char *)rule, sizeof(*rule)) %
+                   RULE_SLOTS;
 
-    for (; w->places[place]; place = (place + 1) % PLACES) {
-        uint32_t number = w->places[place] - 1;
+    for (; w->rule_slots[place]; place = (place + 1) % RULE_SLOTS) {
+        uint32_t number = w->rule_slots[place] - 1;
 
         if (memcmp(&w->rules[number], rule, sizeof(*rule)) == 0)
             return number;
@@ -48,7 +48,7 @@ number_unwind_rule(struct table_writer *w, const struct unwind_rule *rule)
     if (w->rule_count == UNWIND_RULES_MAX)
         return UNWIND_RULES_MAX;
     w->rules[w->rule_count++] = *rule;
-    w->places[place] = (uint32_t)w->rule_count;
+    w->rule_slots[place] = (uint32_t)w->rule_count;
     return (uint32_t)w->rule_count - 1;
 }
 
@@ -86,7 +86,8 @@ table_writer_add(struct table_writer *w, uint64_t offset,
         return 0;
     }
     if (w->row_count == UNWIND_ROWS_MAX ||
-        ((!w->rows || w->row_count == w->row_capacity) && grow_table_rows(w) != 0))
+        ((!w->rows || w->row_count == w->row_capacity) &&
+         grow_table_rows(w) != 0))
         return -1;
     w->rows[w->row_count++] =
         (struct table_row){(uint32_t)offset, (uint16_t)number};

@@ -20,8 +20,8 @@ struct table_writer {
     size_t row_count, row_capacity;
     struct unwind_rule *rules; /* distinct */
     size_t rule_count;
-    uint32_t *places; /* rules by hash: number + 1, or 0 */
-    uint64_t dropped; /* rows whose rule had no room among the distinct */
+    uint32_t *rule_slots; /* rules by hash: number + 1, or 0 */
+    uint64_t dropped;     /* rows whose rule had no room among the distinct */
 };
 
 /* -1: out of memory; of add, too, and of write. */

@@ -46,7 +46,7 @@ struct making {
     struct buffer eh_frame;
     struct cfi_section sections[SECTIONS];
     struct described *list;
-    size_t count, room;
+    size_t count, capacity;
     struct trampoline {
         uint64_t offset, end;
     } trampolines[UNWIND_TRAMPOLINES_MAX];
@@ -142,10 +142,10 @@ add_described(struct making *m, const struct cfi_function *function,
     if (!elf_is_code(m->elf, function->start) ||
         !elf_offset_of(m->elf, function->start, &offset, &left))
         return 0;
-    if (m->count == m->room) {
-        m->room = m->room ? m->room * 2 : 1024;
-        grown = m->room <= UNWIND_FUNCTIONS_MAX
-                    ? mem_realloc(m->list, m->room * sizeof(*grown))
+    if (m->count == m->capacity) {
+        m->capacity = m->capacity ? m->capacity * 2 : 1024;
+        grown = m->capacity <= UNWIND_FUNCTIONS_MAX
+                    ? mem_realloc(m->list, m->capacity * sizeof(*grown))
                     : NULL;
         if (!grown)
             return -1;

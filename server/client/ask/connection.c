@@ -35,8 +35,9 @@ on_mysql_progress(const MYSQL *mysql, unsigned stage, unsigned stages,
     char clean[PROGRESS_BYTES + 1];
 
     (void)mysql;
-    clean_text((struct span){what, size < PROGRESS_BYTES ? size : PROGRESS_BYTES},
-               clean);
+    clean_text(
+        (struct span){what, size < PROGRESS_BYTES ? size : PROGRESS_BYTES},
+        clean);
     fprintf(stderr, "\r%s, stage %u of %u, %.0f %%\033[K", clean, stage, stages,
             percent);
 }

@@ -87,7 +87,8 @@ is_port(const char *text)
 
 /* Why a line is not understood, or NULL.  What it stands in is kept. */
 static const char *
-find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
+find_fault(const char *line, const char *key, bool *has_group,
+           bool *in_own_group)
 {
     const char *end;
 
@@ -99,14 +100,14 @@ find_fault(const char *line, const char *key, bool *has_group, bool *is_ours)
         if (*end && *end != '#')
             return "a group is [NAME]";
         *has_group = true;
-        *is_ours = is_our_group(line);
+        *in_own_group = is_our_group(line);
         return NULL;
     }
     if (*line == '!')
         return "no other file is included";
     if (!*has_group)
         return "it stands before the first [GROUP]";
-    if (!*is_ours)
+    if (!*in_own_group)
         return NULL;
     end = line + strlen(key);
     end += strspn(end, blanks);
@@ -140,7 +141,7 @@ cut_comment(char *line)
 static enum client_status
 copy_lines(FILE *file, const char *path)
 {
-    bool has_group = false, is_ours = false;
+    bool has_group = false, in_own_group = false;
     char line[OPTION_LINE_BYTES], key[OPTION_KEY_BYTES], *at;
     const char *fault;
     bool whole;
@@ -160,7 +161,7 @@ copy_lines(FILE *file, const char *path)
         if (*at != '[')
             cut_comment(at);
         read_key(at, key);
-        fault = whole ? find_fault(at, key, &has_group, &is_ours)
+        fault = whole ? find_fault(at, key, &has_group, &in_own_group)
                       : "a line has at most 4094 bytes";
         if (path && fault) {
             warnx("%s:%u: %s%s", path, number, fault,

@@ -11,7 +11,7 @@
 
 enum {
     WIDTH_MAX = 60,     /* of an aligned column */
-    NUMBER_BYTES = 12,   /* behind a name */
+    NUMBER_BYTES = 12,  /* behind a name */
     NAMES_MAX = 1 << 20 /* bytes of those that are made */
 };
 

@@ -11,7 +11,7 @@ facts_check(const struct facts *facts, struct finding *findings)
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         for (const struct check *c = lists[i]; c->feature; c++) {
             findings[count].feature = c->feature;
-            count += c->look(facts, &findings[count]);
+            count += c->run(facts, &findings[count]);
         }
     return count;
 }

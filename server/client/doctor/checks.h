@@ -10,7 +10,7 @@
 struct check {
     const char *feature; /* NULL: behind the last one */
     /* False: nothing can be said. */
-    bool (*look)(const struct facts *facts, struct finding *finding);
+    bool (*run)(const struct facts *facts, struct finding *finding);
 };
 
 extern const struct check checks_of_node[], checks_of_machine[];

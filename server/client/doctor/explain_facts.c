@@ -75,7 +75,8 @@ find_heapwire_run(char *path, size_t size)
         snprintf(path, size, "heapwire-run");
 }
 
-/* Until both are closed; what is over EXPLAIN_OUTPUT_MAX is read and left out. */
+/* Until both are closed; what is over EXPLAIN_OUTPUT_MAX is read and left out.
+ */
 static void
 read_both(const int *fds, char *const *texts)
 {
@@ -125,7 +126,8 @@ start_explain(char *const *command, const int *out, const int *said, pid_t *pid)
 void
 facts_add_program(struct facts *facts, char *const *command)
 {
-    char *texts[2] = {mem_alloc(EXPLAIN_OUTPUT_MAX), mem_alloc(EXPLAIN_OUTPUT_MAX)};
+    char *texts[2] = {mem_alloc(EXPLAIN_OUTPUT_MAX),
+                      mem_alloc(EXPLAIN_OUTPUT_MAX)};
     int out[2] = {-1, -1}, said[2] = {-1, -1}, failed = ENOMEM, status = 0;
     char why[256];
     pid_t pid;

@@ -43,11 +43,12 @@ grid_free(struct grid *grid)
 static bool
 grow_grid(struct grid *grid)
 {
-    size_t room = grid->room ? grid->room * 2 : 256, count = grid->view->count;
+    size_t room = grid->capacity ? grid->capacity * 2 : 256,
+           count = grid->view->count;
     unsigned *order, *by_key;
     struct grid_cell *cells;
 
-    if (grid->rows < grid->room)
+    if (grid->rows < grid->capacity)
         return true;
     if (room > 2 * (size_t)TOP_ROWS_MAX)
         return false;
@@ -59,7 +60,7 @@ grow_grid(struct grid *grid)
     grid->by_key = by_key ? by_key : grid->by_key;
     if (!cells || !order || !by_key)
         return false;
-    grid->room = room;
+    grid->capacity = room;
     return true;
 }
 

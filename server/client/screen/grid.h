@@ -26,7 +26,7 @@ struct grid {
     uint64_t node; /* 0: of all */
     struct arena *arena;
     struct grid_cell *cells; /* rows * view->count */
-    size_t rows, room;
+    size_t rows, capacity;
     unsigned *order; /* rows to show, in their order */
     size_t shown;
     unsigned *by_key;

@@ -31,12 +31,12 @@ enum {
 
 enum node_poll_step { REST, SETTLE, TABLES, NODES, MEMORY, BASE, VIEW };
 
-struct look {
+struct node_poll {
     struct asker *asker;
     struct screen *screen;
     enum node_poll_step step;
     enum top_number view; /* that is asked for; it may be one instead */
-    struct top_scope place;
+    struct top_scope scope;
     bool has_table[TOP_NUMBERS];
     char base_name[TOP_BASE_MAX + 1];
     struct grid *base; /* of TOP_DIFF, of all nodes */
@@ -47,51 +47,51 @@ struct look {
     char why[SCREEN_NOTICE_MAX];
 };
 
-struct look *
+struct node_poll *
 node_poll_new(struct asker *asker, struct screen *screen)
 {
-    struct look *look = mem_zalloc(1, sizeof(*look));
+    struct node_poll *poll = mem_zalloc(1, sizeof(*poll));
 
-    if (look) {
-        look->asker = asker;
-        look->screen = screen;
+    if (poll) {
+        poll->asker = asker;
+        poll->screen = screen;
     }
-    return look;
+    return poll;
 }
 
 void
-node_poll_free(struct look *look)
+node_poll_free(struct node_poll *poll)
 {
-    if (!look)
+    if (!poll)
         return;
-    grid_free(look->base);
-    mem_free(look);
+    grid_free(poll->base);
+    mem_free(poll);
 }
 
 bool
-node_poll_is_running(const struct look *look)
+node_poll_is_running(const struct node_poll *poll)
 {
-    return look->step != REST;
+    return poll->step != REST;
 }
 
 unsigned
-node_poll_asking_s(const struct look *look)
+node_poll_asking_s(const struct node_poll *poll)
 {
-    return look->step == REST
+    return poll->step == REST
                ? 0
-               : (unsigned)((clock_ms() - look->asked_ms) / 1000);
+               : (unsigned)((clock_ms() - poll->asked_ms) / 1000);
 }
 
 unsigned
-node_poll_count(const struct look *look)
+node_poll_count(const struct node_poll *poll)
 {
-    return look->done;
+    return poll->done;
 }
 
 bool
-node_poll_has_failed(const struct look *look)
+node_poll_has_failed(const struct node_poll *poll)
 {
-    return look->failed;
+    return poll->failed;
 }
 
 static double
@@ -112,12 +112,12 @@ put_clock_time(int64_t wall_ms, char *out, size_t size)
 /* ---- asking ---- */
 
 static void
-ask_step(struct look *look, enum node_poll_step step)
+ask_step(struct node_poll *poll, enum node_poll_step step)
 {
     struct buffer text;
 
     buffer_init(&text, STATEMENT_MAX);
-    look->step = step;
+    poll->step = step;
     switch (step) {
     case SETTLE:
         buffer_format(&text, "SET SESSION heapwire_timeout = %d", TIMEOUT_S);
@@ -127,31 +127,31 @@ ask_step(struct look *look, enum node_poll_step step)
                            "WHERE table_schema = 'heapwire'");
         break;
     case NODES:
-        top_view_nodes_statement(&look->place, &text);
+        top_view_nodes_statement(&poll->scope, &text);
         break;
     case MEMORY:
-        top_view_memory_statement(&look->place, &text);
+        top_view_memory_statement(&poll->scope, &text);
         break;
     case BASE:
-        look->place.node = 0;
-        look->place.kept = false;
-        top_view_statement(TOP_DIFF, &look->place, &text);
+        poll->scope.node = 0;
+        poll->scope.kept = false;
+        top_view_statement(TOP_DIFF, &poll->scope, &text);
         break;
     case VIEW:
     case REST:
     default:
-        top_view_statement(look->view, &look->place, &text);
+        top_view_statement(poll->view, &poll->scope, &text);
         break;
     }
-    look->asked_ms = clock_ms();
-    asker_ask(look->asker, text.failed || !text.data ? "DO 0" : text.data);
+    poll->asked_ms = clock_ms();
+    asker_ask(poll->asker, text.failed || !text.data ? "DO 0" : text.data);
     buffer_fini(&text);
 }
 
 static void
-end_node_poll(struct look *look, uint64_t took_ms)
+end_node_poll(struct node_poll *poll, uint64_t took_ms)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
     double rest_s = s->interval_s;
     char at[CLOCK_TEXT];
 
@@ -167,101 +167,101 @@ end_node_poll(struct look *look, uint64_t took_ms)
     else
         snprintf(s->status, sizeof(s->status), "%s UTC, every %g s", at,
                  rest_s);
-    look->step = REST;
-    look->done++;
-    look->next_ms = clock_ms() + (uint64_t)(rest_s * 1000);
+    poll->step = REST;
+    poll->done++;
+    poll->next_ms = clock_ms() + (uint64_t)(rest_s * 1000);
 }
 
 /* The view that the screen wants, or says that the node has no such table. */
 static void
-ask_view(struct look *look)
+ask_view(struct node_poll *poll)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
 
-    look->view = s->view == TOP_DIFF && *s->base ? TOP_DIFF_KEPT : s->view;
-    look->place.node = s->node;
-    look->place.kept = false;
-    *look->why = '\0';
-    if (look->found && !look->has_table[look->view]) {
-        snprintf(look->why, sizeof(look->why), "%s",
-                 top_views[look->view].missing
-                     ? top_views[look->view].missing
+    poll->view = s->view == TOP_DIFF && *s->base ? TOP_DIFF_KEPT : s->view;
+    poll->scope.node = s->node;
+    poll->scope.kept = false;
+    *poll->why = '\0';
+    if (poll->found && !poll->has_table[poll->view]) {
+        snprintf(poll->why, sizeof(poll->why), "%s",
+                 top_views[poll->view].missing
+                     ? top_views[poll->view].missing
                      : "the node has no table for this view");
-        if (top_views[look->view].instead < 0) {
-            struct grid *none = grid_new(look->view);
+        if (top_views[poll->view].instead < 0) {
+            struct grid *none = grid_new(poll->view);
 
             if (none) {
                 grid_free(s->grid);
                 s->grid = none;
             }
-            snprintf(s->notice, sizeof(s->notice), "%s", look->why);
-            look->failed = true;
-            end_node_poll(look, 0);
+            snprintf(s->notice, sizeof(s->notice), "%s", poll->why);
+            poll->failed = true;
+            end_node_poll(poll, 0);
             return;
         }
-        look->view = (enum top_number)top_views[look->view].instead;
+        poll->view = (enum top_number)top_views[poll->view].instead;
     }
-    if (look->view == TOP_DIFF_KEPT) {
-        snprintf(look->base_name, sizeof(look->base_name), "%s", s->base);
-        look->place.base = look->base_name;
+    if (poll->view == TOP_DIFF_KEPT) {
+        snprintf(poll->base_name, sizeof(poll->base_name), "%s", s->base);
+        poll->scope.base = poll->base_name;
     }
-    ask_step(look, look->view == TOP_DIFF && !look->base ? BASE : VIEW);
+    ask_step(poll, poll->view == TOP_DIFF && !poll->base ? BASE : VIEW);
 }
 
 bool
-node_poll_begin(struct look *look)
+node_poll_begin(struct node_poll *poll)
 {
-    struct screen *s = look->screen;
-    bool due = s->hurry || (!s->paused && clock_ms() >= look->next_ms);
+    struct screen *s = poll->screen;
+    bool due = s->hurry || (!s->paused && clock_ms() >= poll->next_ms);
 
-    if (look->step != REST || (!due && look->done > 0))
+    if (poll->step != REST || (!due && poll->done > 0))
         return false;
-    if (asker_is_new(look->asker))
-        ask_step(look, SETTLE);
-    else if (s->hurry && look->done > 0)
-        ask_view(look);
+    if (asker_is_new(poll->asker))
+        ask_step(poll, SETTLE);
+    else if (s->hurry && poll->done > 0)
+        ask_view(poll);
     else
-        ask_step(look, NODES);
+        ask_step(poll, NODES);
     s->hurry = false;
     return true;
 }
 
 int
-node_poll_wait_ms(const struct look *look)
+node_poll_wait_ms(const struct node_poll *poll)
 {
     uint64_t now = clock_ms();
 
-    if (look->screen->hurry)
+    if (poll->screen->hurry)
         return 0;
-    if (look->screen->paused)
+    if (poll->screen->paused)
         return -1;
-    return look->next_ms > now ? (int)(look->next_ms - now) : 0;
+    return poll->next_ms > now ? (int)(poll->next_ms - now) : 0;
 }
 
 /* ---- answers ---- */
 
 static void
-read_table_names(struct look *look, MYSQL_RES *rows)
+read_table_names(struct node_poll *poll, MYSQL_RES *rows)
 {
     char name[64];
     MYSQL_ROW row;
 
-    memset(look->has_table, 0, sizeof(look->has_table));
+    memset(poll->has_table, 0, sizeof(poll->has_table));
     while ((row = mysql_fetch_row(rows)))
         for (unsigned i = 0; i < TOP_NUMBERS; i++) {
             snprintf(name, sizeof(name), "%s%s",
-                     top_views[i].alone || look->place.alone ? "" : "cluster_",
+                     top_views[i].alone || poll->scope.alone ? "" : "cluster_",
                      top_views[i].table);
             if (row[0] && strcmp(row[0], name) == 0)
-                look->has_table[i] = true;
+                poll->has_table[i] = true;
         }
-    look->found = true;
+    poll->found = true;
 }
 
 static void
-read_nodes(struct look *look, MYSQL_RES *rows)
+read_nodes(struct node_poll *poll, MYSQL_RES *rows)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
     struct screen_node *node;
     MYSQL_ROW row;
 
@@ -285,15 +285,15 @@ read_nodes(struct look *look, MYSQL_RES *rows)
                  row[NODES_STATE] ? row[NODES_STATE] : "");
         snprintf(node->error, sizeof(node->error), "%s",
                  row[NODES_ERROR] ? row[NODES_ERROR] : "");
-        if (look->place.alone || s->node_count == 1)
-            look->place.self = id;
+        if (poll->scope.alone || s->node_count == 1)
+            poll->scope.self = id;
     }
 }
 
 static void
-read_memory(struct look *look, MYSQL_RES *rows)
+read_memory(struct node_poll *poll, MYSQL_RES *rows)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
     MYSQL_ROW row;
 
     if (mysql_num_fields(rows) != MEMORY_COLUMNS)
@@ -340,14 +340,14 @@ read_grid(enum top_number view, uint64_t of_node, MYSQL_RES *rows)
 }
 
 static void
-show_grid(struct look *look, struct grid *grid)
+show_grid(struct node_poll *poll, struct grid *grid)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
     struct grid *old = s->grid;
     bool same = old && old->number == grid->number;
 
     grid_derive(grid, same ? old : NULL,
-                grid->number == TOP_DIFF ? look->base : NULL);
+                grid->number == TOP_DIFF ? poll->base : NULL);
     s->grid = grid;
     screen_arrange(s);
     grid_free(old);
@@ -355,95 +355,95 @@ show_grid(struct look *look, struct grid *grid)
 
 /* Another way to have rows, after why; false: there is none. */
 static bool
-ask_instead(struct look *look, const char *why)
+ask_instead(struct node_poll *poll, const char *why)
 {
-    const struct top_view *view = &top_views[look->view];
+    const struct top_view *view = &top_views[poll->view];
     bool of_heap = strncmp(view->table, "heap_", 5) == 0 && !view->alone;
 
-    snprintf(look->why, sizeof(look->why), "%s", why);
-    if (of_heap && !look->place.kept && view->instead < 0 &&
-        look->view != TOP_DIFF) {
-        look->place.kept = true;
+    snprintf(poll->why, sizeof(poll->why), "%s", why);
+    if (of_heap && !poll->scope.kept && view->instead < 0 &&
+        poll->view != TOP_DIFF) {
+        poll->scope.kept = true;
     } else if (view->instead >= 0) {
-        look->view = (enum top_number)view->instead;
-        look->place.kept = false;
+        poll->view = (enum top_number)view->instead;
+        poll->scope.kept = false;
     } else {
         return false;
     }
-    ask_step(look, VIEW);
+    ask_step(poll, VIEW);
     return true;
 }
 
 static void
-fail_view(struct look *look, const char *why)
+fail_view(struct node_poll *poll, const char *why)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
     struct grid *none;
     char at[CLOCK_TEXT];
 
     /* A first reason is the better one. */
-    if (!*look->why)
-        snprintf(look->why, sizeof(look->why), "%s", why);
-    look->failed = true;
-    if (s->grid && s->grid->number == look->view && s->grid->node == s->node &&
+    if (!*poll->why)
+        snprintf(poll->why, sizeof(poll->why), "%s", why);
+    poll->failed = true;
+    if (s->grid && s->grid->number == poll->view && s->grid->node == s->node &&
         s->grid->rows > 0) {
         put_clock_time(s->grid->wall_ms, at, sizeof(at));
         snprintf(s->notice, sizeof(s->notice), "rows of %s UTC: %s", at,
-                 look->why);
+                 poll->why);
     } else {
-        snprintf(s->notice, sizeof(s->notice), "%s", look->why);
-        none = grid_new(look->view);
+        snprintf(s->notice, sizeof(s->notice), "%s", poll->why);
+        none = grid_new(poll->view);
         if (none)
-            show_grid(look, none);
+            show_grid(poll, none);
     }
-    end_node_poll(look, 0);
+    end_node_poll(poll, 0);
 }
 
 static void
-end_view(struct look *look, MYSQL_RES *rows, const char *error)
+end_view(struct node_poll *poll, MYSQL_RES *rows, const char *error)
 {
-    struct screen *s = look->screen;
-    const char *warnings = asker_warnings(look->asker);
-    uint64_t took_ms = clock_ms() - look->asked_ms;
-    bool kept_rows = s->grid && s->grid->number == look->view &&
+    struct screen *s = poll->screen;
+    const char *warnings = asker_warnings(poll->asker);
+    uint64_t took_ms = clock_ms() - poll->asked_ms;
+    bool kept_rows = s->grid && s->grid->number == poll->view &&
                      s->grid->node == s->node && s->grid->rows > 0;
     struct grid *grid;
 
     if (!rows) {
-        if ((kept_rows && look->view == s->view) || !ask_instead(look, error))
-            fail_view(look, error);
+        if ((kept_rows && poll->view == s->view) || !ask_instead(poll, error))
+            fail_view(poll, error);
         return;
     }
-    if (mysql_num_rows(rows) == 0 && !look->place.kept && !*look->why &&
-        top_views[look->view].instead >= 0 &&
-        ask_instead(look, *warnings ? warnings : top_views[look->view].empty))
+    if (mysql_num_rows(rows) == 0 && !poll->scope.kept && !*poll->why &&
+        top_views[poll->view].instead >= 0 &&
+        ask_instead(poll, *warnings ? warnings : top_views[poll->view].empty))
         return;
-    grid = read_grid(look->view, look->place.node, rows);
+    grid = read_grid(poll->view, poll->scope.node, rows);
     if (!grid) {
-        fail_view(look, "no memory");
+        fail_view(poll, "no memory");
         return;
     }
-    show_grid(look, grid);
+    show_grid(poll, grid);
     snprintf(s->notice, sizeof(s->notice), "%s%s%s",
-             look->place.kept ? "rows of the last kept snapshot: " : "",
-             look->why, *look->why ? "" : warnings);
-    look->failed = false;
+             poll->scope.kept ? "rows of the last kept snapshot: " : "",
+             poll->why, *poll->why ? "" : warnings);
+    poll->failed = false;
     if (took_ms / 1000 < TIMEOUT_S)
-        look->cost_ms = took_ms;
-    end_node_poll(look, look->cost_ms);
+        poll->cost_ms = took_ms;
+    end_node_poll(poll, poll->cost_ms);
 }
 
 /* A node's connection is lost, or none can be made. */
 static void
-fail_screen_update(struct look *look, const char *why)
+fail_screen_update(struct node_poll *poll, const char *why)
 {
-    struct screen *s = look->screen;
+    struct screen *s = poll->screen;
 
     for (size_t i = 0; i < s->node_count; i++)
         snprintf(s->nodes[i].state, sizeof(s->nodes[i].state), "not asked");
-    look->view = s->grid ? s->grid->number : s->view;
-    *look->why = '\0';
-    fail_view(look, why);
+    poll->view = s->grid ? s->grid->number : s->view;
+    *poll->why = '\0';
+    fail_view(poll, why);
 }
 
 static bool
@@ -454,57 +454,57 @@ is_denied(unsigned number)
 }
 
 void
-node_poll_continue(struct look *look)
+node_poll_continue(struct node_poll *poll)
 {
-    MYSQL_RES *rows = asker_take_rows(look->asker);
+    MYSQL_RES *rows = asker_take_rows(poll->asker);
     unsigned number;
-    const char *error = asker_error(look->asker, &number);
+    const char *error = asker_error(poll->asker, &number);
 
-    if (*error && asker_is_new(look->asker)) {
-        fail_screen_update(look, error);
+    if (*error && asker_is_new(poll->asker)) {
+        fail_screen_update(poll, error);
         return;
     }
-    switch (look->step) {
+    switch (poll->step) {
     case SETTLE:
-        ask_step(look, TABLES);
+        ask_step(poll, TABLES);
         break;
     case TABLES:
         if (rows)
-            read_table_names(look, rows);
-        ask_step(look, NODES);
+            read_table_names(poll, rows);
+        ask_step(poll, NODES);
         break;
     case NODES:
         if (rows)
-            read_nodes(look, rows);
-        ask_step(look, MEMORY);
+            read_nodes(poll, rows);
+        ask_step(poll, MEMORY);
         break;
     case MEMORY:
-        if (is_denied(number) && !look->place.alone) {
-            look->place.alone = true; /* without others */
-            ask_step(look, TABLES);
+        if (is_denied(number) && !poll->scope.alone) {
+            poll->scope.alone = true; /* without others */
+            ask_step(poll, TABLES);
             break;
         }
         if (rows)
-            read_memory(look, rows);
-        if (!look->base && look->done == 0)
-            ask_step(look, BASE);
+            read_memory(poll, rows);
+        if (!poll->base && poll->done == 0)
+            ask_step(poll, BASE);
         else
-            ask_view(look);
+            ask_view(poll);
         break;
     case BASE:
-        if (rows && !look->base)
-            look->base = read_grid(TOP_DIFF, 0, rows);
-        if (look->done > 0 && !look->base)
-            fail_view(look, *error ? error : "no memory");
+        if (rows && !poll->base)
+            poll->base = read_grid(TOP_DIFF, 0, rows);
+        if (poll->done > 0 && !poll->base)
+            fail_view(poll, *error ? error : "no memory");
         else
-            ask_view(look);
+            ask_view(poll);
         break;
     case VIEW:
-        if (look->screen->hurry) /* something else is wanted by now */
-            ask_view(look);
+        if (poll->screen->hurry) /* something else is wanted by now */
+            ask_view(poll);
         else
-            end_view(look, rows, error);
-        look->screen->hurry = false;
+            end_view(poll, rows, error);
+        poll->screen->hurry = false;
         break;
     case REST:
     default:

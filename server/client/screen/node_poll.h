@@ -1,5 +1,6 @@
 /*
- * node_poll.h - one look after the other at the nodes, for the screen or for tables.
+ * node_poll.h - one look after the other at the nodes, for the screen or for
+ * tables.
  *
  * A look is a few statements, one at a time: the nodes' states, their memory,
  * the view; on a new connection before these how long one may take, which
@@ -12,23 +13,27 @@
 #include <stdint.h>
 
 struct asker;
-struct look;
+struct node_poll;
 struct screen;
 
-struct look *node_poll_new(struct asker *asker, struct screen *screen); /* or NULL */
-void node_poll_free(struct look *look); /* NULL is fine */
+struct node_poll *node_poll_new(struct asker *asker,
+                                struct screen *screen); /* or NULL */
+void node_poll_free(struct node_poll *poll);            /* NULL is fine */
 
 /* What is due: a look by the interval, or at once (screen->hurry).  True: the
  * screen has changed. */
-bool node_poll_begin(struct look *look);
+bool node_poll_begin(struct node_poll *poll);
 
 /* The asker's statement is done: reads its answer, and asks the next. */
-void node_poll_continue(struct look *look);
+void node_poll_continue(struct node_poll *poll);
 
-bool node_poll_is_running(const struct look *look);
-int node_poll_wait_ms(const struct look *look); /* until one is due; -1: never */
-unsigned node_poll_asking_s(const struct look *look); /* its statement, so long */
-unsigned node_poll_count(const struct look *look);    /* that are done */
-bool node_poll_has_failed(const struct look *look);       /* the last one got no rows */
+bool node_poll_is_running(const struct node_poll *poll);
+int node_poll_wait_ms(
+    const struct node_poll *poll); /* until one is due; -1: never */
+unsigned
+node_poll_asking_s(const struct node_poll *poll); /* its statement, so long */
+unsigned node_poll_count(const struct node_poll *poll); /* that are done */
+bool node_poll_has_failed(
+    const struct node_poll *poll); /* the last one got no rows */
 
 #endif

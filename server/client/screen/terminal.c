@@ -109,7 +109,7 @@ terminal_key(unsigned *key)
 {
     static const struct {
         int curses;
-        unsigned ours;
+        unsigned key;
     } keys[] = {
         {KEY_UP, KEYS_UP},
         {KEY_DOWN, KEYS_DOWN},
@@ -145,7 +145,7 @@ terminal_key(unsigned *key)
     *key = KEYS_REDRAW; /* one that means nothing here */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if ((int)got == keys[i].curses)
-            *key = keys[i].ours;
+            *key = keys[i].key;
     if ((int)got > KEY_F0 && (int)got <= KEY_F0 + 12)
         *key = KEYS_F0 + ((unsigned)got - KEY_F0);
     return true;

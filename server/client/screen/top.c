@@ -33,7 +33,7 @@ enum {
 struct top {
     struct screen screen;
     struct asker *asker;
-    struct look *look;
+    struct node_poll *poll;
     struct screen_line *lines;
 };
 
@@ -102,17 +102,17 @@ wait_for_either(struct top *top, bool keys)
 {
     struct pollfd fds[2] = {{asker_fd(top->asker), asker_events(top->asker), 0},
                             {keys ? STDIN_FILENO : -1, POLLIN, 0}};
-    int wait = !node_poll_is_running(top->look) ? node_poll_wait_ms(top->look)
-               : asker_asks(top->asker)      ? asker_wait_ms(top->asker)
-                                             : 0; /* the answer is there */
+    int wait = !node_poll_is_running(top->poll) ? node_poll_wait_ms(top->poll)
+               : asker_asks(top->asker)         ? asker_wait_ms(top->asker)
+                                                : 0; /* the answer is there */
 
-    if (keys && node_poll_is_running(top->look) && wait > SECOND_MS)
+    if (keys && node_poll_is_running(top->poll) && wait > SECOND_MS)
         wait = SECOND_MS; /* it says for how long it asks */
     if (poll(fds, 2, wait) < 0)
         fds[0].revents = fds[1].revents = 0; /* a signal */
-    if (node_poll_is_running(top->look) &&
+    if (node_poll_is_running(top->poll) &&
         (!asker_asks(top->asker) || asker_step(top->asker, fds[0].revents)))
-        node_poll_continue(top->look);
+        node_poll_continue(top->poll);
     return fds[1].revents;
 }
 
@@ -123,12 +123,12 @@ run_batch(struct top *top, unsigned long count)
     bool failed = false;
 
     while (!ended_by && seen < count) {
-        node_poll_begin(top->look);
+        node_poll_begin(top->poll);
         (void)wait_for_either(top, false);
-        if (node_poll_count(top->look) == seen)
+        if (node_poll_count(top->poll) == seen)
             continue;
-        seen = node_poll_count(top->look);
-        failed = failed || node_poll_has_failed(top->look);
+        seen = node_poll_count(top->poll);
+        failed = failed || node_poll_has_failed(top->poll);
         signal(SIGPIPE, SIG_DFL);
         print_tables(top);
         if (fflush(stdout) != 0)
@@ -158,10 +158,10 @@ run_screen(struct top *top)
         terminal_size(&s->width, &s->height);
         if (s->rearrange)
             screen_arrange(s);
-        s->asking_s = node_poll_asking_s(top->look);
+        s->asking_s = node_poll_asking_s(top->poll);
         screen_layout(s, top->lines);
         terminal_paint(top->lines, s->height);
-        node_poll_begin(top->look);
+        node_poll_begin(top->poll);
         revents = wait_for_either(top, true);
         silent = revents ? silent + 1 : silent;
         while (terminal_key(&key)) {
@@ -241,10 +241,10 @@ top_run(const char *const *given, const char *view)
         goto out;
     top.screen.interval_s = seconds;
     top.asker = asker_new(given);
-    top.look = node_poll_new(top.asker, &top.screen);
+    top.poll = node_poll_new(top.asker, &top.screen);
     top.lines = mem_zalloc(SCREEN_HEIGHT_MAX, sizeof(*top.lines));
     status = CLIENT_FAILED;
-    if (!nodes || !top.asker || !top.look || !top.lines) {
+    if (!nodes || !top.asker || !top.poll || !top.lines) {
         warnx("no memory");
         goto out;
     }
@@ -253,7 +253,7 @@ top_run(const char *const *given, const char *view)
     status = given['b'] ? run_batch(&top, count) : run_screen(&top);
 out:
     grid_free(top.screen.grid);
-    node_poll_free(top.look);
+    node_poll_free(top.poll);
     asker_free(top.asker);
     mem_free(top.lines);
     mem_free(nodes);

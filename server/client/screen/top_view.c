@@ -142,10 +142,10 @@ const struct top_view top_views[TOP_NUMBERS] = {
 
 /* A table of all nodes; alone: of this one, which says so itself. */
 static void
-put_table(const char *table, bool local, const struct top_scope *place,
+put_table(const char *table, bool local, const struct top_scope *scope,
           struct buffer *out)
 {
-    if (!local && !place->alone)
+    if (!local && !scope->alone)
         buffer_format(out, "heapwire.cluster_%s", table);
     else if (local)
         buffer_format(out, "heapwire.%s", table);
@@ -153,11 +153,11 @@ put_table(const char *table, bool local, const struct top_scope *place,
         buffer_format(out,
                       "(SELECT %llu AS node_id, own.* FROM heapwire.%s own) "
                       "AS one",
-                      (unsigned long long)place->self, table);
+                      (unsigned long long)scope->self, table);
 }
 
 void
-top_view_statement(enum top_number number, const struct top_scope *place,
+top_view_statement(enum top_number number, const struct top_scope *scope,
                    struct buffer *out)
 {
     const struct top_view *view = &top_views[number];
@@ -169,17 +169,17 @@ top_view_statement(enum top_number number, const struct top_scope *place,
         if (view->columns[i].sql)
             buffer_format(out, "%s%s", n++ ? ", " : "", view->columns[i].sql);
     buffer_text(out, " FROM ");
-    put_table(view->table, view->alone, place, out);
-    if (place->node && !view->alone) {
+    put_table(view->table, view->alone, scope, out);
+    if (scope->node && !view->alone) {
         buffer_format(out, "%snode_id = %llu", word,
-                      (unsigned long long)place->node);
+                      (unsigned long long)scope->node);
         word = " AND ";
     }
     if (number == TOP_DIFF_KEPT) {
         buffer_format(out, "%sbase = ", word);
-        sql_string(place->base, out);
+        sql_string(scope->base, out);
         word = " AND ";
-    } else if (place->kept) {
+    } else if (scope->kept) {
         buffer_format(out, "%ssnapshot = 'last'", word);
         word = " AND ";
     }
@@ -196,18 +196,18 @@ top_view_statement(enum top_number number, const struct top_scope *place,
 }
 
 void
-top_view_nodes_statement(const struct top_scope *place, struct buffer *out)
+top_view_nodes_statement(const struct top_scope *scope, struct buffer *out)
 {
     buffer_format(out,
                   "SELECT id, state, last_error, profiling FROM heapwire.nodes"
                   "%s ORDER BY id",
-                  place->alone ? " WHERE self = 1" : "");
+                  scope->alone ? " WHERE self = 1" : "");
 }
 
 void
-top_view_memory_statement(const struct top_scope *place, struct buffer *out)
+top_view_memory_statement(const struct top_scope *scope, struct buffer *out)
 {
     buffer_text(out, "SELECT node_id, rss, cgroup_limit, allocated, active, "
                      "resident FROM ");
-    put_table("memory", false, place, out);
+    put_table("memory", false, scope, out);
 }

@@ -74,7 +74,7 @@ struct top_scope {
 };
 
 /* Appends the statement. */
-void top_view_statement(enum top_number number, const struct top_scope *place,
+void top_view_statement(enum top_number number, const struct top_scope *scope,
                         struct buffer *out);
 
 /* Of all nodes' states, and of their memory: fixed columns. */
@@ -88,9 +88,9 @@ enum {
     MEMORY_RESIDENT,
     MEMORY_COLUMNS
 };
-void top_view_nodes_statement(const struct top_scope *place,
+void top_view_nodes_statement(const struct top_scope *scope,
                               struct buffer *out);
-void top_view_memory_statement(const struct top_scope *place,
+void top_view_memory_statement(const struct top_scope *scope,
                                struct buffer *out);
 
 #endif

@@ -158,7 +158,7 @@ is_at(const struct etcd_nodes *nodes, size_t at, uint64_t id)
 static int
 reserve_etcd_node(struct etcd_nodes *nodes, struct error *err)
 {
-    size_t room = nodes->room ? 2 * nodes->room : 16;
+    size_t room = nodes->capacity ? 2 * nodes->capacity : 16;
     struct etcd_node *more;
 
     if (nodes->count == PEERS_MAX) {
@@ -166,7 +166,7 @@ reserve_etcd_node(struct etcd_nodes *nodes, struct error *err)
                   "etcd lists more than the %d nodes of a cluster", PEERS_MAX);
         return -1;
     }
-    if (nodes->count < nodes->room)
+    if (nodes->count < nodes->capacity)
         return 0;
     more = mem_realloc(nodes->items, room * sizeof(*more));
     if (!more) {
@@ -174,7 +174,7 @@ reserve_etcd_node(struct etcd_nodes *nodes, struct error *err)
         return -1;
     }
     nodes->items = more;
-    nodes->room = room;
+    nodes->capacity = room;
     return 0;
 }
 
@@ -238,7 +238,7 @@ etcd_nodes_copy(struct etcd_nodes *out, const struct etcd_nodes *nodes,
     }
     *out = *nodes;
     out->items = items;
-    out->room = nodes->count;
+    out->capacity = nodes->count;
     return 0;
 }
 
@@ -256,7 +256,7 @@ etcd_nodes_join(struct etcd_nodes *out, const struct etcd_nodes *nodes,
     *out = *nodes;
     out->items = items;
     out->count = 0;
-    out->room = room + 1;
+    out->capacity = room + 1;
     for (size_t j = 0; j < before->count; j++) {
         const struct etcd_node *old = &before->items[j];
 

@@ -53,7 +53,7 @@ struct etcd_node {
 
 struct etcd_nodes {
     struct etcd_node *items; /* ascending by id, each once; owned */
-    size_t count, room;
+    size_t count, capacity;
     /* Keys that are not a node's, since the table was emptied, and the fault of
      * the first. */
     size_t refused;

@@ -19,7 +19,7 @@ log_refused_nodes(const struct etcd_session *s)
         log_ratelimited("%s", s->nodes.refusal.text);
     else if (s->nodes.refused > 1)
         log_ratelimited("%s; and so are %zu others", s->nodes.refusal.text,
-                     s->nodes.refused - 1);
+                        s->nodes.refused - 1);
 }
 
 /* ---- questions ---- */
@@ -178,7 +178,7 @@ end_conflict(struct etcd_session *s)
 {
     if (s->conflict.code != 0)
         log_ratelimited("node %" PRIu64 ", this one, is in etcd now",
-                     s->self.member.id);
+                        s->self.member.id);
     memset(&s->conflict, 0, sizeof(s->conflict));
 }
 

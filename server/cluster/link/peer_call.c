@@ -14,15 +14,15 @@ static const char mismatch[] = "id mismatch: ";
 
 /* The name of a node in a failure. */
 static void
-print_peer_name(const struct peer_endpoint *place, char *out)
+print_peer_name(const struct peer_endpoint *endpoint, char *out)
 {
-    bool six = strchr(place->address, ':') != NULL;
+    bool six = strchr(endpoint->address, ':') != NULL;
 
-    if (place->port == 0)
-        snprintf(out, PEER_NAME_MAX, "node %" PRIu64, place->id);
+    if (endpoint->port == 0)
+        snprintf(out, PEER_NAME_MAX, "node %" PRIu64, endpoint->id);
     else
         snprintf(out, PEER_NAME_MAX, "%s%s%s:%u", six ? "[" : "",
-                 place->address, six ? "]" : "", place->port);
+                 endpoint->address, six ? "]" : "", endpoint->port);
 }
 
 /* That a node was silent is passed on: it is not asked again so soon. */
@@ -44,7 +44,7 @@ peer_failure_timeout(struct error *out, unsigned timeout_ms)
 }
 
 void
-peer_failure_submit(struct error *out, const struct peer_endpoint *place,
+peer_failure_submit(struct error *out, const struct peer_endpoint *endpoint,
                     const struct error *why)
 {
     char name[PEER_NAME_MAX];
@@ -53,17 +53,17 @@ peer_failure_submit(struct error *out, const struct peer_endpoint *place,
         *out = *why;
         return;
     }
-    print_peer_name(place, name);
+    print_peer_name(endpoint, name);
     error_set(out, code_of(why), "submit failed for %s: %s", name, why->text);
 }
 
 void
-peer_failure_rpc(struct error *out, const struct peer_endpoint *place,
+peer_failure_rpc(struct error *out, const struct peer_endpoint *endpoint,
                  const struct error *why)
 {
     char name[PEER_NAME_MAX];
 
-    print_peer_name(place, name);
+    print_peer_name(endpoint, name);
     error_set(out, code_of(why), "rpc failed %s: %s", name, why->text);
 }
 
@@ -270,22 +270,22 @@ on_link_connected(struct peer_link *link)
 static bool
 prepare_call_retry(struct peer_call *call, const struct error *why)
 {
-    struct peer_endpoint *place = &call->peer->place;
+    struct peer_endpoint *endpoint = &call->peer->endpoint;
     struct peer_link *link = call->link;
 
     if (link->state != PEER_LINK_CONNECTING) {
         if (why->code == ER_QUERY_TIMEOUT) /* it is silent: so it would be */
             peer_drop_idle(call->peer);
-        if (why->code == ER_QUERY_TIMEOUT || !link->reused || link->heard ||
-            call->tried)
+        if (why->code == ER_QUERY_TIMEOUT || !link->reused ||
+            link->answer_began || call->tried)
             return false;
         call->tried = true;
         peer_drop_idle(call->peer); /* they are as old as the dead one */
         return true;
     }
-    if (!link->place.tls && why->code == ER_SECURE_TRANSPORT_REQUIRED &&
+    if (!link->endpoint.tls && why->code == ER_SECURE_TRANSPORT_REQUIRED &&
         !call->secured) {
-        call->secured = place->tls = true;
+        call->secured = endpoint->tls = true;
         return true;
     }
     return false;
@@ -302,9 +302,9 @@ on_link_broken(struct peer_link *link, const struct error *why)
         return;
     }
     if (link->state == PEER_LINK_CONNECTING)
-        peer_failure_submit(&err, &link->place, why);
+        peer_failure_submit(&err, &link->endpoint, why);
     else
-        peer_failure_rpc(&err, &link->place, why);
+        peer_failure_rpc(&err, &link->endpoint, why);
     end_failed(call, &err);
 }
 
@@ -341,7 +341,7 @@ open_link(struct peer_call *call)
     struct error err;
 
     call->link =
-        peer_link_open(pool->loop, &peer->place, &pool->identity, pool->tls,
+        peer_link_open(pool->loop, &peer->endpoint, &pool->identity, pool->tls,
                        pool->connect_timeout_ms, &events, call, &err);
     if (!call->link) {
         end_peer_call(call, &err);

@@ -16,9 +16,9 @@ peer_client_challenge(struct peer_client *client, struct span challenge,
 {
     const struct peer_identity *self = client->self;
 
-    return peer_challenge_read(&client->said, self, client->expected_id,
+    return peer_challenge_read(&client->transcript, self, client->expected_id,
                                challenge, &client->server, err) == 0
-               ? peer_hello_make(&client->said, self, client->expected_id,
+               ? peer_hello_make(&client->transcript, self, client->expected_id,
                                  hello, err)
                : -1;
 }
@@ -39,13 +39,13 @@ peer_client_welcome(struct peer_client *client, struct span welcome,
 {
     struct peer_welcome read;
 
-    if (peer_welcome_check(&client->said, client->self, welcome, &read, err) !=
-            0 ||
-        peer_session_key(&client->said, client->self, client->session_key,
+    if (peer_welcome_check(&client->transcript, client->self, welcome, &read,
+                           err) != 0 ||
+        peer_session_key(&client->transcript, client->self, client->session_key,
                          err) != 0)
         return -1;
     keep_welcome(client, &read);
-    OPENSSL_cleanse(&client->said, sizeof(client->said));
+    OPENSSL_cleanse(&client->transcript, sizeof(client->transcript));
     return 0;
 }
 

@@ -269,7 +269,7 @@ static bool
 establish_link_socket(struct peer_link *l)
 {
     bool begins = l->fd < 0;
-    int why = begins ? peer_socket_connect(&l->place, l->timeout_ms, &l->fd)
+    int why = begins ? peer_socket_connect(&l->endpoint, l->timeout_ms, &l->fd)
                      : peer_socket_fault(l->fd);
     const char *text = why != 0 ? strerrordesc_np(why) : NULL;
 
@@ -444,9 +444,9 @@ handle_link_packets(struct peer_link *l)
 static void
 note_byte(struct peer_link *l)
 {
-    if (l->heard || l->state == PEER_LINK_CONNECTING)
+    if (l->answer_began || l->state == PEER_LINK_CONNECTING)
         return;
-    l->heard = true;
+    l->answer_began = true;
     l->answered_ns = uv_hrtime();
 }
 
@@ -454,7 +454,8 @@ note_byte(struct peer_link *l)
 static bool
 is_loop_round_late(const struct peer_link *l)
 {
-    return uv_hrtime() / 1000000 >= uv_now(l->timer.loop) + PEER_LINK_ITERATION_MS;
+    return uv_hrtime() / 1000000 >=
+           uv_now(l->timer.loop) + PEER_LINK_ITERATION_MS;
 }
 
 /* True: bytes came. */
@@ -505,7 +506,7 @@ drive_peer_link(struct peer_link *l)
 /* What owners call */
 
 struct peer_link *
-peer_link_open(uv_loop_t *loop, const struct peer_endpoint *place,
+peer_link_open(uv_loop_t *loop, const struct peer_endpoint *endpoint,
                const struct peer_identity *identity, SSL_CTX *context,
                uint64_t timeout_ms, const struct peer_link_events *events,
                void *arg, struct error *err)
@@ -516,14 +517,14 @@ peer_link_open(uv_loop_t *loop, const struct peer_endpoint *place,
         error_memory(err, "a connection");
         return NULL;
     }
-    l->place = *place;
+    l->endpoint = *endpoint;
     l->identity = *identity;
     l->context = context;
     l->events = events;
     l->arg = arg;
     l->fd = -1;
     l->timeout_ms = timeout_ms;
-    peer_wire_init(&l->wire, &l->identity, place->id, place->tls);
+    peer_wire_init(&l->wire, &l->identity, endpoint->id, endpoint->tls);
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     l->handles = 1;
@@ -545,11 +546,11 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
 {
     if (peer_wire_ask(&l->wire, request, timeout_ms, err) != 0)
         return -1;
-    l->heard = false;
+    l->answer_began = false;
     l->asked_ns = uv_hrtime();
     l->answered_ns = 0;
     l->state = PEER_LINK_ASKING;
-    if (l->reused && !l->place.socket)
+    if (l->reused && !l->endpoint.socket)
         peer_socket_set_keepalive(l->fd, l->timeout_ms, false);
     listen_on(l);
     if (l->driving || (flush_link_output(l) == 0 && update_link_poll(l) == 0))
@@ -561,7 +562,7 @@ peer_link_ask(struct peer_link *l, const struct peer_request *request,
 void
 peer_link_rest(struct peer_link *l, uint64_t timeout_ms)
 {
-    if (!l->place.socket)
+    if (!l->endpoint.socket)
         peer_socket_set_keepalive(l->fd, l->timeout_ms, true);
     uv_timer_start(&l->timer, on_timer, timeout_ms, 0);
 }
@@ -591,5 +592,6 @@ peer_link_reusable(const struct peer_link *l)
 uint64_t
 peer_link_round_trip_us(const struct peer_link *l)
 {
-    return l->answered_ns > l->asked_ns ? (l->answered_ns - l->asked_ns) / 1000 : 0;
+    return l->answered_ns > l->asked_ns ? (l->answered_ns - l->asked_ns) / 1000
+                                        : 0;
 }

@@ -44,8 +44,8 @@ struct peer_endpoint {
 };
 
 /* Begins to connect: the socket can be written to once it has.  0, or errno. */
-int peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
-                        int *fd);
+int peer_socket_connect(const struct peer_endpoint *endpoint,
+                        uint64_t timeout_ms, int *fd);
 /* Why it has not connected, as errno; 0: it has. */
 int peer_socket_fault(int fd);
 
@@ -69,7 +69,8 @@ enum {
      * takes to find that the host is gone (PEER_SOCKET_SILENT): that is tried
      * again. */
     PEER_LINK_SILENT_MS = 10 * 1000,
-    PEER_LINK_ITERATION_MS = 5, /* of a turn of the loop; once it takes longer, */
+    PEER_LINK_ITERATION_MS =
+        5, /* of a turn of the loop; once it takes longer, */
     PEER_LINK_LITTLE = 2 << 10 /* each link has so many bytes at a stretch */
 };
 
@@ -105,7 +106,7 @@ struct peer_link_events {
 struct peer_link {
     struct peer_wire wire;
     struct peer_identity identity;
-    struct peer_endpoint place;
+    struct peer_endpoint endpoint;
     const struct peer_link_events *events;
     void *arg; /* the owner's */
     uv_poll_t poll;
@@ -116,18 +117,18 @@ struct peer_link {
     struct buffer writing; /* what the socket is to take next */
     size_t written;        /* bytes of it that it took */
     enum peer_link_state state;
-    int fd, watching; /* events of poll; 0: none */
-    bool established; /* connected, and must prove itself next */
-    bool poll_open;   /* poll has fd */
-    bool driving;     /* its frames are below us: nothing is freed */
-    bool broken;      /* broken was called: close it */
-    bool due;         /* the timer continues */
-    bool paused;      /* the owner wants no more for now */
-    bool reused;      /* it has answered before */
-    bool heard;       /* a byte of this answer came */
-    bool large;       /* it may read a large packet */
-    bool starved;     /* it waits for that */
-    unsigned handles; /* that libuv still has */
+    int fd, watching;  /* events of poll; 0: none */
+    bool established;  /* connected, and must prove itself next */
+    bool poll_open;    /* poll has fd */
+    bool driving;      /* its frames are below us: nothing is freed */
+    bool broken;       /* broken was called: close it */
+    bool due;          /* the timer continues */
+    bool paused;       /* the owner wants no more for now */
+    bool reused;       /* it has answered before */
+    bool answer_began; /* a byte of this answer came */
+    bool large;        /* it may read a large packet */
+    bool starved;      /* it waits for that */
+    unsigned handles;  /* that libuv still has */
     size_t run;
     uint64_t timeout_ms; /* of the connection, for its text */
     uint64_t asked_ns, answered_ns;
@@ -137,7 +138,7 @@ struct peer_link {
  * with *err: no memory.  Other failures come through broken, on a later turn of
  * the loop. */
 struct peer_link *peer_link_open(uv_loop_t *loop,
-                                 const struct peer_endpoint *place,
+                                 const struct peer_endpoint *endpoint,
                                  const struct peer_identity *identity,
                                  SSL_CTX *context, uint64_t timeout_ms,
                                  const struct peer_link_events *events,

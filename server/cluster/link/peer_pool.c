@@ -13,7 +13,7 @@
 /* Nodes */
 
 struct peer *
-peer_new(struct peer_pool *pool, const struct peer_endpoint *place,
+peer_new(struct peer_pool *pool, const struct peer_endpoint *endpoint,
          enum peer_role role, bool self, struct error *err)
 {
     struct peer *peer = mem_zalloc(1, sizeof(*peer));
@@ -23,13 +23,13 @@ peer_new(struct peer_pool *pool, const struct peer_endpoint *place,
         return NULL;
     }
     peer->pool = pool;
-    peer->place = *place;
+    peer->endpoint = *endpoint;
     peer->references = 1;
-    peer->known.id = place->id;
-    peer->known.port = place->port;
+    peer->known.id = endpoint->id;
+    peer->known.port = endpoint->port;
     peer->known.role = role;
     peer->known.self = self;
-    memcpy(peer->known.address, place->address, sizeof(place->address));
+    memcpy(peer->known.address, endpoint->address, sizeof(endpoint->address));
     return peer;
 }
 

@@ -71,7 +71,7 @@ enum { PEERS_WAITING, PEERS_DOUBTFUL, PEERS_AT_LINK_LIMIT, PEERS_LINES };
 /* A node; the loop's but for known. */
 struct peer {
     struct peer_pool *pool;
-    struct peer_endpoint place;
+    struct peer_endpoint endpoint;
     struct peer_link *idle[PEER_IDLE_EACH]; /* newest last */
     size_t idle_count, links;               /* links: open, idle or not */
     struct peer_calls calls;                /* that wait for a link */
@@ -136,8 +136,9 @@ void peer_pool_set_identity(struct peer_pool *pool,
 void peer_pool_stop(struct peer_pool *pool);
 
 /* place is copied; with one reference. */
-struct peer *peer_new(struct peer_pool *pool, const struct peer_endpoint *place,
-                      enum peer_role role, bool self, struct error *err);
+struct peer *peer_new(struct peer_pool *pool,
+                      const struct peer_endpoint *endpoint, enum peer_role role,
+                      bool self, struct error *err);
 void peer_unref(struct peer *peer); /* NULL is fine */
 /* No member any more: its idle links close. */
 void peer_leave(struct peer *peer);
@@ -158,10 +159,11 @@ void peer_call_cancel(struct peer_call *call, const struct error *late);
 void peer_failure_timeout(struct error *out, unsigned timeout_ms);
 /* The question could not be sent.  why is passed on if it names the node that
  * answered. */
-void peer_failure_submit(struct error *out, const struct peer_endpoint *place,
+void peer_failure_submit(struct error *out,
+                         const struct peer_endpoint *endpoint,
                          const struct error *why);
 /* The question was sent, and no valid answer came. */
-void peer_failure_rpc(struct error *out, const struct peer_endpoint *place,
+void peer_failure_rpc(struct error *out, const struct peer_endpoint *endpoint,
                       const struct error *why);
 
 /* Shared by peer_pool.c and peer_call.c. */

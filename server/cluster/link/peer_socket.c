@@ -10,29 +10,29 @@
 
 /* 0: it is no address. */
 static socklen_t
-address_of(const struct peer_endpoint *place, struct sockaddr_storage *out)
+address_of(const struct peer_endpoint *endpoint, struct sockaddr_storage *out)
 {
     struct sockaddr_in *four = (struct sockaddr_in *)out;
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
     struct sockaddr_un *local = (struct sockaddr_un *)out;
 
     memset(out, 0, sizeof(*out));
-    if (place->socket) {
+    if (endpoint->socket) {
         local->sun_family = AF_UNIX;
-        if (strlen(place->socket) >= sizeof(local->sun_path))
+        if (strlen(endpoint->socket) >= sizeof(local->sun_path))
             return 0;
-        memcpy(local->sun_path, place->socket, strlen(place->socket) + 1);
+        memcpy(local->sun_path, endpoint->socket, strlen(endpoint->socket) + 1);
         return sizeof(*local);
     }
-    if (inet_pton(AF_INET, place->address, &four->sin_addr) == 1) {
+    if (inet_pton(AF_INET, endpoint->address, &four->sin_addr) == 1) {
         four->sin_family = AF_INET;
-        four->sin_port = htons(place->port);
+        four->sin_port = htons(endpoint->port);
         return sizeof(*four);
     }
-    if (inet_pton(AF_INET6, place->address, &six->sin6_addr) != 1)
+    if (inet_pton(AF_INET6, endpoint->address, &six->sin6_addr) != 1)
         return 0;
     six->sin6_family = AF_INET6;
-    six->sin6_port = htons(place->port);
+    six->sin6_port = htons(endpoint->port);
     return sizeof(*six);
 }
 
@@ -66,11 +66,11 @@ enable_tcp_keepalive(int fd, uint64_t timeout_ms)
 }
 
 int
-peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
+peer_socket_connect(const struct peer_endpoint *endpoint, uint64_t timeout_ms,
                     int *fd)
 {
     struct sockaddr_storage address;
-    socklen_t size = address_of(place, &address);
+    socklen_t size = address_of(endpoint, &address);
 
     if (size == 0)
         return EINVAL;
@@ -78,7 +78,7 @@ peer_socket_connect(const struct peer_endpoint *place, uint64_t timeout_ms,
                  0);
     if (*fd < 0)
         return errno;
-    if (!place->socket)
+    if (!endpoint->socket)
         enable_tcp_keepalive(*fd, timeout_ms);
     return connect(*fd, (struct sockaddr *)&address, size) == 0 ||
                    errno == EINPROGRESS

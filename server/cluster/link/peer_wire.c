@@ -346,9 +346,9 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
     struct span packet;
 
     w->cells = cells;
-    if (w->lent)
+    if (w->row_borrowed)
         drop_wire_packet(w);
-    w->lent = false;
+    w->row_borrowed = false;
     while (event == PEER_WIRE_MORE) {
         state = packet_next(&w->in, &packet);
         if (state == PACKET_MORE)
@@ -361,8 +361,8 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
         event = head_of(packet) == HEADER_ERROR
                     ? on_error_packet(w, packet, err)
                     : w->step(w, packet, err);
-        w->lent = event == PEER_WIRE_ROW;
-        if (!w->lent)
+        w->row_borrowed = event == PEER_WIRE_ROW;
+        if (!w->row_borrowed)
             drop_wire_packet(w);
     }
     return event;

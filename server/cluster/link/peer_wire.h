@@ -35,8 +35,8 @@ struct tls_stream;
 struct peer_client {
     const struct peer_identity *self;
     uint64_t expected_id;
-    struct peer_transcript said; /* until the other end is proven */
-    struct peer_party server;    /* as it said of itself */
+    struct peer_transcript transcript; /* until the other end is proven */
+    struct peer_party server;          /* as it said of itself */
     /* The other end has proven itself: false after the login if it let us in
      * without, and then nothing is sent to it. */
     bool proven;
@@ -88,8 +88,8 @@ struct peer_wire {
     struct span *cells; /* of the call under way: where a row goes */
     size_t columns, defined;
     uint8_t sequence;
-    bool tls;  /* wanted */
-    bool lent; /* the packet in front is a row that was passed on */
+    bool tls;          /* wanted */
+    bool row_borrowed; /* the packet in front is a row that was passed on */
 };
 
 void peer_wire_init(struct peer_wire *wire, const struct peer_identity *self,

@@ -3,7 +3,7 @@
 (function () {
     const REFRESH_MS = 10000, REFRESH_MAX_MS = 80000, DIAGNOSE_MS = 60000, DIAGNOSE_SHARE = 100, ANSWER_MS = 20000, SAMPLES_MAX = 21600, SQL_MAX = 4000;
     const BY = ['inuse_objects', 'waste'];
-    const element = Flame.element, {complain, forget, act, wait, passes} = pageTell, {options, arrows} = pageControls;
+    const element = Flame.element, {fail, clearOf, act, wait, passes} = pageStatus, {options, arrows} = pageControls;
     const {state, address, readAddress, keep, flameState, keepFlame} = pageAddress;
     const byId = (id) => document.getElementById(id);
     let known = {nodes: []}; // of the chosen node: another one's is another object
@@ -162,7 +162,7 @@
 
     function showLast() {
         byId('last').hidden = !last || isCpu() || Boolean(state.snapshot);
-        pageTell.show();
+        pageStatus.show();
     }
 
     // A profile that takes its time is taken when people press the button.
@@ -182,7 +182,7 @@
             const tree = flameTree.parse(await blob.text());
             if (now !== drawing)
                 return;
-            forget('flame');
+            clearOf('flame');
             byId('title').textContent = tree.title;
             flame = new Flame(byId('flame'), tree, {state: flameState(), changed: (changes) => {
                 if (!flame)
@@ -199,22 +199,22 @@
                 return;
             }
             if (now === drawing)
-                complainOfFlame(error);
+                showFlameError(error);
         }
         if (now === drawing)
             byId('flame').style.minHeight = '';
     }
 
-    function complainOfFlame(error) {
+    function showFlameError(error) {
         if (toSample())
             showSample();
         const unrelated = state.base && /^(.*?); .*compares them nevertheless/.exec(error.message);
         byId('restart').hidden = !unrelated;
         byId('restart').querySelector('span').textContent = unrelated ? `${unrelated[1]}: what differs may not be what grew.` : '';
         if (unrelated)
-            forget('flame');
+            clearOf('flame');
         else
-            complain('flame', error);
+            fail('flame', error);
     }
 
     // ---- links and files ----
@@ -254,7 +254,7 @@
 
     function choose(changes) {
         keep({zoom: '', sandwich: '', force: 'snapshot' in changes || 'base' in changes ? '' : state.force, ...changes});
-        forget('flame');
+        clearOf('flame');
         byId('kept').hidden = true;
         showChoices();
         drawFlame();
@@ -304,7 +304,7 @@
 
     // ---- tables ----
 
-    function doingsOf(row) {
+    function actionsOf(row) {
         const press = (text, title, how) => {
             const one = Flame.button(text, title);
             one.setAttribute('aria-label', `${text} ${row.name}`);
@@ -345,7 +345,7 @@
         }
         host.setAttribute('aria-labelledby', `tab-${tab}`);
         if (tab === 'sql') {
-            forget('table');
+            clearOf('table');
             pageSql(host, {text: state.sql || '', keep: (text) => keep({sql: text.slice(0, SQL_MAX)}, true)});
             return;
         }
@@ -356,9 +356,9 @@
             const rows = ask ? await data.rows(ask) : [];
             if (now !== listing)
                 return;
-            forget('table');
+            clearOf('table');
             showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : table.cpu ? 'Only of kept profiles: “Keep and copy link” keeps one.' : 'Only of the heap.',
-                doings: tab === 'snapshots' && doingsOf,
+                actions: tab === 'snapshots' && actionsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});
                     showFlame();
@@ -378,7 +378,7 @@
                 return;
             host.replaceChildren();
             if (!/heap_diff does not$/.test(error.message)) // which is said beside the flame graph
-                complain('table', error);
+                fail('table', error);
         }
     }
 
@@ -388,7 +388,7 @@
             const one = element('button', {type: 'button', role: 'tab', id: `tab-${key}`, 'aria-controls': 'table'}, title);
             one.addEventListener('click', () => {
                 keep({tab: key});
-                forget('table');
+                clearOf('table');
                 if (key === 'threads' && !isCpu() && !rootNow())
                     choose({root: 'pool'});
                 else
@@ -410,7 +410,7 @@
     // profile.  Nothing stays of the node before.
     async function visit() {
         const mine = known = {nodes: known.nodes, snapshots: [], profiles: [], samples: [], deaths: [], others: null, profiler: null, stale: {}};
-        pageTell.clear();
+        pageStatus.clear();
         showProfiler('asks the node');
         drawLine();
         showStale();
@@ -423,13 +423,13 @@
         lost = false;
         clearFlame();
         showName();
-        await fetchNodes().catch((error) => complain('nodes', error));
+        await fetchNodes().catch((error) => fail('nodes', error));
         if (mine !== known)
             return; // another one was chosen since
-        const news = refresh().catch((error) => showLost(error.message));
+        const refreshing = refresh().catch((error) => showLost(error.message));
         drawFlame();
         drawTable();
-        await news;
+        await refreshing;
     }
 
     function showNodes() {
@@ -446,7 +446,7 @@
         byId('state').classList.toggle('wrong', known.profiler === null && lost);
         press.hidden = byId('take').hidden = !one;
         byId('cost').textContent = one ? pageProfiler.costOf(one) : '';
-        pageTell.show();
+        pageStatus.show();
         showEmpty();
         if (!one)
             return;
@@ -590,7 +590,7 @@
         arrows(byId('views'));
         for (const what of ['heap', 'cpu'])
             on(`view-${what}`, 'click', () => choose({view: what === 'heap' ? '' : what, snapshot: '', base: ''}));
-        on('stop', 'click', pageTell.stop);
+        on('stop', 'click', pageStatus.stop);
         on('keep', 'click', () => act(keepLink));
         on('download', 'click', () => act(download));
         on('force', 'click', () => choose({force: '1'}));
@@ -614,7 +614,7 @@
             event.preventDefault();
             flame.search.focus();
         });
-        pageTell.told = (texts) => { // the reason is said once
+        pageStatus.onShown = (texts) => { // the reason is said once
             const reason = known.profiler && known.profiler.reason;
             byId('cost').hidden = Boolean(reason) && [...texts, byId('last').hidden ? '' : last.why].some((text) => text.includes(reason));
         };

@@ -20,7 +20,7 @@ const lineAxis = (function () {
 
     // Of days their date, of others the clock; the first says where that clock is, and
     // the date if it is of another day than today.
-    function moments(from, to, most, today = Date.now() / 1000) {
+    function timeTicks(from, to, most, today = Date.now() / 1000) {
         const step = STEPS.find((one) => (to - from) / one <= most) || STEPS[STEPS.length - 1], list = [];
         for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
             const text = textOf(t);
@@ -33,5 +33,5 @@ const lineAxis = (function () {
         return list;
     }
 
-    return {sizes, moments};
+    return {sizes, timeTicks};
 })();

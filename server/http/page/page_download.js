@@ -22,7 +22,7 @@ const pageDownload = (function () {
     // view: the arguments of the form, as SQL has them; seconds: of a profile that is
     // taken for it.
     async function get(form, view, name, seconds = 0) {
-        const blob = await pageTell.wait(`Making ${FORMS[form][0]}`, (signal) =>
+        const blob = await pageStatus.wait(`Making ${FORMS[form][0]}`, (signal) =>
             data.value(`SELECT ${form}(${view})`, signal), undefined, seconds);
         save(blob, `${name}.${FORMS[form][1]}`);
     }

@@ -23,7 +23,7 @@ const TimeLine = (function () {
         constructor(host, {picked}) {
             this.picked = picked;
             this.cursor = this.from = this.to = null;
-            this.told = ''; // of what was picked
+            this.pickedText = ''; // of what was picked
             this.canvas = element('canvas', {tabindex: '0', role: 'application',
                 'aria-label': 'memory over time. Left and right move, with Shift further, up and ' +
                     'down to snapshots and deaths, Enter picks a moment, twice to compare two.'});
@@ -225,7 +225,7 @@ const TimeLine = (function () {
             pen.textAlign = 'left';
             if (!this.all().length && !this.marks.length)
                 return;
-            for (const {t, text} of lineAxis.moments(from, to, Math.max(Math.floor((width - this.left) / (8 * this.em)), 2))) {
+            for (const {t, text} of lineAxis.timeTicks(from, to, Math.max(Math.floor((width - this.left) / (8 * this.em)), 2))) {
                 const half = pen.measureText(text).width / 2;
                 pen.fillText(text, Math.min(Math.max(this.x(t), half), width - half) - half, this.baseline + 1.2 * this.em);
             }
@@ -381,7 +381,7 @@ const TimeLine = (function () {
 
         point(t) {
             this.cursor = t;
-            this.said.textContent = t !== null ? this.describe(t) : this.told;
+            this.said.textContent = t !== null ? this.describe(t) : this.pickedText;
             this.draw();
         }
 
@@ -428,8 +428,8 @@ const TimeLine = (function () {
         }
 
         say(...texts) {
-            this.told = texts.filter(Boolean).join('; ');
-            this.said.textContent = this.told;
+            this.pickedText = texts.filter(Boolean).join('; ');
+            this.said.textContent = this.pickedText;
         }
 
         // What grew from one moment to the other.

@@ -1,49 +1,49 @@
 // What is wrong, and how far work is: the two lines below the head of the page.
 'use strict';
-const pageTell = (function () {
+const pageStatus = (function () {
     const PATIENCE_MS = 700, PROGRESS_MS = 1000;
     const byId = (id) => document.getElementById(id);
     const wrong = new Map(); // by what was asked for: it goes once that works
     let running = null;
-    const tell = {told: () => {}}; // told(texts) is called with what is shown
+    const status = {onShown: () => {}}; // onShown(texts) is called with what is shown
 
-    tell.show = () => {
+    status.show = () => {
         const texts = Array.from(wrong.values(), (error) => error.message);
         byId('message').textContent = Array.from(new Set(texts)).join('\n');
         byId('message').hidden = !wrong.size;
-        tell.told(texts);
+        status.onShown(texts);
     };
 
-    tell.complain = (what, error) => {
+    status.fail = (what, error) => {
         if (error.name !== 'AbortError')
             wrong.set(what, error);
-        tell.show();
+        status.show();
     };
 
-    tell.forget = (what) => {
+    status.clearOf = (what) => {
         wrong.delete(what);
-        tell.show();
+        status.show();
     };
 
-    tell.clear = () => {
+    status.clear = () => {
         wrong.clear();
-        tell.show();
+        status.show();
     };
 
-    tell.passes = (what) => wrong.has(what) && wrong.get(what).passes;
+    status.passes = (what) => wrong.has(what) && wrong.get(what).passes;
 
     // What people do by a button.
-    tell.act = (how) => {
-        tell.forget('act');
-        Promise.resolve().then(how).catch((error) => tell.complain('act', error));
+    status.act = (how) => {
+        status.clearOf('act');
+        Promise.resolve().then(how).catch((error) => status.fail('act', error));
     };
 
-    // Does work(signal), and says how far it is where that takes long, or so many
+    // Does work(signal), and shows how far it is where that takes long, or so many
     // seconds.
-    tell.wait = async (what, work, stop = new AbortController(), seconds = 0) => {
+    status.wait = async (what, work, stop = new AbortController(), seconds = 0) => {
         const bar = byId('progress');
         const started = Date.now();
-        const say = (text, percent) => {
+        const showProgress = (text, percent) => {
             if (running !== stop)
                 return;
             bar.querySelector('span').textContent = text;
@@ -61,9 +61,9 @@ const pageTell = (function () {
                 "AND state LIKE '%(%of%' ORDER BY time DESC LIMIT 1").catch(() => []);
             const how = rows.length ? `: ${rows[0].state}` : '';
             if (past < seconds)
-                say(`${what}, ${Math.round(past)} of ${seconds} s`, 100 * past / seconds);
+                showProgress(`${what}, ${Math.round(past)} of ${seconds} s`, 100 * past / seconds);
             else
-                say(`${what}, ${Math.round(past)} s${how}`, parseInt(how.split(', ')[1], 10));
+                showProgress(`${what}, ${Math.round(past)} s${how}`, parseInt(how.split(', ')[1], 10));
             setTimeout(tick, past < seconds ? PROGRESS_MS / 4 : PROGRESS_MS);
         };
         running = stop;
@@ -78,7 +78,7 @@ const pageTell = (function () {
         }
     };
 
-    tell.stop = () => running && running.abort();
+    status.stop = () => running && running.abort();
 
-    return tell;
+    return status;
 })();

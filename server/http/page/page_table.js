@@ -1,7 +1,7 @@
 // Rows as a table that sorts.
 //
-// showTable(host, rows, {caption, bytes, truths, doings, press}): bytes names the
-// columns that are sizes, truths those that are yes or no; doings(row) gives
+// showTable(host, rows, {caption, bytes, truths, actions, press}): bytes names the
+// columns that are sizes, truths those that are yes or no; actions(row) gives
 // buttons; press(row) makes the first cell one; narrow: on a phone the first and the
 // last cell have lines of their own, and figures stand between; plain: heads are as
 // they are.
@@ -44,8 +44,8 @@ const showTable = (function () {
 
     function lineOf(row, options) {
         const line = element('tr', {}, ...options.columns.map((one) => cellOf(row, one, options)));
-        if (options.doings)
-            line.append(element('td', {class: 'doings'}, ...options.doings(row)));
+        if (options.actions)
+            line.append(element('td', {class: 'actions'}, ...options.actions(row)));
         return line;
     }
 
@@ -69,7 +69,7 @@ const showTable = (function () {
             });
             return cell;
         });
-        return element('tr', {}, ...cells, ...(options.doings ? [element('th', {})] : []));
+        return element('tr', {}, ...cells, ...(options.actions ? [element('th', {})] : []));
     }
 
     // Those that have anything.

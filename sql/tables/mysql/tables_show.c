@@ -232,7 +232,7 @@ struct counted {
 static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
-    const char *(*tell)(const struct sql_session *session); /* NULL: "" */
+    const char *(*text)(const struct sql_session *session); /* NULL: "" */
     size_t counted; /* 1 past its place in struct counted */
 } statuses[] = {
     {"Aborted_clients", NULL, NULL, 1 + COUNT(lost_clients)},
@@ -334,11 +334,11 @@ produce_server_status(const struct catalog_scope *scope, struct rowset *out)
         if (statuses[i].counted)
             memcpy(&number, (const char *)&counts + statuses[i].counted - 1,
                    sizeof(number));
-        if (statuses[i].tell)
-            text = statuses[i].tell(scope->session);
+        if (statuses[i].text)
+            text = statuses[i].text(scope->session);
         snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
         rowset_text(out, statuses[i].name);
-        rowset_text(out, text ? text : statuses[i].tell ? "" : digits);
+        rowset_text(out, text ? text : statuses[i].text ? "" : digits);
     }
 }
 

@@ -42,22 +42,22 @@ END
 chmod 600 "$work/conf"
 node_options="--config $work/conf --linger 600"
 
-# brief SECONDS: a redis beside the others whose heapwired lingers for so long.
-brief() {
+# short_linger SECONDS: a redis beside the others whose heapwired lingers for so long.
+short_linger() {
     "$bin/heapwire-run" --config "$work/conf" --linger "$1" \
-        --state-dir "$work/brief$1" -- redis-server --port 0 \
-        --unixsocket "$work/brief$1.sock" --save '' --dir "$work" \
-        >"$work/brief$1.log" 2>&1 &
+        --state-dir "$work/short$1" -- redis-server --port 0 \
+        --unixsocket "$work/short$1.sock" --save '' --dir "$work" \
+        >"$work/short$1.log" 2>&1 &
     pids="$! $pids"
 }
-# kill_brief SECONDS: $brief is its heapwire-run.
-kill_brief() {
-    brief=$(pgrep -f "^$bin/heapwire-run .*--state-dir $work/brief$1 ")
+# kill_short_linger SECONDS: $short_linger is its heapwire-run.
+kill_short_linger() {
+    short_linger=$(pgrep -f "^$bin/heapwire-run .*--state-dir $work/short$1 ")
     died=$(milliseconds)
-    kill -9 "$(pgrep -P "$brief" redis)"
+    kill -9 "$(pgrep -P "$short_linger" redis)"
 }
-brief 2
-brief 0
+short_linger 2
+short_linger 0
 
 # A row a second, the allocator's figures soon.
 start_redis --enable-debug-command yes
@@ -207,15 +207,15 @@ same "a clean end" 0 \
     "$(sed -n '$s/.* status=\([0-9]*\) .*/\1/p' "$work/node/deaths")"
 
 # The time is over.
-kill_brief 2
-wait_for 60 gone "$brief"
+kill_short_linger 2
+wait_for 60 gone "$short_linger"
 check
 [ $(($(milliseconds) - died)) -ge 2000 ] || fault "it did not linger"
 
 # linger = 0: it ends with the database.
-kill_brief 0
-wait_for 60 gone "$brief"
+kill_short_linger 0
+wait_for 60 gone "$short_linger"
 same "deaths" "3 1 1" "$(cat "$work/node/deaths" | wc -l) \
-$(cat "$work/brief2/deaths" | wc -l) $(cat "$work/brief0/deaths" | wc -l)"
+$(cat "$work/short2/deaths" | wc -l) $(cat "$work/short0/deaths" | wc -l)"
 
 finish_test

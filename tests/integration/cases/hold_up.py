@@ -288,15 +288,16 @@ def loop_seconds(node):
 
 
 # What the loop answers by itself, and fits thousands of times into one read.
-BRIEF = (b"\x03SET @a=1", b"\x03SELECT 1", b"\x03SHOW WARNINGS",
-         b"\x03PREPARE s FROM 'DO 1'", b"\x03SELECT @@version", b"\x02heapwire",
-         b"\x04nodes\0", b"\x09", b"\x0e", b"\x1f", b"\xee")
+SHORT_STATEMENTS = (b"\x03SET @a=1", b"\x03SELECT 1", b"\x03SHOW WARNINGS",
+                    b"\x03PREPARE s FROM 'DO 1'", b"\x03SELECT @@version",
+                    b"\x02heapwire", b"\x04nodes\0", b"\x09", b"\x0e",
+                    b"\x1f", b"\xee")
 
 
 def test_thousands_of_commands_at_once_take_turns(node):
     """Of forty clients: what others wait for is a few of them, not all."""
     share = 0.1 * (10 if SANITIZED else 1)
-    for command in BRIEF:
+    for command in SHORT_STATEMENTS:
         packet = bytes([len(command), 0, 0, 0]) + command
         attackers = [user(node, i % 4) for i in range(40)]
         with local(node) as other:

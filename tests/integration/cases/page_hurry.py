@@ -92,7 +92,7 @@ def stack(page):
                    [49.1, 59.1, 84.5, 100, 100], [48.2, 58.2, 84.1, 100, 100], [40, 50, 60, 60, 60], None,
                    [40, 40, 40, 40, 100], [40, 40, 40, 40, 100], [0, 0, 0, 0, 100], [40, 50, 80, 100, 100]], "kinds", seen)
     seen = page.run("""
-        const at = Date.UTC(2026, 10, 29, 14, 3, 20) / 1000, texts = (...all) => lineAxis.moments(...all).map((one) => one.text);
+        const at = Date.UTC(2026, 10, 29, 14, 3, 20) / 1000, texts = (...all) => lineAxis.timeTicks(...all).map((one) => one.text);
         return [texts(at, at + 60, 6, at), texts(at, at + 3600, 6, at), texts(at, at + 86400, 4, at),
             texts(at, at + 12 * 86400, 6, at), texts(at - 7 * 86400, at - 7 * 86400 + 3600, 4, at),
             lineAxis.sizes(3e8).map((one) => one.text), lineAxis.sizes(1)];""")

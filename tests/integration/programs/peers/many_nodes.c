@@ -59,7 +59,7 @@ struct end {
     struct tls_stream *tls;
     struct packet_reader in;
     struct reply reply;
-    struct peer_transcript said;
+    struct peer_transcript transcript;
     struct peer_party asker;
     uint8_t key[PEER_KEY];
     bool held; /* its statement waits for an answer */
@@ -151,7 +151,7 @@ challenge(struct end *e, const struct handshake *h, struct error *err)
         error_set(err, ER_ACCESS_DENIED, "nodes alone");
         return -1;
     }
-    if (peer_challenge_make(&e->said, &e->self, &said, err) != 0)
+    if (peer_challenge_make(&e->transcript, &e->self, &said, err) != 0)
         return -1;
     handshake_switch_to(&e->reply, PEER_PLUGIN, said);
     e->stage = PROOF;
@@ -179,9 +179,11 @@ welcome(struct end *e, struct span hello, struct error *err)
     if (e->tls)
         welcome.has_fingerprint =
             tls_stream_fingerprint(e->tls, welcome.fingerprint);
-    if (peer_hello_check(&e->said, &e->self, hello, &e->asker, err) != 0 ||
-        peer_welcome_make(&e->said, &e->self, &welcome, &said, err) != 0 ||
-        peer_session_key(&e->said, &e->self, e->key, err) != 0)
+    if (peer_hello_check(&e->transcript, &e->self, hello, &e->asker, err) !=
+            0 ||
+        peer_welcome_make(&e->transcript, &e->self, &welcome, &said, err) !=
+            0 ||
+        peer_session_key(&e->transcript, &e->self, e->key, err) != 0)
         return -1;
     handshake_more(&e->reply, said);
     reply_ok(&e->reply, 0, "");

@@ -72,22 +72,22 @@ static const struct peer_link_events events = {.connected = connected,
                                                .broken = leave};
 
 static struct peer_endpoint
-place_of(const char *text, const char *id)
+endpoint_of(const char *text, const char *id)
 {
-    struct peer_endpoint place = {.id = strtoull(id, NULL, 10)};
+    struct peer_endpoint endpoint = {.id = strtoull(id, NULL, 10)};
     const char *port;
 
     if (*text == '/') {
-        place.socket = text;
-        return place;
+        endpoint.socket = text;
+        return endpoint;
     }
-    place.tls = strncmp(text, "tls:", 4) == 0;
-    text += place.tls ? 4 : 0;
+    endpoint.tls = strncmp(text, "tls:", 4) == 0;
+    text += endpoint.tls ? 4 : 0;
     port = strrchr(text, ':');
-    snprintf(place.address, sizeof(place.address), "%.*s", (int)(port - text),
-             text);
-    place.port = (uint16_t)strtoul(port + 1, NULL, 10);
-    return place;
+    snprintf(endpoint.address, sizeof(endpoint.address), "%.*s",
+             (int)(port - text), text);
+    endpoint.port = (uint16_t)strtoul(port + 1, NULL, 10);
+    return endpoint;
 }
 
 /* The key is here: this is no heapwired. */
@@ -112,7 +112,7 @@ main(int argc, char **argv)
     struct peer_key key;
     struct peer_prover prover = {prove, check, &key};
     struct peer_identity self;
-    struct peer_endpoint place;
+    struct peer_endpoint endpoint;
     struct error err;
     SSL_CTX *tls;
 
@@ -123,12 +123,12 @@ main(int argc, char **argv)
     request.connection_id = 77;
     request.verb = strcmp(argv[7], "select") == 0 ? PEER_SELECT : PEER_SCRIPT;
     request.text = (struct span){argv[8], strlen(argv[8])};
-    place = place_of(argv[1], argv[2]);
+    endpoint = endpoint_of(argv[1], argv[2]);
     tls = tls_context_for_links(&err);
     if (!tls || peer_key_make(&key, argv[4], argv[5], &err) != 0 ||
         peer_identity_make(&self, &prover, 1, strtoull(argv[3], NULL, 10),
                            &err) != 0 ||
-        !peer_link_open(uv_default_loop(), &place, &self, tls, TIMEOUT_MS,
+        !peer_link_open(uv_default_loop(), &endpoint, &self, tls, TIMEOUT_MS,
                         &events, NULL, &err)) {
         puts(err.text);
         return 2;

@@ -288,9 +288,9 @@ set_recorder_settings(bool every)
     *(void **)&find = dlsym(RTLD_DEFAULT, "heapwire_recorder_segment");
     if (!find || !find())
         _exit(65);
-    find()->wish.samples_per_second = 0;
+    find()->settings.samples_per_second = 0;
     if (every)
-        find()->wish.mean_bytes = 1;
+        find()->settings.mean_bytes = 1;
 }
 
 int

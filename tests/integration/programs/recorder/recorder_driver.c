@@ -114,11 +114,11 @@ read_segment(void)
 static void
 set_recorder_settings(uint32_t active, uint64_t mean, uint32_t cap)
 {
-    struct segment_settings wish = {active, cap, mean};
+    struct segment_settings settings = {active, cap, mean};
 
-    if (pwrite(segment, &wish, sizeof(wish),
-               (off_t)offsetof(struct segment_header, wish)) !=
-        (ssize_t)sizeof(wish))
+    if (pwrite(segment, &settings, sizeof(settings),
+               (off_t)offsetof(struct segment_header, settings)) !=
+        (ssize_t)sizeof(settings))
         perror("pwrite");
 }
 
@@ -131,7 +131,7 @@ obey(const char *line)
         read_segment();
     else if (strncmp(line, "wish ", 5) == 0)
         set_recorder_settings((uint32_t)atoi(line + 5),
-                 strtoull(strchr(line + 5, ' '), NULL, 10), 0);
+                              strtoull(strchr(line + 5, ' '), NULL, 10), 0);
     else if (strcmp(line, "kill\n") == 0)
         kill(program, SIGKILL);
     else if (strcmp(line, "wait\n") == 0 && waitpid(program, &status, 0) > 0)
@@ -174,18 +174,18 @@ run_program(char **argv)
 int
 main(int argc, char **argv)
 {
-    struct segment_capacity room = segment_capacity_default();
+    struct segment_capacity capacity = segment_capacity_default();
     struct segment_header header;
     char line[256];
 
     if (argc < 7)
         return 64;
-    room.samples = (uint32_t)strtoul(argv[4], NULL, 10);
-    if (!segment_plan(&room, &header))
+    capacity.samples = (uint32_t)strtoul(argv[4], NULL, 10);
+    if (!segment_plan(&capacity, &header))
         return 1;
-    header.wish = (struct segment_settings){strcmp(argv[2], "off") != 0,
-                                        (uint32_t)atoi(argv[3]),
-                                        strtoull(argv[2], NULL, 10)};
+    header.settings = (struct segment_settings){strcmp(argv[2], "off") != 0,
+                                                (uint32_t)atoi(argv[3]),
+                                                strtoull(argv[2], NULL, 10)};
     segment = segment_make(&header);
     if (segment < 0)
         return 1;

@@ -193,7 +193,8 @@ make_snapshot(void)
 }
 
 enum flight_state
-controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result,
+                    struct error *err)
 {
     struct job *job = (struct job *)seat->flight;
     enum flight_state state = flight_poll(seat, err);

@@ -45,7 +45,7 @@ served(void)
 
     memset(&agent, 0, sizeof(agent));
     agent.own_table = true;
-    agent.null = agent.wake = -1;
+    agent.null = agent.stop_signalfd = -1;
     agent.channel.directory = agent.channel.connection = -1;
     agent.channel.listener = memfd_create("listener", MFD_CLOEXEC);
     agent.channel.lock = memfd_create("lock", MFD_CLOEXEC);

@@ -230,10 +230,10 @@ START_TEST(an_end_is_told_once)
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
         ck_assert_int_eq(levers_undo(&host), 0);
-        ck_assert(!levers_state(LEVER_DECAY).told);
+        ck_assert(!levers_state(LEVER_DECAY).end_reported);
         levers_mark_reported();
-        ck_assert(levers_state(LEVER_DECAY).told);
-        ck_assert(!levers_state(LEVER_BACKGROUND).told);
+        ck_assert(levers_state(LEVER_DECAY).end_reported);
+        ck_assert(!levers_state(LEVER_BACKGROUND).end_reported);
     }
 }
 END_TEST

@@ -38,7 +38,7 @@ START_TEST(what_the_program_sets_stays)
 {
     char out[MALLOC_CONF_MAX];
     bool merged = malloc_conf_merge(out, cases[_i].wanted, cases[_i].present,
-                                   cases[_i].compiled);
+                                    cases[_i].compiled);
 
     ck_assert_int_eq(merged, cases[_i].merged != NULL);
     if (merged)

@@ -1,4 +1,5 @@
-/* test_user_quota.c - a user that takes all that it may leaves some to others. */
+/* test_user_quota.c - a user that takes all that it may leaves some to others.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ take_all(const char *user, size_t max)
 {
     unsigned count = 0;
 
-    while (user_quota_take(places, &taken, max, user, "seats", "leave one", &err))
+    while (
+        user_quota_take(places, &taken, max, user, "seats", "leave one", &err))
         count++;
     return count;
 }
@@ -72,7 +74,8 @@ START_TEST(what_is_given_back_is_taken_again)
     memset(places, 0, sizeof(places));
     taken = 0;
     ck_assert_uint_eq(take_all("ann", 8), 4);
-    place = user_quota_take(places, &taken, 8, "bob", "seats", "leave one", &err);
+    place =
+        user_quota_take(places, &taken, 8, "bob", "seats", "leave one", &err);
     user_quota_release(place, &taken);
     user_quota_release(&places[1], &taken);
     ck_assert_ptr_eq(

@@ -29,12 +29,12 @@ fixture_part(const struct segment_fixture *f, enum segment_part_id part)
 static void
 fixture_init(struct segment_fixture *f)
 {
-    static const struct segment_capacity room = {
+    static const struct segment_capacity capacity = {
         .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
     struct segment_header header;
 
-    ck_assert(segment_plan(&room, &header));
-    header.wish.mean_bytes = 512 * 1024;
+    ck_assert(segment_plan(&capacity, &header));
+    header.settings.mean_bytes = 512 * 1024;
     f->frames = 0;
     f->fd = segment_make(&header);
     ck_assert_int_ge(f->fd, 0);

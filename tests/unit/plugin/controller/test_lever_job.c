@@ -58,7 +58,8 @@ START_TEST(figures_go_where_they_belong)
     ck_assert_int_eq(decay->was[0], 10000);
     ck_assert_str_eq(decay->by, "ann of sales");
     ck_assert(report.force[NODE_BACKGROUND].by_itself);
-    ck_assert(report.force[NODE_BACKGROUND].told && !decay->told);
+    ck_assert(report.force[NODE_BACKGROUND].end_reported &&
+              !decay->end_reported);
 }
 END_TEST
 

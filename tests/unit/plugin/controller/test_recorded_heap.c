@@ -223,7 +223,7 @@ START_TEST(a_reset_forgets_samples_and_sums)
     put_ever(2, 70000, 70);
     put_sample(1, 1, 100, 1, 4);
     put_sample(2, 1, 300, 1, 5);
-    f.header->wish.since_ns = 5;
+    f.header->settings.since_ns = 5;
     dump = dump_all();
     ck_assert_uint_eq(dump->stack_count, 1);
     ck_assert_double_eq(live_bytes(dump), 300);

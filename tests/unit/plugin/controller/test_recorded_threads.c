@@ -16,7 +16,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SECOND       1000000000ULL
 
-static const struct segment_capacity room = {
+static const struct segment_capacity capacity = {
     .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
 enum { STACK = 7, FIRST = 3, AT_MS = 5000000 };
 
@@ -59,7 +59,7 @@ set_up(void)
     struct segment_header plan;
     uint64_t *keys, *frames;
 
-    ck_assert(segment_plan(&room, &plan));
+    ck_assert(segment_plan(&capacity, &plan));
     fd = segment_make(&plan);
     header = mmap(NULL, plan.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                   fd, 0);
@@ -108,7 +108,7 @@ check_entry(const struct heap_dump *dump, const struct heap_stack *entry)
         if (strcmp(dump->threads.list[entry->thread].name, samples[i].name) ==
                 0 &&
             entry->age == heap_age_of(i * UINT64_C(1000)) &&
-            (AT_MS / 1000 - i) * SECOND >= header->wish.since_ns) {
+            (AT_MS / 1000 - i) * SECOND >= header->settings.since_ns) {
             objects++;
             bytes += 100 + i;
         }
@@ -159,7 +159,7 @@ START_TEST(a_reset_forgets_the_sums_alone)
 {
     struct heap_dump *dump;
 
-    header->wish.since_ns = (AT_MS / 1000 - 1) * SECOND;
+    header->settings.since_ns = (AT_MS / 1000 - 1) * SECOND;
     segment_copy_free(copy);
     copy = segment_read(fd, &err);
     dump = recorded_heap(copy, AT_MS, &err);

@@ -77,7 +77,8 @@ make_snapshot(uint64_t bytes)
 }
 
 enum flight_state
-controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result,
+                    struct error *err)
 {
     (void)seat;
     now_ms += takes_ms;

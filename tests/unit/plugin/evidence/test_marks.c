@@ -267,7 +267,8 @@ START_TEST(absurd_figures_do_no_harm)
 
     marks_check(&marks, &percents, &now, &due);
     now.used = now.rss = UINT64_MAX;
-    ck_assert_int_eq(marks_check(&marks, &percents, &now, &due), MARKS_TOO_FULL);
+    ck_assert_int_eq(marks_check(&marks, &percents, &now, &due),
+                     MARKS_TOO_FULL);
 }
 END_TEST
 

@@ -188,7 +188,8 @@ make_snapshot(void)
 }
 
 enum flight_state
-controller_poll_job(struct seat *seat, struct job_result *result, struct error *err)
+controller_poll_job(struct seat *seat, struct job_result *result,
+                    struct error *err)
 {
     enum flight_state state = FLIGHT_DONE;
 
@@ -380,8 +381,8 @@ END_TEST
 /* One that was seen, and the next one. */
 static const struct {
     int64_t last_seen_ms; /* the first, until it is looked at */
-    int64_t later_ms; /* the second started so long after now */
-    bool other;       /* it is another process */
+    int64_t later_ms;     /* the second started so long after now */
+    bool other;           /* it is another process */
     size_t deaths;
     bool told; /* by heapwire-run, already */
 } successors[] = {

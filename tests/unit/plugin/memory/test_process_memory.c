@@ -49,13 +49,13 @@ static const struct {
 
 START_TEST(a_cgroup_is_found_where_it_is_mounted)
 {
-    struct cgroup_path place;
-    bool found = cgroup_find(places[_i].cgroup, places[_i].mountinfo, &place);
+    struct cgroup_path cgroup;
+    bool found = cgroup_find(places[_i].cgroup, places[_i].mountinfo, &cgroup);
 
     ck_assert_int_eq(found, places[_i].path != NULL);
     if (found) {
-        ck_assert_str_eq(place.path, places[_i].path);
-        ck_assert_int_eq(place.v2, places[_i].v2);
+        ck_assert_str_eq(cgroup.path, places[_i].path);
+        ck_assert_int_eq(cgroup.v2, places[_i].v2);
     }
 }
 END_TEST
@@ -63,11 +63,11 @@ END_TEST
 START_TEST(a_path_longer_than_any_is_refused)
 {
     static char cgroup[8192];
-    struct cgroup_path place;
+    struct cgroup_path cgroup;
 
     strcpy(cgroup, "0::/");
     memset(cgroup + 4, 'x', sizeof(cgroup) - 5);
-    ck_assert(!cgroup_find(cgroup, V2_MOUNT, &place));
+    ck_assert(!cgroup_find(cgroup, V2_MOUNT, &cgroup));
 }
 END_TEST
 
@@ -111,7 +111,7 @@ static const struct {
 START_TEST(the_smallest_limit_on_the_way_up_counts)
 {
     static const char *const below[] = {"", "/a", "/a/b"};
-    struct cgroup_path place = {.v2 = hierarchies[_i].v2};
+    struct cgroup_path cgroup = {.v2 = hierarchies[_i].v2};
     struct stats stats = {0};
     char root[] = "/tmp/hw-test-XXXXXX", dir[64], command[128];
 
@@ -120,15 +120,15 @@ START_TEST(the_smallest_limit_on_the_way_up_counts)
         snprintf(dir, sizeof(dir), "%s%s", root, below[i]);
         ck_assert(i == 0 || mkdir(dir, 0700) == 0);
         if (hierarchies[_i].limits[i])
-            put(dir, place.v2 ? "memory.max" : "memory.limit_in_bytes",
+            put(dir, cgroup.v2 ? "memory.max" : "memory.limit_in_bytes",
                 hierarchies[_i].limits[i]);
         if (hierarchies[_i].uses[i])
-            put(dir, place.v2 ? "memory.current" : "memory.usage_in_bytes",
+            put(dir, cgroup.v2 ? "memory.current" : "memory.usage_in_bytes",
                 hierarchies[_i].uses[i]);
     }
-    place.root_size = strlen(root);
-    snprintf(place.path, sizeof(place.path), "%s/a/b", root);
-    cgroup_read(&place, &stats);
+    cgroup.root_size = strlen(root);
+    snprintf(cgroup.path, sizeof(cgroup.path), "%s/a/b", root);
+    cgroup_read(&cgroup, &stats);
     ck_assert_int_eq(stats.cgroup_limit.known, hierarchies[_i].limit.known);
     ck_assert_uint_eq(stats.cgroup_limit.value, hierarchies[_i].limit.value);
     ck_assert_int_eq(stats.cgroup_current.known, hierarchies[_i].current.known);
@@ -164,22 +164,22 @@ START_TEST(file_pages_and_kills_are_counted)
 {
     struct stats_figure kills;
     char root[] = "/tmp/hw-test-XXXXXX", command[128];
-    struct cgroup_path place = {.v2 = counts[_i].v2};
+    struct cgroup_path cgroup = {.v2 = counts[_i].v2};
     struct stats stats = {0};
 
     ck_assert_ptr_nonnull(mkdtemp(root));
-    snprintf(place.path, sizeof(place.path), "%s", root);
-    place.root_size = strlen(root);
+    snprintf(cgroup.path, sizeof(cgroup.path), "%s", root);
+    cgroup.root_size = strlen(root);
     if (counts[_i].stat)
         put(root, "memory.stat", counts[_i].stat);
     if (counts[_i].events)
-        put(root, place.v2 ? "memory.events" : "memory.oom_control",
+        put(root, cgroup.v2 ? "memory.events" : "memory.oom_control",
             counts[_i].events);
-    cgroup_read(&place, &stats);
+    cgroup_read(&cgroup, &stats);
     ck_assert_int_eq(stats.cgroup_cache.known, counts[_i].cache.known);
     if (stats.cgroup_cache.known)
         ck_assert_uint_eq(stats.cgroup_cache.value, counts[_i].cache.value);
-    kills = process_memory_oom_kills(&place);
+    kills = process_memory_oom_kills(&cgroup);
     ck_assert_int_eq(kills.known, counts[_i].kills.known);
     ck_assert_uint_eq(kills.value, counts[_i].kills.value);
     ck_assert(process_memory_oom_kills(NULL).known); /* the machine's */

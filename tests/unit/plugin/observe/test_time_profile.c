@@ -80,8 +80,8 @@ take_own(void (*looked)(void *arg))
         .pid = pid,
         .exe = "db",
         .stage = &stage,
-        .look = look,
-        .looked = looked,
+        .make_readable = look,
+        .restore_closed = looked,
         .arg = &cancelled};
     struct profile *profile;
 

@@ -160,7 +160,8 @@ END_TEST
 
 START_TEST(a_long_distance_is_cut_without_bias)
 {
-    const uint64_t size = SAMPLER_POLL_BYTES / 5, mean = SAMPLER_POLL_BYTES * 3ULL;
+    const uint64_t size = SAMPLER_POLL_BYTES / 5,
+                   mean = SAMPLER_POLL_BYTES * 3ULL;
     const int blocks = 400000;
     struct sampler s = begun(29, mean);
     struct sums sums = {0, 0};

@@ -23,15 +23,15 @@ static int fd;
 static void
 set_up(void)
 {
-    const struct segment_capacity room = {.modules = 8,
-                                      .stacks = STACKS,
-                                      .frames = FRAMES,
-                                      .samples = PLACES,
-                                      .threads = THREADS};
+    const struct segment_capacity capacity = {.modules = 8,
+                                              .stacks = STACKS,
+                                              .frames = FRAMES,
+                                              .samples = PLACES,
+                                              .threads = THREADS};
     struct segment_header header;
     char variable[64], *environment[] = {variable, NULL};
 
-    ck_assert(segment_plan(&room, &header));
+    ck_assert(segment_plan(&capacity, &header));
     fd = segment_make(&header);
     ck_assert_int_ge(fd, 0);
     snprintf(variable, sizeof(variable), RECORDER_ENV "=%d", fd);
@@ -168,7 +168,7 @@ START_TEST(a_thread_that_found_no_slot_looks_for_none_again)
     thread_list_join(1);
     ck_assert_uint_eq(recorder_local.thread, 0);
     ck_assert_uint_eq(recorder_state.header->missed_threads, 2);
-    recorder_local.no_place = false;
+    recorder_local.no_thread_slot = false;
     thread_list_join(1);
     ck_assert_uint_ne(recorder_local.thread, 0);
 }

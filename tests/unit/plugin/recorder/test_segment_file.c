@@ -15,11 +15,11 @@
 
 enum { PAGE = 4096, OWNER = 4711 };
 
-static const struct segment_capacity room = {.modules = 8,
-                                         .stacks = 256,
-                                         .frames = 4096,
-                                         .samples = 1024,
-                                         .threads = 128};
+static const struct segment_capacity capacity = {.modules = 8,
+                                                 .stacks = 256,
+                                                 .frames = 4096,
+                                                 .samples = 1024,
+                                                 .threads = 128};
 static int segment, fd;
 static struct segment_header *header;
 static uint64_t *keys;
@@ -32,7 +32,7 @@ set_up(void)
 {
     struct segment_header planned;
 
-    ck_assert(segment_plan(&room, &planned));
+    ck_assert(segment_plan(&capacity, &planned));
     segment = segment_make(&planned);
     header = mmap(NULL, planned.segment_bytes, PROT_READ | PROT_WRITE,
                   MAP_SHARED, segment, 0);

@@ -14,7 +14,7 @@ enum { STACK = 7, FIRST = 3, PLACE = 12, MODULE = 0, THREAD = 1 };
 /* In the copy, the lost one before it. */
 enum { SEEN = 1 };
 
-static const struct segment_capacity room = {
+static const struct segment_capacity capacity = {
     .modules = 8, .stacks = 64, .frames = 256, .samples = 64, .threads = 4};
 
 /* A segment with one of each, mapped. */
@@ -41,7 +41,7 @@ set_up(void)
 {
     struct segment_header header;
 
-    ck_assert(segment_plan(&room, &header));
+    ck_assert(segment_plan(&capacity, &header));
     f.fd = segment_make(&header);
     ck_assert_int_ge(f.fd, 0);
     f.header = mmap(NULL, header.segment_bytes, PROT_READ | PROT_WRITE,
@@ -326,7 +326,7 @@ START_TEST(bytes_at_random_are_read_in_bounds)
                 bytes[i] = (uint8_t)(random >> (random & 1 ? 56 : 62));
         }
         /* Keys that their fields bear out. */
-        for (uint32_t i = 0; i < room.samples; i++)
+        for (uint32_t i = 0; i < capacity.samples; i++)
             f.samples[i].key = f.keys[i];
         copy = segment_read(f.fd, &err);
         ck_assert_ptr_nonnull(copy);
@@ -405,8 +405,8 @@ START_TEST(a_segment_has_its_seals)
     ck_assert(!segment_plan(&(struct segment_capacity){.modules = 1}, &header));
     ck_assert(
         !segment_plan(&(struct segment_capacity){8, 64, 256, 63, 4}, &header));
-    ck_assert(!segment_plan(&(struct segment_capacity){8, 64, UINT32_MAX, 64, 4},
-                            &header));
+    ck_assert(!segment_plan(
+        &(struct segment_capacity){8, 64, UINT32_MAX, 64, 4}, &header));
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 /*
- * test_decode_budget.c - what decodes asks first, whatever it decodes, and gives
- * all back.
+ * test_decode_budget.c - what decodes asks first, whatever it decodes, and
+ * gives all back.
  */
 #include <stdlib.h>
 #include <zlib.h>

@@ -220,7 +220,7 @@ START_TEST(those_of_a_lower_turn_go_first_then_the_oldest)
     bool fits = file_store_evict(held, count, ceilings[_i].max_files,
                                  ceilings[_i].max_bytes);
     for (size_t i = 0; i < count; i++)
-        if (held[i].turn == FILE_GOES)
+        if (held[i].priority == FILE_GOES)
             gone[at++] = (char)('a' + i);
     if (!fits)
         gone[at++] = '!';

@@ -26,7 +26,7 @@ judge_hour(double (*rss)(double at_s), uint64_t left, int seconds)
 {
     struct outlook_past past;
     struct history_sample now = sample_at(seconds - 1, rss(seconds - 1));
-    struct outlook_headroom room = {true, false, now.rss.value, left};
+    struct outlook_headroom headroom = {true, false, now.rss.value, left};
     struct outlook out;
 
     memset(&past, 0, sizeof(past));
@@ -35,7 +35,7 @@ judge_hour(double (*rss)(double at_s), uint64_t left, int seconds)
 
         outlook_add(&past, &sample, &now, false);
     }
-    outlook_judge(&past, now.at_ms, &room, &out);
+    outlook_judge(&past, now.at_ms, &headroom, &out);
     return out;
 }
 
@@ -116,7 +116,7 @@ START_TEST(a_restart_begins_anew)
 {
     struct outlook_past past;
     struct history_sample now = sample_at(3600, 1e9);
-    struct outlook_headroom room = {true, false, 1000000000, 1000000};
+    struct outlook_headroom headroom = {true, false, 1000000000, 1000000};
     struct outlook out;
 
     memset(&past, 0, sizeof(past));
@@ -126,7 +126,7 @@ START_TEST(a_restart_begins_anew)
 
         outlook_add(&past, &sample, &now, false);
     }
-    outlook_judge(&past, now.at_ms, &room, &out);
+    outlook_judge(&past, now.at_ms, &headroom, &out);
     ck_assert(!out.grows);
 }
 END_TEST
@@ -134,28 +134,28 @@ END_TEST
 START_TEST(the_tighter_limit_counts)
 {
     struct history_sample now = sample_at(0, 500);
-    struct outlook_headroom room;
+    struct outlook_headroom headroom;
 
-    outlook_headroom_of(&now, 1000, &room);
-    ck_assert(room.known && !room.of_cgroup);
-    ck_assert_uint_eq(room.used, 500);
-    ck_assert_uint_eq(room.left, 1000);
+    outlook_headroom_of(&now, 1000, &headroom);
+    ck_assert(headroom.known && !headroom.of_cgroup);
+    ck_assert_uint_eq(headroom.used, 500);
+    ck_assert_uint_eq(headroom.left, 1000);
     now.cgroup_current = (struct stats_figure){true, 900};
     now.cgroup_cache = (struct stats_figure){true, 200};
     now.cgroup_limit = (struct stats_figure){true, 1500};
-    outlook_headroom_of(&now, 1000, &room);
-    ck_assert(room.known && room.of_cgroup);
-    ck_assert_uint_eq(room.used, 700);
-    ck_assert_uint_eq(room.left, 800);
-    outlook_headroom_of(&now, 799, &room);
-    ck_assert(!room.of_cgroup);
-    ck_assert_uint_eq(room.left, 799);
+    outlook_headroom_of(&now, 1000, &headroom);
+    ck_assert(headroom.known && headroom.of_cgroup);
+    ck_assert_uint_eq(headroom.used, 700);
+    ck_assert_uint_eq(headroom.left, 800);
+    outlook_headroom_of(&now, 799, &headroom);
+    ck_assert(!headroom.of_cgroup);
+    ck_assert_uint_eq(headroom.left, 799);
     now.cgroup_limit.value = 600;
-    outlook_headroom_of(&now, 799, &room);
-    ck_assert_uint_eq(room.left, 0);
+    outlook_headroom_of(&now, 799, &headroom);
+    ck_assert_uint_eq(headroom.left, 0);
     now.cgroup_limit.known = false;
-    outlook_headroom_of(&now, UINT64_MAX, &room);
-    ck_assert(!room.known);
+    outlook_headroom_of(&now, UINT64_MAX, &headroom);
+    ck_assert(!headroom.known);
 }
 END_TEST
 
@@ -164,7 +164,7 @@ START_TEST(without_a_history_there_is_no_outlook)
     struct outlook out;
 
     outlook_find(NULL, &out);
-    ck_assert(!out.grows && !out.ends && !out.room.known);
+    ck_assert(!out.grows && !out.ends && !out.headroom.known);
     ck_assert_str_ne(out.why, "");
 }
 END_TEST
@@ -196,7 +196,7 @@ START_TEST(it_is_quick)
     }
     printf("an outlook takes %.2f ms\n",
            (double)(suite_cpu_ms() - began_ms) / TIMES);
-    ck_assert(out.room.known);
+    ck_assert(out.headroom.known);
     history_close(history);
 }
 END_TEST

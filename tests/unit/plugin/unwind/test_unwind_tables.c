@@ -217,14 +217,14 @@ END_TEST
 START_TEST(what_clients_take_is_no_room)
 {
     struct unwind_tables *tables = new_tables(dir, 0);
-    struct memory_hold clients = {0};
+    struct memory_reservation clients = {0};
     struct unwind_loaded loaded;
 
     memory_charge(&clients, "ann", MEMORY_BUDGET_BYTES);
     load(tables, &loaded);
     ck_assert_uint_gt(loaded.missing, 0);
     ck_assert_ptr_nonnull(strstr(loaded.without[0].why, "that clients share"));
-    (void)memory_hold(&clients, "ann", 0);
+    (void)memory_reserve(&clients, "ann", 0);
     ck_assert_uint_lt(memory_budget_used(), MEMORY_BUDGET_SMALL);
     free_tables(tables);
 }

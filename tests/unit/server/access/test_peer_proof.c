@@ -52,22 +52,24 @@ run(struct talk *t, uint64_t wanted, const struct change *change)
     struct span said;
 
     t->err.code = 0;
-    ck_assert_int_eq(peer_challenge_make(&s->said, &s->self, &said, &t->err),
-                     0);
+    ck_assert_int_eq(
+        peer_challenge_make(&s->transcript, &s->self, &said, &t->err), 0);
     said = on_its_way(t, CHALLENGE, said, change);
-    if (peer_challenge_read(&c->said, &c->self, wanted, said, &t->server_party,
-                            &t->err) != 0)
+    if (peer_challenge_read(&c->transcript, &c->self, wanted, said,
+                            &t->server_party, &t->err) != 0)
         return 0;
     ck_assert_int_eq(
-        peer_hello_make(&c->said, &c->self, wanted, &said, &t->err), 0);
+        peer_hello_make(&c->transcript, &c->self, wanted, &said, &t->err), 0);
     said = on_its_way(t, HELLO, said, change);
-    if (peer_hello_check(&s->said, &s->self, said, &t->client_party, &t->err) !=
-        0)
+    if (peer_hello_check(&s->transcript, &s->self, said, &t->client_party,
+                         &t->err) != 0)
         return 1;
     ck_assert_int_eq(
-        peer_welcome_make(&s->said, &s->self, &welcome, &said, &t->err), 0);
+        peer_welcome_make(&s->transcript, &s->self, &welcome, &said, &t->err),
+        0);
     said = on_its_way(t, WELCOME, said, change);
-    if (peer_welcome_check(&c->said, &c->self, said, &t->welcome, &t->err) != 0)
+    if (peer_welcome_check(&c->transcript, &c->self, said, &t->welcome,
+                           &t->err) != 0)
         return 2;
     return 3;
 }
@@ -100,13 +102,13 @@ START_TEST(two_of_one_cluster_agree_on_a_key)
     ck_assert_mem_eq(t.welcome.fingerprint, welcome.fingerprint,
                      PEER_FINGERPRINT);
     ck_assert_str_eq(t.welcome.version, "0.1.0");
-    peer_session_key(&t.client.said, &t.client.self, one, &t.err);
-    peer_session_key(&t.server.said, &t.server.self, other, &t.err);
+    peer_session_key(&t.client.transcript, &t.client.self, one, &t.err);
+    peer_session_key(&t.server.transcript, &t.server.self, other, &t.err);
     ck_assert_mem_eq(one, other, PEER_KEY);
     ck_assert_mem_ne(one, t.client.self.prover.arg, PEER_KEY);
     memcpy(before, one, PEER_KEY);
     ck_assert_int_eq(run(&t, ASKED, NULL), 3);
-    peer_session_key(&t.client.said, &t.client.self, one, &t.err);
+    peer_session_key(&t.client.transcript, &t.client.self, one, &t.err);
     ck_assert_mem_ne(one, before, PEER_KEY);
 }
 END_TEST
@@ -185,14 +187,16 @@ START_TEST(a_server_without_the_key_is_found_out)
     struct span said;
 
     t.server.self = peer_node("blue", "not at all the right one", ASKED);
-    peer_challenge_make(&t.server.said, &t.server.self, &said, &t.err);
-    peer_challenge_read(&t.client.said, &t.client.self, ASKED, said,
+    peer_challenge_make(&t.server.transcript, &t.server.self, &said, &t.err);
+    peer_challenge_read(&t.client.transcript, &t.client.self, ASKED, said,
                         &t.server_party, &t.err);
-    peer_hello_make(&t.client.said, &t.client.self, ASKED, &said, &t.err);
-    peer_hello_check(&t.server.said, &real, said, &t.client_party, &t.err);
-    peer_welcome_make(&t.server.said, &t.server.self, &welcome, &said, &t.err);
-    ck_assert_int_eq(peer_welcome_check(&t.client.said, &t.client.self, said,
-                                        &t.welcome, &t.err),
+    peer_hello_make(&t.client.transcript, &t.client.self, ASKED, &said, &t.err);
+    peer_hello_check(&t.server.transcript, &real, said, &t.client_party,
+                     &t.err);
+    peer_welcome_make(&t.server.transcript, &t.server.self, &welcome, &said,
+                      &t.err);
+    ck_assert_int_eq(peer_welcome_check(&t.client.transcript, &t.client.self,
+                                        said, &t.welcome, &t.err),
                      -1);
     ck_assert_int_eq(t.err.code, ER_ACCESS_DENIED);
 }
@@ -205,11 +209,11 @@ START_TEST(what_was_said_before_proves_nothing_now)
     struct span said;
 
     ck_assert_int_eq(run(&t, ASKED, NULL), 3);
-    memcpy(hello, t.client.said.bytes + PEER_CHALLENGE, PEER_HELLO);
-    peer_challenge_make(&t.server.said, &t.server.self, &said, &t.err);
+    memcpy(hello, t.client.transcript.bytes + PEER_CHALLENGE, PEER_HELLO);
+    peer_challenge_make(&t.server.transcript, &t.server.self, &said, &t.err);
     said = (struct span){hello, PEER_HELLO};
-    ck_assert_int_eq(peer_hello_check(&t.server.said, &t.server.self, said,
-                                      &t.client_party, &t.err),
+    ck_assert_int_eq(peer_hello_check(&t.server.transcript, &t.server.self,
+                                      said, &t.client_party, &t.err),
                      -1);
     ck_assert_int_eq(t.err.code, ER_ACCESS_DENIED);
 }
@@ -224,12 +228,13 @@ START_TEST(a_proof_is_of_one_end)
     char bytes[PEER_HELLO];
 
     ck_assert_int_eq(run(&t, ASKED, NULL), 3);
-    memcpy(bytes, t.client.said.bytes + PEER_CHALLENGE, PEER_HELLO);
+    memcpy(bytes, t.client.transcript.bytes + PEER_CHALLENGE, PEER_HELLO);
     memcpy(bytes + PEER_HELLO - PEER_PROOF,
-           t.client.said.bytes + t.client.said.size - PEER_PROOF, PEER_PROOF);
-    t.server.said.size = PEER_CHALLENGE;
+           t.client.transcript.bytes + t.client.transcript.size - PEER_PROOF,
+           PEER_PROOF);
+    t.server.transcript.size = PEER_CHALLENGE;
     said = (struct span){bytes, sizeof(bytes)};
-    ck_assert_int_eq(peer_hello_check(&t.server.said, &server, said,
+    ck_assert_int_eq(peer_hello_check(&t.server.transcript, &server, said,
                                       &t.client_party, &t.err),
                      -1);
 }
@@ -251,12 +256,12 @@ START_TEST(another_node_id_is_refused)
     struct talk t = start;
     struct span said;
 
-    peer_challenge_make(&t.server.said, &t.server.self, &said, &t.err);
-    peer_challenge_read(&t.client.said, &t.client.self, ASKED, said,
+    peer_challenge_make(&t.server.transcript, &t.server.self, &said, &t.err);
+    peer_challenge_read(&t.client.transcript, &t.client.self, ASKED, said,
                         &t.server_party, &t.err);
-    peer_hello_make(&t.client.said, &t.client.self, 10007, &said, &t.err);
-    ck_assert_int_eq(peer_hello_check(&t.server.said, &t.server.self, said,
-                                      &t.client_party, &t.err),
+    peer_hello_make(&t.client.transcript, &t.client.self, 10007, &said, &t.err);
+    ck_assert_int_eq(peer_hello_check(&t.server.transcript, &t.server.self,
+                                      said, &t.client_party, &t.err),
                      -1);
     ck_assert_str_eq(t.err.text,
                      "id mismatch: this is node 10002, not node 10007");
@@ -273,12 +278,12 @@ START_TEST(a_second_node_of_the_same_id_is_a_mismatch)
     ck_assert_int_eq(run(&t, ASKS, NULL), 0);
     ck_assert_str_eq(t.err.text, text);
 
-    peer_challenge_make(&t.server.said, &t.server.self, &said, &t.err);
-    memcpy(t.client.said.bytes, said.data, said.size);
-    t.client.said.size = said.size;
-    peer_hello_make(&t.client.said, &t.client.self, ASKS, &said, &t.err);
-    ck_assert_int_eq(peer_hello_check(&t.server.said, &t.server.self, said,
-                                      &t.client_party, &t.err),
+    peer_challenge_make(&t.server.transcript, &t.server.self, &said, &t.err);
+    memcpy(t.client.transcript.bytes, said.data, said.size);
+    t.client.transcript.size = said.size;
+    peer_hello_make(&t.client.transcript, &t.client.self, ASKS, &said, &t.err);
+    ck_assert_int_eq(peer_hello_check(&t.server.transcript, &t.server.self,
+                                      said, &t.client_party, &t.err),
                      -1);
     ck_assert_str_eq(t.err.text, text);
 }

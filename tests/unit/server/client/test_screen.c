@@ -423,11 +423,11 @@ END_TEST
 /* Each view is one statement of its table, whatever is chosen. */
 START_TEST(statements)
 {
-    struct top_scope place = {.node = 7, .self = 5, .base = "it's\\"};
+    struct top_scope scope = {.node = 7, .self = 5, .base = "it's\\"};
     struct buffer text;
 
     buffer_init(&text, 8192);
-    top_view_statement(TOP_FUNCTIONS, &place, &text);
+    top_view_statement(TOP_FUNCTIONS, &scope, &text);
     ck_assert_str_eq(
         text.data,
         "SELECT SUM(flat_bytes), SQRT(SUM(flat_error * flat_error)), "
@@ -435,13 +435,13 @@ START_TEST(statements)
         "FROM heapwire.cluster_heap_functions WHERE node_id = 7 "
         "GROUP BY function ORDER BY 1 DESC LIMIT 5000");
     buffer_clear(&text);
-    top_view_statement(TOP_DIFF_KEPT, &place, &text);
+    top_view_statement(TOP_DIFF_KEPT, &scope, &text);
     ck_assert_ptr_nonnull(strstr(
         text.data, "FROM heapwire.heap_diff WHERE base = 'it\\'s\\\\' ORDER"));
-    place.alone = place.kept = true;
-    place.node = 0;
+    scope.alone = scope.kept = true;
+    scope.node = 0;
     buffer_clear(&text);
-    top_view_statement(TOP_RUNNING, &place, &text);
+    top_view_statement(TOP_RUNNING, &scope, &text);
     ck_assert_ptr_nonnull(strstr(text.data,
                                  "FROM (SELECT 5 AS node_id, own.* FROM "
                                  "heapwire.threads own) AS one"));

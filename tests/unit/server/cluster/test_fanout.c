@@ -25,7 +25,7 @@ enum {
 };
 
 static uv_loop_t loop;
-static struct wakes wakes;
+static struct notification_queue queue;
 static struct cluster *cluster;
 static const struct sql_peers *peers;
 static uv_async_t over;
@@ -52,7 +52,7 @@ on_over(uv_async_t *async)
 {
     uv_close((uv_handle_t *)async, NULL);
     cluster_stop(cluster);
-    notification_queue_close(&wakes);
+    notification_queue_close(&queue);
 }
 
 static void
@@ -74,9 +74,9 @@ set_up(void)
     options.members = members_new(SELF, items, 3, &err);
     ck_assert_ptr_nonnull(options.members);
     ck_assert_int_eq(uv_loop_init(&loop), 0);
-    ck_assert_int_eq(notification_queue_init(&wakes, &loop, &err), 0);
+    ck_assert_int_eq(notification_queue_init(&queue, &loop, &err), 0);
     ck_assert_int_eq(uv_async_init(&loop, &over, on_over), 0);
-    cluster = cluster_start(&loop, &wakes, &options, &err);
+    cluster = cluster_start(&loop, &queue, &options, &err);
     ck_assert_ptr_nonnull(cluster);
     peers = cluster_peers(cluster);
 }
@@ -85,7 +85,7 @@ static void
 tear_down(void)
 {
     cluster_free(cluster);
-    notification_queue_fini(&wakes);
+    notification_queue_fini(&queue);
     ck_assert_int_eq(uv_loop_close(&loop), 0);
     close(closed);
     close(silent);

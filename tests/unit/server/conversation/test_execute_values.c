@@ -291,7 +291,7 @@ END_TEST
 START_TEST(a_users_sessions_together_have_a_ceiling)
 {
     static char data[1 << 20];
-    struct memory_hold held = {0};
+    struct memory_reservation held = {0};
     struct error err;
     struct prepared *p = prepare(1);
 
@@ -300,13 +300,13 @@ START_TEST(a_users_sessions_together_have_a_ceiling)
     ck_assert_int_eq(prepared_check_long(p, &err), -1);
     ck_assert_uint_eq(err.code, ER_PACKET_TOO_LARGE);
     prepared_drop_long(p);
-    memory_hold(&held, "ann", MEMORY_BUDGET_BYTES / 4);
+    memory_reserve(&held, "ann", MEMORY_BUDGET_BYTES / 4);
     prepared_add_long(p, 0, (struct span){data, sizeof(data)});
     ck_assert_int_eq(prepared_check_long(p, &err), 0);
     ck_assert_uint_gt(memory_budget_used(),
                       MEMORY_BUDGET_BYTES / 4 + sizeof(data));
     prepared_free(p);
-    memory_hold(&held, "ann", 0);
+    memory_reserve(&held, "ann", 0);
     ck_assert_uint_eq(memory_budget_used(), 0);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* test_scheduler.c - few that compute, many that wait, and more that want to. */
+/* test_scheduler.c - few that compute, many that wait, and more that want to.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +7,10 @@
 #include "suite.h"
 #include "scheduler.h"
 
-enum { MANY = 3 * PLACES };
+enum { MANY = 3 * THREAD_SLOTS };
 
-static struct turns turns;
-static struct turn all[MANY];
+static struct scheduler scheduler;
+static struct scheduler_entry all[MANY];
 static unsigned granted[MANY], placed[MANY];
 
 static void
@@ -21,7 +22,7 @@ count(void *arg)
 static void
 setup(void)
 {
-    scheduler_init(&turns);
+    scheduler_init(&scheduler);
     memset(all, 0, sizeof(all));
     memset(granted, 0, sizeof(granted));
     memset(placed, 0, sizeof(placed));
@@ -31,11 +32,11 @@ static void
 teardown(void)
 {
     for (int i = 0; i < MANY; i++)
-        scheduler_release_slots(&turns, &all[i]);
-    ck_assert_ptr_null(turns.placed);
-    ck_assert_ptr_null(turns.awaiting);
-    ck_assert_ptr_null(turns.queue);
-    scheduler_fini(&turns);
+        scheduler_release_slots(&scheduler, &all[i]);
+    ck_assert_ptr_null(scheduler.with_slot);
+    ck_assert_ptr_null(scheduler.awaiting);
+    ck_assert_ptr_null(scheduler.queue);
+    scheduler_fini(&scheduler);
 }
 
 static bool
@@ -43,8 +44,8 @@ take(int i, const char *owner)
 {
     all[i].owner = owner;
     all[i].granted = (struct waker){count, &granted[i]};
-    all[i].place = (struct waker){count, &placed[i]};
-    return scheduler_take_thread_slot(&turns, &all[i]);
+    all[i].slot = (struct waker){count, &placed[i]};
+    return scheduler_take_thread_slot(&scheduler, &all[i]);
 }
 
 /* How many get a place; the rest await one. */
@@ -60,43 +61,46 @@ take_all(int first, int end, const char *owner)
 
 START_TEST(one_user_gets_half_of_the_slots_and_the_next_half_of_the_rest)
 {
-    ck_assert_int_eq(take_all(0, PLACES, "ann"), PLACES / 2);
-    ck_assert_int_eq(take_all(PLACES, 2 * PLACES, "bob"), PLACES / 4);
+    ck_assert_int_eq(take_all(0, THREAD_SLOTS, "ann"), THREAD_SLOTS / 2);
+    ck_assert_int_eq(take_all(THREAD_SLOTS, 2 * THREAD_SLOTS, "bob"),
+                     THREAD_SLOTS / 4);
 }
 END_TEST
 
 START_TEST(statements_of_nodes_have_slots_of_their_own)
 {
-    ck_assert_int_eq(take_all(0, PLACES, "ann"), PLACES / 2);
-    for (int i = PLACES; i < 2 * PLACES; i++)
+    ck_assert_int_eq(take_all(0, THREAD_SLOTS, "ann"), THREAD_SLOTS / 2);
+    for (int i = THREAD_SLOTS; i < 2 * THREAD_SLOTS; i++)
         all[i].forwarded = true;
-    ck_assert_int_eq(take_all(PLACES, 2 * PLACES, "ann"), PLACES / 2);
+    ck_assert_int_eq(take_all(THREAD_SLOTS, 2 * THREAD_SLOTS, "ann"),
+                     THREAD_SLOTS / 2);
 }
 END_TEST
 
 START_TEST(a_slot_is_given_to_whoever_waits_longest_and_may_have_it)
 {
-    take_all(0, PLACES, "ann");
-    scheduler_release_slots(&turns, &all[0]);
-    ck_assert_uint_eq(placed[PLACES / 2], 1);
-    ck_assert_uint_eq(placed[PLACES / 2 + 1], 0);
-    ck_assert(all[PLACES / 2].placed);
-    scheduler_release_slots(&turns, &all[PLACES / 2 + 1]); /* it waits no longer */
-    scheduler_release_slots(&turns, &all[1]);
-    ck_assert_uint_eq(placed[PLACES / 2 + 1], 0);
-    ck_assert_uint_eq(placed[PLACES / 2 + 2], 1);
+    take_all(0, THREAD_SLOTS, "ann");
+    scheduler_release_slots(&scheduler, &all[0]);
+    ck_assert_uint_eq(placed[THREAD_SLOTS / 2], 1);
+    ck_assert_uint_eq(placed[THREAD_SLOTS / 2 + 1], 0);
+    ck_assert(all[THREAD_SLOTS / 2].has_slot);
+    scheduler_release_slots(
+        &scheduler, &all[THREAD_SLOTS / 2 + 1]); /* it waits no longer */
+    scheduler_release_slots(&scheduler, &all[1]);
+    ck_assert_uint_eq(placed[THREAD_SLOTS / 2 + 1], 0);
+    ck_assert_uint_eq(placed[THREAD_SLOTS / 2 + 2], 1);
 }
 END_TEST
 
 START_TEST(one_that_waits_may_ask_again_and_waits_once)
 {
-    take_all(0, PLACES, "ann");
-    ck_assert(!scheduler_take_thread_slot(&turns, &all[PLACES / 2]));
-    scheduler_release_slots(&turns, &all[0]);
-    scheduler_release_slots(&turns, &all[1]);
-    ck_assert_uint_eq(placed[PLACES / 2], 1);
-    ck_assert_uint_eq(placed[PLACES / 2 + 1], 1);
-    ck_assert(scheduler_take_thread_slot(&turns, &all[PLACES / 2]));
+    take_all(0, THREAD_SLOTS, "ann");
+    ck_assert(!scheduler_take_thread_slot(&scheduler, &all[THREAD_SLOTS / 2]));
+    scheduler_release_slots(&scheduler, &all[0]);
+    scheduler_release_slots(&scheduler, &all[1]);
+    ck_assert_uint_eq(placed[THREAD_SLOTS / 2], 1);
+    ck_assert_uint_eq(placed[THREAD_SLOTS / 2 + 1], 1);
+    ck_assert(scheduler_take_thread_slot(&scheduler, &all[THREAD_SLOTS / 2]));
 }
 END_TEST
 
@@ -106,12 +110,12 @@ static int came[MANY]; /* 0: it does not wait */
 static void
 note_given(void *arg)
 {
-    struct turn *turn = arg;
+    struct scheduler_entry *entry = arg;
 
     for (int i = 0; i < MANY; i++)
-        if (came[i] && strcmp(all[i].owner, turn->owner) == 0)
-            ck_assert_int_ge(came[i], came[turn - all]);
-    came[turn - all] = 0;
+        if (came[i] && strcmp(all[i].owner, entry->owner) == 0)
+            ck_assert_int_ge(came[i], came[entry - all]);
+    came[entry - all] = 0;
 }
 
 static bool
@@ -132,79 +136,87 @@ START_TEST(a_users_statements_get_their_slots_in_order)
     memset(came, 0, sizeof(came));
     for (int step = 1; step < 20000; step++) {
         i = rand_r(&seed) % MANY;
-        if (all[i].placed || came[i]) {
+        if (all[i].has_slot || came[i]) {
             came[i] = 0;
-            scheduler_release_slots(&turns, &all[i]);
+            scheduler_release_slots(&scheduler, &all[i]);
             continue;
         }
         all[i].owner = users[i % 3];
-        all[i].place = (struct waker){note_given, &all[i]};
-        if (!scheduler_take_thread_slot(&turns, &all[i]))
+        all[i].slot = (struct waker){note_given, &all[i]};
+        if (!scheduler_take_thread_slot(&scheduler, &all[i]))
             came[i] = step;
     }
     ck_assert(has_waiting());
     for (i = 0; i < MANY; i++)
-        if (all[i].placed)
-            scheduler_release_slots(&turns, &all[i]);
+        if (all[i].has_slot)
+            scheduler_release_slots(&scheduler, &all[i]);
     for (i = 0; i < MANY && has_waiting(); i++)
-        if (all[i].placed)
-            scheduler_release_slots(&turns, &all[i]);
+        if (all[i].has_slot)
+            scheduler_release_slots(&scheduler, &all[i]);
     ck_assert(!has_waiting());
 }
 END_TEST
 
 START_TEST(few_compute_and_the_next_user_always_may)
 {
-    for (int i = 0; i < TURNS; i++) {
+    for (int i = 0; i < COMPUTE_SLOTS; i++) {
         ck_assert(take(i, "ann"));
-        ck_assert_int_eq(scheduler_request_compute(&turns, &all[i], false), i < TURNS / 2);
-        ck_assert_int_eq(scheduler_awaits_compute(&turns, &all[i]), i >= TURNS / 2);
+        ck_assert_int_eq(scheduler_request_compute(&scheduler, &all[i], false),
+                         i < COMPUTE_SLOTS / 2);
+        ck_assert_int_eq(scheduler_awaits_compute(&scheduler, &all[i]),
+                         i >= COMPUTE_SLOTS / 2);
     }
-    ck_assert(take(TURNS, "bob"));
-    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false));
-    scheduler_release_slots(&turns, &all[TURNS]);
-    scheduler_yield_compute(&turns, &all[0]);
-    ck_assert_uint_eq(granted[TURNS / 2], 1);
-    ck_assert_uint_eq(granted[TURNS / 2 + 1], 0);
-    ck_assert(!scheduler_awaits_compute(&turns, &all[TURNS / 2]));
-    ck_assert(scheduler_request_compute(&turns, &all[TURNS / 2], false));
-    scheduler_release_slots(&turns, &all[1]);
-    ck_assert_uint_eq(granted[TURNS / 2 + 1], 1);
+    ck_assert(take(COMPUTE_SLOTS, "bob"));
+    ck_assert(
+        scheduler_request_compute(&scheduler, &all[COMPUTE_SLOTS], false));
+    scheduler_release_slots(&scheduler, &all[COMPUTE_SLOTS]);
+    scheduler_yield_compute(&scheduler, &all[0]);
+    ck_assert_uint_eq(granted[COMPUTE_SLOTS / 2], 1);
+    ck_assert_uint_eq(granted[COMPUTE_SLOTS / 2 + 1], 0);
+    ck_assert(!scheduler_awaits_compute(&scheduler, &all[COMPUTE_SLOTS / 2]));
+    ck_assert(
+        scheduler_request_compute(&scheduler, &all[COMPUTE_SLOTS / 2], false));
+    scheduler_release_slots(&scheduler, &all[1]);
+    ck_assert_uint_eq(granted[COMPUTE_SLOTS / 2 + 1], 1);
 }
 END_TEST
 
 START_TEST(a_long_turn_is_over_once_another_waits)
 {
-    for (int i = 0; i <= TURNS / 2; i++) {
+    for (int i = 0; i <= COMPUTE_SLOTS / 2; i++) {
         ck_assert(take(i, "ann"));
-        (void)scheduler_request_compute(&turns, &all[i], false);
+        (void)scheduler_request_compute(&scheduler, &all[i], false);
     }
-    ck_assert(scheduler_request_compute(&turns, &all[0], false)); /* not yet */
-    ck_assert_uint_eq(granted[TURNS / 2], 0);
+    ck_assert(
+        scheduler_request_compute(&scheduler, &all[0], false)); /* not yet */
+    ck_assert_uint_eq(granted[COMPUTE_SLOTS / 2], 0);
     all[0].until_ms = 1;
-    ck_assert(!scheduler_request_compute(&turns, &all[0], false));
-    ck_assert(scheduler_awaits_compute(&turns, &all[0]));
-    ck_assert_uint_eq(granted[TURNS / 2], 1);
-    scheduler_release_slots(&turns, &all[1]);
+    ck_assert(!scheduler_request_compute(&scheduler, &all[0], false));
+    ck_assert(scheduler_awaits_compute(&scheduler, &all[0]));
+    ck_assert_uint_eq(granted[COMPUTE_SLOTS / 2], 1);
+    scheduler_release_slots(&scheduler, &all[1]);
     ck_assert_uint_eq(granted[0], 1);
     all[0].until_ms = 1;
-    ck_assert(scheduler_request_compute(&turns, &all[0], false)); /* nobody waits */
-    ck_assert(scheduler_request_compute(&turns, &all[0], false));
+    ck_assert(scheduler_request_compute(&scheduler, &all[0],
+                                        false)); /* nobody waits */
+    ck_assert(scheduler_request_compute(&scheduler, &all[0], false));
 }
 END_TEST
 
 START_TEST(a_turn_goes_on_where_who_waits_may_have_none)
 {
-    ck_assert(take(TURNS, "bob"));
-    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false));
-    for (int i = 0; i <= TURNS / 2; i++) {
+    ck_assert(take(COMPUTE_SLOTS, "bob"));
+    ck_assert(
+        scheduler_request_compute(&scheduler, &all[COMPUTE_SLOTS], false));
+    for (int i = 0; i <= COMPUTE_SLOTS / 2; i++) {
         ck_assert(take(i, "ann"));
-        (void)scheduler_request_compute(&turns, &all[i], false);
+        (void)scheduler_request_compute(&scheduler, &all[i], false);
     }
-    ck_assert(scheduler_awaits_compute(&turns, &all[TURNS / 2]));
-    all[TURNS].until_ms = 1;
-    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false));
-    ck_assert(scheduler_awaits_compute(&turns, &all[TURNS / 2]));
+    ck_assert(scheduler_awaits_compute(&scheduler, &all[COMPUTE_SLOTS / 2]));
+    all[COMPUTE_SLOTS].until_ms = 1;
+    ck_assert(
+        scheduler_request_compute(&scheduler, &all[COMPUTE_SLOTS], false));
+    ck_assert(scheduler_awaits_compute(&scheduler, &all[COMPUTE_SLOTS / 2]));
 }
 END_TEST
 
@@ -212,33 +224,35 @@ START_TEST(a_users_own_wait_for_its_long_turns_whoever_else_computes)
 {
     int first = 0; /* that waits */
 
-    for (int i = TURNS; i < TURNS + 2; i++) {
+    for (int i = COMPUTE_SLOTS; i < COMPUTE_SLOTS + 2; i++) {
         ck_assert(take(i, "bob"));
-        ck_assert(scheduler_request_compute(&turns, &all[i], false));
+        ck_assert(scheduler_request_compute(&scheduler, &all[i], false));
     }
     do {
         ck_assert(take(first, "ann"));
-    } while (scheduler_request_compute(&turns, &all[first], false) && ++first < TURNS);
-    ck_assert(scheduler_awaits_compute(&turns, &all[first]));
-    ck_assert(!scheduler_is_slice_over(&turns, &all[0]));
+    } while (scheduler_request_compute(&scheduler, &all[first], false) &&
+             ++first < COMPUTE_SLOTS);
+    ck_assert(scheduler_awaits_compute(&scheduler, &all[first]));
+    ck_assert(!scheduler_is_slice_over(&scheduler, &all[0]));
     all[0].until_ms = 1;
-    ck_assert(scheduler_is_slice_over(&turns, &all[0]));
-    ck_assert(!scheduler_request_compute(&turns, &all[0], false));
-    ck_assert(scheduler_awaits_compute(&turns, &all[0]));
+    ck_assert(scheduler_is_slice_over(&scheduler, &all[0]));
+    ck_assert(!scheduler_request_compute(&scheduler, &all[0], false));
+    ck_assert(scheduler_awaits_compute(&scheduler, &all[0]));
     ck_assert_uint_eq(granted[first], 1);
 }
 END_TEST
 
 START_TEST(what_is_about_to_end_computes_at_once)
 {
-    for (int i = 0; i < 2 * TURNS; i++) {
+    for (int i = 0; i < 2 * COMPUTE_SLOTS; i++) {
         ck_assert(take(i, "ann"));
-        (void)scheduler_request_compute(&turns, &all[i], false);
+        (void)scheduler_request_compute(&scheduler, &all[i], false);
     }
-    ck_assert(scheduler_awaits_compute(&turns, &all[TURNS]));
-    ck_assert(scheduler_request_compute(&turns, &all[TURNS], true));
-    ck_assert(!scheduler_awaits_compute(&turns, &all[TURNS]));
-    ck_assert(scheduler_request_compute(&turns, &all[TURNS], false)); /* still */
+    ck_assert(scheduler_awaits_compute(&scheduler, &all[COMPUTE_SLOTS]));
+    ck_assert(scheduler_request_compute(&scheduler, &all[COMPUTE_SLOTS], true));
+    ck_assert(!scheduler_awaits_compute(&scheduler, &all[COMPUTE_SLOTS]));
+    ck_assert(scheduler_request_compute(&scheduler, &all[COMPUTE_SLOTS],
+                                        false)); /* still */
 }
 END_TEST
 

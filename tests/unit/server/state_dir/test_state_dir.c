@@ -247,8 +247,8 @@ ck_looks(struct state_dir *dir, const char *name, bool anew)
 {
     bool replaced;
 
-    ck_assert_msg(state_dir_recheck(dir, below(name), &replaced, &err) == 0, "%s",
-                  err.text);
+    ck_assert_msg(state_dir_recheck(dir, below(name), &replaced, &err) == 0,
+                  "%s", err.text);
     ck_assert_int_eq(replaced, anew);
     ck_assert(state_dir_is_served(below(name)));
 }
@@ -304,7 +304,8 @@ not_taken(const char *name, const char *why)
     ck_assert_int_eq(fstat(dir.fd, &before), 0);
     deleted("mine");
     ck_assert_int_eq(rename(below(name), below("mine")), 0);
-    ck_assert_int_eq(state_dir_recheck(&dir, below("mine"), &replaced, &err), -1);
+    ck_assert_int_eq(state_dir_recheck(&dir, below("mine"), &replaced, &err),
+                     -1);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
     ck_assert_int_eq(fstat(dir.fd, &after), 0);
     ck_assert_uint_eq(before.st_ino, after.st_ino);

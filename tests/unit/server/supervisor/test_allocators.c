@@ -143,17 +143,17 @@ START_TEST(linked_and_preloaded_ones_are_found)
 {
     find("/bin/sh");
     ck_assert_uint_eq(found.count, 0);
-    ck_assert_uint_gt(found.looked_at, 1);
+    ck_assert_uint_gt(found.files_scanned, 1);
     ck_assert_int_eq(
         environment_set(&env, "LD_PRELOAD", "libjemalloc.so.2", &err), 0);
     find("/bin/sh");
     ck_assert_uint_eq(found.count, 1);
-    ck_assert_int_eq(found.list[0].place, ALLOCATOR_USERS);
+    ck_assert_int_eq(found.list[0].origin, ALLOCATOR_USERS);
     ck_assert_int_eq(found.list[0].file.jemallocs[0].how, LOCATE_EXPORTED);
     environment_unset(&env, "LD_PRELOAD");
     find("/usr/bin/redis-server");
     ck_assert_uint_eq(found.count, 1);
-    ck_assert_int_eq(found.list[0].place, ALLOCATOR_LINKED);
+    ck_assert_int_eq(found.list[0].origin, ALLOCATOR_LINKED);
 }
 END_TEST
 
@@ -161,7 +161,7 @@ START_TEST(a_library_beside_the_program_is_found_by_its_origin)
 {
     find(HW_TEST_HOSTS "/host_user");
     ck_assert_uint_eq(found.count, 1);
-    ck_assert_int_eq(found.list[0].place, ALLOCATOR_LINKED);
+    ck_assert_int_eq(found.list[0].origin, ALLOCATOR_LINKED);
     ck_assert_ptr_nonnull(strstr(found.list[0].path, "libhost_library.so"));
     ck_assert_str_eq(found.list[0].file.jemallocs[0].prefix, "je_");
     ck_assert_int_eq(found.list[0].file.kind, LOCATE_LIBRARY);

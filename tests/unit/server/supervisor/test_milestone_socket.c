@@ -1,4 +1,5 @@
-/* test_milestone_socket.c - words to heapwire-run, and the signal that says so. */
+/* test_milestone_socket.c - words to heapwire-run, and the signal that says so.
+ */
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -140,13 +140,13 @@ END_TEST
 
 /* What is printed is read, and what is put is read. */
 static void
-goes_around(const struct moment *t)
+goes_around(const struct temporal *t)
 {
     char text[TEMPORAL_TEXT], again[TEMPORAL_TEXT];
     struct column column = {.type = t->kind == TEMPORAL_TIME ? COLUMN_TIME
-                                                           : COLUMN_DATETIME};
+                                                             : COLUMN_DATETIME};
     struct value value = {.type = VALUE_TEXT, .data = text};
-    struct moment back;
+    struct temporal back;
     struct reader r;
 
     value.size = temporal_text(t, text);
@@ -168,16 +168,16 @@ START_TEST(temporal_values_go_around)
     } fractions[] = {{0, 0}, {1, 6}, {999999, 6}, {1000, 3}, {500000, 3}};
     int64_t fraction = fractions[_i % 5].micros;
     unsigned digits = fractions[_i % 5].digits;
-    struct moment t = {.kind = TEMPORAL_DATETIME,
-                       .year = 2026,
-                       .month = 12,
-                       .day = 31,
-                       .digits = digits};
+    struct temporal t = {.kind = TEMPORAL_DATETIME,
+                         .year = 2026,
+                         .month = 12,
+                         .day = 31,
+                         .digits = digits};
 
     t.micros = (((_i % 24) * 60 + _i) * 60 + 59 - _i) * TEMPORAL_SECOND;
     t.micros += fraction;
     goes_around(&t);
-    t = (struct moment){.kind = TEMPORAL_TIME, .digits = digits};
+    t = (struct temporal){.kind = TEMPORAL_TIME, .digits = digits};
     t.micros = (_i * 14 * 60 + 1) * 60 * TEMPORAL_SECOND + fraction;
     t.micros = _i % 2 ? -t.micros : t.micros;
     goes_around(&t);

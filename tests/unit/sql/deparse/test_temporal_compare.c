@@ -1,5 +1,5 @@
-/* test_temporal_compare.c - dates and times in comparisons.  temporal_values.py compares many
- * more with a MariaDB. */
+/* test_temporal_compare.c - dates and times in comparisons.  temporal_values.py
+ * compares many more with a MariaDB. */
 #include <stdio.h>
 #include <string.h>
 

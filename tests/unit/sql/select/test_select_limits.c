@@ -434,7 +434,8 @@ START_TEST(what_is_opened_at_once)
     struct computing c = {.refuses = true};
     struct cursor *cursor;
 
-    ck_assert_int_eq(sql_is_short_statement(h.session, text), texts[_i].instant);
+    ck_assert_int_eq(sql_is_short_statement(h.session, text),
+                     texts[_i].instant);
     await_init(&c.await, on_compute, &c);
     cursor = sql_open(h.session, text, NULL, &c.await, &h.error);
     ck_assert_int_eq(c.times == 0, texts[_i].at_once);
@@ -453,7 +454,8 @@ START_TEST(long_text_is_no_short_statement)
 
     memset(text + 8, ' ', sizeof(text) - 8);
     ck_assert(sql_is_short_statement(h.session, (struct span){text, 1024}));
-    ck_assert(!sql_is_short_statement(h.session, (struct span){text, sizeof(text)}));
+    ck_assert(
+        !sql_is_short_statement(h.session, (struct span){text, sizeof(text)}));
 }
 END_TEST
 

@@ -256,20 +256,20 @@ END_TEST
 START_TEST(the_kernels_part_is_a_cgroups)
 {
     static const char *const words[] = {"slab", "sock"};
-    struct cgroup_path place = {.v2 = true};
+    struct cgroup_path cgroup = {.v2 = true};
     char command[256], dir[] = "/tmp/hw-cgroup-XXXXXX";
     struct stats_figure figures[2];
 
     ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(place.path, sizeof(place.path), "%s", dir);
+    snprintf(cgroup.path, sizeof(cgroup.path), "%s", dir);
     snprintf(command, sizeof(command),
              "printf 'slab_x 1\\nslab 4096\\n' > %s/memory.stat", dir);
     ck_assert_int_eq(system(command), 0);
-    cgroup_read_kernel(&place, words, figures, 2);
+    cgroup_read_kernel(&cgroup, words, figures, 2);
     ck_assert(!figures[0].known && !figures[1].known); /* the root's */
     snprintf(command, sizeof(command), "echo 1 > %s/memory.current", dir);
     ck_assert_int_eq(system(command), 0);
-    cgroup_read_kernel(&place, words, figures, 2);
+    cgroup_read_kernel(&cgroup, words, figures, 2);
     ck_assert(figures[0].known && !figures[1].known);
     ck_assert_uint_eq(figures[0].value, 4096);
     snprintf(command, sizeof(command), "rm -r %s", dir);

@@ -855,7 +855,8 @@ START_TEST(a_text_without_room_is_left_out_whole)
             ck_assert_uint_eq(chain.frames[0].name.size, sizeof(texts) - 1);
             known++;
         } else {
-            ck_assert_int_eq(dwarf_chain_at(dwarf, 0, &chain), DWARF_OVER_BUDGET);
+            ck_assert_int_eq(dwarf_chain_at(dwarf, 0, &chain),
+                             DWARF_OVER_BUDGET);
             refused++;
         }
         dwarf_free(dwarf);

@@ -748,8 +748,8 @@ START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
     int rc = -1;
 
     for (size_t max = 1 << 10; rc != 0; max += 1 << 10) {
-        struct dwarf_budget room = {.max = max};
-        struct index_builder *builder = index_builder_new(&room);
+        struct dwarf_budget budget = {.max = max};
+        struct index_builder *builder = index_builder_new(&budget);
         struct error err = {0};
         struct buffer bytes;
 
@@ -763,7 +763,7 @@ START_TEST(a_ceiling_on_memory_holds_and_all_is_given_back)
             index_builder_free(builder);
         }
         failures += rc != 0;
-        ck_assert_uint_eq(room.used, 0);
+        ck_assert_uint_eq(budget.used, 0);
         buffer_fini(&bytes);
     }
     ck_assert_uint_gt(failures, 2);

@@ -142,7 +142,7 @@ static void
 close_sections(size_t memory)
 {
     ck_assert(dwarf_budget_take(dwarf_sections_budget(sections),
-                              memory - (texts_read ? TEXTS : 0)));
+                                memory - (texts_read ? TEXTS : 0)));
     texts_read = false;
     dwarf_sections_free(sections);
     section_file_fini(&file);

@@ -94,7 +94,8 @@ START_TEST(few_short_texts_do_not_take_their_pages)
         ck_assert_uint_eq(text.size, 70);
         ck_assert_mem_eq(text.data, plain + at, 70);
         if (i < SIZE / 512) /* from then on they are many */
-            ck_assert_uint_lt(dwarf_budget_peak(dwarf_sections_budget(s)), 70000);
+            ck_assert_uint_lt(dwarf_budget_peak(dwarf_sections_budget(s)),
+                              70000);
     }
     ck_assert_uint_gt(dwarf_budget_peak(dwarf_sections_budget(s)), 100000);
     dwarf_sections_free(s);

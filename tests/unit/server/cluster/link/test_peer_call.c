@@ -65,7 +65,7 @@ static const struct peer_call_events events = {.ended = on_ended};
 
 START_TEST(a_late_call_leaves_its_link_to_the_others)
 {
-    const struct peer_endpoint place = {.id = 7, .port = 9036};
+    const struct peer_endpoint endpoint = {.id = 7, .port = 9036};
     struct peer_call calls[3];
     struct peer_link *link = mem_zalloc(1, sizeof(*link));
     struct error none = {0};
@@ -74,7 +74,7 @@ START_TEST(a_late_call_leaves_its_link_to_the_others)
     pool.lock = &lock;
     pool.links_max = 1;
     pool.open = 1;
-    peer = peer_new(&pool, &place, PEER_BACKEND, false, &none);
+    peer = peer_new(&pool, &endpoint, PEER_BACKEND, false, &none);
     peer->links = 1;
     link->state = PEER_LINK_READY;
     peer_keep_idle(peer, link);

@@ -37,14 +37,17 @@ answer(struct span hello, struct span *out)
     struct error err;
 
     hellos++;
-    if (peer_hello_check(&server.said, &server.self, hello, &seen, &err) != 0) {
+    if (peer_hello_check(&server.transcript, &server.self, hello, &seen,
+                         &err) != 0) {
         ck_assert_int_eq(fault, WRONG_KEY);
-        server.said.size = PEER_CHALLENGE; /* it pretends */
-        memcpy(server.said.bytes + PEER_CHALLENGE, hello.data, hello.size);
-        server.said.size += hello.size;
+        server.transcript.size = PEER_CHALLENGE; /* it pretends */
+        memcpy(server.transcript.bytes + PEER_CHALLENGE, hello.data,
+               hello.size);
+        server.transcript.size += hello.size;
     }
-    ck_assert_int_eq(
-        peer_welcome_make(&server.said, &server.self, &welcome, out, &err), 0);
+    ck_assert_int_eq(peer_welcome_make(&server.transcript, &server.self,
+                                       &welcome, out, &err),
+                     0);
 }
 
 static int
@@ -53,7 +56,7 @@ talk(struct error *err)
     struct span said, hello;
 
     ck_assert_int_eq(
-        peer_challenge_make(&server.said, &server.self, &said, err), 0);
+        peer_challenge_make(&server.transcript, &server.self, &said, err), 0);
     if (peer_client_challenge(&client, fault == NO_CHALLENGE ? ok : said,
                               &hello, err) != 0)
         return -1;
@@ -73,9 +76,9 @@ START_TEST(both_ends_prove_themselves)
     ck_assert(!client.has_fingerprint);
     ck_assert_mem_eq(client.server.incarnation, server.self.incarnation,
                      PEER_INCARNATION);
-    peer_session_key(&server.said, &server.self, key, &err);
+    peer_session_key(&server.transcript, &server.self, key, &err);
     ck_assert_mem_eq(client.session_key, key, PEER_KEY);
-    ck_assert_uint_eq(client.said.size, 0);
+    ck_assert_uint_eq(client.transcript.size, 0);
 }
 END_TEST
 
@@ -146,7 +149,7 @@ START_TEST(statements_are_numbered_and_sealed_for_the_connection)
     struct span envelope = {(char *)bytes, 0};
 
     ck_assert_int_eq(talk(&err), 0);
-    peer_session_key(&server.said, &server.self, key, &err);
+    peer_session_key(&server.transcript, &server.self, key, &err);
     buffer_init(&out, 2000);
     for (uint64_t i = 1; i <= 3; i++) {
         buffer_clear(&out);

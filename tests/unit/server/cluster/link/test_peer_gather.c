@@ -125,7 +125,7 @@ START_TEST(rows_without_memory_are_a_failure_once)
 END_TEST
 
 static const struct {
-    struct peer_endpoint place;
+    struct peer_endpoint endpoint;
     const char *why, *submit, *rpc;
 } failures[] = {
     {{.id = 2, .address = "10.0.0.1", .port = 9036},
@@ -147,10 +147,10 @@ START_TEST(a_failure_names_the_node)
     struct error why, got;
 
     error_set(&why, ER_UNKNOWN, "%s", failures[_i].why);
-    peer_failure_submit(&got, &failures[_i].place, &why);
+    peer_failure_submit(&got, &failures[_i].endpoint, &why);
     ck_assert_str_eq(got.text, failures[_i].submit);
     ck_assert_uint_ne(got.code, 0);
-    peer_failure_rpc(&got, &failures[_i].place, &why);
+    peer_failure_rpc(&got, &failures[_i].endpoint, &why);
     ck_assert_str_eq(got.text, failures[_i].rpc);
 }
 END_TEST

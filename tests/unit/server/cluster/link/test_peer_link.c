@@ -160,14 +160,14 @@ prove(struct span hello)
     struct error err;
     struct span said;
 
-    if (peer_hello_check(&node.end.said, &node.end.self, hello, &client,
+    if (peer_hello_check(&node.end.transcript, &node.end.self, hello, &client,
                          &err) != 0)
         return -1;
     welcome.has_fingerprint =
         node.shows ||
         (node.tls && tls_stream_fingerprint(node.tls, welcome.fingerprint));
     welcome.fingerprint[0] ^= node.lies;
-    if (peer_welcome_make(&node.end.said, &node.end.self, &welcome, &said,
+    if (peer_welcome_make(&node.end.transcript, &node.end.self, &welcome, &said,
                           &err) != 0)
         return -1;
     handshake_more(&node.reply, said);
@@ -189,8 +189,8 @@ hear_packet(struct span packet)
     }
     if (node.stage == 0) {
         node.stage = 1;
-        if (peer_challenge_make(&node.end.said, &node.end.self, &said, &err) !=
-            0)
+        if (peer_challenge_make(&node.end.transcript, &node.end.self, &said,
+                                &err) != 0)
             return -1;
         handshake_switch_to(&node.reply, PEER_PLUGIN, said);
     } else if (node.stage == 1) {
@@ -422,7 +422,7 @@ tear_down(void)
 static void
 begin(bool tls)
 {
-    struct peer_endpoint place = {.id = ASKED, .socket = path, .tls = tls};
+    struct peer_endpoint endpoint = {.id = ASKED, .socket = path, .tls = tls};
 
     node.end = asked;
     packet_reader_init(&node.in, PACKET_PIECE_MAX);
@@ -431,8 +431,8 @@ begin(bool tls)
     uv_pipe_init(&loop, &node.listener, 0);
     ck_assert_int_eq(uv_pipe_bind(&node.listener, path), 0);
     ck_assert_int_eq(uv_listen((uv_stream_t *)&node.listener, 4, on_client), 0);
-    seen.link = peer_link_open(&loop, &place, &self, links_tls, 10000, &events,
-                               NULL, &seen.why);
+    seen.link = peer_link_open(&loop, &endpoint, &self, links_tls, 10000,
+                               &events, NULL, &seen.why);
     seen.broken = !seen.link;
 }
 

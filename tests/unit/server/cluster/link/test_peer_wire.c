@@ -97,7 +97,7 @@ challenge(void)
     struct span said;
 
     ck_assert_int_eq(
-        peer_challenge_make(&server.said, &server.self, &said, &err), 0);
+        peer_challenge_make(&server.transcript, &server.self, &said, &err), 0);
     handshake_switch_to(&reply, PEER_PLUGIN, said);
 }
 
@@ -120,10 +120,11 @@ log_in(size_t piece)
     if (hear(piece) != PEER_WIRE_MORE)
         return PEER_WIRE_BROKEN;
     ck_assert_int_eq(
-        peer_hello_check(&server.said, &server.self, sent(), &seen, &err), 0);
-    ck_assert_int_eq(
-        peer_welcome_make(&server.said, &server.self, &welcome, &said, &err),
+        peer_hello_check(&server.transcript, &server.self, sent(), &seen, &err),
         0);
+    ck_assert_int_eq(peer_welcome_make(&server.transcript, &server.self,
+                                       &welcome, &said, &err),
+                     0);
     handshake_more(&reply, said);
     reply_ok(&reply, 0, "");
     return hear(piece);
