@@ -214,7 +214,7 @@ void access_allow_tracer(struct agent *agent, pid_t tracer);
 const char *access_open(const struct agent *agent, uint64_t seconds,
                         bool *opened);
 /* Puts it back, unless the host has changed it since; also where nothing was
- * opened.  Before the thread ends or steps aside, too.  False: it stays open,
+ * opened.  Before the thread ends or is suspended, too.  False: it stays open,
  * for a filter that came since may forbid prctl; access_left tries again. */
 bool access_close(void);
 /* Milliseconds until this is to be called again, for it closes once the time is
@@ -230,7 +230,7 @@ void access_forked(void);
 /* Serves until phase_stopping(). 0, or an errno: why it could not serve. */
 int serve_run(const struct agent_start *start);
 
-/* Where a thread has stepped aside and none can follow: profiling that it has
+/* Where a thread was suspended and none can follow: profiling that it has
  * switched on ends, and what it left is forgotten.  The host's thread's. */
 void serve_nobody(void);
 /* On the host's thread, before a filter comes: no child is served. */
@@ -271,7 +271,7 @@ bool phase_hands_over(void);
 void phase_pause(uint32_t ms);
 
 /* ---- handover.c ----
- * What a thread that steps aside leaves to the next one.  No thread of ours may
+ * What a thread that is suspended leaves to the one that resumes.  No thread of ours may
  * be there while the host changes its ids or its sandbox, and afterwards the
  * socket's directory may be out of reach: so the state is copied, and the
  * descriptors wait in a socket of the host's table for as long as the host's

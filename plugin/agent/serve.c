@@ -218,7 +218,7 @@ open_stop_signalfd(struct agent *agent)
         agent->stop_signalfd = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* poll() whose first entry is the wake and whose timeout is the next timed
+/* poll() whose first entry is the signalfd and whose timeout is the next timed
  * work. */
 static int
 poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
@@ -264,7 +264,7 @@ serve_channel(struct agent *agent)
 
     while (!phase_stopping() && !agent->host_privileges.diverged) {
         struct pollfd polled[] = {
-            {.fd = -1}, /* the wake's */
+            {.fd = -1}, /* the signalfd's */
             {.fd = channel->listener, .events = POLLIN},
             {.fd = channel->connection, .events = POLLIN}, /* -1: ignored */
         };
@@ -278,7 +278,7 @@ serve_channel(struct agent *agent)
         }
         if (!channel_intact(channel))
             return;
-        /* A stranger who knocks is refused, and keeps nobody from anything. */
+        /* A peer that is not allowed is refused, and keeps nobody from anything. */
         accepted = polled[1].revents && channel_accept(channel);
         if (accepted)
             note_contact(agent);
@@ -460,7 +460,7 @@ serve_without_listener(struct agent *agent)
     }
 }
 
-/* Goes on where an earlier thread has stepped aside.  0, or an errno. */
+/* Goes on where an earlier thread was suspended.  0, or an errno. */
 static int
 resume_agent_service(struct agent *agent)
 {

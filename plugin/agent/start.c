@@ -45,7 +45,7 @@ static struct {
     pid_t home;        /* the process that started one last */
     int error;         /* errno of a thread that ended during its start */
     bool fork_handled;
-    bool slow;    /* the thread did not step aside in time ... */
+    bool slow;    /* the thread was not suspended in time ... */
     bool late;    /* ... nor has it ended since */
     bool stopped; /* by heapwire_stop(): it does not come back */
     struct agent_start start;
@@ -293,7 +293,7 @@ stop_agent_thread(bool handover, uint32_t wait_ms)
     return join_agent_thread(wait_ms);
 }
 
-/* Where no thread is there, nor comes: one that was aside may have left it. */
+/* Where no thread is there, nor comes: one that was suspended may have left it. */
 static void
 drop_left(void)
 {
@@ -429,7 +429,7 @@ start_leave(bool all_threads)
     own.start.unfit = true;
     if (!here && start_wants_child() && !own.start.child)
         serve_unfit(&own.start);
-    /* It may be aside, for another thread's change. */
+    /* It may be suspended, for another thread's change. */
     if (!here || stop_agent_thread(false, DUMP_WAIT_MS) == 0 ||
         (all_threads && join_agent_thread(UNLIKE_MS) == 0))
         drop_left();

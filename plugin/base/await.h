@@ -73,7 +73,7 @@ int await_check(const struct await *await, struct error *err);
 /* The thread computes for long, from now on or still; NULL is fine. */
 void await_compute(struct await *await);
 
-/* Its wake is news, which ends the wait, or the next one. */
+/* Its wake is a notification, which ends the wait, or the next one. */
 struct waker await_waker(struct await *await);
 /* Blocks until there is news.  -1 with 1317: it is over. */
 int await_notification(struct await *await, struct error *err);

@@ -11,7 +11,7 @@ user_quota_check(const struct user_quota *quota, size_t max, const char *what,
 
     if (user_quota_has_slot(quota, max))
         return 0;
-    if (quota->theirs == 0)
+    if (quota->user_taken == 0)
         error_set(err, ER_OUT_OF_RESOURCES,
                   "Out of resources: others have all %zu '%s'; try again "
                   "later",
@@ -21,12 +21,12 @@ user_quota_check(const struct user_quota *quota, size_t max, const char *what,
                   "User '%s' has exceeded the '%s' resource (current value: "
                   "%zu): users share %zu, %zu of them are free, and a user "
                   "gets no more than it leaves free; %s, or try again later",
-                  quota->user, what, quota->theirs, max, unused, remedy);
+                  quota->user, what, quota->user_taken, max, unused, remedy);
     return -1;
 }
 
 const char **
-user_quota_take(const char **places, size_t *taken, size_t max,
+user_quota_take(const char **slots, size_t *taken, size_t max,
                 const char *user, const char *what, const char *remedy,
                 struct error *err)
 {
@@ -34,10 +34,10 @@ user_quota_take(const char **places, size_t *taken, size_t max,
     const char **slot = NULL;
 
     for (size_t i = 0; i < max && (!slot || quota.taken < *taken); i++)
-        if (places[i])
-            user_quota_count(&quota, places[i]);
+        if (slots[i])
+            user_quota_count(&quota, slots[i]);
         else if (!slot)
-            slot = &places[i];
+            slot = &slots[i];
     if (user_quota_check(&quota, max, what, remedy, err) != 0)
         return NULL;
     *slot = user;

@@ -1,7 +1,7 @@
 /*
- * user_quota.h - how users share a number of places.
+ * user_quota.h - each user's quota of a number of slots.
  *
- * The one rule: a user may take another place while it holds fewer than are
+ * The one rule: a user may take another slot while it holds fewer than are
  * free.  Alone it gets half of them, the next user half of the rest: whatever
  * some hold, another one still gets in.
  */
@@ -16,24 +16,24 @@ struct error;
 
 enum { USER_QUOTA_OWNER_MAX = 64 /* bytes of a user's name */ };
 
-/* The places as one user sees them: count each that is taken, then ask. */
+/* The slots as one user sees them: count each that is taken, then ask. */
 struct user_quota {
     const char *user;
-    size_t theirs, taken;
+    size_t user_taken, taken;
 };
 
 static inline void
 user_quota_count(struct user_quota *quota, const char *owner)
 {
-    quota->theirs += strcmp(owner, quota->user) == 0;
+    quota->user_taken += strcmp(owner, quota->user) == 0;
     quota->taken++;
 }
 
-/* Whether the user may take one more of max places. */
+/* Whether the user may take one more of max slots. */
 static inline bool
 user_quota_has_slot(const struct user_quota *quota, size_t max)
 {
-    return quota->taken < max && quota->theirs < max - quota->taken;
+    return quota->taken < max && quota->user_taken < max - quota->taken;
 }
 
 /* The same; -1 with 1226, or 1041 if the user holds none: all are taken.
@@ -41,10 +41,10 @@ user_quota_has_slot(const struct user_quota *quota, size_t max)
 int user_quota_check(const struct user_quota *quota, size_t max,
                      const char *what, const char *remedy, struct error *err);
 
-/* Takes one of places, each NULL or its user; *taken counts those that are
+/* Takes one of slots, each NULL or its user; *taken counts those that are
  * taken, so that few are looked at while few are.  Only max of them are for
  * this user, whose name outlasts it.  NULL with *err, as user_quota_check. */
-const char **user_quota_take(const char **places, size_t *taken, size_t max,
+const char **user_quota_take(const char **slots, size_t *taken, size_t max,
                              const char *user, const char *what,
                              const char *remedy, struct error *err);
 void user_quota_release(const char **slot, size_t *taken);

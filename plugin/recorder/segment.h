@@ -3,7 +3,7 @@
  *
  * A memfd, sized and filled by its starter (segment_layout.h), sealed against
  * shrinking and growing.  The recorder maps it; the observer copies it by pread
- * (segment_read.h) and writes nothing but the wish.  Little-endian, all fields
+ * (segment_read.h) and writes nothing but the settings.  Little-endian, all fields
  * of fixed width; a part is an array.  What was never written is zero.
  *
  * The order of publication, so that SIGKILL at any instruction leaves at most
@@ -111,9 +111,9 @@ struct segment_header {
     uint32_t module_count;
     uint32_t thread_count;
     uint32_t thinning;       /* tid of the thread that thins, or 0 */
-    uint64_t mean_bytes;     /* in use: the wish's, doubled where need was */
+    uint64_t mean_bytes;     /* in use: the settings', doubled where need was */
     uint64_t mean_large;     /* that of large blocks, if it is greater */
-    uint64_t mean_requested; /* the wish that they come from */
+    uint64_t mean_requested; /* the setting that they come from */
     uint64_t frame_count;    /* may pass the part's: those are lost */
     uint64_t live_samples;   /* nearly */
     uint64_t live_large;     /* of them, those of large blocks */

@@ -107,12 +107,12 @@ void file_writer_close(struct file_writer *w);
 enum { FILE_STAYS = -1, FILE_GOES = 0 /* whatever room there is */ };
 
 struct eviction_candidate {
-    int priority;  /* files of a lower turn go first; or one of the two above */
+    int priority;  /* files of a lower priority go first; or one of the two above */
     int64_t since; /* among them those of the least go first */
     uint64_t bytes;
 };
 
-/* Sets the turn of those that go to FILE_GOES, until at most max_files of
+/* Sets the priority of those that go to FILE_GOES, until at most max_files of
  * max_bytes together are left.  false: that cannot be. */
 bool file_store_evict(struct eviction_candidate *candidate, size_t count,
                       size_t max_files, uint64_t max_bytes);

@@ -14,7 +14,7 @@
  * begins a new row, with its free failures, or one where the address has many.
  * A login never waits for the failures of another account alone.
  *
- * Guesses that come all the time take every turn of a pair, from the right
+ * Guesses that come all the time take every admission of a pair, from the right
  * login too.  All processes of this host have one address, so each of their
  * users counts as an address: no local user keeps another one out.
  *

@@ -35,7 +35,7 @@ login_begin(struct session *s)
     session_enter(s, SESSION_LOGIN);
 }
 
-/* Only where it proves anything, because strangers connect at any rate. */
+/* Only where it proves anything, because anybody connects at any rate. */
 static void
 key_backoff_by_user(struct session *s)
 {
@@ -169,7 +169,7 @@ login_admit(struct session *s, uint32_t privileges, bool by_password,
     sql_session_free(s->sql); /* from before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;
-    /* The turn's end counts what has come already as this user's. */
+    /* The iteration's end counts what has come already as this user's. */
     memory_reserve(&s->input_reserved, who.user, 0);
     memory_reserve(&s->output_reserved, who.user, 0);
     s->by_password = by_password;

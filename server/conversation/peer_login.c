@@ -30,7 +30,7 @@ struct peer_session {
     uint8_t key[PEER_KEY];  /* of this connection */
     struct peer_channel channel;
 
-    /* Of the running statement, which may be aside: */
+    /* Of the running statement, which may be off the loop: */
     uint64_t next; /* the least number that an envelope may have */
     bool broken;
     struct sql_identity caller;

@@ -4,7 +4,7 @@
  *
  * A handshake response that names the plugin heapwire_peer comes here: no user,
  * no password.  With the loop's lock, but for the channel, which a statement
- * that is aside uses.
+ * that is off the loop uses.
  */
 #ifndef HW_PEER_LOGIN_H
 #define HW_PEER_LOGIN_H

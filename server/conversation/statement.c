@@ -267,7 +267,7 @@ refuse_rows(struct statement *st)
     statement_fail(st);
 }
 
-/* Before work on a long result, which what is instant does where it is.  False:
+/* Before work on a long result, which a short statement does where it is.  False:
  * the statement has ended. */
 static bool
 leave_loop(struct statement *st)

@@ -22,7 +22,7 @@ enum {
 
 /* ---- its place ---- */
 
-/* The turns' lock is held, and the loop's. */
+/* The scheduler's lock is held, and the loop's. */
 void
 statement_on_slot(void *arg)
 {
@@ -68,7 +68,7 @@ statement_take_slot(struct statement *st)
     return running;
 }
 
-/* ---- aside and back ---- */
+/* ---- off the loop and back ---- */
 
 bool
 statement_leave_loop(struct statement *st)
@@ -107,7 +107,7 @@ statement_rejoin_loop(struct statement *st)
     return s->state != SESSION_CLOSED;
 }
 
-/* Waits for its turn, unless it is about to end. */
+/* Waits for a compute slot, unless it is about to end. */
 static void
 await_compute_slot(struct statement *st)
 {
@@ -125,7 +125,7 @@ await_compute_slot(struct statement *st)
     (void)scheduler_request_compute(scheduler, &st->slots, true);
 }
 
-/* What is instant computes where it is. */
+/* A short statement computes on the loop's own thread. */
 void
 statement_on_park(void *arg, bool waits)
 {

@@ -27,7 +27,7 @@ packet_of(const struct statement *st)
     return (struct span){st->packet, st->packet_size};
 }
 
-/* Steps aside for a long text, or for many values.  -1 with st->error: it is
+/* Leaves the loop for a long text, or for many values.  -1 with st->error: it is
  * over, or cannot. */
 static int
 take_time(struct statement *st)
@@ -123,7 +123,7 @@ limit_statement_time(struct statement *st, const struct cursor *cursor)
     st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
-/* A cursor's rows are lent one by one. */
+/* A cursor's rows are borrowed one by one. */
 static int
 take_cursor(struct statement *st, struct cursor *cursor)
 {

@@ -28,7 +28,7 @@ enum request {
     REQUEST_ROWS    /* some of a cursor's */
 };
 
-/* Belongs to the thread that runs it: with the loop's lock, or aside. */
+/* Belongs to the thread that runs it: with the loop's lock, or off it. */
 struct statement {
     struct await await;
     struct scheduler_entry slots;
@@ -47,13 +47,13 @@ struct statement {
     enum statement_end end; /* with the lock */
     struct audit audit;
 
-    bool off_loop;        /* its thread has stepped aside */
+    bool off_loop;        /* its thread has left the loop */
     bool waits;           /* for a place, and no thread has it */
     bool is_short;        /* needs none */
-    struct error refusal; /* why it could not step aside; code 0: it could */
+    struct error refusal; /* why it could not leave it; code 0: it could */
 
     struct cursor *cursor; /* NULL: it is not open */
-    struct value *row;     /* lent by the cursor until its next step */
+    struct value *row;     /* borrowed from the cursor until its next step */
     bool has_row, columns_made;
     enum step outcome; /* of the last step */
     struct error error;
@@ -95,7 +95,7 @@ void statement_close_opening(struct statement *st);
 /* Of st->await. */
 void statement_on_park(void *arg, bool waits);
 void statement_on_tick(void *arg);
-/* Of st->turn. */
+/* Of st->slots. */
 void statement_on_slot(void *arg);
 
 /* It is about to compute, or to send, for long.  False: it cannot: see refusal.

@@ -61,7 +61,7 @@ bool http_proof_read(struct span authorization, struct http_proof *out);
 
 /* ---- http_show.c ----
  * The answer to one request: the rows of its statement as a body, or an error.
- * Belongs to the statement while that runs, maybe aside. */
+ * Belongs to the statement while that runs, maybe off the loop. */
 
 struct http_show_state {
     struct http_answer answer;

@@ -181,7 +181,7 @@ run_loop_tick(struct loop *loop)
     loop->on_tick(loop->arg);
 }
 
-/* Until this thread has stepped aside.  Each event, task and tick may do that,
+/* Until this thread has left the loop.  Each event, task and tick may do that,
  * and whoever leads then goes on behind it. */
 static void
 lead_event_loop(struct loop *loop)

@@ -3,8 +3,8 @@
  *
  * One lock, the loop's.  The thread that leads waits for events without it, and
  * handles each under it, from top to bottom.  A handler that is about to wait,
- * or to compute for long, steps aside: another thread leads from then on, and
- * the handler goes on without the lock until it steps back.  So what is instant
+ * or to compute for long, leaves the loop: another thread leads from then on,
+ * and the handler goes on without the lock until it rejoins.  So what is short
  * costs no switch of threads, and what belongs to "the loop" is guarded by one
  * lock, whoever holds it.  (Leader and followers: a queue of events to a pool
  * of threads costs two switches for each.)
@@ -86,7 +86,7 @@ void loop_unlock(struct loop *loop);
 /* From any thread, without the lock, and from a signal's handler. */
 void loop_wake(struct loop *loop);
 
-/* This thread, which is aside, computes for long: the database goes first.  If
+/* This thread, which is off the loop, computes for long: the database goes first.  If
  * its priority cannot be raised again (CAP_SYS_NICE), it ends instead of
  * leading once more. */
 void loop_lower_priority(void);

@@ -1,8 +1,8 @@
 /*
  * notifications.h - how other threads get the loop's attention.
  *
- * One queue and one uv_async_t per node.  A wake is never lost, calls back once
- * however often it came, and never after notification_cancel.
+ * One queue and one uv_async_t per node.  A notification is never lost, calls
+ * back once however often it was posted, and never after notification_cancel.
  */
 #ifndef HW_NOTIFICATIONS_H
 #define HW_NOTIFICATIONS_H
@@ -24,7 +24,7 @@ struct notification {
 
 struct notification_queue {
     pthread_mutex_t
-        lock; /* guards what follows and every wake's next, queued */
+        lock; /* guards what follows and each notification's next, queued */
     struct notification *first;
     uv_async_t async;
 };
@@ -38,9 +38,9 @@ void notification_queue_fini(struct notification_queue *queue); /* after that */
 void notification_init(struct notification *notification,
                        struct notification_queue *home,
                        void (*on_notify)(struct notification *notification));
-/* The other threads' end; its arg is the wake. */
+/* The other threads' end; its arg is the notification. */
 struct waker notification_waker(struct notification *notification);
-/* On the loop, once no thread wakes it any more. */
+/* On the loop, once no thread posts it any more. */
 void notification_cancel(struct notification *notification);
 
 #endif

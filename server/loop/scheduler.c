@@ -19,7 +19,7 @@ scheduler_fini(struct scheduler *scheduler)
     pthread_mutex_destroy(&scheduler->lock);
 }
 
-/* ---- places: with the lock ---- */
+/* ---- thread slots: with the lock ---- */
 
 static bool
 can_take_thread_slot(const struct scheduler *scheduler,
@@ -144,9 +144,9 @@ scheduler_take_thread_slot(struct scheduler *scheduler,
     return has_slot;
 }
 
-/* ---- turns: with the lock ---- */
+/* ---- compute slots: with the lock ---- */
 
-/* The slot of the turn that computes; of NULL, a free one.  NULL: none. */
+/* The slot of who computes; of NULL, a free one.  NULL: none. */
 static struct scheduler_entry **
 find_compute_slot(struct scheduler *scheduler,
                   const struct scheduler_entry *entry)
@@ -256,7 +256,7 @@ end_computing(struct scheduler *scheduler, struct scheduler_entry *entry)
     (void)grant_compute_slots(scheduler);
 }
 
-/* Somebody else's turn, if one waits who may have it. */
+/* Gives the slot to another one of the same user, if one waits. */
 static void
 give_way(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
@@ -274,7 +274,7 @@ give_way(struct scheduler *scheduler, struct scheduler_entry *entry)
     }
 }
 
-/* ---- turns ---- */
+/* ---- what statements call ---- */
 
 bool
 scheduler_request_compute(struct scheduler *scheduler,

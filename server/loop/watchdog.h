@@ -2,7 +2,7 @@
  * watchdog.h - notices when the event loop stands still.
  *
  * One event of one session may take WATCHDOG_MS of processor time under the
- * loop's lock: longer work steps aside.  A busy machine is no fault.  Of the
+ * loop's lock: longer work leaves the loop.  A busy machine is no fault.  Of the
  * thread that leads, with the lock.
  */
 #ifndef HW_WATCHDOG_H

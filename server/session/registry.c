@@ -142,7 +142,7 @@ void
 registry_set_state(struct registry *r, struct registry_entry *e,
                    const char *state)
 {
-    /* A forwarded statement that is opened aside writes it, too. */
+    /* A forwarded statement that is opened off the loop writes it, too. */
     pthread_mutex_lock(&r->lock);
     if (strcmp(e->state, state) != 0)
         set_session_entry_state(e, state);

@@ -305,8 +305,8 @@ find_idle(const struct server *server, bool peers, bool web,
 }
 
 /* Connections with a statement never have all places (server_check_http_quota),
- * so there is one to evict: a stranger of many, an idle one, one that says its
- * last, at last any stranger; strangers on the unix socket after all others. */
+ * so there is one to evict: an unauthenticated one of many, an idle one, one that says its
+ * last, at last any unauthenticated one; those on the unix socket after all others. */
 static struct session *
 find_evicted(const struct server *server)
 {

@@ -87,7 +87,7 @@ struct server {
     bool has_identity;
     unsigned generation; /* counts identities with a new key */
     struct session *sessions;
-    int reserve; /* a descriptor to turn clients away with; -1: none */
+    int reserve; /* a descriptor to refuse clients with; -1: none */
     size_t count, max;
     size_t peers, peers_max; /* of them other nodes' */
     size_t web, web_max;     /* and HTTP's */

@@ -5,7 +5,7 @@
  * packet means in which state is the conversation's.  Every event ends in
  * session_process, and what is closed is freed in a later round of the loop.
  *
- * While a statement has stepped aside (loop.h) its thread holds the session:
+ * While a statement is off the loop (loop.h) its thread holds the session:
  * others leave it no more than an order (a kill, a close, a farewell), and the
  * loop watches only whether the client goes.
  */
@@ -83,8 +83,8 @@ struct session {
     bool shut;            /* no more will be written */
     bool ended;           /* no more will be read */
     bool quit;            /* the client sent COM_QUIT */
-    bool off_loop;        /* its statement's thread has it, aside */
-    bool doomed;          /* aside, and to be closed */
+    bool off_loop;        /* its statement's thread has it */
+    bool doomed;          /* off the loop, and to be closed */
 
     uint8_t nonce[AUTH_NONCE];
     char wanted_user[SQL_NAME_MAX + 1];
@@ -160,7 +160,7 @@ void session_read_logins(struct loop_task *task);
 void session_on_event(struct loop_source *source, uint32_t events);
 void session_free(struct loop_task *grave);
 
-/* The thread of its statement steps aside with it, or is back. */
+/* The thread of its statement leaves the loop with it, or is back. */
 void session_suspend(struct session *session);
 void session_resume(struct session *session);
 /* For who holds it: whether the client has said goodbye in TLS, which the loop

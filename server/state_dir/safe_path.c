@@ -4,7 +4,7 @@
  * A name is looked up beside the descriptor of the directory before it, which
  * was checked: nobody can change the way behind our back.  The kernel follows
  * no symbolic link for us.  One of root's or our own is read, and its text
- * walked like the rest; /run may be a link, /tmp/heapwire a stranger's.
+ * walked like the rest; /run may be a link, /tmp/heapwire another user's.
  */
 #include "state_dir.h"
 

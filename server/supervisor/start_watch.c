@@ -75,7 +75,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 
 /* ---- words ---- */
 
-/* One word and its sender; 0: there is none, or it is a stranger's. */
+/* One milestone and its sender; 0: there is none, or it is another process'. */
 static ssize_t
 receive_milestone(const struct start_watch *w, char *word, size_t size,
                   struct ucred *sender)

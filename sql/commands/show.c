@@ -253,8 +253,8 @@ show_is_short_statement(const struct show *show)
     return !show->where && (!table || !(table->needs & NEED_PEERS));
 }
 
-/* Whether there are many sessions.  A few are listed at once, and take no turn
- * to compute: so one sees whom to kill where all turns are taken. */
+/* Whether there are many sessions.  A few are listed at once, and take no
+ * compute slot: so one sees whom to kill where all are taken. */
 static bool
 is_long(const struct sql_session *session)
 {

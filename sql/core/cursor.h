@@ -74,7 +74,7 @@ enum {
 };
 
 /* Where a step puts its rows.  Values are borrowed until the next step; if
- * there is room for one row only, the producer may lend them uncopied. */
+ * there is room for one row only, they may be borrowed uncopied. */
 struct rows {
     struct value *values;   /* count rows of column_count values each */
     size_t count, capacity; /* rows */

@@ -195,7 +195,7 @@ static struct {
     struct handle *idle;
     size_t idle_count;
     const char *users[HANDLES_MAX +
-                      HANDLES_SPARE]; /* user of each lent handle; NULL: free */
+                      HANDLES_SPARE]; /* user of each handle in use; NULL: free */
     size_t in_use;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -1,5 +1,5 @@
 /*
- * handle_pool.h - lends handles (handle.h), and keeps their prepared
+ * handle_pool.h - a pool of handles (handle.h) and of their prepared
  * statements.
  *
  * Any thread may call these.
@@ -20,7 +20,7 @@ struct handle;
  * with *err: all, or the user's share, are taken. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
                               struct await *await, struct error *err);
-/* Takes it back with the statement that it lent; NULL is fine for each. */
+/* Takes it back with the statement that it gave; NULL is fine for each. */
 void handle_release(struct handle *handle, sqlite3_stmt *statement);
 
 /*

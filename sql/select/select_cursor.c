@@ -86,7 +86,7 @@ fill_row_batch(struct select_cursor *c, struct rows *out, struct error *err)
         c->given++;
         c->rows_left--;
     }
-    /* a lent row ends with the statement */
+    /* a borrowed row ends with the statement */
     return c->rows_left == 0 && (out->capacity > 1 || out->count == 0)
                ? STEP_DONE
                : STEP_MORE;

@@ -1,5 +1,5 @@
 /*
- * handle.h - SQLite connections over the catalog, each lent to one SELECT.
+ * handle.h - SQLite connections over the catalog, each used by one SELECT.
  *
  * Each is an empty in-memory database with the virtual tables that were needed
  * so far; it is read-only, and every limit is lowered.  One statement at a time

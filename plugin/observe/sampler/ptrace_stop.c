@@ -15,7 +15,7 @@
  *
  * The stop ends a system call as SIGSTOP would.  The kernel goes on with most
  * of them; some it ends with EINTR, which programs without a signal handler
- * seldom expect.  Those we let it go on with, too: see go_on_with_call.
+ * seldom expect.  Those we let it go on with, too: see resume_system_call.
  */
 #include <elf.h>
 #include <errno.h>

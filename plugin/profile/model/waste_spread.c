@@ -41,7 +41,7 @@ tilt_shares(const double *sizes, const double *weights, size_t classes,
 
 /*
  * The variance is how fast the mean grows with the tilt: Newton's steps, within
- * what halving leaves, from the tilt of the turn before.  A mean below or above
+ * what halving leaves, from the tilt of the round before.  A mean below or above
  * all weighted classes is as near as it gets.
  */
 static void

@@ -1,7 +1,7 @@
 /*
  * debug_fetcher.c - see debug_fetcher.h.
  *
- * The keeper's thread takes one wish at a time.  The lock is held across no I/O
+ * The fetcher's thread takes one pending request at a time.  The lock is held across no I/O
  * but debug_fetcher_give's, while the thread rests.
  */
 #include "debug_fetcher.h"

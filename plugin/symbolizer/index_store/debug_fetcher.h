@@ -21,7 +21,7 @@ struct symbolizer_asked;
 
 enum {
     DEBUG_FILES_MAX = 128,
-    DEBUG_REQUESTS_MAX = 32, /* that wait; others wish again */
+    DEBUG_REQUESTS_MAX = 32, /* that wait; others ask again */
     DEBUG_MISSES_MAX = 256,
     DEBUG_MISS_MS = 3600 * 1000
 };

@@ -189,7 +189,7 @@ index_list_gone(struct index_list *list, const struct build_id *id)
         remove_index_entry(list, kept);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 bool
 index_list_is_worth(const struct index_list *list,

@@ -25,7 +25,7 @@ enum {
 };
 
 enum index_state {
-    INDEX_NONE, /* none yet: too many wishes, or it was damaged, or removed from
+    INDEX_NONE, /* none yet: too many requests, or it was damaged, or removed from
                    outside */
     INDEX_SHIPPED, /* another's, beside the object */
     INDEX_WANTED,
@@ -61,7 +61,7 @@ struct index_list {
     size_t count;
 };
 
-/* A granted wish: belongs to the taker. */
+/* A granted request: belongs to the taker. */
 struct index_request {
     struct build_id id;
     char object[INDEX_OBJECT_MAX];
@@ -94,13 +94,13 @@ bool index_list_is_worth(const struct index_list *list,
 bool index_list_is_new_refusal(const struct index_list *list,
                                const struct build_id *id,
                                const struct symbolizer_asked *asked);
-/* Takes note of an answer.  True: there is a new wish. */
+/* Takes note of an answer.  True: there is a new request. */
 bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,
                       uint64_t debug_bytes);
 
 size_t index_list_pending(const struct index_list *list);
-/* Takes the next wish; false: none.  Must be followed by one of: */
+/* Takes the next request; false: none.  Must be followed by one of: */
 bool index_list_begin(struct index_list *list, struct index_request *request);
 void index_list_made(struct index_list *list, const struct build_id *id,
                      uint64_t bytes, int64_t made_ms, uint32_t took_ms);

@@ -1,7 +1,7 @@
 /*
  * index_service.c - see index_service.h.
  *
- * The keeper's thread takes one wish at a time, has the index made under a
+ * The service's thread takes one request at a time, has the index made under a
  * temporary name, and removes older ones before it moves the new one to its
  * place.  The lock is held across no I/O except index_service_give's, while the
  * thread rests.
@@ -289,7 +289,7 @@ is_made(struct index_service *service, const struct index_request *request)
     return true;
 }
 
-/* An interrupted job becomes a wish again. */
+/* An interrupted job becomes a request again. */
 static void
 carry_out_index_request(struct index_service *service,
                         struct index_request *request)

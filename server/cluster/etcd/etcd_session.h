@@ -62,7 +62,7 @@ void etcd_http_unwatch(struct etcd_http *http);
  * the stream ended. */
 int etcd_http_line(struct etcd_http *http, struct span *line,
                    struct error *err);
-/* Until something came, or a wake, or that time. */
+/* Until something came, or a notification, or that time. */
 void etcd_http_wait(struct etcd_http *http, unsigned timeout_ms);
 
 /* Any thread: ends a wait. */

@@ -212,7 +212,7 @@ on_timer(uv_timer_t *timer)
     fail_peer_link(l, &why);
 }
 
-/* On the loop's next turn. */
+/* In the loop's next iteration. */
 static void
 drive_soon(struct peer_link *l)
 {
@@ -231,7 +231,7 @@ on_poll(uv_poll_t *poll, int status, int events)
     }
     (void)status; /* the socket itself reports its fault */
     (void)events;
-    if (!l->due) /* the timer continues, on this turn */
+    if (!l->due) /* the timer continues, in this iteration */
         drive_peer_link(l);
 }
 
@@ -450,7 +450,7 @@ note_byte(struct peer_link *l)
     l->answered_ns = uv_hrtime();
 }
 
-/* Many links may have much to read in one turn of the loop. */
+/* Many links may have much to read in one iteration of the loop. */
 static bool
 is_loop_round_late(const struct peer_link *l)
 {

@@ -70,7 +70,7 @@ enum {
      * again. */
     PEER_LINK_SILENT_MS = 10 * 1000,
     PEER_LINK_ITERATION_MS =
-        5, /* of a turn of the loop; once it takes longer, */
+        5, /* of an iteration of the loop; once it takes longer, */
     PEER_LINK_LITTLE = 2 << 10 /* each link has so many bytes at a stretch */
 };
 
@@ -135,7 +135,7 @@ struct peer_link {
 };
 
 /* Copies identity and place; context: TLS's, where the place needs it.  NULL
- * with *err: no memory.  Other failures come through broken, on a later turn of
+ * with *err: no memory.  Other failures come through broken, in a later iteration of
  * the loop. */
 struct peer_link *peer_link_open(uv_loop_t *loop,
                                  const struct peer_endpoint *endpoint,
@@ -147,7 +147,7 @@ void peer_link_own(struct peer_link *link,
                    const struct peer_link_events *events, void *arg);
 
 /* READY only.  Seals request and sends it; -1 with *err, and the link must be
- * closed.  Its events come on a later turn of the loop. */
+ * closed.  Its events come in a later iteration of the loop. */
 int peer_link_ask(struct peer_link *link, const struct peer_request *request,
                   unsigned timeout_ms, struct error *err);
 /* READY only: broken is called after that time. */

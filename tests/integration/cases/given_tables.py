@@ -35,7 +35,7 @@ def test_recorded():
             [sys.executable, "tests/integration/cases/recorder.py", "operators",
              "forks", "signals", "stacks", "threads", "guard", "hard",
              "plugins", "modules", "redis"], check=True,
-            env={**os.environ, "BESIDE": GIVE, "GIVE_TABLES": directory})
+            env={**os.environ, "EXTRA_PRELOAD": GIVE, "GIVE_TABLES": directory})
         check(directory, 100000)
 
 

@@ -19,7 +19,7 @@ from runner import named, run_tests
 
 BUILD = os.environ.get("BUILD", "build/release")
 LIBRARY = f"{BUILD}/lib/libheapwire-recorder.so"
-EXTRA_PRELOAD = os.environ.get("BESIDE")  # preloaded with it: given_tables.py
+EXTRA_PRELOAD = os.environ.get("EXTRA_PRELOAD")  # preloaded with it: given_tables.py
 HOST = f"{BUILD}/bin/recorded_host"
 ODD = f"{BUILD}/bin/recorded_odd"
 HARD = f"{BUILD}/bin/recorded_hard"

@@ -65,8 +65,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("again_conf");
-    TCase *tc = tcase_create("again_conf");
+    Suite *suite = suite_create("malloc_conf");
+    TCase *tc = tcase_create("malloc_conf");
 
     tcase_add_loop_test(tc, what_the_program_sets_stays, 0,
                         sizeof(cases) / sizeof(cases[0]));
