@@ -98,7 +98,7 @@ renew_log(void)
 }
 
 /* heapwire-run makes it, if it is root and we are not, where nothing lies in
- * its place: it looks as often as it expects a sign of life. */
+ * its place: it looks as often as it expects a heartbeat. */
 static bool
 is_made_for_us(const struct state_dir_watch *watch)
 {

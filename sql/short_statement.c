@@ -1,7 +1,7 @@
 /*
  * short_statement.c - finds statements that end at once, by their words alone.
  *
- * They run where a user has no place for others any more, so that its clients
+ * They run where a user has no slot for others any more, so that its clients
  * can still say SELECT 1, look at SHOW PROCESSLIST, and KILL.
  */
 #include "sql.h"

@@ -3,7 +3,7 @@
 
 Files must not call each other round about, headers must not include each
 other so, and folders must do neither.  What a folder uses is named in its
-CMakeLists.txt, no more and no less, and never lies on a floor above: server ->
+CMakeLists.txt, no more and no less, and never lies in a layer above: server ->
 sql -> plugin.  Tests define no function of theirs, but by hw_wrap().  Calls are read from the objects of a build ($BUILD, else
 build/release).  With FOLDER: prints what it uses, and by which calls.
 """

@@ -38,7 +38,8 @@ enum channel_result {
     CHANNEL_FAILED /* reported on stderr; errno has the reason */
 };
 
-/* Opens a channel whose descriptors are all -1, and erases the words. */
+/* Opens a channel whose descriptors are all -1, and erases the leave reasons.
+ */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
 /* True if the directory belongs to another user, which may still give it to us.
@@ -88,11 +89,11 @@ int channel_send(struct channel *channel, const void *data, size_t size,
  * beyond that, and must end where it cannot. */
 struct host_privileges {
     int64_t due_ms; /* monotonic */
-    bool more;      /* at the last look, too: it was no moment in between */
+    bool more;      /* at the last check, too: it was no moment in between */
     bool diverged;  /* it cannot be like the main thread */
 };
 
-/* Milliseconds until the next look.  calls (enum confined_call) are those that
+/* Milliseconds until the next check.  calls (enum confined_call) are those that
  * may be made under so many filters. */
 int host_privileges_tick(struct host_privileges *host_privileges, int filters,
                          unsigned calls);
@@ -164,7 +165,7 @@ struct agent {
     int filters;        /* seccomp filters of this thread (confined.h) */
     int opened_filters; /* those under which the channel was opened */
     unsigned calls;     /* enum confined_call: allowed under these filters */
-    int given;          /* descriptor beside the request; -1: none */
+    int given;          /* descriptor with the request; -1: none */
     pid_t tracer;       /* that Yama lets trace this process; 0: none */
     int64_t started_ms;
     int64_t guard_ms;        /* how long heapwired may be away; 0: for ever */
@@ -271,12 +272,12 @@ bool phase_hands_over(void);
 void phase_pause(uint32_t ms);
 
 /* ---- handover.c ----
- * What a thread that is suspended leaves to the one that resumes.  No thread of ours may
- * be there while the host changes its ids or its sandbox, and afterwards the
- * socket's directory may be out of reach: so the state is copied, and the
- * descriptors wait in a socket of the host's table for as long as the host's
- * call takes.  open and close: the host's thread, before the end of one and
- * after the start of the next. */
+ * What a thread that is suspended leaves to the one that resumes.  No thread of
+ * ours may be there while the host changes its ids or its sandbox, and
+ * afterwards the socket's directory may be out of reach: so the state is
+ * copied, and the descriptors wait in a socket of the host's table for as long
+ * as the host's call takes.  open and close: the host's thread, before the end
+ * of one and after the start of the next. */
 
 /* state_dir: NULL, or where no other process may take the lock meanwhile. */
 void handover_open(const char *state_dir);

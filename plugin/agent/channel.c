@@ -157,7 +157,7 @@ has_leave_reason(int fd)
 }
 
 /* Gives our own file to owner; refuses a hard link to another user's file, and
- * a file that has bytes but an agent's word: the owner may have moved it here.
+ * a file that has bytes but a leave reason: the owner may have moved it here.
  */
 static int
 give_file_to_owner(int fd, uid_t owner)
@@ -235,7 +235,7 @@ write_leave_reason(int lock, off_t at, pid_t pid, uint64_t start_ticks,
 }
 
 /* Of earlier agents: by calls that no filter forbids under which we serve.
- * What is not a word may be a file that the owner has moved here. */
+ * What is not a leave reason may be a file that the owner has moved here. */
 static void
 erase_leave_reasons(int lock)
 {

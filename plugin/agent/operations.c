@@ -412,7 +412,7 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
              why);
 }
 
-/* Who asks, from the file beside the request. */
+/* Who asks, from the file with the request. */
 static void
 read_requester_name(int fd, char out[AGENT_BY_MAX])
 {

@@ -28,7 +28,7 @@
 
 enum {
     STOPPED_MS = 1000,  /* a later wake-up means that we were stopped */
-    STOP_POLL_MS = 250, /* between looks where no signal can wake us */
+    STOP_POLL_MS = 250, /* between checks where no signal can wake us */
     /* How long the parent of a daemonising process may take to end. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
@@ -121,7 +121,7 @@ earlier_timeout_ms(int a_ms, int b_ms)
 
 /* The state directory, or a name in it, was deleted: heapwired makes the
  * directory again.  A filter that came since may kill who binds.  Milliseconds
- * until the next look; -1: it can wait for whatever wakes us. */
+ * until the next check; -1: it can wait for whatever wakes us. */
 static int
 check_channel_names(struct agent *agent)
 {
@@ -278,7 +278,8 @@ serve_channel(struct agent *agent)
         }
         if (!channel_intact(channel))
             return;
-        /* A peer that is not allowed is refused, and keeps nobody from anything. */
+        /* A peer that is not allowed is refused, and keeps nobody from
+         * anything. */
         accepted = polled[1].revents && channel_accept(channel);
         if (accepted)
             note_contact(agent);

@@ -293,7 +293,8 @@ stop_agent_thread(bool handover, uint32_t wait_ms)
     return join_agent_thread(wait_ms);
 }
 
-/* Where no thread is there, nor comes: one that was suspended may have left it. */
+/* Where no thread is there, nor comes: one that was suspended may have left it.
+ */
 static void
 drop_left(void)
 {

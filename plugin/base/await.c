@@ -143,7 +143,7 @@ sleep_long(struct await *await, uint64_t until_ms)
             await->tick(await->arg);
 }
 
-/* Whether there was news, which is old then. */
+/* Whether there was a notification, which is taken then. */
 static bool
 take_notification(struct await *await)
 {
@@ -156,7 +156,7 @@ take_notification(struct await *await)
     return notified;
 }
 
-/* Until news, or that time; then news are old. */
+/* Until a notification, or that time; it is taken then. */
 static void
 block_until_notified(struct await *await, uint64_t until_ms)
 {

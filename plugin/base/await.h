@@ -1,6 +1,6 @@
 /*
- * await.h - how one thread waits for others: until there is news, its time is
- * up, or it is cancelled; and how far what it waits for is.
+ * await.h - how one thread waits for others: until a notification comes, its
+ * time is up, or it is cancelled; and how far what it waits for is.
  *
  * One for each statement, which it outlives: its cancel token.  One thread at a
  * time waits; any thread may cancel, wake and look.
@@ -44,7 +44,7 @@ struct await {
      * at least every AWAIT_TICK_MS of a wait. */
     void (*tick)(void *arg);
     void *arg;
-    pthread_mutex_t lock; /* of news; the last one taken: wakers take it */
+    pthread_mutex_t lock; /* of notified; the last one taken: wakers take it */
     pthread_cond_t changed;
     bool notified;
     pthread_mutex_t progress_lock; /* of what follows; the first one taken */
@@ -75,14 +75,15 @@ void await_compute(struct await *await);
 
 /* Its wake is a notification, which ends the wait, or the next one. */
 struct waker await_waker(struct await *await);
-/* Blocks until there is news.  -1 with 1317: it is over. */
+/* Blocks until a notification comes.  -1 with 1317: the wait is over. */
 int await_notification(struct await *await, struct error *err);
 /* The same, but no longer than until that time (clock_ms; 0: no limit); what is
- * static: "User sleep".  News are old then: look before the next wait. */
+ * static: "User sleep".  Notifications are taken then: look before the next
+ * wait. */
 int await_until(struct await *await, const char *what, uint64_t until_ms,
                 struct error *err);
 
-/* Blocks until there is news or it is over; parks is not called. */
+/* Blocks until a notification comes or it is over; parks is not called. */
 void await_pause(struct await *await);
 
 /* From now on await_progress asks of for its progress; progress NULL: nothing

@@ -1,5 +1,5 @@
 /*
- * hash.h - places in hash tables for untrusted keys.
+ * hash.h - slots in hash tables for untrusted keys.
  *
  * Addresses, stacks and names come from the database: an attacker who knows the
  * hash could make them all collide, and a table would take hours.

@@ -1,5 +1,5 @@
 /* texts.c - see texts.h.  Open addressing over an array of copies, and over
- * the places of texts that last. */
+ * the addresses of texts that last. */
 #include "texts.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ struct address_slot {
 
 struct texts {
     struct arena *arena;
-    struct entry *entries; /* room of them, count in use */
-    struct slot *slots;    /* twice room */
+    struct entry *entries; /* capacity of them, count in use */
+    struct slot *slots;    /* twice capacity */
     uint32_t capacity, count;
     struct address_slot
         *address_slots; /* address_slot_capacity of them, at most half in use */
@@ -162,7 +162,7 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
     return 0;
 }
 
-/* Without a slot: it is found by its place. */
+/* Without a slot: it is found by its address. */
 static int
 append_text_entry(struct texts *texts, const char *text, uint32_t *number)
 {

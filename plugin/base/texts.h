@@ -16,8 +16,8 @@ enum { TEXTS_MAX = 1 << 24 }; /* of a set */
 /* Copies live in arena, which outlives the set.  NULL: out of memory. */
 struct texts *texts_new(struct arena *arena);
 /* One that does not copy what texts_add_lasting is given; nor, if these are
- * distinct wherever their places are, compares it with others: only their
- * places, and texts_add's texts with each other. */
+ * distinct wherever their addresses are, compares it with others: only their
+ * addresses, and texts_add's texts with each other. */
 struct texts *texts_new_borrowing(struct arena *arena, bool distinct);
 void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 
@@ -29,7 +29,7 @@ int texts_add(struct texts *texts, const char *text, size_t size,
  * use reads it. */
 int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 
-/* Those places may hold other texts by now. */
+/* Those addresses may hold other texts by now. */
 void texts_clear_addresses(struct texts *texts);
 
 const char *texts_get(const struct texts *texts, uint32_t number);

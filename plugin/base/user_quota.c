@@ -26,9 +26,8 @@ user_quota_check(const struct user_quota *quota, size_t max, const char *what,
 }
 
 const char **
-user_quota_take(const char **slots, size_t *taken, size_t max,
-                const char *user, const char *what, const char *remedy,
-                struct error *err)
+user_quota_take(const char **slots, size_t *taken, size_t max, const char *user,
+                const char *what, const char *remedy, struct error *err)
 {
     struct user_quota quota = {.user = user};
     const char **slot = NULL;

@@ -1,5 +1,5 @@
 /*
- * waker.h - the callback by which work in progress reports news.
+ * waker.h - the callback by which work in progress notifies who waits for it.
  *
  * wake may be called from any thread, more than once, and must not block.
  */

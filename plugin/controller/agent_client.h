@@ -34,7 +34,7 @@ struct agent_client {
     /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
-    bool note_is_leave_reason; /* status.note is the agent's last word */
+    bool note_is_leave_reason; /* status.note is the agent's */
     bool levers_seen;          /* status.levers is this connection's */
     pid_t hung_up;             /* the peer that did when it was greeted last */
     struct node_status status;
@@ -67,8 +67,8 @@ int agent_client_call(struct agent_client *client,
                       const struct agent_request *request,
                       struct agent_client_answer *answer, struct error *err);
 
-/* Likewise, with a descriptor beside the request, which stays the caller's; -1:
- * without. */
+/* Likewise, with a descriptor that is passed with the request, and stays the
+ * caller's; -1: without. */
 int agent_client_give(struct agent_client *client,
                       const struct agent_request *request, int fd,
                       struct agent_client_answer *answer, struct error *err);

@@ -8,8 +8,8 @@
  *
  * Locks: that of jobs.flights guards the jobs and their followers, status and
  * last.  It is held while wakers run (they only post), never across I/O.
- * Order: an await's look, that one, then whatever a waker takes; objects.lock,
- * the store's and the indexes' last.
+ * Order: an await's progress_lock, that one, then whatever a waker takes;
+ * objects.lock, the store's and the indexes' last.
  */
 #include "controller.h"
 

@@ -46,7 +46,7 @@ void mappings_take_close(struct mappings_take *take,
 void mappings_take_ranges(struct job *job, const struct agent_client *client,
                           struct map_seen *seen);
 /* Of one thread: asks for one where that is due.  status is of the jobs' lock;
- * *places: the seat, or NULL. */
+ * *ranges_seat: the seat, or NULL. */
 void mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                          struct map_seen *seen, struct seat **ranges_seat);
 

@@ -1,4 +1,4 @@
-/* budget.c - one budget: its line in the file, its look, its crossing. */
+/* budget.c - one budget: its line in the file, its check, its crossing. */
 #include "budgets.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 
 #define NAME_KEY "name="
 
-/* ---- the look ---- */
+/* ---- the check ---- */
 
 struct measuring {
     const struct profile *profile;

@@ -69,7 +69,7 @@ budget_watch_see(struct budget_watch *watch, const struct snapshot *snapshot)
     see_snapshot(watch, snapshot, true);
 }
 
-/* The newest kept one of this process's heap, if it is of after the last look
+/* The newest kept one of this process's heap, if it is of after the last check
  * and not older than the next one would be. */
 static struct snapshot *
 newest_kept(struct budget_watch *watch)

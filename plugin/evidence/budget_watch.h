@@ -37,12 +37,12 @@ struct budget_watch {
     struct seat *profile;      /* asked for */
     uint64_t asked_ms, due_ms; /* monotonic */
     uint64_t cost_ms;          /* of the last one; 0: there was none */
-    uint64_t every_ms;         /* of the rules, at the last look */
+    uint64_t every_ms;         /* of the rules, at the last check */
     uint64_t snapshot_ms;      /* monotonic: one was asked for; 0: none */
-    uint64_t changes;          /* budgets_changes(), at the last look */
+    uint64_t changes;          /* budgets_changes(), at the last check */
     uint64_t seen;             /* the serial of the last kept snapshot */
     int64_t checked_ms;        /* wall clock */
-    int32_t pid;               /* the database, at the last look */
+    int32_t pid;               /* the database, at the last check */
     uint64_t start_ticks;
     bool failed; /* the last profile, as was logged */
 };

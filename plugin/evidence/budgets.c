@@ -314,7 +314,7 @@ budgets_changes(struct budgets *budgets)
     return changes;
 }
 
-/* ---- looks ---- */
+/* ---- checks ---- */
 
 /* Its name for logs and rows, cut after at most max bytes. */
 static void

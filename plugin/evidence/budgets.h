@@ -65,7 +65,7 @@ struct budget {
     int32_t pid;        /* of the process that did */
     uint64_t start_ticks;
     char snapshot[SNAPSHOT_NAME_MAX + 1]; /* taken then; "": none yet */
-    /* The last look. */
+    /* The last check. */
     enum budget_state state;
     int64_t checked_ms; /* wall clock; 0: never */
     double now, margin; /* bytes, as profile_margin; while WITHIN or OVER */

@@ -35,7 +35,7 @@
 #include "store.h"
 
 enum {
-    COPY_EVERY_MS = 950,    /* looks come once a second, or more often */
+    COPY_EVERY_MS = 950,    /* checks come once a second, or more often */
     COPY_SHARE = 20,        /* at most a twentieth of the time */
     COPY_LATEST_MS = 60000, /* however long the disk has taken */
     UNSEEN_MS = 3000, /* what greets us till then is in another namespace */

@@ -69,7 +69,7 @@ struct last_moment {
 void last_moment_start(struct last_moment *last);
 void last_moment_stop(struct last_moment *last);
 
-/* Call it with each look.  sample: of the database; or NULL.  ends: heapwired
+/* Call it with each check.  sample: of the database; or NULL.  ends: heapwired
  * does, and what has ended is not waited for. */
 void last_moment_check(struct last_moment *last,
                        const struct node_status *status,

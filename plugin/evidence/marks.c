@@ -149,7 +149,7 @@ marks_left_ms(const struct marks_now *now)
                       (double)now->growth);
 }
 
-/* What fills its limit within seconds may pass all marks between two looks, or
+/* What fills its limit within seconds may pass all marks between two checks, or
  * while a snapshot is taken. */
 static bool
 due_by_speed(struct marks *marks, const struct marks_rules *rules,
@@ -403,7 +403,8 @@ drop_highest_snapshot(struct store *store,
         store_pin(store, dropped->name, false, NULL);
 }
 
-/* First the new pin: whatever ends us between the two loses nothing. */
+/* The new one is pinned first: whatever ends us between the two loses nothing.
+ */
 void
 highest_note(struct highest *highest, struct store *store,
              const struct snapshot *snapshot)

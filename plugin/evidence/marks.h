@@ -101,7 +101,7 @@ void marks_taken(struct marks *marks, const struct marks_rules *rules,
 bool marks_begin_with(const struct marks *marks, const struct marks_now *now);
 
 enum {
-    PACE_MIN_MS = 100, /* between two looks */
+    PACE_MIN_MS = 100, /* between two checks */
     PACE_MAX_MS = 1000,
     PACE_CHECKS = 16, /* until the limit is reached, at that growth */
     PACE_URGENT_PERCENT =
@@ -111,7 +111,7 @@ enum {
 /* How fast the memory of one database grows; a zeroed struct has seen nothing.
  */
 struct pace {
-    uint64_t at_ms, used; /* the last look; 0: none */
+    uint64_t at_ms, used; /* the last check; 0: none */
     uint64_t growth;      /* since the one before it, bytes a second */
 };
 
@@ -119,7 +119,7 @@ struct pace {
  * burst that is over. */
 void pace_update(struct pace *pace, struct marks_now *now);
 
-/* Milliseconds until the next look: soon after one fast step already. */
+/* Milliseconds until the next check: soon after one fast step already. */
 uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
 bool pace_is_urgent(const struct marks_now *now);
 

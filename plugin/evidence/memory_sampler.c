@@ -75,7 +75,7 @@ struct memory_sampler {
     int32_t pid;          /* the database that marks are of */
     uint64_t start_ticks;
     struct pace pace;        /* of that database */
-    uint64_t next_sample_ms; /* monotonic: the next look is due */
+    uint64_t next_sample_ms; /* monotonic: the next one is due */
     struct marks_now ahead;  /* measure_left, */
     uint64_t ahead_ms;       /* monotonic: as of then */
     struct ends ends;

@@ -31,7 +31,7 @@ struct store;
  * Records the end of a database that nothing else has seen.  heapwire-run
  * records how its own child ended (deaths.h).  It cannot where a wrapper starts
  * another database, and where it ended together with the database: by a power
- * failure, docker kill, or memory.oom.group.  Then history has a life without
+ * failure, docker kill, or memory.oom.group.  Then history has a run without
  * an end, which the next heapwired records.  Of one thread; may wait for the
  * disk. */
 
@@ -53,7 +53,7 @@ void ends_adopt(struct ends *ends, struct history *history,
 /* The database, of that executable, was looked at. */
 void ends_note(struct ends *ends, const struct history_sample *now,
                const char *exe);
-/* Call it with each look, whether there is a database or not. */
+/* Call it with each check, whether there is a database or not. */
 void ends_check(struct ends *ends, const struct node_status *status);
 
 /* ---- memory_sampler.c ---- */

@@ -1,7 +1,7 @@
 /*
- * locate_give.c - the user's word on where mallctl lies.
+ * locate_give.c - the user's answer to where mallctl lies.
  *
- * Called as mallctl, anything else ends the database: so the word must agree
+ * Called as mallctl, anything else ends the database: so the answer must agree
  * with the file.  It has a jemalloc, a function starts there, and its own code
  * looks like that of five arguments, or the calls that the scan takes for
  * mallctl's do: some other functions pass, too.

@@ -1,13 +1,13 @@
 /*
  * history.c - see history.h.
  *
- * The file: a head and HISTORY_SAMPLES places of HISTORY_RECORD bytes each,
+ * The file: a head and HISTORY_SAMPLES slots of HISTORY_RECORD bytes each,
  * little-endian: those of the seconds, of the minutes, of the hours.  In each
- * such ring samples are numbered from 1; number n of a ring of N has its place
+ * such ring samples are numbered from 1; number n of a ring of N has its slot
  * (n - 1) % N.  A record ends with a checksum of what is in front of it.
  * Version 1 had one ring, of 21600 seconds: such a file is read and renewed.
  *
- *     head     magic u64, version u32, record size u32, places u32, zeros
+ *     head     magic u64, version u32, record size u32, slots u32, zeros
  *     sample   number u64, at i64, pid u32, flags u32, start_ticks u64,
  *              started i64, then the figures, u64 each: all ones: not known
  *
@@ -77,7 +77,7 @@ ring_of_history_slot(size_t place)
     return ring;
 }
 
-/* Samples that lie where their numbers belong; how many places hold something
+/* Samples that lie where their numbers belong; how many slots hold something
  * else. */
 static size_t
 load_history_samples(struct history *history, const uint8_t *bytes, size_t size)

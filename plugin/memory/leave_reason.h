@@ -1,5 +1,5 @@
 /*
- * leave_reason.h - why an agent has left a process that lives on: what it, or
+ * leave_reason.h - why an agent has left a process that runs on: what it, or
  * heapwire-run, wrote into its lock (LEAVE_REASON_TAG), which outlives both it
  * and heapwired.
  */
@@ -21,7 +21,7 @@ bool leave_reason_read(const char *state_dir, pid_t greeted, pid_t peer,
  * another pid namespace. */
 bool agent_lock_is_held(const char *state_dir, pid_t *holder);
 
-/* Leaves that word for this process, unless an agent serves in the directory.
+/* Leaves that reason for this process, unless an agent serves in the directory.
  */
 void leave_reason_write(const char *state_dir, pid_t pid, const char *why);
 

@@ -87,7 +87,7 @@ enum {
     CHECK_BYTES = 4 << 20,
     /* No large block is taken where less is left. */
     LEFT_MIN = 16 << 20,
-    USERS = 64, /* who hold any; all further ones are one */
+    USERS = 64, /* who have any; all further ones are one */
     NOBODY = 0
 };
 

@@ -23,20 +23,21 @@ struct error;
 enum {
     MEMORY_BUDGET_BYTES = 256 << 20,
     MEMORY_BUDGET_KEPT = 64 << 20,
-    MEMORY_BUDGET_SMALL = 64 << 10 /* what always fits, of each holder */
+    MEMORY_BUDGET_SMALL = 64 << 10 /* what always fits, of each one */
 };
 
 struct error;
 
-/* What one holder has of it; zeroed: nothing.  Its owner is who took the first
- * byte, until it holds nothing. */
+/* One user's part of it; zeroed: nothing.  Its owner is who took the first
+ * byte, until it is empty. */
 struct memory_reservation {
     size_t bytes;
-    unsigned user; /* place of the owner */
+    unsigned user; /* index of the owner */
 };
 
-/* It holds so many bytes now; owner NULL: decoding.  False: it may not, and
- * holds what it did.  Fewer bytes, and small ones, are never refused. */
+/* Sets the reservation to so many bytes; owner NULL: decoding.  False: refused,
+ * and the reservation is as before.  Fewer bytes, and small ones, are never
+ * refused. */
 bool memory_reserve(struct memory_reservation *reservation, const char *owner,
                     size_t bytes);
 /* The same, for bytes that are there already. */

@@ -39,13 +39,13 @@ bool cgroup_find(const char *cgroup, const char *mountinfo,
 void cgroup_read(const struct cgroup_path *cgroup, struct stats *stats);
 
 /* Two-step form of process_memory_read for frequent readers, without
- * rss_shared: the cgroup rarely changes.  place NULL: no cgroup can be seen. */
+ * rss_shared: the cgroup rarely changes.  cgroup NULL: none can be seen. */
 bool process_memory_find_cgroup(pid_t pid, struct cgroup_path *out);
 void process_memory_read_at(pid_t pid, const struct cgroup_path *cgroup,
                             struct stats *stats);
 
 /* How many processes of that cgroup the kernel has killed for want of memory,
- * if it counts them; place NULL: on the whole machine. */
+ * if it counts them; cgroup NULL: on the whole machine. */
 struct stats_figure process_memory_oom_kills(const struct cgroup_path *cgroup);
 
 /* Bytes of the page tables of a process. */

@@ -22,7 +22,7 @@ struct code_map {
     struct mappings maps;
     struct objects objects; /* of those maps, as far as they can be opened */
     char program[512];      /* its path; "" unknown */
-    char clash[64]; /* the first file whose place was taken, in a child; "" */
+    char clash[64]; /* the first file whose range was taken, in a child; "" */
 };
 
 /* Whether its memory and files are closed to us. */

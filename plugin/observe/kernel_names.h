@@ -1,7 +1,7 @@
 /*
  * kernel_names.h - the kernel's functions in the stacks of a profile of time.
  *
- * A frame in the kernel is a function alone, without its place in there: a
+ * A frame in the kernel is a function alone, without its offset in there: a
  * profile does not tell its readers where the kernel lies.  So it gets a
  * made-up address, which depends on the name, and is the same on all nodes.
  */

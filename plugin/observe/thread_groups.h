@@ -29,7 +29,7 @@ int thread_groups_init(struct thread_groups *groups,
                        const struct thread_list *list);
 void thread_groups_fini(struct thread_groups *groups); /* zeroed is fine */
 
-/* The group of each thread, by its place in the list; of has room for them all.
+/* The group of each thread, by its index in the list; of has room for them all.
  */
 void thread_groups_each(const struct thread_groups *groups,
                         const struct thread_list *list,

@@ -147,7 +147,7 @@ unwind_thread_copy(struct stacks *s, size_t place,
 }
 
 /* Of those that are wanted from there on: how many were looked at.  What could
- * not be copied keeps its place.  0: no memory. */
+ * not be copied keeps its slot.  0: no memory. */
 static size_t
 copy_stack_batch(struct stacks *s, size_t first)
 {

@@ -154,7 +154,7 @@ same_wait(const struct thread_entry *a, const struct thread_entry *b)
     return a->futex == b->futex && a->owner == b->owner;
 }
 
-/* Those of the group from place i on that are like the one there; 0: one before
+/* Those of the group from index i on that are like the one there; 0: one before
  * it is. */
 static size_t
 count_alike(const struct thread_group *group, size_t i,

@@ -24,7 +24,7 @@ enum { SYSCALL_MAX = 256, STATUS_MAX = 4096 };
 
 struct waits {
     struct thread_list *list;
-    /* By place in list: the tid as the process itself counts; NULL: as we do.
+    /* By index in list: the tid as the process itself counts; NULL: as we do.
      */
     int32_t *inner;
 };
@@ -176,7 +176,7 @@ number_circle(const struct waits *waits, struct thread_entry *first)
 
 /* Each thread waits for one other at most: whoever walks on from a thread ends
  * somewhere, comes to where another walk was, or to where it was itself, which
- * is in a circle.  seen: by place, the walk's number. */
+ * is in a circle.  seen: by index, the walk's number. */
 static void
 find_circles(const struct waits *waits, uint32_t *seen)
 {

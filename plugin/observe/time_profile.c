@@ -27,7 +27,7 @@
 
 enum {
     THREADS_MS = 10000, /* to stop and copy all of them */
-    LOCK_STEP_MS = 100, /* between looks whether it is cancelled */
+    LOCK_STEP_MS = 100, /* between checks whether it is cancelled */
     TEXT_MAX = 2048,
     DEPTH_MAX = 512,
     KERNEL_MAX = 127, /* of them, in the kernel */

@@ -19,7 +19,9 @@ double estimator_chance(uint64_t size, uint64_t mean);
 /* That a sample stays a sample when its mean grows. */
 double estimator_stays(uint64_t size, uint64_t mean, uint64_t greater);
 
-enum { SAMPLER_POLL_BYTES = 1 << 20 }; /* bytes between two looks at the settings */
+enum {
+    SAMPLER_POLL_BYTES = 1 << 20
+}; /* bytes between two reads of the settings */
 
 /* A thread's.  Zeroed: to be begun. */
 struct sampler {

@@ -67,8 +67,8 @@ bool patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX]);
 /* False: it is none, or its sizes cannot be. */
 bool patch_plan_read(const char *text, struct patch_plan *plan);
 
-/* Fills the distances of the code that is to lie at place, where the program is
- * loaded bias bytes above its file's addresses.  False: one is too far. */
+/* Fills the distances of the code that is to lie at address, where the program
+ * is loaded bias bytes above its file's addresses.  False: one is too far. */
 bool patch_fix_code(const struct patch_function *f, uint64_t place,
                     uint64_t bias, uint8_t code[PATCH_CODE_MAX]);
 /* A distance of 4 bytes, to the target from behind them.  False: too far. */

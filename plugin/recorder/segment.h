@@ -3,8 +3,8 @@
  *
  * A memfd, sized and filled by its starter (segment_layout.h), sealed against
  * shrinking and growing.  The recorder maps it; the observer copies it by pread
- * (segment_read.h) and writes nothing but the settings.  Little-endian, all fields
- * of fixed width; a part is an array.  What was never written is zero.
+ * (segment_read.h) and writes nothing but the settings.  Little-endian, all
+ * fields of fixed width; a part is an array.  What was never written is zero.
  *
  * The order of publication, so that SIGKILL at any instruction leaves at most
  * one wrong sample a thread:
@@ -23,7 +23,7 @@
 #define SEGMENT_MAGIC 0x31434552505748ULL /* "HWPREC1" */
 #define SEGMENT_CLAIM (1ULL << 63)
 /* Of a key's claim: a realloc's.  The sample still counts, and its fields have
- * the key.  The thread's place + 1 is below, its generation above 32 bits. */
+ * the key.  The thread's slot + 1 is below, its generation above 32 bits. */
 #define SEGMENT_REALLOC          (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
@@ -156,7 +156,7 @@ struct segment_sample {
 
 struct segment_thread {
     uint32_t tid;        /* 0: none here */
-    uint32_t generation; /* one more for each thread that has had the place */
+    uint32_t generation; /* one more for each thread that has had the slot */
     uint64_t started_ns; /* of its first sample */
     char name[SEGMENT_NAME_MAX];
 };

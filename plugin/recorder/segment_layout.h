@@ -22,7 +22,8 @@ struct segment_capacity {
 /* What a database needs: 40,000 live samples, 5 MB where they are used. */
 struct segment_capacity segment_capacity_default(void);
 
-/* The header of an empty segment; its settings are off.  False if it is too large.
+/* The header of an empty segment; its settings are off.  False if it is too
+ * large.
  */
 bool segment_plan(const struct segment_capacity *capacity,
                   struct segment_header *header);

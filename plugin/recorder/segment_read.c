@@ -7,7 +7,7 @@
  * read as something refers to.
  *
  * What refers to something is read before it: as the writer publishes the
- * other way round, the thing is there.  A place of the samples that has been
+ * other way round, the thing is there.  A slot of the samples that has been
  * used again between key and fields is known by the key among the fields.
  */
 #include "segment_read.h"
@@ -22,9 +22,9 @@
 #include "memory.h"
 #include "segment_layout.h"
 
-/* A place that is in use. */
+/* A slot that is in use. */
 struct live_sample {
-    struct segment_sample sample; /* unused: its place */
+    struct segment_sample sample; /* unused: its slot */
     union {
         uint64_t key; /* until the fields are there */
         double weight;
@@ -60,7 +60,7 @@ struct reading {
     struct segment_copy *copy;
     uint8_t *piece;    /* PIECE_BYTES */
     bool passed_on;    /* to another process or program, while it was read */
-    uint32_t *numbers; /* of a place of the stacks: in the copy, + 1; or 0 */
+    uint32_t *numbers; /* of a slot of the stacks: in the copy, + 1; or 0 */
     uint32_t rooms[SEGMENT_PARTS]; /* of the copy's lists */
 };
 
@@ -130,7 +130,7 @@ scan_segment_part(struct reading *r, enum segment_part_id id,
     return 0;
 }
 
-/* The place of one more entry in a list of the copy; NULL: no memory. */
+/* The index of one more entry in a list of the copy; NULL: no memory. */
 static void *
 add_copy_entry(struct reading *r, enum segment_part_id id, void **list,
                size_t size)
@@ -218,7 +218,7 @@ can_be(const struct reading *r, const struct segment_sample *sample)
            r->numbers[sample->stack] != 0;
 }
 
-/* A place that has been used again meanwhile is no damage. */
+/* A slot that has been used again meanwhile is no damage. */
 static bool
 check_sample(struct reading *r, struct live_sample *live)
 {

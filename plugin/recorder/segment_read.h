@@ -54,7 +54,7 @@ bool segment_copy_frame(const struct segment_copy *copy, uint32_t stack,
                         uint32_t n, uint64_t *pc, uint32_t *module);
 
 /* A live sample; unused has no meaning.  Its thread's generation is that of the
- * thread's place, or the thread has gone. */
+ * thread's slot, or the thread has gone. */
 bool segment_copy_sample(const struct segment_copy *copy, uint32_t index,
                          struct segment_sample *sample, double *weight);
 

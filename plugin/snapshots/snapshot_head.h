@@ -16,7 +16,7 @@ struct buffer;
 struct error;
 struct snapshot;
 
-/* The body's place, and its checksum. */
+/* The body's position, and its checksum. */
 struct snapshot_body {
     uint64_t packed, size; /* bytes in the file, and unpacked */
     uint32_t checksum;     /* of the packed ones */

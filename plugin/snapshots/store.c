@@ -335,7 +335,7 @@ store_close(struct store *store)
 
 /* ---- the rest ---- */
 
-/* The held one, or NULL with *err.  Call with a lock. */
+/* The stored one, or NULL with *err.  Call with a lock. */
 static struct stored_snapshot *
 require_stored_snapshot(struct store *store, const char *name,
                         struct error *err)

@@ -251,7 +251,7 @@ renew_directory(struct store *store)
                rc > 0 ? "makes it again" : err.text);
 }
 
-/* Writes again what is in memory; its age stays.  Readers change held->used
+/* Writes again what is in memory; its age stays.  Readers change stored->used
  * meanwhile, under the other lock. */
 static int
 rewrite_deleted_snapshot(struct store *store,
@@ -389,7 +389,7 @@ store_check_name(struct store *store, const char *name, struct error *err)
     return 0;
 }
 
-/* Takes held, also on failure. */
+/* Takes stored, also on failure. */
 static int
 keep_new_snapshot(struct store *store, struct stored_snapshot *stored,
                   const struct buffer *bytes, struct error *err)

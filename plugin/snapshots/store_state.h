@@ -4,7 +4,7 @@
  * Two locks, disk taken first.  disk is held across I/O and by every change, so
  * what its holder has read stays true until its work is done.  lock guards the
  * list for readers and is never held across I/O. A reader needs one of them; a
- * change of the list, or of what is held, needs both.
+ * change of the list, or of what is stored, needs both.
  */
 #ifndef HW_STORE_STATE_H
 #define HW_STORE_STATE_H

@@ -163,7 +163,7 @@ file_made_ms(const struct stat *st)
     return wall_ms(st->st_mtim);
 }
 
-/* Opens what may be read; else *odd: why not, NULL for errno. */
+/* Opens what may be read; else *why: why not, NULL for errno. */
 static int
 open_store_file(const struct file_store *store, const char *name,
                 struct stat *st, const char **why)

@@ -50,8 +50,8 @@ struct file_found {
     int64_t made_ms, used_ms; /* wall clock */
 };
 
-/* Calls found for each file of the kind and odd for each other one, and removes
- * what a killed process was writing. */
+/* Calls found for each file of the kind and unusable for each other one, and
+ * removes what a killed process was writing. */
 struct file_scan {
     void (*found)(void *arg, const struct file_found *file);
     void (*unusable)(void *arg, const char *name, const char *why);
@@ -107,7 +107,8 @@ void file_writer_close(struct file_writer *w);
 enum { FILE_STAYS = -1, FILE_GOES = 0 /* whatever room there is */ };
 
 struct eviction_candidate {
-    int priority;  /* files of a lower priority go first; or one of the two above */
+    int priority; /* files of a lower priority go first; or one of the two above
+                   */
     int64_t since; /* among them those of the least go first */
     uint64_t bytes;
 };

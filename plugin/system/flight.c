@@ -208,7 +208,7 @@ flight_join(struct flight *flight, struct waker waker, struct error *err)
     struct seat *seat = mem_zalloc(1, sizeof(*seat));
 
     if (!seat) {
-        error_memory(err, "a place among those that wait");
+        error_memory(err, "a slot of the queue");
         return NULL;
     }
     *seat = (struct seat){flight, waker, .next = flight->seats};

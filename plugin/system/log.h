@@ -21,8 +21,8 @@ int log_fd(void); /* -1 unless a file */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Logs what unauthenticated clients can cause at will: at most LOG_RATE_LINES lines a second,
- * then the number of lines left out. */
+/* Logs what unauthenticated clients can cause at will: at most LOG_RATE_LINES
+ * lines a second, then the number of lines left out. */
 enum { LOG_RATE_LINES = 10 };
 void log_ratelimited(const char *format, ...)
     __attribute__((format(printf, 1, 2)));

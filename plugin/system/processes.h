@@ -42,7 +42,7 @@ struct processes {
 /* False, and count is 0: there is no such process. */
 bool processes_read(pid_t pid, struct processes *out);
 
-/* Whether the one at that place is there, and still executes that file. */
+/* Whether the one at that index is there, and still executes that file. */
 bool processes_has(const struct processes *processes, size_t place);
 
 #endif

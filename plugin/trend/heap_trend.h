@@ -2,7 +2,7 @@
  * heap_trend.h - which functions' memory grows, by the snapshots that are kept
  * by default and a fresh one.
  *
- * Only snapshots of one life of one database are compared, with one rate and no
+ * Only snapshots of one run of one database are compared, with one rate and no
  * reset between them.  A function is the leaf of a stack, as in heap_functions;
  * those are judged that hold TREND_SHARE of the heap, or of what it grew by.
  *

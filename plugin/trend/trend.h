@@ -44,7 +44,7 @@ struct trend {
     double span_s; /* of TREND_GROWS: from the first of points to the last */
 };
 
-/* points: ascending in time, of one life of one process. */
+/* points: ascending in time, of one run of one process. */
 void trend_judge(const struct trend_point *points, size_t count, double whole,
                  struct trend *out);
 

@@ -37,8 +37,8 @@ enum {
 static const rlim_t memory_max = (rlim_t)2 << 30;
 
 /* Where packages install it.  $PATH is not used: heapwired cannot trust it. */
-static const char *const places[] = {"/usr/bin/dot", "/usr/local/bin/dot",
-                                     "/bin/dot", "/opt/graphviz/bin/dot"};
+static const char *const dot_paths[] = {"/usr/bin/dot", "/usr/local/bin/dot",
+                                        "/bin/dot", "/opt/graphviz/bin/dot"};
 
 /* Killed, but not gone in time (a disk that hangs): reaped by a later run. */
 static _Atomic pid_t lost[LOST_MAX];
@@ -58,9 +58,9 @@ struct child {
 const char *
 graphviz_program(void)
 {
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (access(places[i], X_OK) == 0)
-            return places[i];
+    for (size_t i = 0; i < sizeof(dot_paths) / sizeof(dot_paths[0]); i++)
+        if (access(dot_paths[i], X_OK) == 0)
+            return dot_paths[i];
     return NULL;
 }
 

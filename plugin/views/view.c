@@ -36,7 +36,7 @@ const struct view_form view_forms[] = {
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
 
-/* Patterns are matched with places, too. */
+/* Patterns are matched with source lines, too. */
 bool
 view_needs_source_lines(const struct view_form *form,
                         const struct view_options *options)

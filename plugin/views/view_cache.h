@@ -38,7 +38,7 @@ enum {
 };
 
 struct view_request {
-    const char *owner; /* the user; NULL: none.  Owners share threads and places
+    const char *owner; /* the user; NULL: none.  Owners share threads and slots
                           to wait, as user_quota.h says */
     const char *name;  /* of a kept snapshot, or else */
     struct snapshot *snapshot; /* one that is not; borrowed */

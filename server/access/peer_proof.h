@@ -12,8 +12,9 @@
  *
  * A proof is an HMAC-SHA256 with the cluster's key of its end's name and of all
  * that was said so far, what it stands in included: each nonce and id, from
- * both ends.  The client proves first, so that an unauthenticated peer is never given
- * anything made with the key.  Another HMAC of it all is this connection's key.
+ * both ends.  The client proves first, so that an unauthenticated peer is never
+ * given anything made with the key.  Another HMAC of it all is this
+ * connection's key.
  */
 #ifndef HW_PEER_PROOF_H
 #define HW_PEER_PROOF_H

@@ -72,9 +72,8 @@ bool tls_stream_fingerprint(const struct tls_stream *tls,
 SSL_CTX *tls_context_new(const struct certificate *certificate,
                          struct error *err);
 /* For links to other nodes, each of which proves its certificate by itself: no
- * authority is asked.  TLS 1.3 alone: with an older version an unauthenticated peer
- * chooses
- * the numbers that the loop computes with, for seconds. */
+ * authority is asked.  TLS 1.3 alone: with an older version an unauthenticated
+ * peer chooses the numbers that the loop computes with, for seconds. */
 SSL_CTX *tls_context_for_links(struct error *err);
 /* OpenSSL's reason for what just failed on this thread, and forgets it. */
 const char *tls_reason(void);

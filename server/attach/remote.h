@@ -194,7 +194,7 @@ int borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
                struct error *err);
 
 /* Calls function(first, second), and puts what it returns into its memory at
- * result (0: nowhere; else places->store is needed).  -1 with *err, and the
+ * result (0: nowhere; else landmarks->store is needed).  -1 with *err, and the
  * thread runs again. */
 int borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
                 uint64_t second, uint64_t result, struct error *err);

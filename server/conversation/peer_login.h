@@ -38,7 +38,7 @@ void peer_session_audit(struct peer_session *peer, struct audit *audit);
  * returns its connection there. */
 uint32_t peer_session_caller(const struct peer_session *peer,
                              struct sql_identity *who);
-/* Whom its place is charged to: the caller, apart from a user of this node.
+/* Whom its slot is charged to: the caller, separately from a user of this node.
  * Lasts until the next statement. */
 const char *peer_session_owner(struct peer_session *peer);
 

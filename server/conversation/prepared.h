@@ -56,7 +56,7 @@ struct prepared_list {
 
 /* Copies the text.  Ids are neither 0 nor 0xffffffff, and one comes back only
  * after millions of others.  NULL with *err; *home is made when it is NULL, and
- * holds memory for owner, whose name outlasts it. */
+ * reserves memory for owner, whose name outlasts it. */
 struct prepared *prepared_new(struct prepared_list **home, const char *owner,
                               struct span text, size_t parameter_count,
                               struct error *err);

@@ -1,10 +1,10 @@
 /*
  * statement.c - see statement.h.
  *
- * A statement runs from top to bottom on the thread that read it: a place,
- * open, rows, end.  It returns to the loop earlier where it waits for a place
- * (statement_off_loop.c), and where the client does not read: the cursor stays
- * in the session until there is room.
+ * A statement runs from top to bottom on the thread that read it: a
+ * thread slot, open, rows, end.  It returns to the loop earlier where it waits
+ * for a slot (statement_off_loop.c), and where the client does not read: the
+ * cursor stays in the session until there is room.
  */
 #include "statement.h"
 
@@ -267,8 +267,8 @@ refuse_rows(struct statement *st)
     statement_fail(st);
 }
 
-/* Before work on a long result, which a short statement does where it is.  False:
- * the statement has ended. */
+/* Before work on a long result, which a short statement does where it is.
+ * False: the statement has ended. */
 static bool
 leave_loop(struct statement *st)
 {

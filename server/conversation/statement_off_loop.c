@@ -2,10 +2,10 @@
  * statement_off_loop.c - how a statement leaves the loop to another thread
  * while it waits or computes for long, and what it tells meanwhile.
  *
- * It needs a place for that (scheduler.h), which it takes before it is opened,
- * so that nothing runs twice.  Where its user has as many as may be it waits
- * for one in its session, without a thread.  What ends at once, as SELECT 1 and
- * KILL, needs none.
+ * It needs a thread slot for that (scheduler.h), which it takes before it is
+ * opened, so that nothing runs twice.  Where its user has as many as may be it
+ * waits for one in its session, without a thread.  What ends at once, as SELECT
+ * 1 and KILL, needs none.
  */
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ enum {
     PROGRESS_MS = 500  /* between two reports, and before the first */
 };
 
-/* ---- its place ---- */
+/* ---- its thread slot ---- */
 
 /* The scheduler's lock is held, and the loop's. */
 void
@@ -40,7 +40,7 @@ statement_is_long(const struct statement *st)
            (st->prepared && st->prepared->long_data);
 }
 
-/* It says so only where there is no place: its text is parsed for that. */
+/* It says so only where there is no slot: its text is parsed for that. */
 static bool
 can_run_without_slot(struct statement *st)
 {
@@ -186,7 +186,7 @@ update_statement_state(struct statement *st, const struct progress *progress)
 }
 
 /* Clients read progress in front of the reply alone; another node takes it
- * anywhere, and for a sign of life.  Only while nothing waits to be sent, or
+ * anywhere, and for a progress packet.  Only while nothing waits to be sent, or
  * it would pile up for a client that does not read. */
 static bool
 can_report_progress(const struct statement *st, bool known)

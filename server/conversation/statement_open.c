@@ -1,6 +1,6 @@
 /*
  * statement_open.c - how a statement begins, and goes on after it waited for
- * its client or a place: see statement.h.
+ * its client or a thread slot: see statement.h.
  */
 #include <string.h>
 
@@ -27,8 +27,8 @@ packet_of(const struct statement *st)
     return (struct span){st->packet, st->packet_size};
 }
 
-/* Leaves the loop for a long text, or for many values.  -1 with st->error: it is
- * over, or cannot. */
+/* Leaves the loop for a long text, or for many values.  -1 with st->error: it
+ * is over, or cannot. */
 static int
 take_time(struct statement *st)
 {
@@ -61,8 +61,8 @@ timeout_ms(const struct session *s)
     return (uint64_t)(own_s ? own_s : s->server->statement_timeout_s) * 1000;
 }
 
-/* Copies packet, which counts as held once more, because the original is not
- * dropped yet.  NULL with *err. */
+/* Copies packet, which counts as reserved once more, because the original is
+ * not dropped yet.  NULL with *err. */
 static struct statement *
 make_statement(struct session *s, struct span packet, struct error *err)
 {
@@ -146,7 +146,7 @@ take_cursor(struct statement *st, struct cursor *cursor)
     return 0;
 }
 
-/* Until it was open its place was the node's.  False: its caller has as many
+/* Until it was open its slot was the node's.  False: its caller has as many
  * as may be, and it goes on once there is another; or it is over. */
 static bool
 charge_caller(struct statement *st)
@@ -158,7 +158,7 @@ charge_caller(struct statement *st)
     return statement_take_slot(st);
 }
 
-/* False: it is over, or waits for a place. */
+/* False: it is over, or waits for a thread slot. */
 static bool
 open_statement_cursor(struct statement *st)
 {
@@ -318,7 +318,7 @@ statement_fetch(struct prepared *prepared, uint32_t count)
     continue_statement(st);
 }
 
-/* There is room, or a place, or it is over. */
+/* There is room, or a slot, or it is over. */
 void
 statement_resume(struct session *s)
 {

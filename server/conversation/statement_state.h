@@ -48,7 +48,7 @@ struct statement {
     struct audit audit;
 
     bool off_loop;        /* its thread has left the loop */
-    bool waits;           /* for a place, and no thread has it */
+    bool waits;           /* for a thread slot, and no thread has it */
     bool is_short;        /* needs none */
     struct error refusal; /* why it could not leave it; code 0: it could */
 
@@ -74,9 +74,9 @@ struct statement {
 /* Makes it the session's running statement. */
 void statement_enter(struct statement *st, const char *command,
                      struct span text);
-/* Once it has a place: opens it, if it is not open, and sends its rows until
- * the client is full or the end, which frees it.  With the lock, before and
- * afterwards. */
+/* Once it has a thread slot: opens it, if it is not open, and sends its rows
+ * until the client is full or the end, which frees it.  With the lock, before
+ * and afterwards. */
 void statement_run(struct statement *st);
 void statement_pull(struct statement *st);
 /* Time that the client does not read is not the statement's. */
@@ -101,12 +101,12 @@ void statement_on_slot(void *arg);
 /* It is about to compute, or to send, for long.  False: it cannot: see refusal.
  */
 bool statement_leave_loop(struct statement *st);
-/* With the lock again, and without the place.  False: the session is closed,
+/* With the lock again, and without the slot.  False: the session is closed,
  * and st freed. */
 bool statement_rejoin_loop(struct statement *st);
 /* Whether its text or its values are long. */
 bool statement_is_long(const struct statement *st);
-/* False: it waits for a place, and goes on once it has one. */
+/* False: it waits for a thread slot, and goes on once it has one. */
 bool statement_take_slot(struct statement *st);
 /* To another node that waits for it: it is alive. */
 void statement_report_waiting(struct statement *st, uint64_t now_ms);

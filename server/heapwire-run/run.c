@@ -85,7 +85,7 @@ run_find_parts(struct run *run, struct error *err)
     return 0;
 }
 
-/* The environment gives heapwired the period of its signs of life, and what it
+/* The environment gives heapwired the period of its heartbeats, and what it
  * may call under filters. */
 int
 run_plan_heartbeat(struct run *run, struct error *err)

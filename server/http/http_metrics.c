@@ -156,7 +156,7 @@ static const struct metric {
     {"heapwire_daemon_connections", GAUGE, "h.http_connections", "", "door",
      "http"},
     {"heapwire_daemon_accepted_connections", COUNTER, "h.connections",
-     "Connections of both doors so far"},
+     "Connections of both listeners so far"},
     {"heapwire_daemon_failed_logins", COUNTER, "h.failed_logins",
      "Wrong logins, and connections without a login or an HTTP request"},
     {"heapwire_daemon_statements", COUNTER, "h.statements",

@@ -1,9 +1,10 @@
 /*
  * http_request.h - one request of HTTP/1.x: bytes in, its parts out.
  *
- * Pure.  Takes the part of RFC 9112 that this door needs, and that strictly:
- * what two readers could understand differently is refused, never mended.  No
- * chunked bodies, no folded lines, no bare line feeds, one length at most.
+ * Pure.  Takes the part of RFC 9112 that this interface needs, and that
+ * strictly: what two readers could understand differently is refused, never
+ * mended.  No chunked bodies, no folded lines, no bare line feeds, one length
+ * at most.
  */
 #ifndef HW_HTTP_REQUEST_H
 #define HW_HTTP_REQUEST_H

@@ -49,9 +49,10 @@ make_view(const char *form, const struct http_request *request,
             0)
         return -1;
     if (seconds > 0 && (which != HTTP_THIS_NODE || *kept || *base)) {
-        error_set(err, ER_WRONG_ARGUMENTS,
-                  "seconds= shows what grows on this node from now on, without "
-                  "snapshot=, base= and node=: ask that node's own door");
+        error_set(
+            err, ER_WRONG_ARGUMENTS,
+            "seconds= shows what grows on this node from now on, without "
+            "snapshot=, base= and node=: ask that node's own HTTP listener");
         return -1;
     }
     if (seconds > 0)
@@ -129,10 +130,11 @@ make_own(const struct http_request *request, uint32_t node_id,
                   "addresses are those of one process: "
                   "/debug/pprof/heap?node=all has one");
     else if (which == HTTP_ONE_NODE)
-        error_set(err, ER_WRONG_ARGUMENTS,
-                  "jemalloc's text and its names come from the node itself: "
-                  "ask node %u's own door, or /debug/pprof/heap?node=%u",
-                  id, id);
+        error_set(
+            err, ER_WRONG_ARGUMENTS,
+            "jemalloc's text and its names come from the node itself: "
+            "ask node %u's own HTTP listener, or /debug/pprof/heap?node=%u",
+            id, id);
     return which == HTTP_THIS_NODE ? 0 : -1;
 }
 
@@ -290,7 +292,7 @@ make_snapshot_statement(const struct http_request *request, uint32_t node_id,
 #define IS_KEPT "'*' = 'now' OR '*' IN (SELECT name FROM heapwire.snapshots)"
 
 static const char index_text[] =
-    "heapwire, the HTTP door of this node\n"
+    "heapwire, the HTTP interface of this node\n"
     "\n"
     "/                    the page, for browsers\n"
     "/debug/pprof/heap    go tool pprof; ?seconds= ?snapshot= ?base= ?node=\n"

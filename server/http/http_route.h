@@ -1,7 +1,7 @@
 /*
  * http_route.h - what each path stands for: a statement and a form of answer.
  *
- * Pure.  The door itself knows nothing of heaps.
+ * Pure.  The interface itself knows nothing of heaps.
  */
 #ifndef HW_HTTP_ROUTE_H
 #define HW_HTTP_ROUTE_H

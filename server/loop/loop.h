@@ -86,9 +86,9 @@ void loop_unlock(struct loop *loop);
 /* From any thread, without the lock, and from a signal's handler. */
 void loop_wake(struct loop *loop);
 
-/* This thread, which is off the loop, computes for long: the database goes first.  If
- * its priority cannot be raised again (CAP_SYS_NICE), it ends instead of
- * leading once more. */
+/* This thread, which is off the loop, computes for long: the database goes
+ * first.  If its priority cannot be raised again (CAP_SYS_NICE), it ends
+ * instead of leading once more. */
 void loop_lower_priority(void);
 /* Before it takes the loop's lock again, where it may. */
 void loop_restore_priority(void);

@@ -20,7 +20,7 @@ pop_notification(struct notification_queue *queue)
     return notification;
 }
 
-/* One at a time, as on_wake may forget any other; and no more than there were
+/* One at a time, as on_notify may cancel any other; and no more than there were
  * at first, as on_notify may post again: the rest has its own async. */
 static void
 on_async(uv_async_t *async)

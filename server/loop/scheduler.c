@@ -124,7 +124,7 @@ release_thread_slot(struct scheduler *scheduler, struct scheduler_entry *entry)
     grant_thread_slots(scheduler);
 }
 
-/* ---- places ---- */
+/* ---- thread slots ---- */
 
 bool
 scheduler_take_thread_slot(struct scheduler *scheduler,

@@ -37,9 +37,8 @@ struct scheduler_entry {
     bool has_slot, awaits_slot, queued, computes;
     struct scheduler_entry *next; /* with a thread slot; or the first of the
                                       next user that awaits one */
-    struct scheduler_entry *ahead,
-        *behind;                  /* of its user, that await one */
-    struct scheduler_entry *last; /* of them; the first one's */
+    struct scheduler_entry *ahead, *behind; /* of its user, that await one */
+    struct scheduler_entry *last;           /* of them; the first one's */
     struct scheduler_entry *next_queued;
     uint64_t until_ms; /* its time slice lasts so long (clock_ms) */
 };
@@ -63,9 +62,9 @@ bool scheduler_take_thread_slot(struct scheduler *scheduler,
 void scheduler_release_slots(struct scheduler *scheduler,
                              struct scheduler_entry *entry);
 
-/* To be called with a thread slot, and now and then while it computes.  True: it
- * computes; else it waits for others, and `granted` will be called.
- * at_once: whoever else computes, since it is about to end. */
+/* To be called with a thread slot, and now and then while it computes.  True:
+ * it computes; else it waits for others, and `granted` will be called. at_once:
+ * whoever else computes, since it is about to end. */
 bool scheduler_request_compute(struct scheduler *scheduler,
                                struct scheduler_entry *entry, bool at_once);
 /* Whether it has computed for COMPUTE_SLICE_MS. */

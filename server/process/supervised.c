@@ -227,7 +227,8 @@ on_supervised_timer(uv_timer_t *timer)
     if (s->alone && clock_wall_ms() - s->began_ms < SUPERVISED_ALONE_MS)
         return;
     controller_status(s->controller, &status);
-    if (s->alone && status.state == NODE_ABSENT) /* it ended before our look */
+    if (s->alone &&
+        status.state == NODE_ABSENT) /* it ended before we checked */
         end_supervised_daemon(s, "there is no agent");
     else if ((status.state == NODE_GONE || status.state == NODE_ABSENT) &&
              clock_wall_ms() - status.since_ms >=

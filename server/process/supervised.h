@@ -3,7 +3,7 @@
  * the descriptors that it keeps, and its own end.
  *
  * heapwire-run starts heapwired with a socket as stdin and SUPERVISED_ENV in
- * its environment: the milliseconds between two signs of life, a byte each; 0:
+ * its environment: the milliseconds between two heartbeats, a byte each; 0:
  * none are expected.  Without them heapwire-run kills heapwired and starts
  * another.  The loop sends them, so that a hanging loop sends none.
  *

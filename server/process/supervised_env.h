@@ -1,4 +1,4 @@
-/* supervised_env.h - the words between heapwire-run and heapwired:
+/* supervised_env.h - the messages between heapwire-run and heapwired:
  * supervised.h. */
 #ifndef HW_SUPERVISED_ENV_H
 #define HW_SUPERVISED_ENV_H

@@ -34,7 +34,7 @@ is_resting(const struct server *server)
            server->logins[1][TRANSPORT_TCP].count == 0;
 }
 
-/* Gives memory back beside the loop, once some was freed. */
+/* Trims the heap off the loop, once some was freed. */
 static void
 trim_memory(struct server *server, uint64_t now_ms)
 {
@@ -304,9 +304,10 @@ find_idle(const struct server *server, bool peers, bool web,
     return found;
 }
 
-/* Connections with a statement never have all places (server_check_http_quota),
- * so there is one to evict: an unauthenticated one of many, an idle one, one that says its
- * last, at last any unauthenticated one; those on the unix socket after all others. */
+/* Connections with a statement never have all slots (server_check_http_quota),
+ * so there is one to evict: an unauthenticated one of many, an idle one, one
+ * that says its last, at last any unauthenticated one; those on the unix socket
+ * after all others. */
 static struct session *
 find_evicted(const struct server *server)
 {

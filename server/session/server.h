@@ -139,7 +139,7 @@ bool server_admit_connection(struct server *server, enum transport transport,
  * the one that has been idle longest; -1 with *err: none is idle. */
 int server_note_peer(struct server *server, struct session *session,
                      struct error *err);
-/* May HTTP's session run a statement?  Users share places for that as
+/* May HTTP's session run a statement?  Users share slots for that as
  * user_quota.h says; -1 with *err. */
 int server_check_http_quota(const struct server *server,
                             const struct session *session, struct error *err);

@@ -145,9 +145,8 @@ flush_output(struct session *s)
 }
 
 /* The last bytes are with the kernel.  What a client still sends is read and
- * thrown away until it closes, or a reset could destroy the error; unauthenticated
- * clients
- * are not waited for. */
+ * thrown away until it closes, or a reset could destroy the error;
+ * unauthenticated clients are not waited for. */
 static void
 finish_closing(struct session *s)
 {
@@ -408,8 +407,8 @@ on_writable(struct session *s)
 
 static bool can_read_session(const struct session *s);
 
-/* While its thread is off the loop, or its statement waits for room, the client has
- * gone. */
+/* While its thread is off the loop, or its statement waits for room, the client
+ * has gone. */
 void
 session_on_event(struct loop_source *source, uint32_t events)
 {
@@ -473,7 +472,8 @@ steer_logins(struct server *server)
 }
 
 /* A handshake with an RSA key takes milliseconds, and anybody may begin any
- * number: when the iteration's time is up, one goes on in each iteration of the loop. */
+ * number: when the iteration's time is up, one goes on in each iteration of the
+ * loop. */
 static void
 throttle_logins(struct session *s)
 {

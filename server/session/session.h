@@ -5,7 +5,7 @@
  * packet means in which state is the conversation's.  Every event ends in
  * session_process, and what is closed is freed in a later round of the loop.
  *
- * While a statement is off the loop (loop.h) its thread holds the session:
+ * While a statement is off the loop (loop.h) its thread has the session:
  * others leave it no more than an order (a kill, a close, a farewell), and the
  * loop watches only whether the client goes.
  */
@@ -121,7 +121,7 @@ struct conversation {
     void (*on_packet)(struct session *session, struct span packet);
     void (*on_drained)(
         struct session *session); /* what was to be sent is sent */
-    /* What runs must end: at once, or soon if it is held. */
+    /* What runs must end: at once, or soon if it is suspended. */
     void (*on_closed)(struct session *session);
     void (*on_tick)(struct session *session, uint64_t now_ms);
     /* Ends the statement that runs; fine if there is none. */
@@ -163,10 +163,10 @@ void session_free(struct loop_task *grave);
 /* The thread of its statement leaves the loop with it, or is back. */
 void session_suspend(struct session *session);
 void session_resume(struct session *session);
-/* For who holds it: whether the client has said goodbye in TLS, which the loop
+/* For who has it: whether the client has said goodbye in TLS, which the loop
  * does not see.  Takes what the client sends ahead, up to a ceiling. */
 bool session_has_left(struct session *session);
-/* Sends what the client takes without waiting; also for who holds it.  -1: the
+/* Sends what the client takes without waiting; also for who has it.  -1: the
  * connection is broken. */
 int session_send(struct session *session);
 /* TLS's own alert, if nothing else is on its way. */

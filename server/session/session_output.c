@@ -2,7 +2,7 @@
  * session_output.c - what goes out to a session's client: the reply, or with
  * TLS the ciphertext made of it, as much as the socket takes.
  *
- * Called by whoever holds the session: with the loop's lock, or off the loop.
+ * Called by whoever has the session: with the loop's lock, or off the loop.
  */
 #include <errno.h>
 #include <sys/socket.h>

@@ -178,7 +178,7 @@ companion_start(struct companion *companion)
     }
 }
 
-/* ---- signs of life ---- */
+/* ---- heartbeats ---- */
 
 static bool
 has_beaten(const struct companion *companion)

@@ -137,8 +137,9 @@ close_all(const struct cmsghdr *header)
     }
 }
 
-/* One message; 0: from another process, or too long.  Closes descriptors, which the
- * sender of a barrier waits for: all earlier messages have been passed on. */
+/* One message; 0: from another process, or too long.  Closes descriptors, which
+ * the sender of a barrier waits for: all earlier messages have been passed on.
+ */
 static ssize_t
 receive_notify_message(const struct notify_relay *relay, char *text,
                        size_t size)

@@ -73,7 +73,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
         w->fd < 0 || w->restart ? 0 : w->started_ms + START_CHECK_FIRST_MS;
 }
 
-/* ---- words ---- */
+/* ---- milestones ---- */
 
 /* One milestone and its sender; 0: there is none, or it is another process'. */
 static ssize_t
@@ -289,7 +289,7 @@ check_start_deadline(struct start_watch *w, uint64_t now)
         return;
     }
     w->due_ms = 0;
-    /* If words do not come through, its agent serves nevertheless. */
+    /* If milestones do not come through, its agent serves nevertheless. */
     if (agent_lock_is_held(w->plan->state_dir, NULL))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
@@ -307,7 +307,7 @@ earlier_due_ms(uint64_t a, uint64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* Between two looks whether it listens: often first, then less. */
+/* Between two checks whether it listens: often first, then less. */
 static uint64_t
 pause_of(uint64_t age_ms)
 {

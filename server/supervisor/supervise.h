@@ -33,7 +33,7 @@ enum {
     STOP_STEP_MS = 20,
     PREDECESSOR_MS = 15 * 1000, /* limit for a predecessor's end */
     PREDECESSOR_STEP_MS = 50,
-    ELDER_STEP_MS = 250, /* between looks whether it has ended */
+    ELDER_STEP_MS = 250, /* between checks whether it has ended */
     BEATS_MISSED = 6,    /* in a row: then it is killed ... */
     /* ... but starting may take longer: a slow disk, many snapshots. */
     BEATS_MISSED_STARTING = 24
@@ -46,9 +46,9 @@ struct companion {
     uint64_t started_ms;       /* monotonic, as all here */
     uint64_t restart_ms;       /* start it then; 0: it runs, or there is none */
     uint64_t pause_ms;         /* the last one; 0: it ran well */
-    uint64_t heartbeat_due_ms; /* when its next sign of life is due */
+    uint64_t heartbeat_due_ms; /* when its next heartbeat is due */
     unsigned missed;           /* in a row */
-    bool beaten;               /* it has sent a sign of life */
+    bool beaten;               /* it has sent a heartbeat */
     bool served;               /* a heapwired has */
     bool hung;                 /* killed because it hung */
     bool quiet;                /* enough of its faults were logged */
@@ -83,21 +83,21 @@ void companion_stop(struct companion *companion);
 
 /* ---- start_watch.c ----
  * Whether the database reaches its main.  Our options for jemalloc, or our
- * preloads, may keep a program from starting.  The agent sends a word when it
- * is loaded, before any constructor, and when main comes (preload/entry.c).  A
- * process that dies by a fault between the two, or hangs there, has run nothing
- * of its own: it is started again without them.  One that a signal of its own
- * ends later, in its first seconds, and that has not listened on a socket, has
- * served nobody: it is started again with nothing of ours.  Either happens once
- * at most, the second after the first where that was not enough.  In doubt
- * nothing is changed. */
+ * preloads, may keep a program from starting.  The agent sends a milestone when
+ * it is loaded, before any constructor, and when main comes (preload/entry.c).
+ * A process that dies by a fault between the two, or hangs there, has run
+ * nothing of its own: it is started again without them.  One that a signal of
+ * its own ends later, in its first seconds, and that has not listened on a
+ * socket, has served nobody: it is started again with nothing of ours.  Either
+ * happens once at most, the second after the first where that was not enough.
+ * In doubt nothing is changed. */
 
 enum {
     START_ADDRESS_MAX = 64,
     START_EARLY_MS = 10000,    /* an earlier fault may be ours */
     START_STOPPED_MS = 1000,   /* a stopped process is looked at again */
     START_CHECK_FIRST_MS = 16, /* whether it listens; */
-    START_CHECK_MS = 250,      /* the longest pause between two looks */
+    START_CHECK_MS = 250,      /* the longest pause between two checks */
     START_SETTLE_MS = 500      /* what lives longer is no "--version" */
 };
 
@@ -108,9 +108,9 @@ struct start_watch {
     const struct plan *plan;
     pid_t child;                 /* what we started */
     uint64_t started_ms, due_ms; /* monotonic; due_ms 0: no limit any more */
-    bool loaded, reached;        /* words of the child */
+    bool loaded, reached;        /* milestones of the child */
     bool reached_any;            /* or another process of that executable */
-    bool unsure;                 /* words may have been lost */
+    bool unsure;                 /* milestones may have been lost */
     bool hung;                   /* killed because it hung */
     bool served;                 /* it listens, as far as can be seen */
     uint64_t check_due_ms;       /* when that is looked at; 0: no more */
@@ -134,8 +134,8 @@ void start_watch_begin(struct start_watch *w, const struct plan *plan,
  * its uid.  True once for each. */
 bool start_watch_arrived(struct start_watch *w);
 
-/* Takes the words that came, reports or kills what hangs.  Milliseconds until
- * the next step, or -1. */
+/* Takes the milestones that came, reports or kills what hangs.  Milliseconds
+ * until the next step, or -1. */
 int start_watch_tick(struct start_watch *w);
 
 /* The child ended with this wait status, not by a signal of ours: whether to
@@ -169,14 +169,14 @@ void notify_relay_pass(struct notify_relay *relay);
 
 enum { MILESTONE_SOCKET_NAME = 16 };
 
-/* A datagram socket for words to heapwire-run: the kernel chooses its abstract
- * name in the network namespace, and each word comes with its sender's pid and
- * uid.  -1: there is none; else the descriptor, and its name without the
- * leading NUL.
+/* A datagram socket for milestones to heapwire-run: the kernel chooses its
+ * abstract name in the network namespace, and each one comes with its sender's
+ * pid and uid.  -1: there is none; else the descriptor, and its name without
+ * the leading NUL.
  */
 int milestone_socket_open(char name[MILESTONE_SOCKET_NAME]);
-/* From now on SIGIO announces a word: call it with SIGIO blocked, which would
- * end the process. */
+/* From now on SIGIO announces a milestone: call it with SIGIO blocked, which
+ * would end the process. */
 void milestone_socket_notify(int fd);
 
 struct plan {
@@ -203,7 +203,7 @@ struct plan {
     int state_lock;        /* its lock, see state_dir_lock; -1 */
     uid_t user;            /* the user that heapwired becomes; -1: unknown */
     uint64_t linger_ms;    /* 0: heapwired ends with the database */
-    uint64_t beat_ms;      /* between its signs of life; 0: none are expected */
+    uint64_t beat_ms;      /* between its heartbeats; 0: none are expected */
 };
 
 /* The exit status: the database's, 128 + n after signal n, or 126 or 127 when

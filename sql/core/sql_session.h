@@ -155,7 +155,7 @@ enum {
 
 enum user_lock { USER_LOCK_DONE, USER_LOCK_BUSY, USER_LOCK_NONE };
 
-/* BUSY: another owner has it; NONE: all places are taken. */
+/* BUSY: another owner has it; NONE: all slots are taken. */
 enum user_lock user_lock_take(struct span name, uint32_t owner);
 /* BUSY: another owner has it; NONE: it is not locked. */
 enum user_lock user_lock_release(struct span name, uint32_t owner);

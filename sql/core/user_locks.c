@@ -6,7 +6,7 @@
 #include <strings.h>
 
 struct lock {
-    uint32_t owner; /* 0: the place is free */
+    uint32_t owner; /* 0: the slot is free */
     unsigned count;
     char name[USER_LOCK_NAME_MAX + 1];
 };

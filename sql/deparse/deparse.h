@@ -42,7 +42,7 @@ struct deparsed {
     bool names_snapshot;
     bool names_now;    /* a value is the text 'now' */
     bool reads_values; /* what a parameter is decides whether it is right */
-    /* Of each of SQLite's ?, the place among the statement's. */
+    /* Of each of SQLite's ?, the position among the statement's. */
     const size_t *positions;
     bool reordered; /* they are not the same */
 };
@@ -52,8 +52,8 @@ struct deparsed {
 int deparse_run(const struct deparse *deparse, struct buffer *sql,
                 struct deparsed *out, struct error *err);
 
-/* The place in the source that the output's byte `offset` comes from. start is
- * the size of sql before deparse_run; *where is the clause's name. */
+/* The position in the source that the output's byte `offset` comes from. start
+ * is the size of sql before deparse_run; *where is the clause's name. */
 const char *deparse_locate(const struct deparse *deparse, size_t start,
                            size_t offset, const char **where);
 

@@ -1,4 +1,4 @@
-/* writer.c - what all writers use: names, lists, places, and whether the
+/* writer.c - what all writers use: names, lists, positions, and whether the
  * statement asks for kept snapshots. */
 #include "writer.h"
 
@@ -20,7 +20,7 @@ current_clause_name(const struct writer *w)
     return w->scope ? w->scope->where : "field list";
 }
 
-/* Notes a place for deparse_locate, which is less exact without memory. */
+/* Notes a position for deparse_locate, which is less exact without memory. */
 void
 write_mark(struct writer *w, const char *source)
 {

@@ -58,7 +58,7 @@ struct scope { /* a SELECT that is being written */
     const struct tree_query *united;
 };
 
-/* The place in the source of the byte at an offset in sql. */
+/* The position in the source of the byte at an offset in sql. */
 struct mark {
     size_t offset;
     const char *source, *where;

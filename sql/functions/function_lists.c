@@ -36,7 +36,7 @@ has_same_weights(struct span a, struct span b, bool bytes)
     return a.size == 0 && b.size == 0;
 }
 
-/* FIND_IN_SET(text, list): its place from 1 between commas; 0: not found. */
+/* FIND_IN_SET(text, list): its position from 1 between commas; 0: not found. */
 static void
 call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -45,7 +45,7 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP runs beside the loop: one step of PCRE2 may read a whole text,
+/* ---- REGEXP runs off the loop: one step of PCRE2 may read a whole text,
  * and a match may take 100,000 steps from each position.  It checks at each
  * item of the pattern whether the statement was cancelled. ---- */
 
@@ -328,7 +328,7 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
     cache_compiled_regex(c, 1, code, owned);
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 enum { KEY = 3 /* bytes of a character's key */ };
 

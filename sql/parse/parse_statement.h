@@ -15,7 +15,7 @@ enum {
  * Parses exactly one statement, which may end with a semicolon.  -1 with 1064
  * and the text near the fault; 1065: the text has only blanks and comments;
  * 1290: the statement would change data; 1235: it is not supported; 1210: the
- * number of values differs from that of ?, or a value does not fit its place;
+ * number of values differs from that of ?, or a value does not fit its ?;
  * 1390: more than SQL_PARAMETERS_MAX.
  */
 int statement_parse(struct span text, const struct parsing *how,

@@ -25,7 +25,7 @@
 
 /* ---- plans ---- */
 
-/* Each text has one place, which the newest plan takes. */
+/* Each text has one slot, which the newest plan takes. */
 static struct {
     pthread_mutex_t lock;
     struct select_plan *plans[PLANS_KEPT];
@@ -194,8 +194,8 @@ static struct {
     pthread_mutex_t lock;
     struct handle *idle;
     size_t idle_count;
-    const char *users[HANDLES_MAX +
-                      HANDLES_SPARE]; /* user of each handle in use; NULL: free */
+    const char *users[HANDLES_MAX + HANDLES_SPARE]; /* user of each handle in
+                                                       use; NULL: free */
     size_t in_use;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -336,7 +336,7 @@ set_heap_limit(void)
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
-/* Takes a place, and an idle handle if there are any. */
+/* Takes a slot, and an idle handle if there are any. */
 static int
 take_idle_handle(const struct sql_identity *who, struct handle **out,
                  const char ***slot, struct error *err)

@@ -363,7 +363,7 @@ optional_value_text(sqlite3_value *value)
     return value ? (const char *)sqlite3_value_text(value) : NULL;
 }
 
-/* Moves before the first row of the pin. */
+/* Moves before the first row of the source. */
 static int
 start_snapshot_walk(struct heap_cursor *cursor, struct handle *handle,
                     const struct heap_walk *walk, sqlite3_value *key)

@@ -27,7 +27,7 @@ enum heap_row {
     HEAP_FUNCTIONS,
     HEAP_STACKS,
     HEAP_FRAMES,
-    HEAP_CALLS, /* the pin's calls: see select_source_calls */
+    HEAP_CALLS, /* the source's calls: see select_source_calls */
     /* What a recorder alone knows: see select_source_parts. */
     HEAP_THREADS,
     HEAP_AGES,  /* stacks by age */
@@ -67,7 +67,7 @@ uint32_t heap_position_index(const struct heap_position *position);
 /* SQLite's cursor in such a table; zeroed at first. */
 struct heap_cursor {
     struct heap_position position;
-    struct select_source *source; /* the pin that place is in, or NULL */
+    struct select_source *source; /* the one that position is in, or NULL */
     bool walks; /* one snapshot after the other, with the members below */
     size_t next;
     sqlite3_value *base_name, *key; /* owned; NULL: none */

@@ -48,32 +48,32 @@ select_from(struct buffer *sql, const struct catalog_table *table,
 }
 
 static int
-bind_value(sqlite3_stmt *statement, int place, const struct value *value)
+bind_value(sqlite3_stmt *statement, int position, const struct value *value)
 {
     switch (value->type) {
     case VALUE_NULL:
-        return sqlite3_bind_null(statement, place);
+        return sqlite3_bind_null(statement, position);
     case VALUE_INT:
-        return sqlite3_bind_int64(statement, place, value->integer);
+        return sqlite3_bind_int64(statement, position, value->integer);
     case VALUE_DOUBLE:
-        return sqlite3_bind_double(statement, place, value->real);
+        return sqlite3_bind_double(statement, position, value->real);
     case VALUE_TEXT:
-        return sqlite3_bind_text64(statement, place, value->data, value->size,
-                                   SQLITE_TRANSIENT, SQLITE_UTF8);
+        return sqlite3_bind_text64(statement, position, value->data,
+                                   value->size, SQLITE_TRANSIENT, SQLITE_UTF8);
     case VALUE_BLOB:
         break;
     }
-    return sqlite3_bind_blob64(statement, place, value->data, value->size,
+    return sqlite3_bind_blob64(statement, position, value->data, value->size,
                                SQLITE_TRANSIENT);
 }
 
-/* places: of each ?, that of its value; NULL: its own. */
+/* positions: of each ?, that of its value; NULL: its own. */
 static int
 bind_query_values(struct query *query, const struct value *values,
-                  const size_t *places, size_t count, struct error *err)
+                  const size_t *positions, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct value *value = &values[places ? places[i] : i];
+        const struct value *value = &values[positions ? positions[i] : i];
         int rc = bind_value(query->statement, (int)i + 1, value);
 
         if (rc == SQLITE_OK)

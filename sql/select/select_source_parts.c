@@ -1,4 +1,4 @@
-/* select_source_parts.c - what is known of a pin's samples besides their
+/* select_source_parts.c - what is known of a source's samples besides their
  * stacks: see select_sources.h. */
 #include "select_sources.h"
 

@@ -31,7 +31,7 @@ select_snapshot_store(const struct handle *handle)
     return controller_store(handle->fetch->controller);
 }
 
-/* ---- what is held ---- */
+/* ---- what is loaded ---- */
 
 static void
 unload_select_snapshot(struct select_sources *sources,

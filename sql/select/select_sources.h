@@ -2,10 +2,10 @@
  * select_sources.h - the snapshots that a SELECT reads, the same for all its
  * tables.
  *
- * A pin stands for a name, and lasts as long as the statement.  Its snapshot is
- * loaded when a table reads it, and may be dropped to make room: so a statement
- * can read all kept snapshots in the memory of a few.  If a snapshot is
- * replaced under the same name meanwhile, the statement fails.
+ * A source stands for a name, and lasts as long as the statement.  Its snapshot
+ * is loaded when a table reads it, and may be dropped to make room: so a
+ * statement can read all kept snapshots in the memory of a few.  If a snapshot
+ * is replaced under the same name meanwhile, the statement fails.
  */
 #ifndef HW_SELECT_SOURCES_H
 #define HW_SELECT_SOURCES_H
@@ -49,7 +49,7 @@ struct select_source {
     const char *label; /* the name as the statement wrote it */
     const char *base;  /* the base's, likewise; NULL: no difference */
     size_t number;     /* within the statement, from 1; 0: the fresh one */
-    unsigned readers;  /* the pin stays in memory while any table reads it */
+    unsigned readers;  /* it stays in memory while any table reads it */
     bool warned;   /* the warning that it is unreadable or empty was given */
     uint64_t used; /* when a table last asked for it, as a count */
     struct select_source *of, *since; /* the two snapshots of a difference */
@@ -58,7 +58,7 @@ struct select_source {
     char name[SNAPSHOT_NAME_MAX + 1], alias[SNAPSHOT_NAME_MAX + 1];
 };
 
-/* The pins of a statement; zeroed: none. */
+/* The sources of a statement; zeroed: none. */
 struct select_sources {
     struct select_source fresh;
     struct select_source
@@ -84,7 +84,7 @@ int select_source(struct handle *handle, const char *name, const char *base,
 struct view_options select_source_options(const struct handle *handle,
                                           char *wrappers);
 
-/* Makes the tree and the calls of a pin that is read.  Returns as
+/* Makes the tree and the calls of a source that is read.  Returns as
  * select_source.
  */
 int select_source_calls(struct handle *handle, struct select_source *source);

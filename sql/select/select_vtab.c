@@ -1,7 +1,7 @@
 /*
  * select_vtab.c - the catalog's tables as SQLite's virtual tables.
  *
- * One module for all: its argument is the table's place in the catalog.  A
+ * One module for all: its argument is the table's index in the catalog.  A
  * table is produced once per statement, so all its readers see one moment.
  */
 #include "handle_pool.h"

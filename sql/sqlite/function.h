@@ -80,9 +80,9 @@ bool function_charge(sqlite3_context *c, size_t bytes);
 /* The same before work without proportion to the arguments. */
 bool function_compute(sqlite3_context *c);
 
-/* Waits for news, at most until until_ms (clock_ms), and others compute; what
- * is its state meanwhile.  False: it is that late, or the statement has stopped
- * and the function must return. */
+/* Waits for a notification, at most until until_ms (clock_ms), and others
+ * compute; what is its state meanwhile.  False: it is that late, or the
+ * statement has stopped and the function must return. */
 bool function_wait(sqlite3_context *c, const char *what, uint64_t until_ms);
 bool function_stopped(sqlite3_context *c);
 

@@ -195,7 +195,7 @@ collation_add(sqlite3 *db)
 }
 
 enum {
-    PROGRESS_OPS = 64,    /* of SQLite's machine between two looks */
+    PROGRESS_OPS = 64,    /* of SQLite's machine between two checks */
     BYTES_PER_STEP = 64,  /* bytes that a function handles in that time */
     STEPS_PER_CHECK = 160 /* about a quarter of a millisecond: then it steps
                    aside, and looks at the clock as often */

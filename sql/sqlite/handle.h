@@ -32,7 +32,7 @@ struct fetch;
 enum {                                        /* bytes of one statement */
        SELECT_MEMORY_MAX = 64 * 1024 * 1024,  /* while it runs */
        PREPARE_MEMORY_MAX = 16 * 1024 * 1024, /* and while it is prepared */
-       SELECT_MEMORY_STEP = 1024 * 1024,      /* held at a time */
+       SELECT_MEMORY_STEP = 1024 * 1024,      /* reserved at a time */
        PREPARE_BLOCKS_MAX =
            200 * 1000 /* allocations while it is prepared, some 50 ms */
 };
@@ -129,7 +129,7 @@ struct handle {
     struct handle *next; /* the next idle one */
     struct kept_statement kept[STATEMENTS_KEPT];
     uint64_t uses;     /* count of statements' uses */
-    const char **slot; /* its user's place in the pool */
+    const char **slot; /* its user's slot in the pool */
     struct table_set created;
     struct function_use *functions; /* user data of SQLite's functions */
     /* Members from here on belong to the present statement. */

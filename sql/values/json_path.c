@@ -12,7 +12,7 @@ enum { INDEX_MAX = 1000000000 };
 
 enum leg_kind { LEG_MEMBER, LEG_MEMBERS, LEG_CELLS, LEG_ALL_CELLS };
 
-/* The place of a cell, from 0, or back from the last one. */
+/* The index of a cell, from 0, or back from the last one. */
 struct cell_index {
     int64_t index;
     bool from_last;

@@ -192,7 +192,7 @@ read_json_text_number(const char *p, const char *end)
 /* ---- documents ---- */
 
 struct parse {
-    const char *at, *end; /* at: the place of a fault */
+    const char *at, *end; /* at: the position of a fault */
     struct buffer *out;
     size_t depth;
     bool deep;

@@ -27,7 +27,7 @@ enum json_kind {
 
 enum json_fault {
     JSON_FINE,
-    JSON_WRONG,     /* it is none from a place on */
+    JSON_WRONG,     /* it is none from a position on */
     JSON_TOO_DEEP,  /* more than JSON_DEPTH_MAX levels */
     JSON_ALL_LEVELS /* a path with **, which is not supported */
 };
@@ -35,7 +35,7 @@ enum json_fault {
 /* Appends the document in MySQL's form: blanks behind commas and colons alone,
  * the members of an object sorted by their names, the shorter first, of equal
  * ones the last.  Numbers stay as written.  The text is NUL-terminated; *at is
- * the place of a fault.  Without memory out has failed. */
+ * the position of a fault.  Without memory out has failed. */
 enum json_fault json_normalize(struct span text, struct buffer *out,
                                size_t *at);
 

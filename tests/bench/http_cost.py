@@ -1,4 +1,4 @@
-"""What the HTTP door costs, beside what the MySQL door costs for the same.
+"""What the HTTP interface costs, compared with what MySQL's costs for the same.
 
     python3 tests/bench/http_cost.py [PART...]
         (memory metrics profile scrapers idle page; about two minutes)
@@ -324,14 +324,14 @@ def wakes(pid):
 def idle(*_):
     seconds = 10
     print(f"wake-ups of heapwired in {seconds} s, no database")
-    with node_with() as door, node_with() as busy, node_with() as mysql, \
+    with node_with() as http, node_with() as busy, node_with() as mysql, \
             Node(REAL, settings="http = none\n") as closed:
         held = [Http(busy.http_port, "/help").connect() for _ in range(50)]
         peers = [Wire(mysql.tcp).login(b"boss", b"b0ss") for _ in held]
         for c in held:
             c.ask()
-        tcp(door, "/")
-        nodes = {"no door": closed, "an open door": door,
+        tcp(http, "/")
+        nodes = {"no listener": closed, "an open listener": http,
                  "with 50 idle connections": busy,
                  "with 50 of MySQL": mysql}
         time.sleep(1)

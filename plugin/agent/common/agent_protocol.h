@@ -118,7 +118,7 @@ enum agent_op {
      * jemalloc.h. */
     AGENT_ALLOCATORS,
     AGENT_MAPS, /* memfd: /proc/self/maps */
-    /* number = an address of an object's code: beside the request comes a
+    /* number = an address of an object's code: with the request comes a
      * descriptor of its unwind table (unwind_table.h), sealed.  number = 0:
      * those are all; samples' stacks are walked by them from now on. */
     AGENT_TABLE,
@@ -127,7 +127,7 @@ enum agent_op {
      * longer than the connection lasts.  value = 1: it is so by the agent; 0:
      * it was so.  number = 0: as it was; where that fails, value = 1. */
     AGENT_DUMPABLE,
-    /* number = enum agent_lever; beside the request comes a file with who asks,
+    /* number = enum agent_lever; with the request comes a file with who asks,
      * or none.  seconds: put back after so many, by the agent itself.  inode,
      * force: dirty and muzzy ms as int64_t, or whether on.  memfd: what
      * jemalloc and the kernel counted before and after, and the levers that are

@@ -128,7 +128,7 @@ void allocator_count(struct allocator *allocator);
 enum { LATE_SEEN_MAX = 1024 };
 
 struct late {
-    unsigned long long adds; /* dlpi_adds at the last look */
+    unsigned long long adds; /* dlpi_adds at the last scan */
     bool recheck;            /* an object was not ready: look again */
     uint64_t seen[LATE_SEEN_MAX];
     size_t seen_count;

@@ -43,15 +43,15 @@ heapwire_borrowed(const char *settings, int32_t *result)
 }
 
 /* ---- milestones of the database's start, for heapwire-run ----
- * The first word is sent before any other library's constructor (the library is
- * linked with -z initfirst), the second right before main: between the two a
- * fault is not the database's.  Each is a datagram, which the kernel has once
- * the call returns, so that a crash right after does not lose it; a full queue
- * may.  Uses system calls alone: libc may not be initialised. */
+ * The first milestone is sent before any other library's constructor (the
+ * library is linked with -z initfirst), the second right before main: between
+ * the two a fault is not the database's.  Each is a datagram, which the kernel
+ * has once the call returns, so that a crash right after does not lose it; a
+ * full queue may.  Uses system calls alone: libc may not be initialised. */
 
 /* The variable: the socket's abstract name, a blank, and a secret that each
- * word begins with.  Does nothing unless heapwire-run asked for it and this is
- * the database. */
+ * milestone begins with.  Does nothing unless heapwire-run asked for it and
+ * this is the database. */
 static void
 send_milestone(char *const *envp, enum agent_milestone milestone)
 {

@@ -33,7 +33,7 @@ struct lists {
     uint32_t *next;  /* by sample */
 };
 
-/* The distinct addresses, in the dump's list; their places + 1 by hash. */
+/* The distinct addresses, in the dump's list; their indices + 1 by hash. */
 struct addresses {
     uint32_t *slots;
     size_t capacity; /* of the list; there are twice as many slots */
@@ -145,7 +145,7 @@ add_addresses(struct making *m, uint32_t stack, uint32_t depth,
     uint32_t module;
     uint64_t pc;
 
-    /* One at least: entries are of one stack where they share the place. */
+    /* One at least: entries are of one stack where they share the slot. */
     *indices =
         arena_alloc(m->dump->stacks.indices, (depth + 1) * sizeof(**indices));
     if (!*indices)

@@ -177,7 +177,7 @@ modules_overlap(const struct segment_module *a, const struct segment_module *b)
     return a->start < b->end && b->start < a->end;
 }
 
-/* Without a build-id a file is known by its place alone. */
+/* Without a build-id a file is known by its path alone. */
 static bool
 is_module_replaced(const struct segment_copy *copy, uint32_t index,
                    const struct segment_module *module)

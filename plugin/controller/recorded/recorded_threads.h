@@ -14,11 +14,11 @@ struct segment_sample;
 struct recorded_threads {
     const struct segment_copy *copy;
     struct arena *arena; /* of the names and the list */
-    /* The first stands for threads that are not known: their place in the
+    /* The first stands for threads that are not known: their slot in the
      * segment has gone to another one, or they found none. */
     struct heap_thread *list;
     uint32_t count;
-    uint32_t *numbers; /* by place in the segment: of list; 0: not in it */
+    uint32_t *numbers; /* by slot in the segment: of list; 0: not in it */
     bool *passed_on;   /* likewise: its tid is a younger thread's by now */
 };
 

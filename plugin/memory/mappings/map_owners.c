@@ -3,8 +3,9 @@
  *
  * Most mappings have a name.  In what has none, stretches are looked for of
  * which something says whose they are: a thread's stack pointer, jemalloc's
- * metadata, the headers of glibc's malloc.  What is left is judged by its place
- * (behind a file's data, above a guard page), and is the program's own else.
+ * metadata, the headers of glibc's malloc.  What is left is judged by its
+ * address (behind a file's data, above a guard page), and is the program's own
+ * else.
  */
 #include "map_owners.h"
 
@@ -211,7 +212,7 @@ find_data_before(const struct owners *o, const struct memory_range *range)
     return NULL;
 }
 
-/* Nothing was found in there: it is judged by its place. */
+/* Nothing was found in there: it is judged by its address. */
 static void
 judge_by_address(struct owners *o, const struct memory_range *whole,
                  struct memory_range *range)

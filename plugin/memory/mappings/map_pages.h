@@ -13,9 +13,9 @@
 struct error;
 struct memory_map;
 
-/* Fills rss, anonymous and swap of a map that has places alone, and sets its
- * remark.  rss: of the whole process, bytes; what is past the ceiling is the
- * rest of it.  -1 with *err: the entries cannot be read. */
+/* Fills rss, anonymous and swap of a map that has address ranges alone, and
+ * sets its remark.  rss: of the whole process, bytes; what is past the ceiling
+ * is the rest of it.  -1 with *err: the entries cannot be read. */
 int map_pages_count(pid_t pid, uint64_t rss, struct memory_map *map,
                     struct error *err);
 

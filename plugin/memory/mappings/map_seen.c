@@ -2,9 +2,9 @@
  * map_seen.c - see map_seen.h.
  *
  * Mappings grow, shrink, split and join, and a list with owners has them in
- * other pieces than the kernel's.  So places are remembered, and not mappings:
- * what was there at the last look keeps its time, the rest is new; and a
- * mapping has been there since at least half of it was.
+ * other pieces than the kernel's.  So address ranges are remembered, and not
+ * mappings: what was there at the last scan keeps its time, the rest is new;
+ * and a mapping has been there since at least half of it was.
  */
 #include "map_seen.h"
 
@@ -17,7 +17,7 @@
 #include "memory_map.h"
 #include "search.h"
 
-enum { SCAN_TIME_RATIO = 100 /* of the time that looks take */ };
+enum { SCAN_TIME_RATIO = 100 /* of the time that scans take */ };
 
 void
 map_seen_init(struct map_seen *seen)
@@ -133,7 +133,7 @@ static void
 remember_all(struct map_seen *seen, const struct memory_map *map,
              int64_t now_ms)
 {
-    /* Two for a mapping and an old place in it, and what is behind them. */
+    /* Two for a mapping and an old range in it, and what is behind them. */
     size_t room = 3 * map->count + 2 * seen->count + 1, count = 0;
     struct seen_range *list = mem_zalloc(room, sizeof(*list));
 

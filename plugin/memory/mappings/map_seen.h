@@ -1,8 +1,8 @@
 /*
  * map_seen.h - since when memory without a name has been there: what is
- * mapped is remembered from look to look.
+ * mapped is remembered from scan to scan.
  *
- * A look reads /proc/<pid>/maps, which counts no pages: some milliseconds for
+ * A scan reads /proc/<pid>/maps, which counts no pages: some milliseconds for
  * a thousand mappings.  Any thread.
  */
 #ifndef HW_MAP_SEEN_H
@@ -30,13 +30,13 @@ struct map_seen {
     uint64_t start_ticks;
     struct seen_range *list; /* ascending */
     size_t count;
-    uint64_t due_ms; /* clock_ms: the next look of its own */
+    uint64_t due_ms; /* clock_ms: the next scan of its own */
 };
 
 void map_seen_init(struct map_seen *seen);
 void map_seen_fini(struct map_seen *seen);
 
-/* Whether a look is due: after a while, or at another process. */
+/* Whether a scan is due: after a while, or at another process. */
 bool map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
 /* Looks.  It may wait for the kernel, for as long as that has locked the memory
  * map of a process that hangs: nobody else waits then. */

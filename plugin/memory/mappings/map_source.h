@@ -43,7 +43,7 @@ int map_source_open(struct map_source *source);
 /* With owners.  NULL with *err: no memory, or there is nothing to read. */
 struct memory_map *map_source_read(const struct map_source *source,
                                    struct error *err);
-/* The places alone; NULL: they cannot be read. */
+/* The address ranges alone; NULL: they cannot be read. */
 struct memory_map *map_source_ranges(pid_t pid);
 
 #endif

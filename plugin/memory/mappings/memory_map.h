@@ -41,8 +41,8 @@ enum range_kind {
 };
 
 /* A mapping, or a part of one: neighbours of two owners may be one mapping to
- * the kernel.  Without a place (start and end 0), it is what the kernel holds
- * for the process or its cgroup, and not of its rss. */
+ * the kernel.  Without an address range (start and end 0), it is what the
+ * kernel holds for the process or its cgroup, and not of its rss. */
 struct memory_range {
     uint64_t start, end;
     /* Bytes.  Of a part, rss alone is known of the last four. */
@@ -60,7 +60,7 @@ struct memory_range {
 };
 
 struct memory_map {
-    struct memory_range *list; /* those with a place ascend, and come first */
+    struct memory_range *list; /* those with a range ascend, and come first */
     size_t count, capacity;
     struct memory_range rest; /* of those past the ceiling */
     size_t rest_count;

@@ -4,7 +4,7 @@
  * A mapping begins with a line as in maps, "start-end rw-p offset device inode
  * path", whose first byte is a small hexadecimal digit; lines of figures, "Rss:
  * 12 kB", begin with a capital letter.  What makes no sense (an end before its
- * start, a place that is taken, more in memory than there is) is left out and
+ * start, a range that is taken, more in memory than there is) is left out and
  * counted.
  */
 #include "smaps.h"

@@ -63,7 +63,7 @@ struct watched {
     bool stopped;              /* the slices of a stop are not in times yet */
     bool pending;              /* it ran, and there was no time to stop it */
     bool blind;                /* nobody knows what it does since given */
-    struct sample_times times; /* at the last look */
+    struct sample_times times; /* at the last scan */
     bool born;         /* since the first tick, and without a sample so far */
     uint64_t given;    /* run_ns, or a moment: until then it has samples */
     struct kept *kept; /* NULL: none */
@@ -408,7 +408,7 @@ sample_one_thread(struct sampler *s, struct watched *w, struct error *err)
 
 /* ---- all of them ---- */
 
-/* Of the list from place i on, until one that is left out: how many. */
+/* Of the list from index i on, until one that is left out: how many. */
 static size_t
 meet_some(struct sampler *s, size_t i, const struct thread_wanted *wanted)
 {

@@ -50,7 +50,7 @@ grow_threads(struct dump_threads *t)
     return 0;
 }
 
-/* *thread: its place in the list; 0 where there are too many. */
+/* *thread: its index in the list; 0 where there are too many. */
 static int
 find_or_add_dump_thread(struct dump_threads *t, uint64_t number,
                         uint32_t *thread)

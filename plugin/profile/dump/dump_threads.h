@@ -16,7 +16,7 @@ struct dump_threads {
     struct heap_dump *dump; /* gets the threads and the shares */
     struct heap_thread *list;
     size_t capacity, share_capacity;
-    uint32_t *slots; /* by hash: 1 + a thread's place; twice the room */
+    uint32_t *slots; /* by hash: 1 + a thread's index; twice the capacity */
 };
 
 /* jemalloc's number of a thread, and its name ("": none).  -1: no memory. */

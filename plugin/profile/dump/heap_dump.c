@@ -61,7 +61,7 @@ heap_stacks_add(struct heap_stacks *stacks)
     return &piece->stacks[piece->count++];
 }
 
-/* Replaces the indices by those that places has for them. */
+/* Replaces the indices by those that the list has for them. */
 static void
 replace_address_indices(struct heap_stacks *stacks, const uint32_t *places)
 {

@@ -29,7 +29,7 @@ struct heap_text_word {
 struct heap_addresses {
     uint64_t *list; /* in the order of first use */
     size_t count, capacity;
-    struct heap_address_slot *slots; /* by hash; twice the room */
+    struct heap_address_slot *slots; /* by hash; twice the capacity */
     uint64_t seed;
     struct arena *index_arena;
 };

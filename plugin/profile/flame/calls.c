@@ -23,7 +23,7 @@ struct listing {
     const struct view_options *options;
     struct buffer *out, scratch;
     struct call_rows rows;
-    uint32_t *numbers; /* per text of the tree: 1 + its place in "names" */
+    uint32_t *numbers; /* per text of the tree: 1 + its index in "names" */
     uint32_t *named;   /* per row that brings a new name: its row */
     uint32_t name_count;
 };
@@ -118,7 +118,7 @@ add_row_name(struct listing *l, uint32_t i)
     l->out->failed |= l->scratch.failed;
 }
 
-/* A name's number is its place among those that came up first. */
+/* A name's number is its position among those that came up first. */
 static void
 add_numbers(struct listing *l)
 {

@@ -7,8 +7,8 @@
  * change; red grew, blue shrank, grey may be chance (headline.h).
  *
  * The file needs nothing from outside.  Its script (flame.js, which the page of
- * the HTTP door has, too) draws the picture anew from calls.h's list, for zoom
- * and search; without it, the picture is still there.
+ * the HTTP interface has, too) draws the picture anew from calls.h's list, for
+ * zoom and search; without it, the picture is still there.
  */
 #ifndef HW_FLAMEGRAPH_H
 #define HW_FLAMEGRAPH_H

@@ -3,7 +3,7 @@
  *
  * Stacks are equal if their frames are.  Frames are equal
  *
- * - at the same place of a module, if the build-ids are equal or not known;
+ * - at the same address of a module, if the build-ids are equal or not known;
  * - else if functions and source files have the same names.  Lines do not
  *   count: they move from build to build.
  *

@@ -167,7 +167,7 @@ copy_names(struct merge *m, const struct location *from,
     return 0;
 }
 
-/* merge->key holds the location's key, and place the rest. */
+/* merge->key holds the location's key, and the location the rest. */
 static int
 add_merged_location(struct merge *m, const struct location *from,
                     const struct merge_location *place, uint32_t *number)
@@ -512,7 +512,7 @@ finish_modules(struct merge *m)
     return 0;
 }
 
-/* Empties words. */
+/* Empties the notes. */
 static int
 keep_merge_note(struct merge *m, struct buffer *words, const char **to)
 {

@@ -1,7 +1,7 @@
 /*
  * merge.h - adds up the profiles of several nodes into one profile.
  *
- * A place in a file of one build-id is one location, wherever the nodes have
+ * An address in a file of one build-id is one location, wherever the nodes have
  * mapped it.  Places of different builds stay apart, but a function of both is
  * one function in every view, because views go by name.  Estimates and
  * variances are added.  Addresses are the first node's; where another node's

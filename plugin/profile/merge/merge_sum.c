@@ -110,8 +110,8 @@ merge_free(struct merge *m)
  * Finds equal locations of several processes, and their address in the sum; and
  * equal functions of several builds.  See merge_sum.h.
  *
- * In a file with a build-id, the place in the file counts.  The first node that
- * has a mapping keeps its addresses if they are free.
+ * In a file with a build-id, the address in the file counts.  The first node
+ * that has a mapping keeps its addresses if they are free.
  */
 
 enum { PAGE = 4096 };
@@ -178,7 +178,7 @@ key_build(struct merge *m, size_t part, const struct profile_module *module)
         buffer_u64(&m->key, part);
 }
 
-/* *index is SIZE_MAX if the module gets no place. */
+/* *index is SIZE_MAX if the module gets no slot. */
 static int
 find_or_add_merged_module(struct merge *m, size_t part,
                           const struct profile_module *module, size_t *index)

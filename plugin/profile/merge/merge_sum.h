@@ -25,7 +25,7 @@ struct merge_share {
 struct merge_location {
     struct location location; /* with its address in the sum, */
     bool has_address;         /* unless it gets one at the end */
-    uint32_t build;           /* equal for places of one build */
+    uint32_t build;           /* equal for locations of one build */
     uint32_t final;           /* its index, at the end */
 };
 
@@ -59,7 +59,7 @@ void *merge_grow_list(void **list, size_t *room, size_t count, size_t item);
 int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
 
 /*
- * The place of a location of the part-th profile in the sum.
+ * The index of a location of the part-th profile in the sum.
  * Writes its key to merge->key; sets placed and the address if it lies in a
  * module.  -1 without memory.
  */

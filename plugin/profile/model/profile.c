@@ -178,7 +178,7 @@ struct taking {
     struct live_parts *parts; /* NULL: the dump has none */
     struct live_sizes *sizes; /* likewise */
     size_t share;             /* the next of the dump's */
-    uint32_t *slots; /* 1 + place in list, by hash; NULL: all are distinct */
+    uint32_t *slots; /* 1 + index in list, by hash; NULL: all are distinct */
     size_t mask;
 };
 

@@ -31,7 +31,7 @@ struct rooting {
     struct texts *texts; /* of the labels; a root's number is its label's */
     uint32_t *threads, *pools; /* by thread: its label's number */
     uint32_t
-        *stack_indices; /* by label: the present stack's place in the list */
+        *stack_indices; /* by label: the present stack's index in the list */
     struct profile_stack *list;
 };
 

@@ -41,8 +41,8 @@ tilt_shares(const double *sizes, const double *weights, size_t classes,
 
 /*
  * The variance is how fast the mean grows with the tilt: Newton's steps, within
- * what halving leaves, from the tilt of the round before.  A mean below or above
- * all weighted classes is as near as it gets.
+ * what halving leaves, from the tilt of the round before.  A mean below or
+ * above all weighted classes is as near as it gets.
  */
 static void
 fit_group(const double *sizes, const double *weights, size_t classes,

@@ -17,8 +17,8 @@ struct spread_group {
 /*
  * Of all spreads that have each group's number and mean, and in sum the
  * regions of each class, the one of greatest entropy: nothing is assumed but
- * what is known.  It is found by scaling, in rounds, each group's shares so that
- * its mean is right (an exponential tilt of the classes' weights) and each
+ * what is known.  It is found by scaling, in rounds, each group's shares so
+ * that its mean is right (an exponential tilt of the classes' weights) and each
  * class's weight so that its sum is (iterative proportional fitting).  Where
  * the regions are more than the groups' objects, the rest is nobody's, of any
  * size; where they contradict each other, the groups' means win.

@@ -4,7 +4,7 @@
 
 struct link_map;
 
-/* This library's own place in the loader's list; NULL if it is not there. */
+/* This library's own entry in the loader's list; NULL if it is not there. */
 const struct link_map *elf_own_map(void);
 
 /* The address of name in the first object behind map that defines it, and the

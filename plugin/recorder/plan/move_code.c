@@ -13,7 +13,7 @@ struct instruction {
     uint64_t address;
 };
 
-/* The instruction at a place of the code. */
+/* The instruction at an offset of the code. */
 static bool
 decode_instruction(const struct code *code, size_t at, struct instruction *out)
 {

@@ -37,7 +37,7 @@ enum code_reach {
 enum code_reach code_reaches(const struct code *code, uint64_t low,
                              uint64_t high);
 
-/* The places, in the code, of the distances that lead its jumps and calls to
+/* The offsets, in the code, of the distances that lead its jumps and calls to
  * target exactly; how many, of which max are filled in.  Where one has no 32
  * bits, more than max. */
 size_t code_find_calls(const struct code *code, uint64_t target, size_t *places,

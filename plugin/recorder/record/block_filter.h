@@ -4,9 +4,9 @@
  * Two arrays of counters, for a shared bit, once cleared, would lose other
  * samples.  The first has a counter for each page, as they lie in 64 MB, and
  * stays in the processor's first cache: where few samples live, hardly a free
- * gets further. The second has 64 places for each sample that may live, which
+ * gets further. The second has 64 counters for each sample that may live, which
  * is megabytes: a cache and a TLB miss at each free, if it were asked alone (80
- * ns, measured). A page's blocks have neighbouring places there.  Both are in
+ * ns, measured). A page's blocks have neighbouring counters there.  Both are in
  * memory that a forked child finds zeroed, so that its frees hit nothing.
  */
 #ifndef HW_BLOCK_FILTER_H
@@ -20,11 +20,11 @@ enum {
     BLOCK_FILTER_FULL = 255       /* such a counter stays: it only costs time */
 };
 
-/* Set once, the places first: whoever frees meanwhile, in a signal's handler,
- * sees few places or all. */
+/* Set once, the counters first: whoever frees meanwhile, in a signal's handler,
+ * sees few counters or all. */
 struct block_filter {
     uint8_t *pages, *counters;
-    uint64_t mask; /* of places */
+    uint64_t mask; /* of counters */
 };
 
 extern struct block_filter block_filter;

@@ -111,8 +111,9 @@ has_segment_owner_ended(uint64_t pid)
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Whether it is ours; *again: it was, before an exec, or was that of a process
- * that has ended: a script's first run, or a database that it starts anew. */
+/* Whether it is ours; *inherited: it was, before an exec, or was that of a
+ * process that has ended: a script's first run, or a database that it starts
+ * anew. */
 static bool
 claim_segment_owner(struct segment_header *header, bool *inherited)
 {

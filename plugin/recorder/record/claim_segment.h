@@ -22,7 +22,7 @@ struct segment_header;
 /* For the agent in the same process: NULL without a segment. */
 __attribute__((visibility("default"))) struct segment_header *
 heapwire_recorder_segment(void);
-/* Likewise, in a forked child, on the only thread: it knows no thread's place.
+/* Likewise, in a forked child, on the only thread: it knows no thread's slot.
  */
 __attribute__((visibility("default"))) void heapwire_recorder_forked(void);
 /* In that child, on any thread, once the owner, which is one of its elders, has

@@ -32,7 +32,7 @@ struct recorder_state {
 struct recorder_local {
     struct sampler sampler;
     uint64_t busy_at; /* the stack's pointer of who takes a sample, or 0 */
-    uint32_t thread;  /* place in the list + 1; 0: not looked for */
+    uint32_t thread;  /* slot in the list + 1; 0: not looked for */
     uint32_t thread_generation;
     /* The part of a stack that is known to be there. */
     uint64_t stack_low;

@@ -5,7 +5,7 @@
 #include "recorder_state.h"
 
 struct buckets {
-    uint32_t first[2]; /* the first place of each */
+    uint32_t first[2]; /* the first slot of each */
 };
 
 static struct buckets
@@ -21,7 +21,7 @@ buckets_of(uint64_t key)
          (uint32_t)((h & UINT32_MAX) * count >> 32) * SEGMENT_BUCKET}};
 }
 
-/* A place whose key is this; 0: one that is free. */
+/* A slot whose key is this; 0: one that is free. */
 static bool
 find_sample_slot(const struct buckets *buckets, uint64_t key, uint32_t *slot)
 {
@@ -117,7 +117,7 @@ sample_insert(const struct segment_sample *sample)
     return true;
 }
 
-/* Its fields are read first: without its key the place is anybody's.  They are
+/* Its fields are read first: without its key the slot is anybody's.  They are
  * right if the key is still there then. */
 static bool
 find_sample(const void *block, uint32_t *slot, struct segment_sample *sample)
@@ -151,17 +151,17 @@ sample_claim_realloc(const void *block, struct segment_sample *sample)
 }
 
 void
-sample_put_back(const void *block, uint32_t held)
+sample_put_back(const void *block, uint32_t claimed)
 {
-    __atomic_store_n(&recorder_state.keys[held - 1], (uint64_t)block,
+    __atomic_store_n(&recorder_state.keys[claimed - 1], (uint64_t)block,
                      __ATOMIC_RELEASE);
 }
 
 void
-sample_drop(const struct segment_sample *sample, uint32_t held)
+sample_drop(const struct segment_sample *sample, uint32_t claimed)
 {
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     block_filter_add((const void *)sample->key, -1);
-    __atomic_store_n(&recorder_state.keys[held - 1], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&recorder_state.keys[claimed - 1], 0, __ATOMIC_RELEASE);
     count_live(sample->size, -1);
 }

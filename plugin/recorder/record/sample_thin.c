@@ -125,7 +125,7 @@ sample_thin(void)
     const uint32_t own = (uint32_t)syscall(SYS_gettid);
     uint32_t nobody = 0;
 
-    /* By its tid, as not all threads have a place in the list.  If it is ours
+    /* By its tid, as not all threads have a slot in the list.  If it is ours
      * already, a longjmp has left it behind. */
     if (!__atomic_compare_exchange_n(&header->thinning, &nobody, own, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&

@@ -19,7 +19,7 @@
 
 enum { GONE_TRIES = 16 };
 
-/* The tid of a writer in a place that is being taken. */
+/* The tid of a writer in a slot that is being taken. */
 static const uint32_t TID_TAKING = UINT32_MAX;
 
 static bool
@@ -35,7 +35,7 @@ take_over(uint32_t place, uint32_t tid)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A place for this thread, its tid TID_TAKING; false: none. */
+/* A slot for this thread, its tid TID_TAKING; false: none. */
 static bool
 find_thread_slot(uint32_t tid, uint32_t *place)
 {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Gives this thread a place: recorder_local.thread.  Calls the kernel, once.
+/* Gives this thread a slot: recorder_local.thread.  Calls the kernel, once.
  * Where there is no room, counts a sample of a thread without one. */
 void thread_list_join(uint64_t now_ns);
 

@@ -1,5 +1,5 @@
 /*
- * index_files.h - the places of an object's symbol index.
+ * index_files.h - the paths of an object's symbol index.
  *
  * It lies beside the object as <path>.hwindex, or in our own directory as
  * <build-id in hex>.hwindex.  It is a regular file, not reached through a
@@ -33,7 +33,7 @@ int index_file_path(const struct elf_file *elf, const char *directory,
 int index_file_open(const struct elf_file *elf, const char *directory,
                     const char *path, struct error *why);
 
-/* Whether anything lies at the index's place beside path, usable or not. */
+/* Whether anything lies at the index's path beside path, usable or not. */
 bool index_file_is_shipped(const char *path);
 
 /*

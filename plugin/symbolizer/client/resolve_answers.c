@@ -320,7 +320,7 @@ unused_index(const struct resolve_object *object)
                                                           : NULL;
 }
 
-/* Reports to the keeper of indexes. */
+/* Reports to the index service. */
 static void
 report_asked(const struct resolve_object *object, uint64_t began, bool indexed)
 {

@@ -110,7 +110,7 @@ struct symbolizer {
     struct resolve_kept kept;
 };
 
-/* An address and its place in a file; mapping NULL: in none. */
+/* An address and its offset in a file; mapping NULL: in none. */
 struct resolve_item {
     uint64_t address, offset;
     const struct mapping *mapping;

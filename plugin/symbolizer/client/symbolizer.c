@@ -30,7 +30,7 @@
 /* ---- the file that each address lies in ---- */
 
 /* Addresses outside files are named at once; the others become items, in the
- * order of their places in files.  Addresses ascend, so those of one mapping
+ * order of their offsets in files.  Addresses ascend, so those of one mapping
  * are in order already: nearly always, only the mappings need sorting. */
 
 /* Addresses of one mapping. */
@@ -41,7 +41,7 @@ struct run {
 };
 
 struct runs {
-    struct run *list; /* with room for `room` */
+    struct run *list; /* with room for `capacity` */
     size_t count, capacity;
 };
 

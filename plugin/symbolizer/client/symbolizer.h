@@ -99,7 +99,7 @@ int symbolizer_resolve(struct symbolizer *s,
                        struct names **out, struct error *err);
 
 /*
- * The code mapping that fits one of elf's segments by place and size, or NULL.
+ * The code mapping that fits one of elf's segments by offset and size, or NULL.
  * Of several, prefers the one with the path, then the file name, then the
  * lowest address.
  */

@@ -65,7 +65,7 @@ struct abbrev_table {
     struct abbrev_pass *passes; /* one per entry of list */
     struct abbrev_attr *attrs;
     size_t count, attr_count, capacity, attr_capacity, pass_capacity;
-    struct dwarf_sections *sections; /* whose room it takes */
+    struct dwarf_sections *sections; /* whose budget it takes */
     bool dense;                      /* codes are 1 to count */
     bool alternative;                /* some form refers to another file */
     /* What it was made for. */

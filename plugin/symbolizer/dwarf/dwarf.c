@@ -36,7 +36,7 @@ struct answer {
 struct kept {
     struct kept *next;
     struct arena *arena;
-    size_t charged; /* bytes of room taken */
+    size_t charged; /* bytes taken of the budget */
 };
 
 struct dwarf {
@@ -113,7 +113,7 @@ node_inline_depth(const struct unit_code *code, uint32_t node)
     return depth;
 }
 
-/* Charges the room of the answers so far, now and then; false: it is used up.
+/* Charges the answers so far to the budget, now and then; false: it is used up.
  */
 static bool
 charge_answers(struct worker *w, size_t step)
@@ -252,7 +252,7 @@ do_job(struct worker *w, const struct job *job)
     close_lines(w);
     (void)charge_answers(w, 0);
     /* Names, lines or ranges may be missing; perhaps another thread caused
-     * that, but then the room is used up anyway. */
+     * that, but then the budget is used up anyway. */
     if (dwarf_budget_refused(dwarf_sections_budget(dwarf->sections)) != refused)
         answer_none(w, job, DWARF_OVER_BUDGET);
 }

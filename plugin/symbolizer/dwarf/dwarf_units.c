@@ -149,7 +149,7 @@ struct dwarf_units {
     size_t range_count, range_capacity;
     struct address_range *map;
     size_t map_count;
-    size_t charged; /* bytes of room taken, but for the growing arrays */
+    size_t charged; /* bytes taken of the budget, but for the growing arrays */
     uint64_t upto;  /* units behind it are left out */
     atomic_bool fell_short;
 };

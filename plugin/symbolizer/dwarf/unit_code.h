@@ -29,7 +29,7 @@ enum {
 
 static const uint32_t CODE_NONE = UINT32_MAX;
 
-/* A function, or one place where it was inlined. */
+/* A function, or an inlined instance of one. */
 struct code_node {
     uint64_t entry;  /* .debug_info offset of its DW_TAG_*: its identity */
     uint32_t parent; /* the node that it was inlined into; CODE_NONE */

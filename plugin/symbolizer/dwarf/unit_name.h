@@ -36,7 +36,7 @@ struct name_memo {
 struct name_reader {
     struct dwarf_units *units;
     struct abbrev_cache *abbrevs;
-    struct buffer bytes;    /* of other places in .debug_info */
+    struct buffer bytes;    /* of other offsets in .debug_info */
     struct name_memo *memo; /* by entry; a new one replaces the old */
     /* A part of .debug_info that the caller holds. */
     const uint8_t *near;
@@ -60,13 +60,13 @@ void unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
                   uint64_t entry, struct span *text, bool *linkage);
 
 /*
- * The attributes of a function's entry, or of a place where one was inlined;
+ * The attributes of a function's entry, or of an inlined instance of one;
  * and the way past entries without code.
  */
 
 struct code_entry {
     struct form_value low_pc, high_pc, ranges, call_file, call_line, sibling;
-    struct entry_names names; /* the caller sets their place */
+    struct entry_names names; /* the caller sets their source line */
 };
 
 /* Reads count attributes; r fails if they end too early. */

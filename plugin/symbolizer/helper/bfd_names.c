@@ -246,7 +246,7 @@ readable_names_free(struct readable_names *names)
     mem_free(names);
 }
 
-/* The number of a name, with a place in readables. */
+/* The number of a name, with an entry in readables. */
 static int
 intern_bfd_name(struct readable_names *names, struct span name,
                 uint32_t *number)

@@ -36,7 +36,7 @@
 struct sent_texts {
     struct sent_text *hash_slots; /* open addressing, at most half in use */
     uint32_t capacity, used;
-    uint32_t count; /* of texts, including those without a place */
+    uint32_t count; /* of texts, including those without a slot */
 };
 
 enum { FIRST_CAPACITY = 1024 /* powers of two */ };

@@ -68,7 +68,7 @@ enum {
     REPEAT_FULL = 31,
     REPEAT_MIN = 4,
     HASH_BITS = 12,
-    TRIES = 16 /* places tried for a longer repetition */
+    TRIES = 16 /* positions tried for a longer repetition */
 };
 
 /* May copy up to INDEX_PACK_SPARE - 1 bytes more; from is that far before to,
@@ -128,7 +128,7 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
 
 /* Where each four bytes occurred last, and before that. */
 struct seen {
-    uint16_t last[1 << HASH_BITS]; /* place + 1; 0: nowhere */
+    uint16_t last[1 << HASH_BITS]; /* position + 1; 0: nowhere */
     uint16_t before[INDEX_PACK_MAX];
 };
 

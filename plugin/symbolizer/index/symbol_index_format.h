@@ -33,25 +33,26 @@
  *     RANGES   address, node.  A run of code up to the next item's address: 0
  *              no function, 1 left out (DWARF is to be asked), else node + 2;
  *              the column's base is added to values of 2 and more only
- *     ROWS     address, place.  The source of the code from there on
+ *     ROWS     address, source line.  The source of the code from there on
  *     SYMBOLS  address, back, name.  The symbol of the code begins
  *              back bytes before the item's address; name 0: none, but if back
  *              is not 0 a function, which begins back - 1 bytes before
- *     NODES    up, function, place.  A function, or a place where it was
+ *     NODES    up, function, source line.  A function, or where it was
  *              inlined: up is the distance to the node that holds it, which
  *              has a lower number, 0 none; function is name * 8 + 2 if that was
  *              a linkage name + 1 if inlined (+ 4 in older files, for
- *              nothing); place: the call's
+ *              nothing); source line: the call's
  *     NAMES    texts, sorted; number 0 is ""; readable
  *     FILES    texts, sorted; number 0 is "": unknown.  None at all, not even
  *              it: there was no debug information, and symbols are all there is
  *
  * A group of the first four: u1 items (1 to INDEX_GROUP_ITEMS), [u1 k, if it
- * has places], per column u1 width (at most INDEX_WIDTH_MAX) and leb base, then
- * the columns' bits, each from a byte's start, lowest bit first: item i's value
- * is base + the width bits from i * width on.  Addresses are less the group's
- * first.  A place is four columns: k files, k lines, then per item which of
- * these k, and its line less that one's: files and lines repeat themselves.
+ * has source lines], per column u1 width (at most INDEX_WIDTH_MAX) and leb
+ * base, then the columns' bits, each from a byte's start, lowest bit first:
+ * item i's value is base + the width bits from i * width on.  Addresses are
+ * less the group's first.  A source line is four columns: k files, k lines,
+ * then per item which of these k, and its line less that one's: files and lines
+ * repeat themselves.
  *
  * A group of texts: u1 items (1 to INDEX_GROUP_ITEMS), leb bytes of each, then
  * all of them, packed as index_column.c says: at most INDEX_PACK_MAX bytes.
@@ -94,7 +95,8 @@ enum index_section {
 
 enum { INDEX_NO_FUNCTION, INDEX_LEFT_OUT, INDEX_FIRST_NODE };
 
-/* The columns of an item of the first four sections, then those of a place. */
+/* The columns of an item of the first four sections, then those of a source
+ * line. */
 enum {
     RANGE_ADDRESS = 0,
     RANGE_NODE = 1,
@@ -116,7 +118,7 @@ enum {
 };
 
 struct index_shape {
-    unsigned columns;    /* without those of a place */
+    unsigned columns;    /* without those of a source line */
     unsigned has_source; /* 0 or 1 */
 };
 

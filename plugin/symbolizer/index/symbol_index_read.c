@@ -17,7 +17,7 @@ enum { STOP_STEP = 256 /* addresses */ };
 
 static const size_t text_bytes_max = (size_t)512 << 20;
 
-/* A function, or a place where it was inlined; and the code's place. */
+/* A function, or an inlined instance of it; and the code's source line. */
 struct frame_found {
     uint32_t name, file, line;
     uint32_t name_number; /* number given by the text callback; 0: none */
@@ -98,7 +98,7 @@ symbol_index_symbols_only(const struct symbol_index *index)
 
 /* ---- look-up ---- */
 
-/* The place in the columns from column on; false: invalid. */
+/* Reads file and line from the columns from column on; false: invalid. */
 static bool
 read_source_line(struct symbol_index *index, const struct index_group *group,
                  unsigned column, uint32_t item, uint32_t *file, uint32_t *line)

@@ -20,7 +20,7 @@ struct index_builder;
 
 static const uint32_t INDEX_NONE = UINT32_MAX;
 
-/* room outlives it; NULL without memory. */
+/* budget outlives it; NULL without memory. */
 struct index_builder *index_builder_new(struct dwarf_budget *budget);
 void index_builder_free(struct index_builder *builder); /* NULL is fine */
 bool index_builder_failed(const struct index_builder *builder);

@@ -14,11 +14,11 @@ enum { TEXTS_BYTES = 4 << 10 };
 /* ---- nodes in their order ---- */
 
 /*
- * The functions and inlined places, in their order.  Those that no range needs
- * are left out.  A function's nodes are adjacent, and functions are in the
- * order of their longest code: so neighbors refer to each other with few bits.
- * Places that cannot be told apart (inlined from one line into one node, with a
- * linkage name) become one.
+ * The functions and inlined instances, in their order.  Those that no range
+ * needs are left out.  A function's nodes are adjacent, and functions are in
+ * the order of their longest code: so neighbors refer to each other with few
+ * bits. Places that cannot be told apart (inlined from one line into one node,
+ * with a linkage name) become one.
  */
 struct numbering {
     struct index_node *nodes; /* by new number, parents first */

@@ -344,7 +344,7 @@ index_word_equals(const struct index_word *word, struct span text)
            (text.size == 0 || memcmp(word->data, text.data, text.size) == 0);
 }
 
-/* Doubles the places when half of them are taken. */
+/* Doubles the slots when half of them are taken. */
 static bool
 grow_dictionary_slots(struct index_dictionary *dictionary)
 {

@@ -38,7 +38,8 @@ struct index_items {
     uint64_t first; /* address or number of the first */
     uint32_t count;
     uint64_t column[2 + 1][INDEX_GROUP_ITEMS];
-    uint32_t file[INDEX_GROUP_ITEMS], line[INDEX_GROUP_ITEMS]; /* places */
+    uint32_t file[INDEX_GROUP_ITEMS],
+        line[INDEX_GROUP_ITEMS]; /* source lines */
 };
 
 void index_encoder_items(struct index_encoder *encoder,

@@ -1,6 +1,6 @@
 /*
  * index_units.h - adds all of DWARF to an index builder: every unit's
- * functions, inlined places and lines, where the unit is the first with the
+ * functions, inlined instances and lines, where the unit is the first with the
  * addresses.  Several threads read units.
  */
 #ifndef HW_INDEX_UNITS_H
@@ -63,7 +63,7 @@ struct index_units {
     bool failed;
 };
 
-/* units must be zeroed; builder and room are borrowed. */
+/* units must be zeroed; builder and budget are borrowed. */
 int index_units_init(struct index_units *units,
                      const struct symbol_index_source *source,
                      struct index_builder *builder, struct dwarf_budget *budget,

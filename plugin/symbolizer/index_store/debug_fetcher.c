@@ -1,8 +1,8 @@
 /*
  * debug_fetcher.c - see debug_fetcher.h.
  *
- * The fetcher's thread takes one pending request at a time.  The lock is held across no I/O
- * but debug_fetcher_give's, while the thread rests.
+ * The fetcher's thread takes one pending request at a time.  The lock is held
+ * across no I/O but debug_fetcher_give's, while the thread rests.
  */
 #include "debug_fetcher.h"
 
@@ -50,7 +50,7 @@ struct debug_fetcher {
     struct debug_request pending[DEBUG_REQUESTS_MAX]; /* the first is at hand */
     size_t request_count;
     struct debug_miss misses[DEBUG_MISSES_MAX];
-    size_t miss_next; /* the oldest one's place */
+    size_t miss_next; /* the oldest one's index */
     bool stop, pause, fetching;
 };
 
@@ -268,7 +268,7 @@ prepare_debug_fetcher(struct debug_fetcher *fetcher,
     fetcher->timeout_s = options->timeout_s;
     fetcher->log = options->log;
     if (!fetcher->program || !fetcher->urls) {
-        error_memory(err, "the keeper of debug files");
+        error_memory(err, "the fetcher of debug files");
         return -1;
     }
     fetcher->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -288,7 +288,7 @@ debug_fetcher_start(const struct debug_fetcher_options *options,
                                  fetcher};
 
     if (!fetcher) {
-        error_memory(err, "the keeper of debug files");
+        error_memory(err, "the fetcher of debug files");
         return NULL;
     }
     pthread_mutex_init(&fetcher->lock, NULL);

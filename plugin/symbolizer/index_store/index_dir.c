@@ -70,7 +70,7 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
 }
 
 enum {
-    CHECK_BYTES = 1 << 20, /* between checks of the disk's room */
+    CHECK_BYTES = 1 << 20, /* between checks of the disk's free space */
     FREE_SPACE_PART = 10   /* at least this part of the disk stays free */
 };
 

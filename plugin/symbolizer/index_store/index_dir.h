@@ -55,7 +55,7 @@ int index_dir_remove(const struct file_store *dir, const struct build_id *id,
 struct index_writer {
     struct file_writer file;
     uint64_t bytes, max,
-        next_check; /* look: where the disk's room is checked next */
+        next_check; /* bytes at which the disk's free space is checked */
 };
 
 /* For a file of at most max bytes. */

@@ -361,7 +361,7 @@ index_list_put_back(struct index_list *list, struct index_request *request)
     kept->entry.state = INDEX_WANTED;
 }
 
-/* ---- room ---- */
+/* ---- free space ---- */
 
 size_t
 index_list_evict(struct index_list *list, uint64_t bytes, size_t files,

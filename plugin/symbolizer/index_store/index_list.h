@@ -25,8 +25,8 @@ enum {
 };
 
 enum index_state {
-    INDEX_NONE, /* none yet: too many requests, or it was damaged, or removed from
-                   outside */
+    INDEX_NONE,    /* none yet: too many requests, or it was damaged, or removed
+                      from    outside */
     INDEX_SHIPPED, /* another's, beside the object */
     INDEX_WANTED,
     INDEX_MAKING,
@@ -76,7 +76,7 @@ void index_request_fini(struct index_request *request);
 int index_list_init(struct index_list *list, const struct index_rules *rules);
 void index_list_fini(struct index_list *list); /* a zeroed one is fine */
 
-/* Adds an existing file.  False: no place for it. */
+/* Adds an existing file.  False: no slot for it. */
 bool index_list_add(struct index_list *list, const struct index_entry *entry);
 bool index_list_is_ready(struct index_list *list, const struct build_id *id);
 /* Marks a ready one as unusable.  False: it was not ready. */

@@ -30,7 +30,7 @@ struct line_header {
     struct span comp_dir;
     uint64_t str_offsets_base;
     char *unit; /* its bytes; after line_header_settle only those with names */
-    size_t unit_size, charged; /* room: taken for it */
+    size_t unit_size, charged; /* charged: taken of the budget */
     struct line_names directories, files;
     size_t program; /* start of the opcodes in unit */
     uint32_t min_length, max_ops;

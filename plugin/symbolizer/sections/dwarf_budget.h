@@ -20,12 +20,13 @@ struct dwarf_budget {
     atomic_size_t used, peak, refused; /* counters: relaxed */
 };
 
-/* Takes room for what the caller keeps; false: too little is left. */
+/* Takes bytes of the budget for what the caller keeps; false: too little is
+ * left. */
 bool dwarf_budget_take(struct dwarf_budget *budget, size_t size);
 /* Likewise for optional work: a failure does not count as refused. */
 bool dwarf_budget_try(struct dwarf_budget *budget, size_t size);
 void dwarf_budget_give(struct dwarf_budget *budget, size_t size);
-/* How often room was refused.  If the number grew during a reading, its result
+/* How often it was refused.  If the number grew during a reading, its result
  * may be incomplete. */
 size_t dwarf_budget_refused(struct dwarf_budget *budget);
 /* Counts a refusal for another reason than the ceiling. */
@@ -37,7 +38,7 @@ size_t dwarf_budget_peak(struct dwarf_budget *budget);
  * changed. */
 bool dwarf_budget_grow(struct dwarf_budget *budget, void *array,
                        size_t *capacity, size_t wanted, size_t size);
-/* Frees it and gives the room back. */
+/* Frees it and gives its bytes back. */
 void dwarf_budget_drop(struct dwarf_budget *budget, void *array,
                        size_t *capacity, size_t size);
 
@@ -51,7 +52,7 @@ struct kept_texts {
 void kept_texts_init(struct kept_texts *texts);
 void kept_texts_fini(struct kept_texts *texts);
 
-/* The copy takes room; NULL: too little is left. */
+/* The copy is charged; NULL: too little is left. */
 const char *kept_texts_put(struct kept_texts *texts,
                            struct dwarf_budget *budget, const char *text,
                            size_t size);

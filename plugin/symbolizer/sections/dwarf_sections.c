@@ -302,7 +302,7 @@ cannot_inflate(const struct section *s, enum dwarf_section which,
     return -1;
 }
 
-/* Takes room for all of it, as for a section inflated whole. */
+/* Charges all of it, as for a section inflated whole. */
 static void
 open_stream(struct dwarf_sections *sections, struct section *s)
 {

@@ -42,14 +42,14 @@ enum dwarf_section {
 
 /*
  * elf has loaded sections; it and its descriptor must outlive this.  memory_max
- * limits all that is read and inflated here, and what users take from the room
- * (dwarf_budget.h).
+ * limits all that is read and inflated here, and what users take from the
+ * budget (dwarf_budget.h).
  */
 struct dwarf_sections *dwarf_sections_new(const struct elf_file *elf,
                                           size_t memory_max, struct error *err);
 void dwarf_sections_free(struct dwarf_sections *sections); /* NULL is fine */
 
-/* The room that the sections and their users share. */
+/* The budget that the sections and their users share. */
 struct dwarf_budget *dwarf_sections_budget(struct dwarf_sections *sections);
 
 /* As a reader sees it, inflated; 0: no such section. */

@@ -147,7 +147,7 @@ take_augmentation(struct reader *r, const struct cfi_section *section,
     }
 }
 
-/* Reads the CIE at a place; false: it cannot be used. */
+/* Reads the CIE at an offset; false: it cannot be used. */
 static bool
 read_common_entry(const struct cfi_section *section, uint64_t at,
                   struct cfi_common *out)

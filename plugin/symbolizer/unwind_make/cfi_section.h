@@ -43,7 +43,7 @@ struct cfi_function {
 /*
  * Reads the entry at *at, and sets *at to the next one's.  False: there are no
  * more.  *is_function: out is filled; else it was a CIE, or of no use.
- * last: the CIE that was read last, and its place, to be kept between calls.
+ * last: the CIE that was read last, and its offset, to be kept between calls.
  */
 struct cfi_last {
     uint64_t at;

@@ -1,7 +1,7 @@
 /*
  * unwind_make.c - see unwind_make.h.
  *
- * All functions are listed first, and sorted by their place in the file; then
+ * All functions are listed first, and sorted by their address in the file; then
  * each one's rows are added in this order.  Where two overlap, the first one
  * counts, and what no function covers has no rule.  The trampoline that a
  * signal handler returns to is known by its instructions, too: musl and Go do

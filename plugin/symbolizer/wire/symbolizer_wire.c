@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 
-/* The length is known only at the end: remembers its place. */
+/* The length is known only at the end: remembers its position. */
 static size_t
 begin_wire_message(struct buffer *out, enum wire_type type)
 {

@@ -1,8 +1,8 @@
 /*
- * node_poll.h - one look after the other at the nodes, for the screen or for
- * tables.
+ * node_poll.h - polls the nodes, one poll after the other, for the screen or
+ * for tables.
  *
- * A look is a few statements, one at a time: the nodes' states, their memory,
+ * A poll is a few statements, one at a time: the nodes' states, their memory,
  * the view; on a new connection before these how long one may take, which
  * tables there are, and what differences begin at.  Nothing waits here.
  */
@@ -20,7 +20,7 @@ struct node_poll *node_poll_new(struct asker *asker,
                                 struct screen *screen); /* or NULL */
 void node_poll_free(struct node_poll *poll);            /* NULL is fine */
 
-/* What is due: a look by the interval, or at once (screen->hurry).  True: the
+/* What is due: a poll by the interval, or at once (screen->hurry).  True: the
  * screen has changed. */
 bool node_poll_begin(struct node_poll *poll);
 

@@ -96,7 +96,7 @@ print_tables(struct top *top)
 
 /* ---- the loop ---- */
 
-/* Waits for an answer, a key (where keys) or the next look. */
+/* Waits for an answer, a key (where keys) or the next poll. */
 static short
 wait_for_either(struct top *top, bool keys)
 {

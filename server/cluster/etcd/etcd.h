@@ -23,7 +23,7 @@ struct etcd_options {
     const char *cluster;
     unsigned ttl_s;
     struct etcd_node self; /* member and incarnation */
-    struct waker waker;    /* there is news for etcd_get */
+    struct waker waker;    /* there is something new for etcd_get */
 };
 
 /* Copies options.  NULL with *err. */

@@ -31,7 +31,7 @@ bool member_is_same(const struct member *a, const struct member *b);
 struct members {
     uint64_t self; /* this node's id, which is always among them */
     size_t count;
-    struct member items[]; /* ascending by id, each id and place once */
+    struct member items[]; /* ascending by id, each id and endpoint once */
 };
 
 /* Sorts and copies items.  NULL with *err: an id or an address twice, too

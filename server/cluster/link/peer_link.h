@@ -27,9 +27,8 @@ struct tls_stream;
  * Sockets to other nodes, which never wait. */
 
 enum {
-    PEER_SOCKET_SILENT =
-        5,                  /* times a connection's timeout without an
-                               acknowledgement or a sign of life from the host */
+    PEER_SOCKET_SILENT = 5, /* times a connection's timeout without an
+                               acknowledgement or a keep-alive of the host */
     PEER_SOCKET_REST_S = 60 /* the same of an idle one, for there may be ten
                                thousand: it is looked at once it is asked */
 };
@@ -49,7 +48,7 @@ int peer_socket_connect(const struct peer_endpoint *endpoint,
 /* Why it has not connected, as errno; 0: it has. */
 int peer_socket_fault(int fd);
 
-/* How soon a host that says nothing is asked for a sign of life. */
+/* How soon a host that says nothing is asked for a keep-alive. */
 void peer_socket_set_keepalive(int fd, uint64_t timeout_ms, bool rests);
 
 /* As recv and send; -1 with EAGAIN: not now. */
@@ -134,9 +133,9 @@ struct peer_link {
     uint64_t asked_ns, answered_ns;
 };
 
-/* Copies identity and place; context: TLS's, where the place needs it.  NULL
- * with *err: no memory.  Other failures come through broken, in a later iteration of
- * the loop. */
+/* Copies identity and endpoint; context: TLS's, where that needs it.  NULL
+ * with *err: no memory.  Other failures come through broken, in a later
+ * iteration of the loop. */
 struct peer_link *peer_link_open(uv_loop_t *loop,
                                  const struct peer_endpoint *endpoint,
                                  const struct peer_identity *identity,

@@ -88,7 +88,7 @@ struct peer_pool {
     uv_loop_t *loop;
     pthread_mutex_t *lock;
     struct peer_identity identity;
-    SSL_CTX *tls; /* of links to places that need it */
+    SSL_CTX *tls; /* of links to endpoints that need it */
     unsigned connect_timeout_ms;
     size_t links_max; /* open, idle or not; other calls wait for one */
     size_t open;
@@ -135,7 +135,7 @@ void peer_pool_set_identity(struct peer_pool *pool,
 /* Closes what is idle. */
 void peer_pool_stop(struct peer_pool *pool);
 
-/* place is copied; with one reference. */
+/* endpoint is copied; with one reference. */
 struct peer *peer_new(struct peer_pool *pool,
                       const struct peer_endpoint *endpoint, enum peer_role role,
                       bool self, struct error *err);

@@ -90,7 +90,7 @@ on_error_packet(struct peer_wire *w, struct span packet, struct error *err)
     number = reader_u16(&r);
     text = reader_rest(&r);
     if (answers && number == PROGRESS)
-        return PEER_WIRE_MORE; /* a sign of life */
+        return PEER_WIRE_MORE; /* a progress packet */
     if (text.size >= SQLSTATE && *text.data == '#') {
         text.data += SQLSTATE;
         text.size -= SQLSTATE;

@@ -233,7 +233,7 @@ static const struct {
     const char *name;
     uint64_t (*count)(const struct sql_session *session);
     const char *(*text)(const struct sql_session *session); /* NULL: "" */
-    size_t counted; /* 1 past its place in struct counted */
+    size_t counted; /* 1 past its offset in struct counted */
 } statuses[] = {
     {"Aborted_clients", NULL, NULL, 1 + COUNT(lost_clients)},
     {"Aborted_connects", NULL, NULL, 1 + COUNT(failed_logins)},

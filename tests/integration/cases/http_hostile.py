@@ -1,4 +1,4 @@
-"""What no program sends to the HTTP door, on a real node: an error or a closed
+"""What no program sends to the HTTP interface, on a real node: an error or a closed
 connection.  All the while MySQL's clients are served as before, and the
 database is not touched.  Arguments name single tests."""
 import base64
@@ -198,7 +198,7 @@ def test_a_thousand_in_a_row(node):
 
 
 def drip(node, head, seconds):
-    """How long the door takes one byte after the other, and what it says."""
+    """How long the interface takes one byte after the other, and what it says."""
     began, said = time.monotonic(), b""
     with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
         s.sendall(head)

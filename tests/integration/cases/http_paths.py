@@ -1,4 +1,4 @@
-"""The other door: HTTP, with the programs that people point at it.
+"""The HTTP interface, with the programs that people point at it.
 
 curl, go tool pprof, jeprof and, where it is installed, promtool; all on the
 real heapwired.  Those tests that need something to look at have a redis-server.
@@ -196,8 +196,8 @@ def look_at_nodes(node):
          "10001\tERROR\ta snapshot named 'before' is kept already", *own)
     asks("/snapshots?name=b&node=10002", 404, "node not found: 10002", *own)
     asks(heap + "x", 400)
-    asks(heap + "all&seconds=5", 400, "that node's own door")
-    asks("/pprof/heap?node=10002", 400, "node 10002's own door")
+    asks(heap + "all&seconds=5", 400, "that node's own HTTP listener")
+    asks("/pprof/heap?node=10002", 400, "node 10002's own HTTP listener")
     asks("/pprof/heap?node=all", 400, "no sum")
     asks("/pprof/cmdline?node=all", 400)
     asks("/readyz?node=all", 200, "the database is connected\n")
@@ -595,7 +595,7 @@ def test_the_page_is_kept():
 
 
 def test_failed_logins_make_their_account_wait():
-    """At both doors; the right login is answered in its turn."""
+    """At both listeners; the right login is answered in its turn."""
     with node_with("login_failures = 3\n") as node:
         def right():
             same("right", 200, tcp(node, "/", user="ann:secret").status)

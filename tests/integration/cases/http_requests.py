@@ -1,4 +1,4 @@
-"""Requests to the HTTP door one by one: how large, what they share, and what
+"""Requests to the HTTP interface one by one: how large, what they share, and what
 caches and proxies see.  Arguments name single tests."""
 import base64
 import contextlib

@@ -167,7 +167,7 @@ def test_the_rules():
 
 
 def test_the_ports_of_compose():
-    """Each place is one door's, and HTTP's default is HTTP's here, too."""
+    """Each place is one listener's, and HTTP's default is HTTP's here, too."""
     ports = re.findall(r'"(127\.0\.0\.1:\d+):(\d+)"',
                        read(DOCKER, "compose.yaml"))
     places = dict(ports)

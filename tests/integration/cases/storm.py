@@ -64,7 +64,7 @@ STATEMENTS = [
 STATEMENTS += [f"/* {'long ' * 1000} */ {text}" for text in STATEMENTS]
 
 
-# Requests to the HTTP door: what ends one in the storm is no fault.
+# Requests to the HTTP interface: what ends one in the storm is no fault.
 ANSWERS = {200, 304, 400, 404, 405, 503, 504}
 PATHS = ["/", "/page.js", "/healthz", "/readyz", "/metrics", "/nothing",
          "/pprof/heap", "/debug/pprof/heap", "/debug/pprof/heap?seconds=1",

@@ -1,5 +1,5 @@
 """The threads of Redis, of MariaDB, and of a program that is stuck: the table,
-ExecEnv, and the door."""
+ExecEnv, and HTTP."""
 import contextlib
 import os
 import re

@@ -1,4 +1,4 @@
-"""A heapwired with its HTTP door, and what asks it: curl, or raw bytes."""
+"""A heapwired with its HTTP interface, and what asks it: curl, or raw bytes."""
 import contextlib
 import gzip
 import os

@@ -62,12 +62,12 @@ END_TEST
 
 START_TEST(a_path_longer_than_any_is_refused)
 {
-    static char cgroup[8192];
+    static char text[8192];
     struct cgroup_path cgroup;
 
-    strcpy(cgroup, "0::/");
-    memset(cgroup + 4, 'x', sizeof(cgroup) - 5);
-    ck_assert(!cgroup_find(cgroup, V2_MOUNT, &cgroup));
+    strcpy(text, "0::/");
+    memset(text + 4, 'x', sizeof(text) - 5);
+    ck_assert(!cgroup_find(text, V2_MOUNT, &cgroup));
 }
 END_TEST
 
