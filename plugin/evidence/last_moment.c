@@ -484,8 +484,7 @@ check_found_copy(struct last_moment *last, const struct node_status *status,
         if (last->copied_ms == 0)
             return; /* its segment is here, and there is no other copy yet */
     } else if (recorded_process_is(&last->found.hello, &last->done)) {
-        discard_recording(
-            &last->found); /* it has been taken from the segment */
+        discard_recording(&last->found); /* taken from its segment */
         return;
     } else if (found_has_ended(last, status, ends)) {
         add_end(last, &last->found, true);
@@ -593,11 +592,9 @@ last_moment_done(struct last_moment *last, bool kept)
 
     discard_recording(&last->due[0].recording);
     last->due_count--;
-    memmove(&last->due[0], &last->due[1],
-            last->due_count * sizeof(last->due[0]));
+    memmove(last->due, last->due + 1, last->due_count * sizeof(*last->due));
     for (size_t i = 0; i < last->due_count; i++)
-        last_of_file = last_of_file &&
-                       !last->due[i].has_file; /* the file is the latest's */
+        last_of_file &= !last->due[i].has_file; /* it is the latest's */
     if (last_of_file)
         remove_file(last, LAST_MOMENT_AGAIN);
 }

@@ -67,7 +67,7 @@ struct memory_sampler {
     int32_t cgroup_pid;
     uint64_t cgroup_ms, stats_ms, expired_ms; /* monotonic: done last */
     struct seat *stats, *snapshot;            /* asked for */
-    struct marks_rules snapshot_rules; /* by which the snapshot is taken */
+    struct marks_rules asked_rules; /* by which the snapshot is taken */
     struct marks_now snapshot_now;
     char snapshot_reason[SNAPSHOT_REASON_MAX + 1];
     struct refusal refused;
@@ -142,14 +142,13 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
 /* ---- samples ---- */
 
 static const struct cgroup_path *
-find_sampled_cgroup(struct memory_sampler *sampler, int32_t pid,
-                    uint64_t now_ms)
+update_cgroup(struct memory_sampler *sampler, int32_t pid)
 {
     if (pid != sampler->cgroup_pid ||
-        now_ms - sampler->cgroup_ms >= CGROUP_EVERY_MS) {
+        clock_ms() - sampler->cgroup_ms >= CGROUP_EVERY_MS) {
         sampler->has_cgroup = process_memory_find_cgroup(pid, &sampler->cgroup);
         sampler->cgroup_pid = pid;
-        sampler->cgroup_ms = now_ms;
+        sampler->cgroup_ms = clock_ms();
     }
     return sampler->has_cgroup ? &sampler->cgroup : NULL;
 }
@@ -184,9 +183,8 @@ take_memory_sample(struct memory_sampler *sampler,
     if (status->state != NODE_CONNECTED && status->state != NODE_UNRESPONSIVE)
         return false;
     if (status->peer != 0)
-        process_memory_read_at(
-            status->peer,
-            find_sampled_cgroup(sampler, status->peer, clock_ms()), &kernel);
+        process_memory_read_at(status->peer,
+                               update_cgroup(sampler, status->peer), &kernel);
     if (status->peer != 0 && !kernel.rss.known)
         return false; /* it has just ended */
     out->at_ms = clock_wall_ms();
@@ -210,8 +208,7 @@ take_memory_sample(struct memory_sampler *sampler,
 /* ---- snapshots ---- */
 
 static void
-log_snapshot_refusal(struct memory_sampler *sampler, const char *reason,
-                     const char *why)
+log_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
     if (refusal_is_reportable(&sampler->refused, why, clock_ms()))
         log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
@@ -229,7 +226,7 @@ ask_snapshot(struct memory_sampler *sampler, const struct marks_due *due)
     sampler->snapshot =
         controller_submit(sampler->controller, &request, waker, &err);
     if (!sampler->snapshot)
-        log_snapshot_refusal(sampler, due->reason, err.text);
+        log_refused(sampler, due->reason, err.text);
     memcpy(sampler->snapshot_reason, due->reason,
            sizeof(sampler->snapshot_reason));
 }
@@ -252,13 +249,13 @@ take_snapshot_result(struct memory_sampler *sampler)
     if (sampler->recorded)
         last_moment_done(&sampler->last, state == FLIGHT_DONE);
     if (state == FLIGHT_FAILED) {
-        log_snapshot_refusal(sampler, sampler->snapshot_reason, err.text);
+        log_refused(sampler, sampler->snapshot_reason, err.text);
         return;
     }
     sampler->refused = (struct refusal){0};
     in_ring = result.snapshot->cause == SNAPSHOT_RING;
     if (!sampler->recorded && !in_ring)
-        marks_taken(&sampler->marks, &sampler->snapshot_rules,
+        marks_taken(&sampler->marks, &sampler->asked_rules,
                     &sampler->snapshot_now);
     budget_watch_see(&sampler->budgets, result.snapshot);
     if (!in_ring)
@@ -327,7 +324,7 @@ check_snapshot_marks(struct memory_sampler *sampler,
         sample->start_ticks != sampler->start_ticks || sampler->new_rules)
         sampler->marks.begun = false;
     sampler->new_rules = false;
-    sampler->snapshot_rules = sampler->rules;
+    sampler->asked_rules = sampler->rules;
     pthread_mutex_unlock(&sampler->lock);
     sampler->pid = sample->pid;
     sampler->start_ticks = sample->start_ticks;
@@ -335,8 +332,7 @@ check_snapshot_marks(struct memory_sampler *sampler,
         now.ring_ago_ms =
             measure_ring_ago_ms(controller_store(sampler->controller), sample);
     sampler->snapshot_now = now;
-    switch (
-        marks_check(&sampler->marks, &sampler->snapshot_rules, &now, &due)) {
+    switch (marks_check(&sampler->marks, &sampler->asked_rules, &now, &due)) {
     case MARKS_TAKE:
         ask_snapshot(sampler, &due);
         break;
@@ -373,7 +369,7 @@ ask_recorded(struct memory_sampler *sampler)
     if (sampler->recorded)
         last_moment_given(&sampler->last);
     else
-        log_snapshot_refusal(sampler, due->reason, err.text); /* it stays due */
+        log_refused(sampler, due->reason, err.text); /* it stays due */
 }
 
 /* ---- the thread ---- */
@@ -424,7 +420,7 @@ run_sampler_round(struct memory_sampler *sampler)
     check_snapshot_marks(sampler, &now, there);
     if (!sampler->snapshot &&
         budget_watch_check(&sampler->budgets, &status, &sampler->snapshot_now,
-                           &sampler->snapshot_rules, due.reason))
+                           &sampler->asked_rules, due.reason))
         ask_snapshot(sampler, &due);
     last_moment_check(&sampler->last, &status, there ? &now : NULL,
                       &sampler->highest, false);

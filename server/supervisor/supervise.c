@@ -156,7 +156,7 @@ count_kills(const struct supervisor *s)
 /* The command's name, but for a script the database's: a program may be called
  * by many links, and behave by its name. */
 static const char *
-executed_program_name(const struct plan *plan)
+exec_name(const struct plan *plan)
 {
     char resolved[PATH_MAX];
 
@@ -183,8 +183,7 @@ note_database(struct supervisor *s, pid_t pid)
     s->death.oom_machine = !s->has_cgroup;
     s->death.oom_before = count_kills(s);
     own_kills_start(&s->kills, s->started_ms, s->death.oom_before);
-    snprintf(s->death.program, sizeof(s->death.program), "%s",
-             executed_program_name(plan));
+    snprintf(s->death.program, sizeof(s->death.program), "%s", exec_name(plan));
 }
 
 /* Of those of the whole machine none is known to be ours.  Call it when
@@ -541,7 +540,7 @@ follow_daemon(struct supervisor *s)
 }
 
 static int
-sooner_timeout_ms(int a, int b)
+sooner_ms(int a, int b)
 {
     return a >= 0 && (b < 0 || a < b) ? a : b;
 }
@@ -562,8 +561,7 @@ run_supervisor_tick(struct supervisor *s)
     notify_relay_pass(s->plan->notify);
     if (start && start_watch_arrived(start))
         database_arrived(s, start->uid, start->database);
-    return sooner_timeout_ms(follow_daemon(s),
-                             sooner_timeout_ms(due, companion));
+    return sooner_ms(follow_daemon(s), sooner_ms(due, companion));
 }
 
 int

@@ -93,8 +93,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("share");
-    TCase *tc = tcase_create("share");
+    Suite *suite = suite_create("user_quota");
+    TCase *tc = tcase_create("user_quota");
 
     tcase_add_loop_test(tc, each_takes_half_of_what_is_free, 1, MOST);
     tcase_add_test(tc, a_refusal_says_which_limit_and_how_many);

@@ -148,8 +148,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("decode_room");
-    TCase *tc = tcase_create("decode_room");
+    Suite *suite = suite_create("decode_budget");
+    TCase *tc = tcase_create("decode_budget");
 
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, a_small_file_does_not_become_a_gigabyte, 0, 2);

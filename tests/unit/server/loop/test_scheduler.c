@@ -259,8 +259,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("turns");
-    TCase *tc = tcase_create("turns");
+    Suite *suite = suite_create("scheduler");
+    TCase *tc = tcase_create("scheduler");
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(

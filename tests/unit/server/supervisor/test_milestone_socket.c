@@ -74,8 +74,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("word_socket");
-    TCase *tc = tcase_create("word_socket");
+    Suite *suite = suite_create("milestone_socket");
+    TCase *tc = tcase_create("milestone_socket");
 
     tcase_add_test(tc, no_signal_comes_before_it_is_waited_for);
     tcase_add_test(tc, each_has_a_name_of_its_own);

@@ -205,8 +205,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("moments");
-    TCase *tc = tcase_create("moments");
+    Suite *suite = suite_create("temporal_compare");
+    TCase *tc = tcase_create("temporal_compare");
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 120);
