@@ -219,7 +219,7 @@ def main():
         allowed = {of[target] for target in named[folder] if target in of}
         for other in sorted(others):
             if layer_of(other) > layer_of(folder):
-                fault(f"{folder} uses {other}, a layer_of above")
+                fault(f"{folder} uses {other}, a layer above")
             if other not in allowed:
                 fault(f"{folder}/CMakeLists.txt does not name {other}: "
                       f"{min(others[other])}")

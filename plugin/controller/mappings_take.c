@@ -124,7 +124,7 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
     }
     snprintf(take->remark, sizeof(take->remark),
              "%s: the agent has read them%s; what has no name is judged by its "
-             "place",
+             "address",
              why.text,
              take->source.cut ? ", but only the first 16 MB of the text, so "
                                 "that mappings are missing"

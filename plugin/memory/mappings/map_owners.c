@@ -237,7 +237,7 @@ judge_by_address(struct owners *o, const struct memory_range *whole,
                after->end % GLIBC_HEAP == 0) {
         range->kind = RANGE_GLIBC;
         range->owner = "an arena's heap";
-        range->evidence = "its place";
+        range->evidence = "its address";
     } else if (begins && before && is_guard(before, range) &&
                (o->stack_size == 0 || range->size <= o->stack_size)) {
         range->kind = RANGE_STACK;
