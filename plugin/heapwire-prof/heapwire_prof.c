@@ -164,7 +164,7 @@ static const size_t output_bytes_max = (size_t)256 << 20;
 static int
 find_symbolizer(char *path, size_t size, struct error *err)
 {
-    static const char *const places[] = {"/", "/../lib/heapwire/"};
+    static const char *const folders[] = {"/", "/../lib/heapwire/"};
     char self[PATH_BYTES];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *slash;
@@ -177,9 +177,9 @@ find_symbolizer(char *path, size_t size, struct error *err)
     slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         int length =
-            snprintf(path, size, "%s%sheapwire-symbolizer", self, places[i]);
+            snprintf(path, size, "%s%sheapwire-symbolizer", self, folders[i]);
 
         if (length > 0 && (size_t)length < size && access(path, X_OK) == 0)
             return 0;

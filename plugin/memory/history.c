@@ -114,11 +114,11 @@ static void add_history_sample(struct history *history,
 static void
 take_first_version(struct history *history, const uint8_t *bytes, size_t size)
 {
-    size_t places = size / HISTORY_RECORD - 1, oldest = 0;
+    size_t slot_count = size / HISTORY_RECORD - 1, oldest = 0;
     uint64_t least = UINT64_MAX, number;
     struct history_sample sample;
 
-    for (size_t i = 0; i < places; i++) {
+    for (size_t i = 0; i < slot_count; i++) {
         number =
             history_record_decode(bytes + (i + 1) * HISTORY_RECORD, &sample);
         if (number > 0 && number < least) {
@@ -126,10 +126,10 @@ take_first_version(struct history *history, const uint8_t *bytes, size_t size)
             oldest = i;
         }
     }
-    for (size_t i = 0; i < places; i++)
-        if (history_record_decode(
-                bytes + ((oldest + i) % places + 1) * HISTORY_RECORD, &sample) >
-            0)
+    for (size_t i = 0; i < slot_count; i++)
+        if (history_record_decode(bytes + ((oldest + i) % slot_count + 1) *
+                                              HISTORY_RECORD,
+                                  &sample) > 0)
             add_history_sample(history, &sample, false);
 }
 
@@ -433,9 +433,10 @@ history_renew(struct history *history, const struct history_sample *sample)
 static uint64_t
 oldest_number(const struct history *history, int ring)
 {
-    uint64_t places = rings[ring].slots;
+    uint64_t slot_count = rings[ring].slots;
 
-    return history->next[ring] > places ? history->next[ring] - places : 1;
+    return history->next[ring] > slot_count ? history->next[ring] - slot_count
+                                            : 1;
 }
 
 static const struct history_sample *

@@ -163,19 +163,19 @@ static void
 check_peer_addresses(const struct config_cluster *cluster, const char *name,
                      struct config_faults *faults)
 {
-    const struct config_peer **places =
-        mem_zalloc(cluster->peer_count, sizeof(*places));
+    const struct config_peer **by_endpoint =
+        mem_zalloc(cluster->peer_count, sizeof(*by_endpoint));
 
-    if (!places) {
+    if (!by_endpoint) {
         config_fault(faults, name, 0, "no memory for its peers");
         return;
     }
     for (size_t i = 0; i < cluster->peer_count; i++)
-        places[i] = &cluster->peers[i];
-    qsort(places, cluster->peer_count, sizeof(*places),
+        by_endpoint[i] = &cluster->peers[i];
+    qsort(by_endpoint, cluster->peer_count, sizeof(*by_endpoint),
           compare_config_peers_by_address);
     for (size_t i = 1; i < cluster->peer_count; i++) {
-        const struct config_peer *a = places[i - 1], *b = places[i];
+        const struct config_peer *a = by_endpoint[i - 1], *b = by_endpoint[i];
 
         if (a->id != b->id && a->port == b->port &&
             strcmp(a->address, b->address) == 0)
@@ -183,7 +183,7 @@ check_peer_addresses(const struct config_cluster *cluster, const char *name,
                          "[peer %u] has the address of [peer %u] in line %u",
                          b->id, a->id, a->line);
     }
-    mem_free(places);
+    mem_free(by_endpoint);
 }
 
 void

@@ -35,14 +35,14 @@ run_print_line(const char *text, const char *then)
     fprintf(stderr, "heapwire-run: %s%s\n", text, then);
 }
 
-/* Finds the first of places with that access mode: in the build tree and
+/* Finds the first of paths with that access mode: in the build tree and
  * installed, both relative to our own executable. */
 static bool
-find_installed_file(const char *self, const char *const places[], int mode,
+find_installed_file(const char *self, const char *const paths[], int mode,
                     char out[PATH_MAX])
 {
-    for (; *places; places++) {
-        if (snprintf(out, PATH_MAX, "%s/%s", self, *places) < PATH_MAX &&
+    for (; *paths; paths++) {
+        if (snprintf(out, PATH_MAX, "%s/%s", self, *paths) < PATH_MAX &&
             access(out, mode) == 0)
             return true;
     }
@@ -129,17 +129,17 @@ run_plan_heapwired(struct run *run)
 static bool
 find_jemalloc(char out[PATH_MAX])
 {
-    static const char *const places[] = {
+    static const char *const paths[] = {
         HW_MULTIARCH_JEMALLOC, "lib64/libjemalloc.so.2", "lib/libjemalloc.so.2",
         "local/lib/libjemalloc.so.2", NULL};
 
-    return find_installed_file("/usr", places, R_OK, out);
+    return find_installed_file("/usr", paths, R_OK, out);
 }
 
 static bool
-profiling_is(const struct run *run, const char *wish)
+profiling_is(const struct run *run, const char *wanted)
 {
-    return strcmp(run->options.value[SETTING_PROFILING], wish) == 0;
+    return strcmp(run->options.value[SETTING_PROFILING], wanted) == 0;
 }
 
 static bool
@@ -168,17 +168,17 @@ may_be_chosen(const struct run *run, const char *jemalloc)
 static const char *
 choose_jemalloc(const struct run *run, char found[PATH_MAX])
 {
-    const char *wish = run->options.value[SETTING_JEMALLOC];
+    const char *wanted = run->options.value[SETTING_JEMALLOC];
 
-    if (strcmp(wish, "no") == 0 || allocators_static(&run->allocators))
+    if (strcmp(wanted, "no") == 0 || allocators_static(&run->allocators))
         return NULL;
-    if (*wish && strcmp(wish, "auto") != 0) {
+    if (*wanted && strcmp(wanted, "auto") != 0) {
         if (run->allocators.count > 0 &&
             run->allocators.list[0].origin == ALLOCATOR_OWN)
             run_print_line(run->exe,
                            " has a jemalloc of its own: the one that is "
                            "preloaded takes over a part of what it allocates");
-        return wish;
+        return wanted;
     }
     if (profiling_is(run, "off") || run->plan.segment >= 0 ||
         has_own_allocator(run))

@@ -461,7 +461,7 @@ static void
 explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
             const struct environment *env)
 {
-    static const char *const places[] = {
+    static const char *const origins[] = {
         [ALLOCATOR_OWN] = "its own",
         [ALLOCATOR_LINKED] = "linked",
         [ALLOCATOR_USERS] = "in LD_PRELOAD",
@@ -473,7 +473,7 @@ explain_one(const struct allocator *allocator, const struct locate_jemalloc *j,
     char what[128];
 
     printf("jemalloc    %s (%s): %s, %s\n", allocator->path,
-           places[allocator->origin], describe_jemalloc(file, j, what),
+           origins[allocator->origin], describe_jemalloc(file, j, what),
            file->marks & LOCATE_PROFILES
                ? "can profile"
                : "cannot profile (built without --enable-prof)");

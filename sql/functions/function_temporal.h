@@ -1,4 +1,4 @@
-/* function_datetime.h - dates and times as a function's arguments and result.
+/* function_temporal.h - dates and times as a function's arguments and result.
  */
 #ifndef HW_FUNCTION_TEMPORAL_H
 #define HW_FUNCTION_TEMPORAL_H

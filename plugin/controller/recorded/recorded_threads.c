@@ -31,15 +31,15 @@ compare_holders(const void *a, const void *b)
 /* The kernel gives the tid of a thread that has ended to another one, whose it
  * is then. */
 static int
-find_passed_on(struct recorded_threads *threads, uint32_t places)
+find_passed_on(struct recorded_threads *threads, uint32_t slot_count)
 {
-    struct tid_holder *holders = mem_zalloc(places, sizeof(*holders));
+    struct tid_holder *holders = mem_zalloc(slot_count, sizeof(*holders));
     struct segment_thread thread;
     size_t count = 0;
 
     if (!holders)
         return -1;
-    for (uint32_t i = 0; i < places; i++)
+    for (uint32_t i = 0; i < slot_count; i++)
         if (segment_copy_thread(threads->copy, i, &thread))
             holders[count++] =
                 (struct tid_holder){thread.tid, i, thread.started_ns};
@@ -56,16 +56,17 @@ int
 recorded_threads_init(struct recorded_threads *threads,
                       const struct segment_copy *copy, struct arena *arena)
 {
-    uint32_t places = segment_copy_count(copy, SEGMENT_THREADS);
-    uint32_t room = places < HEAP_THREADS_MAX ? places + 1 : HEAP_THREADS_MAX;
+    uint32_t slot_count = segment_copy_count(copy, SEGMENT_THREADS);
+    uint32_t room =
+        slot_count < HEAP_THREADS_MAX ? slot_count + 1 : HEAP_THREADS_MAX;
 
     threads->copy = copy;
     threads->arena = arena;
     threads->list = arena_alloc(arena, room * sizeof(*threads->list));
-    threads->numbers = mem_zalloc(places, sizeof(*threads->numbers));
-    threads->passed_on = mem_zalloc(places, sizeof(*threads->passed_on));
+    threads->numbers = mem_zalloc(slot_count, sizeof(*threads->numbers));
+    threads->passed_on = mem_zalloc(slot_count, sizeof(*threads->passed_on));
     if (!threads->list || !threads->numbers || !threads->passed_on ||
-        find_passed_on(threads, places) != 0)
+        find_passed_on(threads, slot_count) != 0)
         return -1;
     threads->list[threads->count++].name = "";
     return 0;

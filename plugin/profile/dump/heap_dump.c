@@ -63,7 +63,7 @@ heap_stacks_add(struct heap_stacks *stacks)
 
 /* Replaces the indices by those that the list has for them. */
 static void
-replace_address_indices(struct heap_stacks *stacks, const uint32_t *places)
+replace_address_indices(struct heap_stacks *stacks, const uint32_t *new_indices)
 {
     const uint32_t *before = NULL;
 
@@ -74,7 +74,7 @@ replace_address_indices(struct heap_stacks *stacks, const uint32_t *places)
 
             /* Counts repeated under one '@' share the stack's indices. */
             for (uint32_t k = 0; k < stack->depth && indices != before; k++)
-                indices[k] = places[indices[k]];
+                indices[k] = new_indices[indices[k]];
             before = indices;
         }
 }
@@ -120,14 +120,15 @@ heap_stacks_sort(struct heap_stacks *stacks, uint64_t *list, size_t *count,
     size_t kept = 0;
     const struct numbered *sorted;
     struct numbered *lists;
-    uint32_t *places;
+    uint32_t *new_indices;
     int rc = -1;
 
-    if (!arena_charge(holder, *count * (2 * sizeof(*lists) + sizeof(*places))))
+    if (!arena_charge(holder,
+                      *count * (2 * sizeof(*lists) + sizeof(*new_indices))))
         return -1;
     lists = mem_zalloc(*count, 2 * sizeof(*lists));
-    places = mem_zalloc(*count, sizeof(*places));
-    if (!lists || !places)
+    new_indices = mem_zalloc(*count, sizeof(*new_indices));
+    if (!lists || !new_indices)
         goto out;
     for (size_t i = 0; i < *count; i++)
         lists[i] = (struct numbered){list[i], (uint32_t)i};
@@ -135,14 +136,14 @@ heap_stacks_sort(struct heap_stacks *stacks, uint64_t *list, size_t *count,
     for (size_t i = 0; i < *count; i++) {
         if (i == 0 || sorted[i].address != sorted[i - 1].address)
             list[kept++] = sorted[i].address;
-        places[sorted[i].old] = (uint32_t)kept - 1;
+        new_indices[sorted[i].old] = (uint32_t)kept - 1;
     }
     *count = kept;
-    replace_address_indices(stacks, places);
+    replace_address_indices(stacks, new_indices);
     rc = 0;
 out:
     mem_free(lists);
-    mem_free(places);
+    mem_free(new_indices);
     return rc;
 }
 

@@ -136,20 +136,20 @@ is_in_replaced_entry(const struct planning *p, uint64_t address)
 static int
 take_calls(struct planning *p, size_t from, size_t to)
 {
-    size_t places[PATCH_CALLS_MAX];
+    size_t offsets[PATCH_CALLS_MAX];
     size_t count = code_find_calls(&p->code[from], p->symbols.list[to].address,
-                                   places, PATCH_CALLS_MAX - p->call_count);
+                                   offsets, PATCH_CALLS_MAX - p->call_count);
 
     if (count > PATCH_CALLS_MAX - p->call_count || (count > 0 && p->left[to]))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        uint64_t address = p->code[from].address + places[i];
+        uint64_t address = p->code[from].address + offsets[i];
 
         if (is_in_replaced_entry(p, address))
             return -1;
         p->calls[p->call_count].address = address;
         memcpy(p->calls[p->call_count].original,
-               p->code[from].bytes + places[i], 4);
+               p->code[from].bytes + offsets[i], 4);
         p->calls_to[p->call_count++] = to;
     }
     return 0;

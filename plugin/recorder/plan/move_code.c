@@ -65,7 +65,7 @@ code_reaches(const struct code *code, uint64_t low, uint64_t high)
 }
 
 size_t
-code_find_calls(const struct code *code, uint64_t target, size_t *places,
+code_find_calls(const struct code *code, uint64_t target, size_t *offsets,
                 size_t max)
 {
     struct instruction in;
@@ -79,7 +79,7 @@ code_find_calls(const struct code *code, uint64_t target, size_t *places,
         if (in.zydis.raw.imm[0].size != 32)
             return max + 1;
         if (count < max)
-            places[count] = at + in.zydis.raw.imm[0].offset;
+            offsets[count] = at + in.zydis.raw.imm[0].offset;
         count++;
     }
     return count;

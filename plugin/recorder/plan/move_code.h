@@ -40,7 +40,7 @@ enum code_reach code_reaches(const struct code *code, uint64_t low,
 /* The offsets, in the code, of the distances that lead its jumps and calls to
  * target exactly; how many, of which max are filled in.  Where one has no 32
  * bits, more than max. */
-size_t code_find_calls(const struct code *code, uint64_t target, size_t *places,
-                       size_t max);
+size_t code_find_calls(const struct code *code, uint64_t target,
+                       size_t *offsets, size_t max);
 
 #endif

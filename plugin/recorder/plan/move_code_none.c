@@ -14,10 +14,10 @@ code_move_entry(const struct code *code, struct patch_function *out,
 }
 
 size_t
-code_find_calls(const struct code *code, uint64_t target, size_t *places,
+code_find_calls(const struct code *code, uint64_t target, size_t *offsets,
                 size_t max)
 {
-    (void)code, (void)target, (void)places;
+    (void)code, (void)target, (void)offsets;
     return max + 1;
 }
 

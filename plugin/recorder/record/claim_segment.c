@@ -150,11 +150,11 @@ map_private(uint64_t bytes)
 static uint64_t
 filter_counter_count(uint32_t keys)
 {
-    uint64_t places = PAGE;
+    uint64_t counter_count = PAGE;
 
-    while (places < (uint64_t)keys * FILTER_COUNTERS)
-        places *= 2;
-    return places;
+    while (counter_count < (uint64_t)keys * FILTER_COUNTERS)
+        counter_count *= 2;
+    return counter_count;
 }
 
 static void
@@ -202,10 +202,11 @@ start_over(struct segment_header *header, uint64_t segment_bytes)
 static bool
 begin_segment_recording(int fd, const struct segment_header *found)
 {
-    uint64_t places = filter_counter_count(found->parts[SEGMENT_KEYS].count);
+    uint64_t counter_count =
+        filter_counter_count(found->parts[SEGMENT_KEYS].count);
     struct segment_header *header = mmap(
         NULL, found->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    uint64_t bytes = PAGE + BLOCK_FILTER_PAGES + places;
+    uint64_t bytes = PAGE + BLOCK_FILTER_PAGES + counter_count;
     uint8_t *memory = NULL;
     bool inherited;
 
@@ -230,7 +231,7 @@ begin_segment_recording(int fd, const struct segment_header *found)
     recorder_local = (struct recorder_local){.sampler.left = 0};
     block_filter.pages = memory + PAGE;
     block_filter.counters = memory + PAGE + BLOCK_FILTER_PAGES;
-    __atomic_store_n(&block_filter.mask, places - 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&block_filter.mask, counter_count - 1, __ATOMIC_RELEASE);
     *(uint32_t *)memory = 1;
     recorder_alive = (uint32_t *)memory;
     return true;

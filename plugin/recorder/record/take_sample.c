@@ -35,17 +35,20 @@ static uint64_t
 current_mean(uint64_t now)
 {
     struct segment_header *header = recorder_state.header;
-    uint64_t wish =
+    uint64_t requested =
         __atomic_load_n(&header->settings.mean_bytes, __ATOMIC_RELAXED);
     uint64_t mean;
 
     if (!__atomic_load_n(&header->settings.active, __ATOMIC_ACQUIRE))
         return 0;
-    wish = wish == 0 ? 1 : wish < SEGMENT_MEAN_MAX ? wish : SEGMENT_MEAN_MAX;
-    if (__atomic_load_n(&header->mean_requested, __ATOMIC_RELAXED) != wish) {
-        __atomic_store_n(&header->mean_bytes, wish, __ATOMIC_RELAXED);
-        __atomic_store_n(&header->mean_large, wish, __ATOMIC_RELAXED);
-        __atomic_store_n(&header->mean_requested, wish, __ATOMIC_RELAXED);
+    requested = requested == 0                 ? 1
+                : requested < SEGMENT_MEAN_MAX ? requested
+                                               : SEGMENT_MEAN_MAX;
+    if (__atomic_load_n(&header->mean_requested, __ATOMIC_RELAXED) !=
+        requested) {
+        __atomic_store_n(&header->mean_bytes, requested, __ATOMIC_RELAXED);
+        __atomic_store_n(&header->mean_large, requested, __ATOMIC_RELAXED);
+        __atomic_store_n(&header->mean_requested, requested, __ATOMIC_RELAXED);
     }
     mean = __atomic_load_n(&header->mean_bytes, __ATOMIC_RELAXED);
     return sampler_capped(&recorder_local.sampler, mean, now / NS_PER_S,

@@ -36,17 +36,17 @@ static void
 sort_digit(const struct address_range *ranges, size_t count, unsigned shift,
            struct address_range *spare)
 {
-    size_t places[DIGITS] = {0}, at = 0, n;
+    size_t starts[DIGITS] = {0}, at = 0, n;
 
     for (size_t i = 0; i < count; i++)
-        places[ranges[i].start >> shift & (DIGITS - 1)]++;
+        starts[ranges[i].start >> shift & (DIGITS - 1)]++;
     for (size_t i = 0; i < DIGITS; i++) {
-        n = places[i];
-        places[i] = at;
+        n = starts[i];
+        starts[i] = at;
         at += n;
     }
     for (size_t i = 0; i < count; i++)
-        spare[places[ranges[i].start >> shift & (DIGITS - 1)]++] = ranges[i];
+        spare[starts[ranges[i].start >> shift & (DIGITS - 1)]++] = ranges[i];
 }
 
 /* The order of ranges with one start does not matter. */

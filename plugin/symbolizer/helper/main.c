@@ -56,32 +56,33 @@ sent_texts_fini(struct sent_texts *texts)
 }
 
 static struct sent_text *
-find_sent_text_slot(struct sent_text *places, uint32_t room, const char *text,
-                    size_t max)
+find_sent_text_slot(struct sent_text *new_slots, uint32_t room,
+                    const char *text, size_t max)
 {
     uint32_t i = (uint32_t)hash_mix(max, (uintptr_t)text) & (room - 1);
 
-    while (places[i].text && (places[i].text != text || places[i].max != max))
+    while (new_slots[i].text &&
+           (new_slots[i].text != text || new_slots[i].max != max))
         i = (i + 1) & (room - 1);
-    return &places[i];
+    return &new_slots[i];
 }
 
 static int
 grow_sent_texts(struct sent_texts *texts)
 {
     uint32_t room = texts->capacity ? texts->capacity * 2 : FIRST_CAPACITY;
-    struct sent_text *places = mem_zalloc(room, sizeof(*places));
+    struct sent_text *new_slots = mem_zalloc(room, sizeof(*new_slots));
 
-    if (!places)
+    if (!new_slots)
         return -1;
     for (uint32_t i = 0; i < texts->capacity; i++) {
         const struct sent_text *old = &texts->hash_slots[i];
 
         if (old->text)
-            *find_sent_text_slot(places, room, old->text, old->max) = *old;
+            *find_sent_text_slot(new_slots, room, old->text, old->max) = *old;
     }
     mem_free(texts->hash_slots);
-    texts->hash_slots = places;
+    texts->hash_slots = new_slots;
     texts->capacity = room;
     return 0;
 }

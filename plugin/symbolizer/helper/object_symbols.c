@@ -111,18 +111,18 @@ static struct symbol *
 sort_by_digit(struct symbol *from, struct symbol *to, size_t count,
               unsigned shift)
 {
-    size_t places[DIGITS] = {0}, sum = 0;
+    size_t starts[DIGITS] = {0}, sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        places[from[i].start >> shift & (DIGITS - 1)]++;
+        starts[from[i].start >> shift & (DIGITS - 1)]++;
     for (size_t i = 0; i < DIGITS; i++) {
-        size_t n = places[i];
+        size_t n = starts[i];
 
-        places[i] = sum;
+        starts[i] = sum;
         sum += n;
     }
     for (size_t i = 0; i < count; i++)
-        to[places[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
+        to[starts[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
     return to;
 }
 

@@ -112,14 +112,14 @@ index_node_equals(const struct index_node *a, const struct index_node *b)
 /* Appends node unless there is an equal one; returns its number. */
 static uint32_t
 number_index_node(struct numbering *numbering, const struct index_node *node,
-                  uint32_t *places, size_t address_slot_count)
+                  uint32_t *hash_slots, size_t address_slot_count)
 {
-    size_t i = (size_t)(hash_index_node(places, node) % address_slot_count);
+    size_t i = (size_t)(hash_index_node(hash_slots, node) % address_slot_count);
 
-    for (; places[i]; i = (i + 1) % address_slot_count)
-        if (index_node_equals(&numbering->nodes[places[i] - 1], node))
-            return places[i] - 1;
-    places[i] = (uint32_t)numbering->count + 1;
+    for (; hash_slots[i]; i = (i + 1) % address_slot_count)
+        if (index_node_equals(&numbering->nodes[hash_slots[i] - 1], node))
+            return hash_slots[i] - 1;
+    hash_slots[i] = (uint32_t)numbering->count + 1;
     numbering->nodes[numbering->count] = *node;
     return (uint32_t)numbering->count++;
 }
@@ -130,7 +130,7 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
 {
     struct node_order *order = NULL;
     size_t order_capacity = 0, hash_slot_capacity = 0, count;
-    uint32_t *places = NULL;
+    uint32_t *hash_slots = NULL;
     bool rc = false;
 
     if (!dwarf_budget_grow(all->budget, &numbering->number,
@@ -145,23 +145,23 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
         all->node_count ? collect_node_order(all, numbering->number, order) : 0;
     if (!dwarf_budget_grow(all->budget, &numbering->nodes, &numbering->capacity,
                            count, sizeof(*numbering->nodes)) ||
-        !dwarf_budget_grow(all->budget, &places, &hash_slot_capacity,
-                           count * 2 + 1, sizeof(*places)))
+        !dwarf_budget_grow(all->budget, &hash_slots, &hash_slot_capacity,
+                           count * 2 + 1, sizeof(*hash_slots)))
         goto out;
-    memset(places, 0, hash_slot_capacity * sizeof(*places));
+    memset(hash_slots, 0, hash_slot_capacity * sizeof(*hash_slots));
     for (size_t i = 0; i < count; i++) {
         struct index_node node = all->nodes[order[i].node];
 
         if (node.parent != INDEX_NONE)
             node.parent = numbering->number[node.parent];
         numbering->number[order[i].node] =
-            number_index_node(numbering, &node, places, hash_slot_capacity);
+            number_index_node(numbering, &node, hash_slots, hash_slot_capacity);
     }
     rc = true;
 out:
     dwarf_budget_drop(all->budget, &order, &order_capacity, sizeof(*order));
-    dwarf_budget_drop(all->budget, &places, &hash_slot_capacity,
-                      sizeof(*places));
+    dwarf_budget_drop(all->budget, &hash_slots, &hash_slot_capacity,
+                      sizeof(*hash_slots));
     return rc;
 }
 

@@ -351,27 +351,27 @@ grow_dictionary_slots(struct index_dictionary *dictionary)
     size_t wanted = dictionary->hash_slot_capacity
                         ? dictionary->hash_slot_capacity * 2
                         : FIRST_HASH_SLOTS;
-    uint32_t *places = NULL;
+    uint32_t *new_slots = NULL;
     size_t capacity = 0;
 
     if (dictionary->count < dictionary->hash_slot_capacity / 2)
         return true;
-    if (!dwarf_budget_grow(dictionary->budget, &places, &capacity, wanted,
-                           sizeof(*places)))
+    if (!dwarf_budget_grow(dictionary->budget, &new_slots, &capacity, wanted,
+                           sizeof(*new_slots)))
         return false;
-    memset(places, 0, capacity * sizeof(*places));
+    memset(new_slots, 0, capacity * sizeof(*new_slots));
     for (size_t i = 0; i < dictionary->count; i++) {
         const struct index_word *word = &dictionary->words[i];
         struct span text = {word->data, word->size};
         size_t k = (size_t)(hash_dictionary_text(dictionary, text) % capacity);
 
-        while (places[k])
+        while (new_slots[k])
             k = (k + 1) % capacity;
-        places[k] = (uint32_t)i + 1;
+        new_slots[k] = (uint32_t)i + 1;
     }
     dwarf_budget_drop(dictionary->budget, &dictionary->hash_slots,
-                      &dictionary->hash_slot_capacity, sizeof(*places));
-    dictionary->hash_slots = places;
+                      &dictionary->hash_slot_capacity, sizeof(*new_slots));
+    dictionary->hash_slots = new_slots;
     dictionary->hash_slot_capacity = capacity;
     return true;
 }

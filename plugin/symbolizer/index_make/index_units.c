@@ -71,26 +71,26 @@ grow_raw_name_slots(struct raw_names *names)
 {
     size_t wanted = names->hash_slot_capacity ? names->hash_slot_capacity * 2
                                               : FIRST_HASH_SLOTS;
-    uint32_t *places = NULL;
+    uint32_t *new_slots = NULL;
     size_t capacity = 0;
 
     if (names->count < names->hash_slot_capacity / 2)
         return true;
-    if (!dwarf_budget_grow(names->budget, &places, &capacity, wanted,
-                           sizeof(*places)))
+    if (!dwarf_budget_grow(names->budget, &new_slots, &capacity, wanted,
+                           sizeof(*new_slots)))
         return false;
-    memset(places, 0, capacity * sizeof(*places));
+    memset(new_slots, 0, capacity * sizeof(*new_slots));
     for (size_t i = 0; i < names->count; i++) {
         size_t k = raw_name_slot(names, names->list[i].text.data,
                                  names->list[i].linkage, capacity);
 
-        while (places[k])
+        while (new_slots[k])
             k = (k + 1) % capacity;
-        places[k] = (uint32_t)i + 1;
+        new_slots[k] = (uint32_t)i + 1;
     }
     dwarf_budget_drop(names->budget, &names->hash_slots,
-                      &names->hash_slot_capacity, sizeof(*places));
-    names->hash_slots = places;
+                      &names->hash_slot_capacity, sizeof(*new_slots));
+    names->hash_slots = new_slots;
     names->hash_slot_capacity = capacity;
     return true;
 }

@@ -134,11 +134,11 @@ make_unwind_table(struct loading *l, const struct elf_file *elf,
                   const char *path, struct buffer *out, struct error *err)
 {
     uint64_t now = clock_ms();
-    struct helper_index wish = {.object_fd = elf->fd,
-                                .path = path,
-                                .unwind = true,
-                                .write = append_unwind_bytes,
-                                .arg = out};
+    struct helper_index asked = {.object_fd = elf->fd,
+                                 .path = path,
+                                 .unwind = true,
+                                 .write = append_unwind_bytes,
+                                 .arg = out};
     enum helper_result result;
 
     if (now >= l->until) {
@@ -149,8 +149,8 @@ make_unwind_table(struct loading *l, const struct elf_file *elf,
         l->helper = start_helper(l, err);
     if (!l->helper)
         return -1;
-    wish.deadline_ms = (uint32_t)(l->until - now);
-    result = helper_make_index(l->helper, &wish, err);
+    asked.deadline_ms = (uint32_t)(l->until - now);
+    result = helper_make_index(l->helper, &asked, err);
     l->cancelled |= result == HELPER_CANCELLED;
     return result == HELPER_DONE && !err->text[0] ? 0 : -1;
 }

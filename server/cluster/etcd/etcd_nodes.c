@@ -38,27 +38,30 @@ compare_members_by_address(const void *a, const void *b)
 static int
 check_member_addresses(const struct members *members, struct error *err)
 {
-    const struct member **places = mem_zalloc(members->count, sizeof(*places));
+    const struct member **by_endpoint =
+        mem_zalloc(members->count, sizeof(*by_endpoint));
     int rc = 0;
 
-    if (!places) {
+    if (!by_endpoint) {
         error_memory(err, "the members");
         return -1;
     }
     for (size_t i = 0; i < members->count; i++)
-        places[i] = &members->items[i];
-    qsort(places, members->count, sizeof(*places), compare_members_by_address);
+        by_endpoint[i] = &members->items[i];
+    qsort(by_endpoint, members->count, sizeof(*by_endpoint),
+          compare_members_by_address);
     for (size_t i = 1; rc == 0 && i < members->count; i++) {
-        if (places[i]->port == 0 ||
-            compare_members_by_address(&places[i - 1], &places[i]) != 0)
+        if (by_endpoint[i]->port == 0 ||
+            compare_members_by_address(&by_endpoint[i - 1], &by_endpoint[i]) !=
+                0)
             continue;
         error_set(err, ER_UNKNOWN,
                   "nodes %" PRIu64 " and %" PRIu64 " have one address, %s:%u",
-                  places[i - 1]->id, places[i]->id, places[i]->address,
-                  places[i]->port);
+                  by_endpoint[i - 1]->id, by_endpoint[i]->id,
+                  by_endpoint[i]->address, by_endpoint[i]->port);
         rc = -1;
     }
-    mem_free(places);
+    mem_free(by_endpoint);
     return rc;
 }
 
