@@ -21,7 +21,7 @@
  * heapwired may touch the database.  It has our stderr until it has started,
  * and reports its own faults there.  However it ends, it is started again, for
  * ever: after a second, then after twice the last pause.  Its stdin is a socket
- * of ours, where it sends a sign of life each period (supervised.h).  Periods
+ * of heapwire-run's, on which it sends a heartbeat each period (supervised.h).  Periods
  * are counted, not time: a period that was long because the machine or we slept
  * counts once. */
 
@@ -139,7 +139,7 @@ bool start_watch_arrived(struct start_watch *w);
 int start_watch_tick(struct start_watch *w);
 
 /* The child ended with this wait status, not by a signal of ours: whether to
- * start it again, as w->again says, which is then reported. */
+ * start it again, as w->restart says, which is then reported. */
 bool start_watch_ended(struct start_watch *w, int status);
 
 /* ---- notify_relay.c ----

@@ -176,7 +176,7 @@ heed_silence(struct peer_link *l)
     }
     if (uv_is_active((uv_handle_t *)&l->timer))
         return;
-    error_set(&why, ER_QUERY_TIMEOUT, "no sign of life for %d s",
+    error_set(&why, ER_QUERY_TIMEOUT, "no answer for %d s",
               PEER_LINK_SILENT_MS / 1000);
     fail_peer_link(l, &why);
 }

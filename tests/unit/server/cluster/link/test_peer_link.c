@@ -550,7 +550,7 @@ START_TEST(a_silent_node_is_given_up)
     run();
     ck_assert(seen.broken);
     ck_assert_uint_eq(seen.why.code, ER_QUERY_TIMEOUT);
-    ck_assert_str_eq(seen.why.text, "no sign of life for 10 s");
+    ck_assert_str_eq(seen.why.text, "no answer for 10 s");
     end();
 }
 END_TEST
