@@ -38,9 +38,9 @@ int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
 bool state_dir_is_served(const char *path);
 /* For heapwire-run, before it writes anything there: makes the directory, and
  * locks it itself (flock of the directory) for as long as *lock_fd is open, or
- * until LOCK_UN.  *lock_fd -1: locks are not to be had there.  -1 with *err, also
- * where another heapwire-run has the lock, or a heapwired serves a database
- * there and does not linger. */
+ * until LOCK_UN.  *lock_fd -1: locks are not to be had there.  -1 with *err,
+ * also where another heapwire-run has the lock, or a heapwired serves a
+ * database there and does not linger. */
 int state_dir_lock(const char *path, int *lock_fd, struct error *err);
 
 /* Opens it anew where its name leads nowhere, or to another directory, or where

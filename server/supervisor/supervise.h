@@ -21,9 +21,9 @@
  * heapwired may touch the database.  It has our stderr until it has started,
  * and reports its own faults there.  However it ends, it is started again, for
  * ever: after a second, then after twice the last pause.  Its stdin is a socket
- * of heapwire-run's, on which it sends a heartbeat each period (supervised.h).  Periods
- * are counted, not time: a period that was long because the machine or we slept
- * counts once. */
+ * of heapwire-run's, on which it sends a heartbeat each period (supervised.h).
+ * Periods are counted, not time: a period that was long because the machine or
+ * we slept counts once. */
 
 enum {
     PAUSE_MIN_MS = 1000,

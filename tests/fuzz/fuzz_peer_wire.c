@@ -3,8 +3,8 @@
  *
  * The first byte says how far the login is: nowhere, or done, with a question
  * of so many columns asked; and the next one in what pieces the rest comes.
- * What an answer is must depend neither on the pieces nor on the progress packets
- * between its packets.
+ * What an answer is must depend neither on the pieces nor on the progress
+ * packets between its packets.
  */
 #include <stdlib.h>
 #include <string.h>
