@@ -122,7 +122,7 @@ void daemon_cluster_stop(struct daemon_cluster *c);
 /* ---- daemon_state_dir.c, too ----
  * Gives the state directory's files to another user.  The directory's owner of
  * an earlier run may have moved other users' files into it, or linked them:
- * those are never given away. */
+ * the owner of those never changes. */
 
 enum { GIVEN_FILES = 11 };
 

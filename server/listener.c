@@ -43,7 +43,7 @@ refuse_connection(const struct listener *l, int fd, const struct error *err)
                    MSG_DONTWAIT | MSG_NOSIGNAL);
     reply_fini(&reply);
     fd_close(fd);
-    log_ratelimited("one turned away: %s", err->text);
+    log_ratelimited("refused a connection: %s", err->text);
 }
 
 static void

@@ -75,7 +75,7 @@ bool channel_accept(struct channel *channel);
 void channel_disconnect(struct channel *channel);
 
 /* Reads one packet of exactly size bytes; -1 for any other.  *fd: the first
- * descriptor beside it, the caller's; or -1. */
+ * descriptor with it, the caller's; or -1. */
 int channel_receive(struct channel *channel, void *out, size_t size, int *fd);
 /* Sends one packet without waiting; -1 when the peer does not take it. */
 int channel_send(struct channel *channel, const void *data, size_t size,

@@ -176,7 +176,7 @@ give_file_to_owner(int fd, uid_t owner)
 
 /* heapwired runs as the directory's owner, so the socket becomes the owner's.
  * This runs after bind(), because heapwired may be changing the owner now: the
- * later of the two gives the socket away. */
+ * later of the two hands the socket over. */
 static int
 give_to_owner(const struct channel *channel)
 {

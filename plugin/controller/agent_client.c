@@ -338,7 +338,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     return got;
 }
 
-/* fd: beside it, or -1. */
+/* fd: passed with it, or -1. */
 static ssize_t
 send_request(int to, struct agent_request *request, int fd)
 {

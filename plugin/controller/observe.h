@@ -4,8 +4,8 @@
  *
  * Nothing is asked of the database, so it may hang, and needs neither an agent
  * nor jemalloc.  As with a controller's other requests, equal ones that wait
- * share one observation; one runs at a time, beside heap dumps.  It is
- * cancelled when nobody follows it any more.
+ * share one observation; one runs at a time, concurrently with heap dumps.  It
+ * is cancelled when nobody follows it any more.
  */
 #ifndef HW_OBSERVE_H
 #define HW_OBSERVE_H

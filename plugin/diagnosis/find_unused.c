@@ -1,8 +1,8 @@
 /*
  * find_unused.c - what is held and not used, and by whom; and the limit.
  *
- * What is small beside RSS is left out, because a page that always warns is
- * read once.  What was not there for half a minute is left out, too: a load
+ * What is small compared with RSS is left out, because a page that always warns
+ * is read once.  What was not there for half a minute is left out, too: a load
  * comes and goes, jemalloc gives pages back after seconds, and figures that
  * were taken at two times differ while both change.
  */

@@ -32,7 +32,8 @@ bool finding_is_there(const struct diagnosis *diagnosis,
 /* Which limit it is, in words. */
 const char *finding_limit_name(const struct diagnosis_facts *facts);
 
-/* Whether that much is worth a finding, beside RSS: now, and for a while. */
+/* Whether that much is worth a finding, compared with RSS: now, and for a
+ * while. */
 bool finding_is_worth(const struct diagnosis_facts *facts, struct fact bytes,
                       struct fact least);
 

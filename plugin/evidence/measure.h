@@ -1,5 +1,5 @@
 /*
- * measure.h - what marks look at, beside the clock.
+ * measure.h - what marks look at, in addition to the clock.
  */
 #ifndef HW_MEASURE_H
 #define HW_MEASURE_H

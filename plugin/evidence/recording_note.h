@@ -1,5 +1,5 @@
-/* recording_note.h - what is to be known of a recording beside its segment, as
- * bytes. */
+/* recording_note.h - what is to be known of a recording in addition to its
+ * segment, as bytes. */
 #ifndef HW_RECORDING_NOTE_H
 #define HW_RECORDING_NOTE_H
 

@@ -125,7 +125,7 @@ enum locate_start {
 enum locate_start locate_starts(const struct elf_file *elf, uint64_t address);
 
 /* What makes profiles possible where a jemalloc was built without prof. prefix:
- * that of its mallctl; apart: it lies in a library, not in the program. */
+ * that of its mallctl; in_library: it lies in one, not in the program. */
 const char *locate_advice(const char *prefix, bool in_library);
 
 /* "exported", "symtab", ... */

@@ -3,9 +3,10 @@
  *
  * A file appears under its name whole and synced, or not at all.  Nothing is
  * followed out of the directory; only regular files whose names are of the
- * store's kind are read, replaced, removed or given away.  Other processes may
- * use the directory, too.  Not thread-safe, but for file_store_read() and
- * file_store_has(), beside any other but open and close.
+ * store's kind are read, replaced, removed or given another owner.  Other
+ * processes may use the directory, too.  Not thread-safe, but for
+ * file_store_read() and file_store_has(), concurrently with any other but open
+ * and close.
  */
 #ifndef HW_FILE_STORE_H
 #define HW_FILE_STORE_H

@@ -1,4 +1,4 @@
-/* spawn_program.h - a foreign program, started apart from us. */
+/* spawn_program.h - a foreign program in a process group of its own. */
 #ifndef HW_SPAWN_PROGRAM_H
 #define HW_SPAWN_PROGRAM_H
 

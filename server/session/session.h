@@ -109,7 +109,7 @@ enum statement_end { END_NONE, END_KILLED, END_TIMEOUT, END_SHUTDOWN };
 /* What a session carries: logins, commands, statements, in MySQL's protocol or
  * in HTTP.  The session calls it, and knows nothing of it. */
 struct conversation {
-    bool web;         /* HTTP's, whose sessions are counted apart */
+    bool web;         /* HTTP's, whose sessions are counted separately */
     uint32_t idle_ms; /* between two requests; 0: as the session's
                          wait_timeout says */
     void (*greet)(struct session *session);

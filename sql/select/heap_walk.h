@@ -1,5 +1,5 @@
 /*
- * heap_walk.h - the rows of a heap_* table, read from a pinned snapshot.
+ * heap_walk.h - the rows of a heap_* table, read from a source.
  *
  * A snapshot may have 20,000 stacks of 30 frames: the walk reads them in place
  * and makes no rows of them first.

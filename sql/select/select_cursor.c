@@ -2,7 +2,7 @@
  * select_cursor.c - a SELECT's rows as a cursor.
  *
  * It computes where it is, until SQLite has taken so many operations that it
- * should no longer be beside anybody else's (handle.h).
+ * should no longer hold up anybody else's (handle.h).
  */
 
 #include <stdlib.h>

@@ -4,9 +4,10 @@
  *
  * A SOCK_SEQPACKET unix socket, <state dir>/agent.sock.  One fixed-size request
  * is one packet, its fixed-size reply another, with at most AGENT_FDS_MAX
- * descriptors beside it (SCM_RIGHTS).  heapwired asks, the agent answers, one
- * request at a time; the newest connection wins.  Native byte order: both ends
- * are on one machine.  Every text is NUL-terminated; receivers force it.
+ * descriptors as ancillary data (SCM_RIGHTS).  heapwired asks, the agent
+ * answers, one request at a time; the newest connection wins.  Native byte
+ * order: both ends are on one machine.  Every text is NUL-terminated; receivers
+ * force it.
  */
 #ifndef HW_AGENT_PROTOCOL_H
 #define HW_AGENT_PROTOCOL_H

@@ -2,8 +2,8 @@
  * statistics.c - see jemalloc.h.
  *
  * Only `epoch` is expensive (jemalloc.h), so it runs at most once a second, and
- * once after a dump, which costs more.  It never runs beside a dump: both are
- * this thread's work.
+ * once after a dump, which costs more.  It never runs concurrently with a dump:
+ * both are this thread's work.
  */
 #include "jemalloc.h"
 

@@ -26,7 +26,7 @@ struct map_thread {
     char name[64]; /* as the kernel has it: any bytes */
 };
 
-/* What is known beside the list. */
+/* What is known in addition to the list. */
 struct map_hints {
     int32_t pid;                /* whose "[stack]" is */
     struct map_thread *threads; /* ascending by sp */

@@ -244,7 +244,7 @@ add_flamegraph_head(struct drawing *d)
     buffer_fini(&notes);
 }
 
-/* The text of a frame beside its name. */
+/* The text of a frame in addition to its name. */
 static void
 add_frame_figures(struct drawing *d, const struct call_tree_node *node)
 {

@@ -1,7 +1,7 @@
 /*
  * malloc_symbols.c - see malloc_symbols.h.
  *
- * What jemalloc gives away is global; what its own files alone call is not.  A
+ * What jemalloc exports is global; what its own files alone call is not.  A
  * global function with its prefix that allocates or frees, and is not known
  * here, would free behind the recorder's back.  So would a call that link-time
  * optimisation has put into the caller: its files have no names among the

@@ -1,5 +1,5 @@
 /*
- * take_sample.h - what the interposed functions do beside the allocator.
+ * take_sample.h - what the interposed functions do besides the allocator.
  *
  * The inline parts are all that most calls see.
  */

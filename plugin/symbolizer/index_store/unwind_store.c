@@ -43,7 +43,7 @@ struct unwind_object {
 
 struct unwind_store {
     uint64_t disk_max, memory_max;
-    pthread_mutex_t disk;  /* who writes to dir, or gives it away, has it */
+    pthread_mutex_t disk;  /* who writes to dir, or changes its owner, has it */
     struct file_store dir; /* fd -1: none */
 
     pthread_mutex_t lock; /* guards all below, and the objects */

@@ -340,7 +340,7 @@ def test_running_out_of_descriptors_is_said():
             s.close()
         wait_for(lambda: logs_in(node.tcp, b"ann", b"secret"))
         assert logs_in(node.socket)
-        lines = [l for l in node.log().splitlines() if "turned away" in l]
+        lines = [l for l in node.log().splitlines() if "refused a connection" in l]
         took = time.monotonic() - began
         assert 1 <= len(lines) <= 10 * took + 10, (took, lines)
 
