@@ -7,7 +7,7 @@
  * there are kinds, and heapwired shares its cgroup with the database; and no
  * more than half of the memory that was free there and on the machine.  Users
  * share it as user_quota.h says: a user gets more while it holds less than is
- * free. What decodes holds for nobody, and leaves MEMORY_BUDGET_KEPT to users.
+ * free.  What decodes holds for nobody, and leaves MEMORY_BUDGET_KEPT to users.
  * Any thread.
  */
 #ifndef HW_MEMORY_BUDGET_H

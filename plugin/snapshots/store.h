@@ -82,10 +82,10 @@ int store_check_name(struct store *store, const char *name, struct error *err);
 
 /* Keeps snapshot under its name.  Above a ceiling evicts the oldest first,
  * automatic snapshots before manual ones, and never pinned ones.  The ring is
- * separately: it has its own ceiling, none goes for another's sake, but for the
- * ring's where the disk is full; a pinned one belongs to the others.  -1 with
- * *err, and nothing changed: the name is taken, the disk is full, all others
- * are pinned. */
+ * counted separately: it has its own ceiling, none goes for another's sake, but
+ * for the ring's where the disk is full; a pinned one belongs to the others. -1
+ * with *err, and nothing changed: the name is taken, the disk is full, all
+ * others are pinned. */
 int store_add(struct store *store, struct snapshot *snapshot,
               struct error *err);
 /* A name may also be SNAPSHOT_LAST or SNAPSHOT_PREVIOUS from here on: of the

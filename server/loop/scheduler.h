@@ -63,8 +63,8 @@ void scheduler_release_slots(struct scheduler *scheduler,
                              struct scheduler_entry *entry);
 
 /* To be called with a thread slot, and now and then while it computes.  True:
- * it computes; else it waits for others, and `granted` will be called. at_once:
- * whoever else computes, since it is about to end. */
+ * it computes; else it waits for others, and `granted` will be called.
+ * at_once: whoever else computes, since it is about to end. */
 bool scheduler_request_compute(struct scheduler *scheduler,
                                struct scheduler_entry *entry, bool at_once);
 /* Whether it has computed for COMPUTE_SLICE_MS. */

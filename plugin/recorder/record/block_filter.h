@@ -4,10 +4,11 @@
  * Two arrays of counters, for a shared bit, once cleared, would lose other
  * samples.  The first has a counter for each page, as they lie in 64 MB, and
  * stays in the processor's first cache: where few samples live, hardly a free
- * gets further. The second has 64 counters for each sample that may live, which
- * is megabytes: a cache and a TLB miss at each free, if it were asked alone (80
- * ns, measured). A page's blocks have neighbouring counters there.  Both are in
- * memory that a forked child finds zeroed, so that its frees hit nothing.
+ * gets further.  The second has 64 counters for each sample that may live,
+ * which is megabytes: a cache and a TLB miss at each free, if it were asked
+ * alone (80 ns, measured).  A page's blocks have neighbouring counters there.
+ * Both are in memory that a forked child finds zeroed, so that its frees hit
+ * nothing.
  */
 #ifndef HW_BLOCK_FILTER_H
 #define HW_BLOCK_FILTER_H

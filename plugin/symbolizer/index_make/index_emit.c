@@ -17,7 +17,7 @@ enum { TEXTS_BYTES = 4 << 10 };
  * The functions and inlined instances, in their order.  Those that no range
  * needs are left out.  A function's nodes are adjacent, and functions are in
  * the order of their longest code: so neighbors refer to each other with few
- * bits. Places that cannot be told apart (inlined from one line into one node,
+ * bits.  Places that cannot be told apart (inlined from one line into one node,
  * with a linkage name) become one.
  */
 struct numbering {
