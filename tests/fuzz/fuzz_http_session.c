@@ -197,7 +197,7 @@ converse(uint8_t form, struct span bytes, size_t piece, struct buffer *said)
     return state;
 }
 
-/* A stranger's body is refused as soon as its head is there. */
+/* An unauthenticated client's body is refused as soon as its head is there. */
 static bool
 is_refused(const struct buffer *said)
 {

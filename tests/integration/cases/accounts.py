@@ -669,7 +669,7 @@ def test_connections_keep_nobody_out():
         began = time.monotonic()
         local(node).close()
         print(f"   the unix socket: {(time.monotonic() - began) * 1000:.0f} ms")
-        assert time.monotonic() - began < 5  # strangers have 10 s
+        assert time.monotonic() - began < 5  # who is unauthenticated has 10 s
         began = time.monotonic()
         ann(node).close()
         print(f"   TCP: {(time.monotonic() - began) * 1000:.0f} ms")

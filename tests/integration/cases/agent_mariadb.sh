@@ -54,8 +54,8 @@ chmod 666 "$STATE/agent.sock"
 CONNECT_MS=0 setpriv --reuid=mysql --clear-groups "$CLIENT" "$STATE" hello \
     >/dev/null || fail "mysql is refused"
 CONNECT_MS=0 setpriv --reuid=nobody --clear-groups "$CLIENT" "$STATE" hello \
-    >/dev/null && fail "no stranger is let in"
-agent hello >/dev/null || fail "no hello after a stranger"
+    >/dev/null && fail "another user is let in"
+agent hello >/dev/null || fail "no hello after another user"
 kill $db
 wait_for 60 gone $db || fail "mariadbd does not end"
 

@@ -45,7 +45,7 @@ pids="$load $pids"
 
 # The first time it is refused, politely, what cannot be right.
 got=$(setpriv --reuid nobody --clear-groups "$bin/heapwire-run" \
-    --attach "$db" 2>&1) && fault "a stranger has attached"
+    --attach "$db" 2>&1) && fault "another user has attached"
 check
 
 "$bin/heapwire-run" --state-dir "$work/node" --listen none --attach "$db" \

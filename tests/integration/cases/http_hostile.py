@@ -236,7 +236,7 @@ def test_slow_heads(_):
 
 
 def test_slow_bodies(node):
-    """Of strangers, none is waited for."""
+    """Of unauthenticated clients, none is waited for."""
     for login in (b"", LOGIN.replace(b"\r\n", b"x\r\n")):
         said = drip(node, b"POST /sql HTTP/1.1\r\n" + HOST + login +
                     b"Content-Length: 100000\r\n\r\n", 30)

@@ -29,7 +29,7 @@ def statement(node, text, path="/value", *arguments, user="boss:b0ss"):
 
 
 def test_large_bodies():
-    """A stranger's ends where the login would have been proven."""
+    """An unauthenticated one ends where the login would have been proven."""
     with node_with() as node:
         size = 200000
         long = statement(node, f"SELECT length('{'x' * size}')")

@@ -449,7 +449,7 @@ def s_client(node, *more):
 
 
 def test_floods_of_key_updates_and_renegotiation(node):
-    time.sleep(1.1)  # the log's allowance for strangers is whole again
+    time.sleep(1.1)  # the log's allowance of lines is complete again
     client = s_client(node, "-tls1_3")
     wait_for(lambda: sessions(node) == 2)
     for i in range(40):
