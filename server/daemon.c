@@ -1,5 +1,5 @@
 /* daemon.c - see daemon.h. */
-#include "daemon.h"
+#include "daemon_config.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -32,7 +32,6 @@
 #include "state_dir.h"
 #include "store.h"
 #include "supervised.h"
-#include "tls_stream.h"
 #include "auth.h"
 #include "view_cache.h"
 #include "memory_sampler.h"
@@ -40,75 +39,8 @@
 #define HTTP_SOCKET "http.sock"
 
 enum {
-    SIGNALS = 3,
     END_MS = 3500 /* heapwire-run waits for 5 s */
 };
-
-struct daemon {
-    const char *file; /* of the configuration, or NULL */
-    struct keeper *keeper;
-    struct config config;
-    struct state_dir state;
-    struct given_files given;
-    struct controller *controller;
-    struct view_cache *views;
-    struct memory_sampler *sampler;
-    struct debug_fetcher *debug; /* or NULL */
-    uv_loop_t loop;
-    struct server server;
-    struct daemon_cluster cluster;
-    struct listener local, tcp, http_local, http;
-    struct follower follower;
-    struct supervised supervised;
-    struct keeper_watch keeper_watch;
-    uv_signal_t signals[SIGNALS];
-    struct state_dir_watch state_watch;
-    bool loop_open, server_open, signals_open, log_open;
-};
-
-/* TLS */
-
-/* With the configuration loaded last.  -1: the former one stays. */
-static int
-load_tls(struct daemon *d, struct error *err)
-{
-    struct certificate certificate = {0};
-    SSL_CTX *context = NULL;
-
-    if (keeper_certificate(d->keeper, d->config.state_dir, &certificate, err) ==
-        0)
-        context = tls_context_new(&certificate, err);
-    certificate_fini(&certificate);
-    if (!context)
-        return -1;
-    server_set_tls(&d->server, context);
-    return 0;
-}
-
-/* Listeners */
-
-static void
-steer_tcp(struct daemon *d)
-{
-    bool users = users_count(d->server.users) > 0;
-    bool wanted =
-        !d->config.listen.none && (users || *d->config.cluster.secret != '\0');
-    bool http = !d->config.http.none && users;
-
-    if (wanted && !listener_is_open(&d->tcp))
-        listener_open_tcp(&d->tcp, &d->server, &conversation,
-                          &d->config.listen);
-    if (!wanted)
-        listener_close(&d->tcp);
-    if (http && !listener_is_open(&d->http))
-        listener_open_tcp(&d->http, &d->server, &http_conversation,
-                          &d->config.http);
-    if (!http)
-        listener_close(&d->http);
-    if (!wanted && !d->config.listen.none)
-        log_line("no TCP: no user has a password, and no [cluster] a secret "
-                 "(heapwire-passwd makes both)");
-}
 
 /* Leaving root */
 
@@ -199,7 +131,7 @@ stop_daemon_services(void *arg)
     follower_stop(&d->follower);
     supervised_stop(&d->supervised);
     keeper_watch_stop(&d->keeper_watch);
-    for (size_t i = 0; d->signals_open && i < SIGNALS; i++)
+    for (size_t i = 0; d->signals_open && i < DAEMON_SIGNALS; i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
     d->signals_open = false;
     state_dir_watch_stop(&d->state_watch);
@@ -209,88 +141,13 @@ stop_daemon_services(void *arg)
     loop_unlock(&d->server.loop);
 }
 
-/* Closes HTTP's port where another is wanted, or none. */
-static void
-leave_http(struct daemon *d, const struct config_address *wanted)
-{
-    char former[CONFIG_ADDRESS_TEXT], text[CONFIG_ADDRESS_TEXT];
-
-    config_address_text(&d->config.http, former, sizeof(former));
-    config_address_text(wanted, text, sizeof(text));
-    if (strcmp(former, text) == 0)
-        return;
-    log_line("HTTP: %s instead of %s", text, former);
-    listener_close(&d->http);
-    server_end_web(&d->server);
-}
-
-/* A faulty file changes nothing.  With the loop's lock: nobody proves a
- * password between the former users and the new ones. */
-static void
-reload_daemon_config(void *arg)
-{
-    struct daemon *d = arg;
-    struct config config;
-    struct config_faults faults;
-    struct error err;
-    char left[SETTING_KEYS_MAX];
-    size_t ended;
-
-    loop_lock(&d->server.loop);
-    d->server.loads++;
-    config_faults_init(&faults);
-    if (log_reopen(&err) != 0)
-        log_fault("%s", err.text);
-    if (keeper_load(d->keeper, d->config.cluster.name, &config, &faults) != 0) {
-        const char *text = faults.text.data ? faults.text.data : "no memory";
-
-        log_line(
-            "the configuration stays as it was: %.*s",
-            (int)(strlen(text) - (*text && text[strlen(text) - 1] == '\n')),
-            text);
-    } else {
-        keeper_watch_loaded(&d->keeper_watch);
-        server_set_users(&d->server, config.users);
-        config.users = NULL;
-        ended = server_end_stale_sessions(&d->server);
-        setting_left(&d->config, &config, left, sizeof(left));
-        leave_http(d, &config.http);
-        setting_reload(&d->config, &config);
-        if (load_tls(d, &err) == 0)
-            setting_reload_tls(&d->config, &config);
-        else
-            log_fault("the certificate stays as it was: %s", err.text);
-        daemon_cluster_reload(&d->cluster, &config);
-        server_set_settings(&d->server, &d->config);
-        memory_sampler_set_rules(d->sampler, &d->config.marks);
-        view_cache_set_wrappers(d->views, d->config.allocator_frames);
-        d->server.node.requires_tls = config_requires_tls(&d->config);
-        d->server.http_requires_tls = config_http_requires_tls(&d->config);
-        d->server.http_get_changes = d->config.http_get_changes;
-        steer_tcp(d);
-        log_line("read the configuration again: %zu users, statement timeout "
-                 "%u s, idle timeout %u s, %u login failures, TLS %s%s%s",
-                 users_count(d->server.users), config.statement_timeout_s,
-                 config.idle_timeout_s, config.login_failures,
-                 d->server.node.requires_tls ? "required" : "offered",
-                 *left ? "; these need a restart: " : "", left);
-        if (ended > 0)
-            log_line("%zu sessions ended: their users are gone from the "
-                     "configuration, or have other privileges now",
-                     ended);
-    }
-    config_fini(&config);
-    config_faults_fini(&faults);
-    loop_unlock(&d->server.loop);
-}
-
 static void
 on_signal(uv_signal_t *handle, int number)
 {
     struct daemon *d = handle->data;
 
     if (number == SIGHUP) {
-        reload_daemon_config(d);
+        daemon_reload_config(d);
         return;
     }
     log_line("ends, by signal %d", number);
@@ -305,7 +162,7 @@ on_state_dir_renewed(void *arg)
 
     given_files_note(&d->given, &d->state);
     loop_lock(&d->server.loop);
-    if (!*d->config.tls_cert && load_tls(d, &err) != 0)
+    if (!*d->config.tls_cert && daemon_load_tls(d, &err) != 0)
         log_fault("%s", err.text);
     loop_unlock(&d->server.loop);
 }
@@ -327,10 +184,10 @@ database_comes(void *arg, uid_t uid, pid_t pid)
 static void
 start_signals(struct daemon *d)
 {
-    static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    static const int numbers[DAEMON_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     sigset_t waits;
 
-    for (size_t i = 0; i < SIGNALS; i++) {
+    for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
         uv_signal_init(&d->loop, &d->signals[i]);
         d->signals[i].data = d;
         uv_signal_start(&d->signals[i], on_signal, numbers[i]);
@@ -449,7 +306,7 @@ start_server(struct daemon *d, struct error *err)
     supervised_start(&d->supervised, &d->loop, d->controller, &d->config,
                      stop_daemon_services, database_comes, d);
     keeper_watch_start(&d->keeper_watch, &d->loop, d->keeper,
-                       reload_daemon_config, d);
+                       daemon_reload_config, d);
     return 0;
 }
 
@@ -469,7 +326,7 @@ start_listeners(struct daemon *d, struct error *err)
                           d->config.state_dir, &d->supervised, &d->local,
                           &d->http_local, on_state_dir_renewed,
                           stop_daemon_services, d);
-    steer_tcp(d);
+    daemon_steer_tcp(d);
     if (geteuid() != 0)
         return 0;
     if (!*d->config.user) {
@@ -505,7 +362,7 @@ start_daemon_services(struct daemon *d, struct error *err)
     if (start_controller(d, err) != 0 || start_watch(d, err) != 0 ||
         start_server(d, err) != 0)
         return EX_OSERR;
-    if (load_tls(d, err) != 0)
+    if (daemon_load_tls(d, err) != 0)
         return *d->config.tls_cert ? EX_CONFIG : EX_OSERR;
     if (start_listeners(d, err) != 0 ||
         daemon_cluster_start(&d->cluster, err) != 0)

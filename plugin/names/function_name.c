@@ -238,38 +238,61 @@ struct plain_parts {
     const char *first, *arguments, *behind;
 };
 
-/* False: it has none, or its brackets do not match. */
+static bool
+opens_bracket(const char *at)
+{
+    return *at == '(' || *at == '<' || *at == '{';
+}
+
+/* The > of an arrow closes nothing. */
+static bool
+closes_bracket(const char *text, const char *at)
+{
+    return *at == ')' || *at == '}' ||
+           (*at == '>' && (at == text || at[-1] != '-'));
+}
+
+/* Behind the operator's name that begins at at; at itself if none does. */
+static const char *
+skip_operator_name(const char *text, const char *at, const char *end)
+{
+    return *at == 'o' && (at == text || !is_identifier_character(at[-1]))
+               ? behind_operator(at, end)
+               : at;
+}
+
+/* The arguments are the first outer parentheses that only qualifiers and a
+ * compiler's note in brackets follow; the name begins behind the last outer
+ * blank before them.  False: there are none, or brackets do not match. */
 static bool
 find_plain_name_parts(const char *text, const char *end,
                       struct plain_parts *parts)
 {
-    const char *opened = NULL, *next;
     bool operator_seen = false;
     size_t depth = 0;
 
     parts->first = text;
-    for (const char *at = text; at < end; at++) {
-        if (*at == 'o' && (at == text || !is_identifier_character(at[-1])) &&
-            (next = behind_operator(at, end)) > at) {
+    parts->arguments = NULL;
+    for (const char *at = text, *next; at < end; at = next) {
+        next = skip_operator_name(text, at, end);
+        if (next > at) {
             operator_seen = operator_seen || depth == 0;
-            at = next - 1;
-        } else if (*at == '(' || *at == '<' || *at == '{') {
+            continue;
+        }
+        next = at + 1;
+        if (opens_bracket(at)) {
             if (depth++ == 0)
-                opened = *at == '(' ? at : NULL;
-        } else if (*at == ')' || *at == '}' ||
-                   (*at == '>' && (at == text || at[-1] != '-'))) {
+                parts->arguments = *at == '(' ? at : NULL;
+        } else if (closes_bracket(text, at)) {
             if (depth-- == 0)
                 return false;
-            if (depth > 0 || !opened)
+            if (depth > 0 || !parts->arguments)
                 continue;
-            next = behind_qualifiers(at + 1, end);
-            parts->arguments = opened;
-            parts->behind = next;
+            next = parts->behind = behind_qualifiers(next, end);
             if (next == end || function_text_starts_with(next, end, " ["))
                 return true;
-            at = next - 1;
         } else if (*at == ' ' && depth == 0 && !operator_seen) {
-            parts->first = at + 1;
+            parts->first = next;
         }
     }
     return false;

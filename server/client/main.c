@@ -208,45 +208,61 @@ find_command(const char *name)
     return NULL;
 }
 
-/* given: by an option's letter, its value or "". */
+static enum client_status
+run_with_words(const struct command *command, const char *const *given,
+               char **words, int count)
+{
+    if (count == 0)
+        return command_usage(commands_help, "");
+    if (count < command->least || count > command->most)
+        return command_usage("too few or too many words after ", command->name);
+    return command->run(given, words, count);
+}
+
+/* Where the command's last word is missing and standard input has a text, that
+ * is the last word. */
+static enum client_status
+run_with_input(const struct command *command, const char *const *given,
+               char **words, int count)
+{
+    char *completed[4] = {NULL};
+    enum client_status status = CLIENT_OK;
+    struct buffer input;
+
+    buffer_init(&input, INPUT_MAX);
+    if (read_input(&input, &status)) {
+        for (int i = 0; i < count; i++)
+            completed[i] = words[i];
+        count = command->least;
+        completed[count - 1] = input.data;
+        words = completed;
+    }
+    if (status == CLIENT_OK)
+        status = run_with_words(command, given, words, count);
+    buffer_fini(&input);
+    return status;
+}
+
+/* given: by an option's letter, its value or "".  Without words the statement
+ * for `sql` comes from standard input. */
 static enum client_status
 run_client_command(const char *const *given, char **words, int count)
 {
-    const struct command *command =
-        find_command(count > 0 ? words[0] : "sql" /* alone */);
-    enum client_status status = CLIENT_OK;
-    char *whole[4] = {NULL}; /* words, and what was read */
-    struct buffer input;
+    const struct command *command = find_command(count > 0 ? words[0] : "sql");
+    enum client_status status;
 
     if (!command)
         return command_usage(commands_help, "");
     status = check_options(given, command->name);
     if (status != CLIENT_OK)
         return status;
+    if (given['e'] && count > 0)
+        return command_usage("-e STATEMENT stands alone, not with ", words[0]);
     if (given['e'])
-        return count == 0
-                   ? command_sql(given, given['e'])
-                   : command_usage("-e STATEMENT stands alone, not with ",
-                                   words[0]);
-    buffer_init(&input, INPUT_MAX);
-    if (command->reads_input && (count > 0 ? count : 1) == command->least - 1 &&
-        read_input(&input, &status)) {
-        for (int i = 0; i < count; i++)
-            whole[i] = words[i];
-        count = command->least;
-        whole[count - 1] = input.data;
-        words = whole;
-    }
-    if (status == CLIENT_OK && count == 0)
-        status = command_usage(commands_help, "");
-    else if (status == CLIENT_OK &&
-             (count < command->least || count > command->most))
-        status =
-            command_usage("too few or too many words after ", command->name);
-    else if (status == CLIENT_OK)
-        status = command->run(given, words, count);
-    buffer_fini(&input);
-    return status;
+        return command_sql(given, given['e']);
+    if (command->reads_input && (count > 0 ? count : 1) == command->least - 1)
+        return run_with_input(command, given, words, count);
+    return run_with_words(command, given, words, count);
 }
 
 static const struct option options[] = {

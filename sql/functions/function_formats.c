@@ -342,76 +342,110 @@ find_day(struct reading *r)
     return true;
 }
 
+/* What is a number of at most so many digits, and the member that holds it. */
+struct number_specifier {
+    char letter;
+    int digits;
+    size_t member;
+};
+
+static const struct number_specifier number_specifiers[] = {
+    {'Y', 4, offsetof(struct reading, year)},
+    {'y', 2, offsetof(struct reading, year)},
+    {'m', 2, offsetof(struct reading, month)},
+    {'c', 2, offsetof(struct reading, month)},
+    {'d', 2, offsetof(struct reading, day)},
+    {'e', 2, offsetof(struct reading, day)},
+    {'D', 2, offsetof(struct reading, day)},
+    {'w', 1, offsetof(struct reading, weekday)},
+    {'j', 3, offsetof(struct reading, day_of_year)},
+    {'U', 2, offsetof(struct reading, week)},
+    {'u', 2, offsetof(struct reading, week)},
+    {'V', 2, offsetof(struct reading, week)},
+    {'v', 2, offsetof(struct reading, week)},
+    {'X', 4, offsetof(struct reading, week_year)},
+    {'x', 4, offsetof(struct reading, week_year)},
+    {'H', 2, offsetof(struct reading, hour)},
+    {'k', 2, offsetof(struct reading, hour)},
+    {'h', 2, offsetof(struct reading, hour)},
+    {'I', 2, offsetof(struct reading, hour)},
+    {'l', 2, offsetof(struct reading, hour)},
+    {'i', 2, offsetof(struct reading, minute)},
+    {'s', 2, offsetof(struct reading, second)},
+    {'S', 2, offsetof(struct reading, second)},
+};
+
+static bool
+read_specified_number(struct reading *r, char letter)
+{
+    const struct number_specifier *s = number_specifiers;
+    const struct number_specifier *end =
+        s + sizeof(number_specifiers) / sizeof(*s);
+
+    while (s < end && s->letter != letter)
+        s++;
+    return s < end &&
+           read_format_digits(r, s->digits, (int *)((char *)r + s->member));
+}
+
+/* Checks and completes the number that read_specified_number has read. */
+static bool
+finish_specified_number(struct reading *r, char letter)
+{
+    switch (letter) {
+    case 'y':
+        r->year += r->year < 70 ? 2000 : 1900;
+        return true;
+    case 'D': /* 1st, 2nd: any two characters */
+        if (r->end - r->p < 2)
+            return false;
+        r->p += 2;
+        return true;
+    case 'w': /* 0 is Sunday */
+        return r->weekday++ < 7 && from_monday(r);
+    case 'j':
+        return r->day_of_year > 0 && r->day_of_year <= 366;
+    case 'U':
+    case 'u':
+        r->week_letter = letter;
+        return r->week <= 53;
+    case 'V':
+    case 'v':
+        r->week_letter = letter;
+        return r->week > 0 && r->week <= 53;
+    case 'X':
+    case 'x':
+        r->year_letter = letter;
+        return true;
+    default:
+        return true;
+    }
+}
+
 static bool read_format(struct reading *r, struct span format);
 
 static bool
-read_format_specifier(struct reading *r, char c)
+read_format_specifier(struct reading *r, char letter)
 {
     static const char *const halves[] = {"AM", "PM"};
     static const struct span clock = {"%H:%i:%S", 8},
                              clock12 = {"%h:%i:%S %p", 11};
 
-    r->has_date = r->has_date || function_format_reads_date(c);
-    r->has_time = r->has_time || function_format_reads_time(c);
-    switch (c) {
-    case 'Y':
-        return read_format_digits(r, 4, &r->year);
-    case 'y':
-        if (!read_format_digits(r, 2, &r->year))
-            return false;
-        r->year += r->year < 70 ? 2000 : 1900;
-        return true;
-    case 'm':
-    case 'c':
-        return read_format_digits(r, 2, &r->month);
+    r->has_date = r->has_date || function_format_reads_date(letter);
+    r->has_time = r->has_time || function_format_reads_time(letter);
+    switch (letter) {
     case 'M':
         return read_calendar_name(r, months, 12, 0, &r->month);
     case 'b':
         return read_calendar_name(r, months, 12, 3, &r->month);
-    case 'd':
-    case 'e':
-        return read_format_digits(r, 2, &r->day);
-    case 'D':
-        if (!read_format_digits(r, 2, &r->day) || r->end - r->p < 2)
-            return false;
-        r->p += 2;
-        return true;
     case 'W':
         return read_calendar_name(r, days, 7, 0, &r->weekday) && from_monday(r);
     case 'a':
         return read_calendar_name(r, days, 7, 3, &r->weekday) && from_monday(r);
-    case 'w':
-        return read_format_digits(r, 1, &r->weekday) && r->weekday++ < 7 &&
-               from_monday(r);
-    case 'j':
-        return read_format_digits(r, 3, &r->day_of_year) &&
-               r->day_of_year > 0 && r->day_of_year <= 366;
-    case 'U':
-    case 'u':
-    case 'V':
-    case 'v':
-        r->week_letter = c;
-        return read_format_digits(r, 2, &r->week) && r->week <= 53 &&
-               (r->week > 0 || c == 'U' || c == 'u');
-    case 'X':
-    case 'x':
-        r->year_letter = c;
-        return read_format_digits(r, 4, &r->week_year);
-    case 'H':
-    case 'k':
-    case 'h':
-    case 'I':
-    case 'l':
-        return read_format_digits(r, 2, &r->hour);
-    case 'i':
-        return read_format_digits(r, 2, &r->minute);
-    case 's':
-    case 'S':
-        return read_format_digits(r, 2, &r->second);
-    case 'f':
-        return read_format_microseconds(r);
     case 'p':
         return read_calendar_name(r, halves, 2, 0, &r->half);
+    case 'f':
+        return read_format_microseconds(r);
     case 'T':
         return read_format(r, clock);
     case 'r':
@@ -419,7 +453,8 @@ read_format_specifier(struct reading *r, char c)
     case '%':
         return r->p < r->end && *r->p++ == '%';
     default:
-        return false;
+        return read_specified_number(r, letter) &&
+               finish_specified_number(r, letter);
     }
 }
 

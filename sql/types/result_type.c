@@ -235,36 +235,43 @@ widened_decimal(struct result_type a, struct result_type b)
                                                        : b.decimals);
 }
 
-struct result_type
-result_type_widened(struct result_type a, struct result_type b)
+static bool
+has_decimal_result(struct result_type a, struct result_type b)
+{
+    return result_type_is_exact(a) && result_type_is_exact(b) &&
+           (a.type == COLUMN_DECIMAL || b.type == COLUMN_DECIMAL ||
+            a.past != b.past);
+}
+
+/* Two of one type: the larger size, and only what is true of both. */
+static struct result_type
+widened_same_type(struct result_type a, struct result_type b)
 {
     struct result_type out = a;
 
     out.unknown = a.unknown && b.unknown;
-    if (a.type == COLUMN_NULL)
-        return b;
-    if (b.type == COLUMN_NULL)
-        return a;
     out.width = a.width > b.width ? a.width : b.width;
     out.decimals = a.decimals > b.decimals ? a.decimals : b.decimals;
     out.flags = a.flags & b.flags;
     out.loose = a.loose || b.loose;
-    if (result_type_is_exact(a) && result_type_is_exact(b) &&
-        (a.type == COLUMN_DECIMAL || b.type == COLUMN_DECIMAL ||
-         a.past != b.past))
-        return widened_decimal(a, b);
-    if (a.type == b.type)
-        return out;
-    if (result_type_is_integer(a) && result_type_is_integer(b))
-        return result_type_of(COLUMN_BIGINT);
-    if (result_type_is_number(a) && result_type_is_number(b))
-        return result_type_of(COLUMN_DOUBLE);
-    if (is_day(a) && is_day(b)) {
-        out = result_type_of(COLUMN_DATETIME);
-        out.loose = a.loose || b.loose || a.type == COLUMN_DATE ||
-                    b.type == COLUMN_DATE;
-        return out;
-    }
+    return out;
+}
+
+static struct result_type
+widened_day(struct result_type a, struct result_type b)
+{
+    struct result_type out = result_type_of(COLUMN_DATETIME);
+
+    out.loose =
+        a.loose || b.loose || a.type == COLUMN_DATE || b.type == COLUMN_DATE;
+    return out;
+}
+
+static struct result_type
+widened_text(struct result_type a, struct result_type b)
+{
+    struct result_type out = widened_same_type(a, b);
+
     out.flags = 0;
     out.decimals = 0;
     out.type = COLUMN_TEXT;
@@ -273,4 +280,24 @@ result_type_widened(struct result_type a, struct result_type b)
     if (a.type == COLUMN_BLOB || b.type == COLUMN_BLOB)
         out.type = COLUMN_BLOB;
     return out;
+}
+
+struct result_type
+result_type_widened(struct result_type a, struct result_type b)
+{
+    if (a.type == COLUMN_NULL)
+        return b;
+    if (b.type == COLUMN_NULL)
+        return a;
+    if (has_decimal_result(a, b))
+        return widened_decimal(a, b);
+    if (a.type == b.type)
+        return widened_same_type(a, b);
+    if (result_type_is_integer(a) && result_type_is_integer(b))
+        return result_type_of(COLUMN_BIGINT);
+    if (result_type_is_number(a) && result_type_is_number(b))
+        return result_type_of(COLUMN_DOUBLE);
+    if (is_day(a) && is_day(b))
+        return widened_day(a, b);
+    return widened_text(a, b);
 }

@@ -189,16 +189,45 @@ sized_result_type(enum column_type type, uint32_t width)
     return out;
 }
 
+/* Whole digits stay, decimals go. */
 static struct result_type
-function_return_type(enum function_type type, const struct node *node,
-                     const struct operands *given)
+integer_part_type(struct result_type from)
 {
-    static const struct span day = {"DAY", 3}, hour = {"HOUR", 4};
-    const struct tree_call *call = node->call;
-    const struct node *first = node->first;
-    const struct node *second = first ? first->next : NULL;
-    struct result_type plain = result_type_number(given->first);
+    size_t whole = result_type_integer_digits(from);
 
+    if (from.type != COLUMN_DECIMAL)
+        return absolute_result_type(from);
+    return whole < BIGINT_SAFE_DIGITS ? column_result_type(COLUMN_BIGINT)
+                                      : result_type_decimal(whole + 1, 0);
+}
+
+/* UNIX_TIMESTAMP of a text without a fraction is an integer. */
+static struct result_type
+epoch_result_type(const struct node *first, const struct operands *given)
+{
+    return first && first->kind == NODE_STRING &&
+                   !memchr(first->name.data, '.', first->name.size)
+               ? column_result_type(COLUMN_BIGINT)
+               : absolute_result_type(given->all);
+}
+
+/* A date or time plus an interval.  TIMESTAMPADD has the date last, and
+ * ADDDATE(date, number) adds days. */
+static struct result_type
+moved_result_type(const struct tree_call *call, const struct operands *given)
+{
+    static const struct span day = {"DAY", 3};
+
+    if (call->form == CALL_TIMESTAMP)
+        return interval_result_type(given->last, given->first, call->unit);
+    return interval_result_type(given->first, given->last,
+                                call->unit.size > 0 ? call->unit : day);
+}
+
+/* The types that do not depend on the arguments. */
+static struct result_type
+fixed_return_type(enum function_type type)
+{
     switch (type) {
     case RETURNS_LINES: /* in characters of utf8mb4 */
         return sized_result_type(COLUMN_LONGTEXT, VIEW_BYTES_MAX / 4);
@@ -214,21 +243,33 @@ function_return_type(enum function_type type, const struct node *node,
         return column_result_type(COLUMN_DOUBLE);
     case RETURNS_DATE:
         return column_result_type(COLUMN_DATE);
-    case RETURNS_TIME:
-        return temporal_result_type(COLUMN_TIME, first);
-    case RETURNS_DATETIME:
-        return temporal_result_type(COLUMN_DATETIME, first);
+    default:
+        return column_result_type(COLUMN_TEXT);
+    }
+}
+
+static struct result_type
+function_return_type(enum function_type type, const struct node *node,
+                     const struct operands *given)
+{
+    static const struct span hour = {"HOUR", 4};
+    const struct node *first = node->first;
+    const struct node *second = first ? first->next : NULL;
+    struct result_type number = result_type_number(given->first);
+
+    switch (type) {
     case RETURNS_ARGUMENTS:
         return given->all;
     case RETURNS_BRANCHES:
         return given->behind_first;
     case RETURNS_FIRST:
         return given->first;
+    case RETURNS_TIME:
+        return temporal_result_type(COLUMN_TIME, first);
+    case RETURNS_DATETIME:
+        return temporal_result_type(COLUMN_DATETIME, first);
     case RETURNS_MOVED:
-        if (call->form == CALL_TIMESTAMP)
-            return interval_result_type(given->last, given->first, call->unit);
-        return interval_result_type(given->first, given->last,
-                                    call->unit.size > 0 ? call->unit : day);
+        return moved_result_type(node->call, given);
     case RETURNS_LATER:
         return interval_result_type(given->first,
                                     column_result_type(COLUMN_DOUBLE), hour);
@@ -237,30 +278,21 @@ function_return_type(enum function_type type, const struct node *node,
                                     !result_type_is_integer(given->first));
     case RETURNS_READ:
         return str_to_date_result_type(second);
+    case RETURNS_EPOCH:
+        return epoch_result_type(first, given);
     case RETURNS_NUMBER:
         return absolute_result_type(given->all);
-    case RETURNS_EPOCH:
-        return first && first->kind == NODE_STRING &&
-                       !memchr(first->name.data, '.', first->name.size)
-                   ? column_result_type(COLUMN_BIGINT)
-                   : absolute_result_type(given->all);
     case RETURNS_ROUNDED:
-        return rounded_result_type(plain, second);
+        return rounded_result_type(number, second);
     case RETURNS_INTEGER:
-        if (plain.type != COLUMN_DECIMAL)
-            return absolute_result_type(plain);
-        return result_type_integer_digits(plain) < BIGINT_SAFE_DIGITS
-                   ? column_result_type(COLUMN_BIGINT)
-                   : result_type_decimal(result_type_integer_digits(plain) + 1,
-                                         0);
+        return integer_part_type(number);
     case RETURNS_SUM:
-        return summed_result_type(plain, SUM_DIGITS, 0);
+        return summed_result_type(number, SUM_DIGITS, 0);
     case RETURNS_AVERAGE:
-        return summed_result_type(plain, 0, QUOTIENT_DECIMALS);
-    case RETURNS_TEXT:
-        break;
+        return summed_result_type(number, 0, QUOTIENT_DECIMALS);
+    default:
+        return fixed_return_type(type);
     }
-    return column_result_type(COLUMN_TEXT);
 }
 
 static struct result_type
@@ -283,8 +315,6 @@ of_call(const struct node *node, const struct operands *given)
     out.width = width ? width : out.width;
     return out;
 }
-
-/* ---- literals and operators ---- */
 
 /* ---- literals ---- */
 

@@ -338,11 +338,12 @@ open_link(struct peer_call *call)
 {
     struct peer *peer = call->peer;
     struct peer_pool *pool = peer->pool;
+    struct peer_link_settings settings = {pool->loop, &pool->identity,
+                                          pool->tls, pool->connect_timeout_ms};
     struct error err;
 
     call->link =
-        peer_link_open(pool->loop, &peer->endpoint, &pool->identity, pool->tls,
-                       pool->connect_timeout_ms, &events, call, &err);
+        peer_link_open(&settings, &peer->endpoint, &events, call, &err);
     if (!call->link) {
         end_peer_call(call, &err);
         return;

@@ -506,10 +506,10 @@ drive_peer_link(struct peer_link *l)
 /* What owners call */
 
 struct peer_link *
-peer_link_open(uv_loop_t *loop, const struct peer_endpoint *endpoint,
-               const struct peer_identity *identity, SSL_CTX *context,
-               uint64_t timeout_ms, const struct peer_link_events *events,
-               void *arg, struct error *err)
+peer_link_open(const struct peer_link_settings *settings,
+               const struct peer_endpoint *endpoint,
+               const struct peer_link_events *events, void *arg,
+               struct error *err)
 {
     struct peer_link *l = mem_zalloc(1, sizeof(*l));
 
@@ -518,14 +518,14 @@ peer_link_open(uv_loop_t *loop, const struct peer_endpoint *endpoint,
         return NULL;
     }
     l->endpoint = *endpoint;
-    l->identity = *identity;
-    l->context = context;
+    l->identity = *settings->identity;
+    l->context = settings->tls;
     l->events = events;
     l->arg = arg;
     l->fd = -1;
-    l->timeout_ms = timeout_ms;
+    l->timeout_ms = settings->timeout_ms;
     peer_wire_init(&l->wire, &l->identity, endpoint->id, endpoint->tls);
-    uv_timer_init(loop, &l->timer);
+    uv_timer_init(settings->loop, &l->timer);
     l->timer.data = l;
     l->handles = 1;
     drive_soon(l);

@@ -133,13 +133,18 @@ struct peer_link {
     uint64_t asked_ns, answered_ns;
 };
 
-/* Copies identity and endpoint; context: TLS's, where that needs it.  NULL
- * with *err: no memory.  Other failures come through broken, in a later
- * iteration of the loop. */
-struct peer_link *peer_link_open(uv_loop_t *loop,
+/* What all links of this node have in common. */
+struct peer_link_settings {
+    uv_loop_t *loop;
+    const struct peer_identity *identity; /* copied by each link */
+    SSL_CTX *tls;                         /* for endpoints with TLS, or NULL */
+    uint64_t timeout_ms;                  /* for connecting and logging in */
+};
+
+/* Copies endpoint.  NULL with *err: no memory.  Other failures come through
+ * broken, in a later iteration of the loop. */
+struct peer_link *peer_link_open(const struct peer_link_settings *settings,
                                  const struct peer_endpoint *endpoint,
-                                 const struct peer_identity *identity,
-                                 SSL_CTX *context, uint64_t timeout_ms,
                                  const struct peer_link_events *events,
                                  void *arg, struct error *err);
 void peer_link_own(struct peer_link *link,

@@ -115,6 +115,8 @@ main(int argc, char **argv)
     struct peer_endpoint endpoint;
     struct error err;
     SSL_CTX *tls;
+    struct peer_link_settings settings = {uv_default_loop(), &self, NULL,
+                                          TIMEOUT_MS};
 
     if (argc != ARGUMENTS)
         return 2;
@@ -124,12 +126,11 @@ main(int argc, char **argv)
     request.verb = strcmp(argv[7], "select") == 0 ? PEER_SELECT : PEER_SCRIPT;
     request.text = (struct span){argv[8], strlen(argv[8])};
     endpoint = endpoint_of(argv[1], argv[2]);
-    tls = tls_context_for_links(&err);
+    tls = settings.tls = tls_context_for_links(&err);
     if (!tls || peer_key_make(&key, argv[4], argv[5], &err) != 0 ||
         peer_identity_make(&self, &prover, 1, strtoull(argv[3], NULL, 10),
                            &err) != 0 ||
-        !peer_link_open(uv_default_loop(), &endpoint, &self, tls, TIMEOUT_MS,
-                        &events, NULL, &err)) {
+        !peer_link_open(&settings, &endpoint, &events, NULL, &err)) {
         puts(err.text);
         return 2;
     }

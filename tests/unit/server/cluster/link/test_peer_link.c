@@ -423,6 +423,7 @@ static void
 begin(bool tls)
 {
     struct peer_endpoint endpoint = {.id = ASKED, .socket = path, .tls = tls};
+    struct peer_link_settings settings = {&loop, &self, links_tls, 10000};
 
     node.end = asked;
     packet_reader_init(&node.in, PACKET_PIECE_MAX);
@@ -431,8 +432,7 @@ begin(bool tls)
     uv_pipe_init(&loop, &node.listener, 0);
     ck_assert_int_eq(uv_pipe_bind(&node.listener, path), 0);
     ck_assert_int_eq(uv_listen((uv_stream_t *)&node.listener, 4, on_client), 0);
-    seen.link = peer_link_open(&loop, &endpoint, &self, links_tls, 10000,
-                               &events, NULL, &seen.why);
+    seen.link = peer_link_open(&settings, &endpoint, &events, NULL, &seen.why);
     seen.broken = !seen.link;
 }
 
