@@ -8,7 +8,7 @@
 #endif
 
 #include "buffer.h"
-#include "digit.h"
+#include "ascii.h"
 
 /* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
 static size_t

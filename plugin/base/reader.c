@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "ascii.h"
+
 struct reader
 reader_of(const void *data, size_t size)
 {
@@ -169,19 +171,13 @@ span_is(struct span s, const char *text)
     return i == s.size && text[i] == '\0';
 }
 
-static int
-to_lower_ascii(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
-}
-
 bool
 span_is_nocase(struct span s, const char *text)
 {
     size_t i = 0;
 
     while (i < s.size && text[i] != '\0' &&
-           to_lower_ascii(s.data[i]) == to_lower_ascii(text[i]))
+           to_lower(s.data[i]) == to_lower(text[i]))
         i++;
     return i == s.size && text[i] == '\0';
 }
@@ -192,7 +188,7 @@ span_same_nocase(struct span a, struct span b)
     size_t i = 0;
 
     while (i < a.size && i < b.size &&
-           to_lower_ascii(a.data[i]) == to_lower_ascii(b.data[i]))
+           to_lower(a.data[i]) == to_lower(b.data[i]))
         i++;
     return i == a.size && i == b.size;
 }
@@ -214,11 +210,12 @@ span_compare_nocase(struct span s, const char *text)
     size_t i = 0;
 
     while (i < s.size && text[i] != '\0' &&
-           to_lower_ascii(s.data[i]) == to_lower_ascii(text[i]))
+           to_lower(s.data[i]) == to_lower(text[i]))
         i++;
     if (i == s.size)
         return text[i] == '\0' ? 0 : -1;
-    return to_lower_ascii(s.data[i]) - to_lower_ascii(text[i]);
+    return (unsigned char)to_lower(s.data[i]) -
+           (unsigned char)to_lower(text[i]);
 }
 
 static bool

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct reader {
     const uint8_t *pos, *end;
@@ -63,5 +64,14 @@ bool span_is_any(struct span s, const char *words);
 int span_compare_nocase(struct span s, const char *text);
 /* Without the blanks, tabs and line ends around it. */
 struct span span_trim(struct span s);
+
+/* The last part of a path: points into it, and all of it without a slash. */
+static inline const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
 
 #endif

@@ -10,7 +10,7 @@
 #include "buffer.h"
 #include "clean_text.h"
 #include "clock.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "files.h"
 #include "log.h"

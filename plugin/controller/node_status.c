@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reader.h"
 #include "clock.h"
 #include "deaths.h"
 #include "errors.h"
@@ -102,22 +103,13 @@ is_unprepared(const struct node_status *status, struct error *err)
     return status->restarted || status->unprepared;
 }
 
-static const char *
-executable_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* What helps depends on the file that has the jemalloc, and how it is called
  * there. */
 static void
 refuse_unbuilt(const struct node_status *status, struct error *err)
 {
     const struct agent_hello *hello = &status->hello;
-    const char *exe = executable_base_name(hello->exe), *end,
-               *object = "its jemalloc";
+    const char *exe = base_name(hello->exe), *end, *object = "its jemalloc";
     char prefix[AGENT_NAME_MAX];
     bool in_library = true;
 

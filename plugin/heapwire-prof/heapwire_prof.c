@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "reader.h"
 #include "buffer.h"
 #include "clean_text.h"
 #include "diff.h"
@@ -238,7 +239,7 @@ take_note(void *arg, const struct symbolizer_asked *asked)
 {
     struct reading *reading = arg;
     struct unused_index *unused = &reading->unused[reading->unused_count];
-    struct span name = {mapping_basename(asked->path), 0};
+    struct span name = {base_name(asked->path), 0};
 
     if (!asked->refused || reading->unused_count == UNUSED_MAX)
         return;

@@ -99,7 +99,7 @@ prof_check_program(const struct profile *now, const char *now_path,
 
     if (!a || !b)
         return 0;
-    if (strcmp(mapping_basename(a->path), mapping_basename(b->path)) != 0)
+    if (strcmp(base_name(a->path), base_name(b->path)) != 0)
         error_set(err, ER_UNKNOWN,
                   "%s is a profile of %s, and %s of %s; add --force to compare "
                   "them anyway",

@@ -8,7 +8,7 @@
 
 #include "arena.h"
 #include "buffer.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "files.h"
 #include "process_memory.h"

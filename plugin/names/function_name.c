@@ -15,26 +15,13 @@
 #endif
 
 #include "buffer.h"
-#include "digit.h"
+#include "ascii.h"
 #include "rust_name.h"
 
 enum {
     NESTING_MAX = 1024, /* what is deeper pairs wrongly, harmlessly */
     BLOCK = 16          /* bytes that are looked at together */
 };
-
-static bool
-is_blank_character(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool
-is_identifier_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-           c == '_';
-}
 
 /* A kind of brackets, which differ in one bit. */
 struct brackets {
@@ -82,7 +69,7 @@ position_after_brackets(const char *text, size_t size, size_t i,
 
     if (!b->and_const)
         return at;
-    while (at < size && is_blank_character(text[at]))
+    while (at < size && is_blank(text[at]))
         at++;
     return size - at >= 5 && memcmp(text + at, "const", 5) == 0 ? at + 5
                                                                 : i + 1;
@@ -152,9 +139,9 @@ type_size(const char *text, size_t size)
     size_t word;
 
     for (size_t i = size; i-- > 0;) {
-        if (!is_blank_character(text[i]))
+        if (!is_blank(text[i]))
             continue;
-        for (word = i + 1; word < size && is_identifier_character(text[word]);)
+        for (word = i + 1; word < size && is_word_character(text[word]);)
             word++;
         if (word > i + 1 && size - word >= 2 && text[word] == ':' &&
             text[word + 1] == ':')
@@ -205,7 +192,7 @@ behind_operator(const char *text, const char *end)
     const char *at = text + sizeof(word) - 1;
 
     if (!function_text_starts_with(text, end, word) ||
-        (at < end && is_identifier_character(*at)))
+        (at < end && is_word_character(*at)))
         return text;
     if (function_text_starts_with(at, end, "()"))
         return at + 2;
@@ -256,7 +243,7 @@ closes_bracket(const char *text, const char *at)
 static const char *
 skip_operator_name(const char *text, const char *at, const char *end)
 {
-    return *at == 'o' && (at == text || !is_identifier_character(at[-1]))
+    return *at == 'o' && (at == text || !is_word_character(at[-1]))
                ? behind_operator(at, end)
                : at;
 }

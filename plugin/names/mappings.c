@@ -132,11 +132,3 @@ mappings_find(const struct mappings *maps, uint64_t address)
         return &maps->list[low];
     return NULL;
 }
-
-const char *
-mapping_basename(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}

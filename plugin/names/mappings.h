@@ -37,7 +37,4 @@ int mappings_parse(struct arena *arena, const char *text, size_t size,
 const struct mapping *mappings_find(const struct mappings *maps,
                                     uint64_t address);
 
-/* The last component of a path. */
-const char *mapping_basename(const char *path);
-
 #endif

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 
 enum { NESTING_MAX = 32 };
 

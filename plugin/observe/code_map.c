@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "reader.h"
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
@@ -256,8 +257,7 @@ code_map_join(struct code_map *map, int32_t child)
             insert_code_mapping(map, list, count++, at, m, child);
         else if (!is_same_file_mapping(&list[at], m) && clashes++ == 0 &&
                  !*map->clash)
-            snprintf(map->clash, sizeof(map->clash), "%s",
-                     mapping_basename(m->path));
+            snprintf(map->clash, sizeof(map->clash), "%s", base_name(m->path));
     }
     if (list)
         map->maps = (struct mappings){list, count};

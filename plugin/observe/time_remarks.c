@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "reader.h"
 #include "buffer.h"
 #include "mappings.h"
 #include "profile.h"
@@ -116,10 +117,10 @@ time_remarks_tables(const struct profile *profile,
     }
     if (count == 1)
         buffer_format(out, "; %s has no unwind table (%s)",
-                      mapping_basename(first->path), first->why);
+                      base_name(first->path), first->why);
     else if (count > 1)
         buffer_format(out, "; %zu files have no unwind table (%s: %s)", count,
-                      mapping_basename(first->path), first->why);
+                      base_name(first->path), first->why);
 }
 
 /* ---- a process that does not run ---- */

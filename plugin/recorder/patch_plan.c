@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ascii.h"
 #include "reader.h"
 
 enum { VERSION = 1, BYTES_MAX = PATCH_TEXT_MAX / 2 };
@@ -86,14 +87,6 @@ patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX])
 
 /* ---- reading ---- */
 
-static int
-parse_hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-}
-
 /* How many bytes; 0: they are none. */
 static size_t
 parse_plan_hex(const char *text, uint8_t out[BYTES_MAX])
@@ -101,7 +94,7 @@ parse_plan_hex(const char *text, uint8_t out[BYTES_MAX])
     size_t size = 0;
 
     for (; text[0] && size < BYTES_MAX; text += 2) {
-        int high = parse_hex_digit(text[0]), low = parse_hex_digit(text[1]);
+        int high = lower_hex_digit(text[0]), low = lower_hex_digit(text[1]);
 
         if (high < 0 || low < 0)
             return 0;

@@ -360,7 +360,7 @@ static int
 name_address(struct names *names, const struct mapping *mapping,
              uint64_t address)
 {
-    const char *path = mapping_basename(mapping->path);
+    const char *path = base_name(mapping->path);
     struct span base = {path, strnlen(path, MODULE_SHOWN)};
     uint64_t offset = address - mapping->start + mapping->offset;
     char module[MODULE_SHOWN + 1], name[MODULE_SHOWN + 20];

@@ -9,7 +9,7 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "memory.h"
 
@@ -82,15 +82,6 @@ verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
     return verifier_make(out, (struct span){text, AUTH_SHA256 + size}, err);
 }
 
-static int
-verifier_hex_digit(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Reads the next word of *text, size bytes in hexadecimal; -1: it is not. */
 static int
 parse_verifier_hex(const char **text, uint8_t *out, size_t size)
@@ -100,8 +91,8 @@ parse_verifier_hex(const char **text, uint8_t *out, size_t size)
 
     p += strspn(p, " \t");
     for (size_t i = 0; i < size; i++, p += 2) {
-        high = verifier_hex_digit(p[0]);
-        low = high < 0 ? -1 : verifier_hex_digit(p[1]);
+        high = hex_digit(p[0]);
+        low = high < 0 ? -1 : hex_digit(p[1]);
         if (low < 0)
             return -1;
         out[i] = (uint8_t)(high << 4 | low);

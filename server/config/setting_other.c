@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "setting.h"
 #include "allocator.h"

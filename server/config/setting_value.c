@@ -10,7 +10,7 @@
 
 #include "address.h"
 #include "config.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 
 /* ---- numbers with units ---- */

@@ -11,7 +11,7 @@
 #include "arena.h"
 #include "audit.h"
 #include "clock.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "handshake.h"
 #include "log.h"
@@ -41,14 +41,6 @@ struct peer_session {
 
 /* ---- envelopes ---- */
 
-static int
-lower_hex_digit_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* In the arena. */
 static int
 decode_envelope_hex(struct span hex, struct arena *arena, struct span *out,
@@ -64,8 +56,8 @@ decode_envelope_hex(struct span hex, struct arena *arena, struct span *out,
         return -1;
     }
     for (size_t i = 0; fits && i < size; i++) {
-        high = lower_hex_digit_value(hex.data[2 * i]);
-        low = lower_hex_digit_value(hex.data[2 * i + 1]);
+        high = lower_hex_digit(hex.data[2 * i]);
+        low = lower_hex_digit(hex.data[2 * i + 1]);
         fits = high >= 0 && low >= 0;
         if (fits)
             bytes[i] = (char)(high << 4 | low);

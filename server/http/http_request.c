@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 
 /* ---- the parameters behind the ? of a target ---- */
 
@@ -31,12 +31,6 @@ next_query_pair(struct span *rest, struct span *name, struct span *value)
     return true;
 }
 
-static int
-percent_digit_value(char c)
-{
-    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
 /* http_request_read has checked the %xx. */
 static int
 decode_query_value(struct span from, char *out, size_t size)
@@ -51,8 +45,8 @@ decode_query_value(struct span from, char *out, size_t size)
         } else if (c == '%') {
             if (from.size - i < 3)
                 return -1;
-            c = (char)(percent_digit_value(from.data[i + 1]) << 4 |
-                       percent_digit_value(from.data[i + 2]));
+            c = (char)(hex_digit(from.data[i + 1]) << 4 |
+                       hex_digit(from.data[i + 2]));
             i += 2;
         }
         if (n + 1 >= size || (unsigned char)c < ' ' || c == 0x7f)
@@ -125,10 +119,9 @@ is_token(struct span s)
     static const char signs[] = "!#$%&'*+-.^_`|~";
 
     for (size_t i = 0; i < s.size; i++) {
-        char c = s.data[i], letter = (char)(c | 0x20);
+        char c = s.data[i];
 
-        if (!(letter >= 'a' && letter <= 'z') && !is_digit(c) &&
-            (c == '\0' || !strchr(signs, c)))
+        if (!is_letter(c) && !is_digit(c) && (c == '\0' || !strchr(signs, c)))
             return false;
     }
     return s.size > 0;
@@ -148,14 +141,6 @@ take_delimited_part(struct span *rest, char c, struct span *out)
     return true;
 }
 
-static bool
-is_percent_digit(char c)
-{
-    char letter = (char)(c | 0x20);
-
-    return is_digit(c) || (letter >= 'a' && letter <= 'f');
-}
-
 /* Visible characters alone, and %xx. */
 static bool
 is_target(struct span s)
@@ -166,8 +151,8 @@ is_target(struct span s)
         if (s.data[i] <= ' ' || s.data[i] >= 0x7f || s.data[i] == '#')
             return false;
         if (s.data[i] == '%' &&
-            (s.size - i < 3 || !is_percent_digit(s.data[i + 1]) ||
-             !is_percent_digit(s.data[i + 2])))
+            (s.size - i < 3 || hex_digit(s.data[i + 1]) < 0 ||
+             hex_digit(s.data[i + 2]) < 0))
             return false;
     }
     return true;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "http_answer.h"
 #include "http_metrics.h"

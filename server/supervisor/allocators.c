@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "agent_protocol.h"
+#include "reader.h"
 #include "buffer.h"
 #include "clock.h"
-#include "digit.h"
+#include "ascii.h"
 #include "environment.h"
 #include "errors.h"
 #include "files.h"
@@ -17,14 +18,6 @@
 #include "needed.h"
 
 enum { ALLOCATORS_TEXT_MAX = 64 * 1024 };
-
-static const char *
-allocator_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 static bool
 begins_with(const char *text, const char *start)
@@ -56,7 +49,7 @@ static int
 examine_allocator_file(struct allocators *a, const char *path, int fd,
                        enum allocator_origin origin, struct error *err)
 {
-    const char *name = allocator_base_name(path);
+    const char *name = base_name(path);
     struct locate file;
 
     if (locate_read(&file, fd, path, err) != 0)
@@ -164,7 +157,7 @@ find_file(struct allocators *a, const char *name)
 {
     for (size_t i = 0; i < a->count; i++) {
         if (strcmp(a->list[i].path, name) == 0 ||
-            strcmp(allocator_base_name(a->list[i].path), name) == 0)
+            strcmp(base_name(a->list[i].path), name) == 0)
             return &a->list[i];
     }
     return NULL;

@@ -16,7 +16,7 @@
 
 #include "buffer.h"
 #include "clock.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "files.h"
 #include "memory.h"

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "cluster_ask.h"
 #include "diff.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "handle.h"
 #include "memory.h"
@@ -115,8 +115,7 @@ parse_cluster_snapshot_name(const char *text, struct cluster_name *out)
     if (size == 0 || size > SNAPSHOT_NAME_MAX)
         return false;
     for (size_t i = 0; i <= size; i++)
-        out->name[i] =
-            (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] | 0x20 : text[i]);
+        out->name[i] = to_lower(text[i]);
     return observed_name_is(out->name) || snapshot_is_name(out->name, size);
 }
 

@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "await.h"
 #include "clean_text.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "memory.h"
 #include "peers.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "sql_session.h"
 

@@ -1,6 +1,6 @@
 /* write_kind.c - how operands compare, and how closely SQLite binds them. */
 #include "kind.h"
-#include "digit.h"
+#include "ascii.h"
 #include "sql_session.h"
 #include "types.h"
 #include "writer.h"

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "clock.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "function.h"
 #include "function_table.h"
-#include "hex_digit.h"
 
 enum { IPV4 = 4, IPV6 = 16, UUID = 16, UUID_TEXT = 36, RANDOM_MAX = 1024 };
 

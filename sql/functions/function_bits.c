@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 #include "function.h"
 #include "function_table.h"
 #include "handle.h"
@@ -163,8 +163,7 @@ digit_of(char c)
 {
     if (is_digit(c))
         return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'z' ? c - 'a' + 10 : BASE_MAX;
+    return is_letter(c) ? to_lower(c) - 'a' + 10 : BASE_MAX;
 }
 
 /* The number that the text begins with: 64 bits, or with is_signed as many with

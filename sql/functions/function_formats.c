@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "buffer.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "function.h"
 #include "function_temporal.h"

@@ -6,10 +6,10 @@
 #include <zlib.h>
 
 #include "buffer.h"
+#include "ascii.h"
 #include "function.h"
 #include "function_table.h"
 #include "handle.h"
-#include "hex_digit.h"
 #include "kind.h"
 
 enum { BASE64_LINE = 76, BASE64_BYTES = BASE64_LINE / 4 * 3 };

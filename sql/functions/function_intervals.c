@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "function.h"
 #include "function_temporal.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "ascii.h"
 #include "clock.h"
 #include "cluster_ask.h"
 #include "errors.h"
@@ -220,9 +221,7 @@ read_view_snapshot_name(sqlite3_value *value, char out[VIEW_NAME_BYTES])
     size_t i = 0;
 
     for (; i < given.size && i < VIEW_NAME_BYTES - 1; i++)
-        out[i] = (char)(given.data[i] >= 'A' && given.data[i] <= 'Z'
-                            ? given.data[i] | 0x20
-                            : given.data[i]);
+        out[i] = to_lower(given.data[i]);
     out[i] = '\0';
 }
 

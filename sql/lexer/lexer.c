@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 
 /* The byte that an escape means in MySQL; \% and \_ keep the backslash. */
@@ -127,22 +127,9 @@ syntax_error(struct span source, const char *at, struct error *err)
 enum { VERSION_DIGITS_MIN = 5, VERSION_DIGITS_MAX = 6 };
 
 static bool
-is_hex_character(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-static bool
-is_sql_whitespace(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool
 is_identifier_byte(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return is_word_character(c) || c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* The byte n places further on, or NUL past the end. */
@@ -230,12 +217,11 @@ skip_sql_blanks(struct lexer *lexer)
     for (;;) {
         char next = peek_sql_byte(lexer, 2);
 
-        if (lexer->pos < lexer->end && is_sql_whitespace(*lexer->pos)) {
+        if (lexer->pos < lexer->end && is_blank(*lexer->pos)) {
             lexer->pos++;
         } else if (lexer_starts_with(lexer, "#") ||
                    (lexer_starts_with(lexer, "--") &&
-                    (is_sql_whitespace(next) ||
-                     lexer->end - lexer->pos == 2))) {
+                    (is_blank(next) || lexer->end - lexer->pos == 2))) {
             skip_line(lexer);
         } else if (lexer->versioned && lexer_starts_with(lexer, "*/")) {
             lexer->versioned = false;
@@ -293,7 +279,7 @@ scan_hex_string(struct lexer *lexer)
 {
     const char *p = lexer->pos + 1;
 
-    while (p < lexer->end && is_hex_character(*p))
+    while (p < lexer->end && hex_digit(*p) >= 0)
         p++;
     if (p == lexer->end || *p != '\'' || (p - lexer->pos) % 2 == 0)
         return TOKEN_INVALID;
@@ -331,9 +317,9 @@ scan_number(struct lexer *lexer)
     size_t exponent;
 
     if (*start == '0' && peek_sql_byte(lexer, 1) == 'x' &&
-        is_hex_character(peek_sql_byte(lexer, 2))) {
+        hex_digit(peek_sql_byte(lexer, 2)) >= 0) {
         lexer->pos += 2;
-        while (is_hex_character(peek_sql_byte(lexer, 0)))
+        while (hex_digit(peek_sql_byte(lexer, 0)) >= 0)
             lexer->pos++;
         kind = TOKEN_HEX;
         goto tail;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 
 enum { NUMBER_MAX = 64, CODE_POINT_MAX = 0x10ffff };
@@ -59,13 +59,6 @@ peek_script_byte(const struct script_lexer *lexer, size_t n)
     if (n >= lexer->text.size - lexer->pos)
         return '\0';
     return lexer->text.data[lexer->pos + n];
-}
-
-static bool
-is_name(char c)
-{
-    return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
 }
 
 /* Block comments nest, as Wren's do. */
@@ -258,7 +251,7 @@ lex_number(struct script_lexer *lexer, struct script_token *out,
         bool point =
             c == '.' && !hex && is_digit(peek_script_byte(lexer, size + 1));
 
-        if (!is_name(c) && !sign && !point)
+        if (!is_word_character(c) && !sign && !point)
             break;
         if (size == sizeof(text) - 1)
             break;
@@ -292,8 +285,8 @@ script_lex(struct script_lexer *lexer, struct script_token *out,
     if (is_digit(c))
         return lex_number(lexer, out, err);
     out->text.data = lexer->text.data + lexer->pos;
-    if (is_name(c)) {
-        while (is_name(peek_script_byte(lexer, 0)))
+    if (is_word_character(c)) {
+        while (is_word_character(peek_script_byte(lexer, 0)))
             lexer->pos++;
         out->kind = SCRIPT_TOKEN_NAME;
     } else if (c == '\n' || c == ';') {

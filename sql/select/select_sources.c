@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "allocator.h"
+#include "ascii.h"
 #include "call_tree.h"
 #include "cluster_ask.h"
 #include "controller.h"
@@ -197,8 +198,7 @@ find_stored_snapshot(struct handle *handle, const char *name)
     size_t i = 0;
 
     for (; name[i] && i < sizeof(lower) - 1; i++)
-        lower[i] =
-            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+        lower[i] = to_lower(name[i]);
     lower[i] = '\0';
     if (store_find(select_snapshot_store(handle), lower, &entry,
                    &handle->failure) != 0)

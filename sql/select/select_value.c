@@ -12,7 +12,7 @@
 #include "arena.h"
 #include "cursor.h"
 #include "deparse.h"
-#include "digit.h"
+#include "ascii.h"
 #include "errors.h"
 #include "kind.h"
 #include "memory.h"

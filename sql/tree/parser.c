@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "cursor.h"
+#include "ascii.h"
 #include "errors.h"
 #include "sql.h"
 #include "sql_statement.h"
@@ -295,12 +296,6 @@ parser_name_or_string(struct parser *p, struct span *out)
     return parser_name(p, out);
 }
 
-static unsigned
-hex_nibble_value(char c)
-{
-    return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
-}
-
 /* Decodes x'1f2e' and 0x1f2e, which have an even number of digits. */
 static int
 decode_hex(struct parser *p, struct span *out)
@@ -318,8 +313,8 @@ decode_hex(struct parser *p, struct span *out)
     if (!bytes)
         return -1;
     for (size_t i = 0; i < digits.size / 2; i++)
-        bytes[i] = (char)(hex_nibble_value(digits.data[2 * i]) << 4 |
-                          hex_nibble_value(digits.data[2 * i + 1]));
+        bytes[i] = (char)(hex_digit(digits.data[2 * i]) << 4 |
+                          hex_digit(digits.data[2 * i + 1]));
     *out = (struct span){bytes, digits.size / 2};
     parser_advance(p);
     return 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 
 __extension__ typedef unsigned __int128 natural;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "digit.h"
+#include "ascii.h"
 
 enum { INDEX_MAX = 1000000000 };
 
@@ -105,8 +105,8 @@ read_cells(struct steps *s, struct leg *leg)
 static bool
 may_name(char c, bool first)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '$' || (unsigned char)c >= 0x80 || (!first && is_digit(c));
+    return is_letter(c) || c == '_' || c == '$' || (unsigned char)c >= 0x80 ||
+           (!first && is_digit(c));
 }
 
 static bool

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "digit.h"
-#include "hex_digit.h"
+#include "ascii.h"
 #include "memory.h"
 
 /* ---- characters ---- */

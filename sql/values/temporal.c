@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 
 enum {
     FRACTION_DIGITS = 6,
@@ -95,12 +95,6 @@ temporal_set_micros(struct temporal *t, int64_t micros)
 
 /* ---- reading ---- */
 
-static bool
-is_datetime_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 struct scan {
     const char *p, *end;
 };
@@ -140,7 +134,7 @@ scan_second_fraction(struct scan *s, struct temporal *t)
 static void
 skip_datetime_blanks(struct scan *s)
 {
-    while (s->p < s->end && is_datetime_blank(*s->p))
+    while (s->p < s->end && is_blank(*s->p))
         s->p++;
 }
 
@@ -264,7 +258,7 @@ temporal_parse(struct span text, struct temporal *out)
     if (digits != 4 && digits != 2)
         return false;
     scan_datetime_number(&s, 4, &year);
-    if (s.p == s.end || is_datetime_blank(*s.p) || *s.p == ':')
+    if (s.p == s.end || is_blank(*s.p) || *s.p == ':')
         return false;
     s.p++;
     if (scan_datetime_number(&s, 2, &month) == 0 || s.p == s.end)
@@ -275,8 +269,8 @@ temporal_parse(struct span text, struct temporal *out)
     out->year = expand_two_digit_year(year, digits);
     out->month = (int)month;
     out->day = (int)day;
-    if (s.end - s.p >= 2 && (*s.p == 'T' || is_datetime_blank(*s.p)) &&
-        (is_digit(s.p[1]) || is_datetime_blank(s.p[1]))) {
+    if (s.end - s.p >= 2 && (*s.p == 'T' || is_blank(*s.p)) &&
+        (is_digit(s.p[1]) || is_blank(s.p[1]))) {
         s.p++;
         skip_datetime_blanks(&s);
         if (at_digit(&s)) {

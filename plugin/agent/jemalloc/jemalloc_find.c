@@ -1,4 +1,5 @@
 /* jemalloc_find.c - see jemalloc.h. */
+#include "reader.h"
 #include "jemalloc.h"
 
 #include <ctype.h>
@@ -21,14 +22,6 @@ enum {
 /* Prefixes to try with dlsym; others are found in the file. */
 static const char *const usual_prefixes[] = {"je_", "je", "_rjem_", "_rjem_je_",
                                              ""};
-
-static const char *
-object_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 /* ---- one jemalloc ---- */
 
@@ -132,7 +125,7 @@ is_mallctl_listed(const struct allocators *all, const void *mallctl)
 static bool
 is_preloaded(const char *path)
 {
-    const char *name = object_base_name(path);
+    const char *name = base_name(path);
     size_t size = strlen(name);
     char text[PRELOAD_MAX], *list = text;
 
@@ -302,7 +295,7 @@ static bool
 is_allocator_named(const struct allocator *a, const char *name)
 {
     return strcmp(name, a->mallctl_name) == 0 || strcmp(name, a->object) == 0 ||
-           strcmp(name, object_base_name(a->object)) == 0;
+           strcmp(name, base_name(a->object)) == 0;
 }
 
 static void
@@ -316,7 +309,7 @@ write_unmatched_allocators(struct allocators *all, const char *wanted)
         used += (size_t)snprintf(all->why + used, sizeof(all->why) - used,
                                  "%s %s in %s", i ? "," : "",
                                  all->list[i].mallctl_name,
-                                 object_base_name(all->list[i].object));
+                                 base_name(all->list[i].object));
 }
 
 /* A library's jemalloc, in a program with another malloc. */
@@ -327,7 +320,7 @@ write_partial_coverage(struct allocators *all, const struct allocator *a)
         snprintf(all->why, sizeof(all->why),
                  "only what %.100s allocates is seen: the program's malloc is "
                  "another",
-                 object_base_name(a->object));
+                 base_name(a->object));
 }
 
 static void
@@ -338,7 +331,7 @@ write_uncallable_allocator(struct allocators *all, const struct allocator *a)
     snprintf(all->why, sizeof(all->why),
              "%s has a jemalloc of its own (%s%s%.*s) that cannot be called: "
              "%s",
-             object_base_name(a->object), a->version,
+             base_name(a->object), a->version,
              prefix ? (*a->version ? ", prefix " : "prefix ") : "no prefix",
              prefix, a->mallctl_name, a->note);
 }

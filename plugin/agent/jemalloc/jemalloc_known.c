@@ -3,22 +3,14 @@
 
 #include <string.h>
 
+#include "ascii.h"
+
 enum { FIELDS = 5, HEX_ADDRESS_MAX = 16 };
 
 struct field {
     const char *text;
     size_t size;
 };
-
-static int
-known_hex_digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 static bool
 parse_mark(struct field field, struct known *out)
@@ -31,8 +23,8 @@ parse_mark(struct field field, struct known *out)
         return false;
     out->mark_size = field.size / 2;
     for (size_t i = 0; i < out->mark_size; i++) {
-        int high = known_hex_digit_value(field.text[2 * i]);
-        int low = known_hex_digit_value(field.text[2 * i + 1]);
+        int high = hex_digit(field.text[2 * i]);
+        int low = hex_digit(field.text[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return false;
@@ -48,7 +40,7 @@ parse_known_address(struct field field, uint64_t *out)
     if (field.size == 0 || field.size > HEX_ADDRESS_MAX)
         return false;
     for (size_t i = 0; i < field.size; i++) {
-        int digit = known_hex_digit_value(field.text[i]);
+        int digit = hex_digit(field.text[i]);
 
         if (digit < 0)
             return false;
@@ -63,13 +55,9 @@ parse_known_identifier(struct field field, char *out, size_t size)
 {
     if (field.size >= size)
         return false;
-    for (size_t i = 0; i < field.size; i++) {
-        char c = field.text[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (c >= '0' && c <= '9') || c == '_'))
+    for (size_t i = 0; i < field.size; i++)
+        if (!is_word_character(field.text[i]))
             return false;
-    }
     memcpy(out, field.text, field.size);
     out[field.size] = '\0';
     return true;

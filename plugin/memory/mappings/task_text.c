@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "digit.h"
+#include "ascii.h"
 #include "map_owners.h"
 
 static struct span

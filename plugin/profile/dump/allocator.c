@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "reader.h"
 #include "buffer.h"
 #include "errors.h"
 #include "function_name.h"
@@ -267,7 +268,7 @@ starts_with_none(const char *list)
 const char *
 known_wrappers(const char *program, const char *list)
 {
-    const char *name = mapping_basename(program);
+    const char *name = base_name(program);
 
     if (list && starts_with_none(list))
         return "";

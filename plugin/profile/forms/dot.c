@@ -1,4 +1,5 @@
 /* dot.c - see forms.h. */
+#include "ascii.h"
 #include "forms.h"
 
 #include <math.h>
@@ -54,12 +55,6 @@ add_character(struct buffer *out, const char *s, size_t size)
     buffer_add(out, s, size);
 }
 
-static bool
-is_dot_name_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Where to cut a name: between characters, of at most four bytes each. */
 static const char *
 dot_name_end(const char *name)
@@ -80,9 +75,9 @@ add_dot_name(struct buffer *out, const char *name, bool label)
     size_t size;
 
     while (name < end) {
-        if (label && is_dot_name_blank(*name)) {
+        if (label && is_blank(*name)) {
             buffer_text(out, "\\n");
-            while (name < end && is_dot_name_blank(*name))
+            while (name < end && is_blank(*name))
                 name++;
         } else if (label && end - name > 1 && name[0] == ':' &&
                    name[1] == ':') {

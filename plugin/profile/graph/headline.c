@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "reader.h"
 #include "buffer.h"
 #include "clock.h"
 #include "mappings.h"
@@ -102,7 +103,7 @@ headline_add(struct buffer *out, const struct profile *profile,
 {
     char since[CLOCK_TEXT], text[FIGURE_TEXT];
 
-    shown_name(mapping_basename(profile->program), max, out);
+    shown_name(base_name(profile->program), max, out);
     if (profile->origin.live) {
         clock_text(profile->origin.taken_ms, since, sizeof(since));
         buffer_format(out, ", %s UTC", since);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "reader.h"
 #include "buffer.h"
 #include "errors.h"
 #include "mappings.h"
@@ -77,7 +78,7 @@ number_module(struct differ *d, struct texts *texts,
               uint32_t *number)
 {
     buffer_clear(&d->key);
-    add_diff_key_text(d, mapping_basename(module->path));
+    add_diff_key_text(d, base_name(module->path));
     if (with_build)
         add_diff_key_text(d, module->build_id);
     return number_key(d, texts, number);

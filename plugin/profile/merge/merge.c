@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "reader.h"
 #include "errors.h"
 #include "mappings.h"
 #include "memory.h"
@@ -341,7 +342,7 @@ add_times(struct profile_origin *to, const struct profile_origin *from,
 static int
 add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
 {
-    const char *program = mapping_basename(profile->program);
+    const char *program = base_name(profile->program);
     struct profile *out = m->out;
     bool first = m->share_count == 0;
     struct merge_share *share =

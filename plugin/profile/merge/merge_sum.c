@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "reader.h"
 #include "errors.h"
 #include "mappings.h"
 #include "memory.h"
@@ -172,7 +173,7 @@ static void
 key_build(struct merge *m, size_t part, const struct profile_module *module)
 {
     buffer_clear(&m->key);
-    add_merge_key_text(m, mapping_basename(module->path));
+    add_merge_key_text(m, base_name(module->path));
     add_merge_key_text(m, module->build_id);
     if (!*module->build_id)
         buffer_u64(&m->key, part);
@@ -345,7 +346,7 @@ merge_symbols(struct merge *m)
             continue;
         list[count++] = (struct sorted){
             location,
-            mapping_basename(location->frames[location->frame_count - 1].file),
+            base_name(location->frames[location->frame_count - 1].file),
             m->locations[i].build};
     }
     if (count > 0)

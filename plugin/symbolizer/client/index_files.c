@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader.h"
 #include "clean_text.h"
 #include "elf_file.h"
 #include "errors.h"
@@ -27,7 +28,7 @@ report_skipped_index(const char *path, const char *reason, struct error *why)
     if (!why || why->text[0])
         return;
     error_set(why, ER_UNKNOWN, "its symbol index %s is passed over: %s",
-              mapping_basename(path), reason);
+              base_name(path), reason);
 }
 
 /* Refuses devices and symbolic links; does not wait for a pipe's writer. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "reader.h"
 #include "clean_text.h"
 #include "clock.h"
 #include "elf_file.h"
@@ -257,7 +258,7 @@ resolve_complain(struct resolve_job *job, const char *what, const char *why)
 void
 resolve_set_module(char *module, const char *path)
 {
-    struct span text = {mapping_basename(path), 0};
+    struct span text = {base_name(path), 0};
 
     text.size = strnlen(text.data, MODULE_MAX - 1);
     clean_text(text, module);

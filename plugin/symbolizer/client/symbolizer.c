@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "reader.h"
 #include "clean_text.h"
 #include "clock.h"
 #include "elf_file.h"
@@ -189,7 +190,7 @@ mapping_path_score(const struct mapping *m, const char *path)
 {
     if (strcmp(m->path, path) == 0)
         return 2;
-    return strcmp(mapping_basename(m->path), mapping_basename(path)) == 0;
+    return strcmp(base_name(m->path), base_name(path)) == 0;
 }
 
 const struct mapping *
@@ -294,8 +295,8 @@ find_allocator(struct resolve_object *object)
     const struct mapping *m = mappings_find(request->maps, address);
     bool has = address && m && resolve_same_file(m, object->mapping);
 
-    object->in_allocator = strncmp(mapping_basename(object->mapping->path),
-                                   library, sizeof(library) - 1) == 0 ||
+    object->in_allocator = strncmp(base_name(object->mapping->path), library,
+                                   sizeof(library) - 1) == 0 ||
                            (has && object->elf.has_soname);
     if (has && !object->in_allocator &&
         !elf_address_of(&object->elf, address - m->start + m->offset,

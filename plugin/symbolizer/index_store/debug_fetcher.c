@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "reader.h"
 #include "clock.h"
 #include "debug_fetch.h"
 #include "elf_file.h"
@@ -102,7 +103,7 @@ debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
     if (settled || has_debug(asked))
         return;
     snprintf(request.object, sizeof(request.object), "%.*s", OBJECT_MAX - 1,
-             mapping_basename(asked->path));
+             base_name(asked->path));
     pthread_mutex_lock(&fetcher->lock);
     if (!is_debug_request_settled(fetcher, &request.id)) {
         fetcher->pending[fetcher->request_count++] = request;

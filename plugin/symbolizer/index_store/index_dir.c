@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "digit.h"
+#include "ascii.h"
 #include "elf_file.h"
 #include "errors.h"
 
@@ -42,14 +42,6 @@ build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT])
     out[2 * id->size] = '\0';
 }
 
-static int
-hex_digit_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool
 build_id_parse(const char *text, size_t size, struct build_id *out)
 {
@@ -58,8 +50,8 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
     if (size % 2 || id.size < BUILD_ID_MIN || id.size > sizeof(id.bytes))
         return false;
     for (size_t i = 0; i < id.size; i++) {
-        int high = hex_digit_value(text[2 * i]),
-            low = hex_digit_value(text[2 * i + 1]);
+        int high = lower_hex_digit(text[2 * i]),
+            low = lower_hex_digit(text[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return false;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reader.h"
 #include "clean_text.h"
 #include "clock.h"
 #include "elf_file.h"
@@ -263,7 +264,7 @@ record_index_refusal(struct kept *kept, const char *why)
 static void
 set_object(struct kept *kept, const char *path)
 {
-    struct span name = {mapping_basename(path), 0};
+    struct span name = {base_name(path), 0};
 
     name.size = strnlen(name.data, INDEX_OBJECT_MAX - 1);
     clean_text(name, kept->entry.object);

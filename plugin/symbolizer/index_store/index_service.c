@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 
+#include "reader.h"
 #include "clock.h"
 #include "elf_file.h"
 #include "files.h"
@@ -152,7 +153,7 @@ index_service_asked(void *arg, const struct symbolizer_asked *asked)
     pthread_mutex_unlock(&service->lock);
     if (news)
         log_to(service->log, "a symbol index of %s was refused: %s",
-               mapping_basename(asked->path), asked->refused);
+               base_name(asked->path), asked->refused);
 }
 
 /* ---- the keeper's thread ---- */

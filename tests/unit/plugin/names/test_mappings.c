@@ -3,6 +3,7 @@
 #include <sys/sysmacros.h>
 
 #include "arena.h"
+#include "reader.h"
 #include "mappings.h"
 #include "suite.h"
 
@@ -34,7 +35,7 @@ START_TEST(lines_are_parsed_and_bad_ones_skipped)
     ck_assert_str_eq(maps.list[2].path, "");
     ck_assert_str_eq(maps.list[3].path, "/lib/x.so");
     ck_assert(maps.list[3].deleted);
-    ck_assert_str_eq(mapping_basename(maps.list[3].path), "x.so");
+    ck_assert_str_eq(base_name(maps.list[3].path), "x.so");
     arena_free(arena);
 }
 END_TEST
