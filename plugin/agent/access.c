@@ -1,17 +1,18 @@
 /*
- * access.c - see agent.h.
+ * access.c - lets heapwired look at this process from outside; see agent.h.
  *
- * Where Yama lets parents alone trace, heapwired is none: the process names it.
+ * Where Yama lets only parents trace, heapwired is none: so the process names
+ * it as its tracer.
  *
- * The kernel closes a process that gave up root to its own user: /proc/PID is
- * root's, and neither perf nor ptrace is for heapwired, which gave up root
- * with it.  Only the process itself can open itself, by prctl().
+ * The kernel closes a process that gave up root to its own user: /proc/PID
+ * belongs to root, and neither perf nor ptrace works for heapwired, which gave
+ * up root with it.  Only the process itself can open itself, by prctl().
  *
- * What is not ours to put back stays: 1 that the host had already, what the
- * kernel set since because ids changed, what the host set since itself (seen
+ * Values that are not ours are left alone: 1 that the host had already, the
+ * kernel's own change because ids changed, and the host's later change (seen
  * where we are preloaded).  2, of the sysctl fs.suid_dumpable, cannot be set by
- * prctl(): such a process stays as it is.  The thread's own calls, but for what
- * says otherwise; one agent at a time runs in a process.
+ * prctl(): such a process stays as it is.  Called by the agent's thread, unless
+ * said otherwise; one agent at a time runs in a process.
  *
  * A filter that came past libc while the process was open may kill whoever
  * calls prctl(): then it stays open, and we say so.  A child that shares its
@@ -36,7 +37,7 @@ enum { CLOSED = 0, OPEN = 1, CORES_FOR_ROOT = 2, CLOSE_RETRY_MS = 1000 };
 static struct {
     _Atomic bool open;        /* by us; a fork's child inherits that */
     _Atomic unsigned changes; /* by the host */
-    _Atomic bool wanted;      /* what the last of them was */
+    _Atomic bool wanted;      /* its last change */
     unsigned changes_before;
     int filters;
     int64_t until_ms; /* monotonic */
@@ -54,7 +55,7 @@ set_dumpable_flag(unsigned long value)
     return (int)syscall(SYS_prctl, PR_SET_DUMPABLE, value, 0, 0, 0);
 }
 
-/* Only under filters which heapwire-run has tried that with. */
+/* Only under filters under which heapwire-run has tried these calls. */
 static bool
 may_call(const struct agent *agent)
 {
@@ -93,7 +94,7 @@ const char *
 access_open(const struct agent *agent, uint64_t seconds, bool *opened)
 {
     const char *why = why_never(agent);
-    unsigned changes = own.changes; /* the host may make one right now */
+    unsigned changes = own.changes; /* before the host's next */
     int value;
 
     if (why)
@@ -121,7 +122,7 @@ static bool
 restore_dumpable_flag(void)
 {
     if (own.changes != own.changes_before && own.wanted)
-        return true; /* it is the host's */
+        return true; /* the host wants it */
     return confined_filters() == own.filters &&
            (read_dumpable_flag() != OPEN || set_dumpable_flag(CLOSED) == 0);
 }

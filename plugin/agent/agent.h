@@ -2,8 +2,9 @@
  * agent.h - the agent's state: how it was started, and what its thread has.
  *
  * start.c starts the one thread, serve.c is that thread, operations.c does what
- * heapwired asks; the rest are their tools.  All state of the thread lies on
- * its stack, so a fork leaves nothing half-written behind.  libc only.
+ * heapwired asks; the other files are their tools.  All state of the thread
+ * lies on its stack, so that a fork leaves nothing half-written behind.  libc
+ * only.
  */
 #ifndef HW_AGENT_H
 #define HW_AGENT_H
@@ -38,28 +39,28 @@ enum channel_result {
     CHANNEL_FAILED /* reported on stderr; errno has the reason */
 };
 
-/* Opens a channel whose descriptors are all -1, and erases the leave reasons.
- */
+/* Opens a channel whose descriptors are all -1, and erases the reasons that
+ * earlier agents left. */
 enum channel_result channel_open(struct channel *channel,
                                  const char *state_dir);
-/* True if the directory belongs to another user, which may still give it to us.
- */
+/* True if the directory belongs to another user, and may still be given to
+ * us. */
 bool channel_is_shut(const char *state_dir);
-/* Serves there again where the directory, the lock or the socket's name was
+/* Serves there again after the directory, the lock or the socket's name was
  * deleted, and keeps the connection; false: it cannot yet. */
 bool channel_renew(struct channel *channel, const char *state_dir);
-/* Whether that is needed: others do not find us there. */
+/* Whether channel_renew is needed: others do not find us there any more. */
 bool channel_is_lost(const struct channel *channel, const char *state_dir);
 void channel_close(struct channel *channel);
-/* Closes the directory: what needs it fails from now on. */
+/* Closes the directory: calls that need it fail from now on. */
 void channel_leave_directory(struct channel *channel);
-/* Leaves why the agent ends, for heapwired; "": nothing of note.  Only in a
- * table of its own: in a shared one the lock's number may be a file of the
- * host. */
+/* Writes into the lock why the agent ends, for heapwired; "": nothing of note.
+ * Only in a descriptor table of its own: in a shared one the lock's number may
+ * be a file of the host by now. */
 void channel_write_leave_reason(const struct channel *channel,
                                 const struct agent_hello *self,
                                 const char *why);
-/* Likewise, of this process, whose agent has not served: it holds no lock. */
+/* The same for a process whose agent has not served, and holds no lock. */
 void channel_write_early_reason(const char *state_dir, const char *why);
 /* Removes the socket's name.  Call before channel_close. */
 void channel_remove(struct channel *channel);
@@ -70,7 +71,7 @@ void channel_remove(struct channel *channel);
 bool channel_intact(struct channel *channel);
 
 /* Accepts a waiting connection in place of the current one, if its peer is
- * root, the directory's owner or this process's user; false: it is not. */
+ * root, the directory's owner or this process's user; false: it did not. */
 bool channel_accept(struct channel *channel);
 void channel_disconnect(struct channel *channel);
 
@@ -89,17 +90,18 @@ int channel_send(struct channel *channel, const void *data, size_t size,
  * beyond that, and must end where it cannot. */
 struct host_privileges {
     int64_t due_ms; /* monotonic */
-    bool more;      /* at the last check, too: it was no moment in between */
-    bool diverged;  /* it cannot be like the main thread */
+    bool more; /* at the last check, too: so it was not a change in progress */
+    bool diverged; /* it cannot be like the main thread */
 };
 
-/* Milliseconds until the next check.  calls (enum confined_call) are those that
- * may be made under so many filters. */
+/* Milliseconds until the next check.  calls (enum confined_call): those that
+ * may be made under the thread's filters, of which there are so many. */
 int host_privileges_tick(struct host_privileges *host_privileges, int filters,
                          unsigned calls);
 
 /* Whether two threads of this process have the same ids, capabilities and
- * filters.  One thread at a time: the host's may have little stack. */
+ * filters.  For one thread at a time: its buffers are static, as the host's
+ * thread may have little stack. */
 bool host_privileges_equal(pid_t a, pid_t b);
 
 /* ---- launcher.c ---- */
@@ -138,14 +140,14 @@ void launcher_end(const struct launcher *launcher);
 struct agent_start {
     char settings[AGENT_SETTINGS_MAX]; /* agent_tools.h */
     struct jemalloc_given given;       /* set by the program itself; or empty */
-    struct jemalloc jemalloc; /* found before main; if late, by the thread */
+    struct jemalloc jemalloc; /* found before main; by the thread if late */
     bool late;                /* the program runs already */
     bool silent;              /* write nothing to stderr */
     bool child;        /* after a fork: wait until no other process serves */
     unsigned refused;  /* enum confined_call: by filters that came later */
-    bool no_new_privs; /* the host has them; set at any time */
-    bool unfit;        /* a filter comes under which it cannot live */
-    pid_t elders[2];   /* of a child: it serves once they have ended; 0: none */
+    bool no_new_privs; /* the host has set it; written at any time */
+    bool unfit;        /* a filter is coming that it cannot live under */
+    pid_t elders[2];   /* a child serves once these have ended; 0: none */
 };
 
 struct agent {
@@ -166,7 +168,7 @@ struct agent {
     int opened_filters; /* those under which the channel was opened */
     unsigned calls;     /* enum confined_call: allowed under these filters */
     int given;          /* descriptor with the request; -1: none */
-    pid_t tracer;       /* that Yama lets trace this process; 0: none */
+    pid_t tracer;       /* whom Yama lets trace this process; 0: nobody */
     int64_t started_ms;
     int64_t guard_ms;        /* how long heapwired may be away; 0: for ever */
     int64_t last_request_ms; /* monotonic: heapwired's latest request or
@@ -195,35 +197,38 @@ void operation_answer(struct agent *agent, const struct agent_request *request,
 struct lever_host lever_host_of(const struct agent *agent);
 /* Milliseconds until the next lever's time is over, or -1. */
 int lever_host_expire(const struct agent *agent);
-/* With the agent all of them end: nobody would put them back. */
+/* Ends all levers, with the agent: nobody would put them back later. */
 void lever_host_leave(const struct agent *agent);
 
 /* ---- own_smaps.c: what /proc says of this process ---- */
 
-/* At most so many bytes of the text; *cut: there are more.  -1 with errno. */
+/* Copies at most so many bytes of a text; *cut: there were more.  -1 with
+ * errno. */
 int own_text_copy(const char *path, int to, size_t most, bool *cut);
-/* A line for each thread, as AGENT_SMAPS has them. */
+/* Writes a line for each thread, as AGENT_SMAPS has them. */
 int own_tasks_write(int to);
 
 /* ---- access.c: who may look at this process from outside ---- */
 
-/* Where Yama needs it this process may trace us; 0: none. */
+/* Where Yama needs it, allows that process to trace us; 0: nobody. */
 void access_allow_tracer(struct agent *agent, pid_t tracer);
 
-/* Makes a process that is not dumpable so, for at most so many seconds from
- * now.  NULL, with *opened: whether it is so by us; or why not (static). */
+/* Makes this process dumpable, if it is not, for at most so many seconds
+ * from now.  NULL, with *opened: whether it is dumpable by us; or why not
+ * (static). */
 const char *access_open(const struct agent *agent, uint64_t seconds,
                         bool *opened);
-/* Puts it back, unless the host has changed it since; also where nothing was
- * opened.  Before the thread ends or is suspended, too.  False: it stays open,
- * for a filter that came since may forbid prctl; access_left tries again. */
+/* Puts it back, unless the host has changed it since; may be called if nothing
+ * was opened, and before the thread ends or is suspended.  False: it stays
+ * open, because a filter that came since may forbid prctl; access_left tries
+ * again. */
 bool access_close(void);
-/* Milliseconds until this is to be called again, for it closes once the time is
- * over; -1: it is closed. */
+/* Closes the process once the time is over.  Milliseconds until the next call;
+ * -1: it is closed. */
 int access_left(void);
-/* Any thread's: the host has set it itself. */
+/* Callable from any thread: the host has set the flag itself. */
 void access_changed(bool wanted);
-/* In a fork's child, which is as its parent was. */
+/* In a fork's child, which inherits the flag. */
 void access_forked(void);
 
 /* ---- serve.c ---- */
@@ -231,10 +236,11 @@ void access_forked(void);
 /* Serves until phase_stopping(). 0, or an errno: why it could not serve. */
 int serve_run(const struct agent_start *start);
 
-/* Where a thread was suspended and none can follow: profiling that it has
- * switched on ends, and what it left is forgotten.  The host's thread's. */
+/* On the host's thread, where our thread was suspended and none can follow:
+ * ends profiling that it has switched on, and forgets the state it left. */
 void serve_nobody(void);
-/* On the host's thread, before a filter comes: no child is served. */
+/* On the host's thread, before a filter comes under which no child can be
+ * served: leaves the reason. */
 void serve_unfit(const struct agent_start *start);
 
 /* ---- phase.c ----
@@ -263,37 +269,39 @@ int phase_await(enum phase phase, uint32_t timeout_ms);
 /* Requests the end; the caller also sends PHASE_WAKE to the thread.  handover:
  * it leaves all that it has to the next thread (below). */
 void phase_stop(bool handover);
-/* Takes the request back; false: the thread has seen it, and goes. */
+/* Takes the request back; false: the thread has seen it, and will end. */
 bool phase_stay(void);
-/* The thread's: once they are true the request stands. */
+/* Called by the thread: once one is true, the request cannot be taken back. */
 bool phase_stopping(void);
 bool phase_hands_over(void);
-/* The thread waits; phase_stop() ends that. */
+/* Lets the thread wait; phase_stop() ends that. */
 void phase_pause(uint32_t ms);
 
-/* ---- handover.c ----
- * What a thread that is suspended leaves to the one that resumes.  No thread of
- * ours may be there while the host changes its ids or its sandbox, and
- * afterwards the socket's directory may be out of reach: so the state is
- * copied, and the descriptors wait in a socket of the host's table for as long
- * as the host's call takes.  open and close: the host's thread, before the end
- * of one and after the start of the next. */
+/* The state that a suspended thread leaves to the one that resumes.
+ *
+ * No thread of ours may exist while the host changes its ids or its sandbox,
+ * and afterwards the socket's directory may be out of reach: so the state is
+ * copied, and the descriptors wait in a socket in the host's table for as
+ * long as the host's call takes.  handover_open and handover_close are
+ * called by the host's thread, before the end of one thread and after the
+ * start of the next. */
 
-/* state_dir: NULL, or where no other process may take the lock meanwhile. */
+/* state_dir: NULL, or the directory whose lock no other process may take
+ * meanwhile. */
 void handover_open(const char *state_dir);
 int handover_socket(void); /* -1: none */
 void handover_close(void);
 
-/* The thread's last act; false: nothing could be left.  It needs no socket in a
- * shared descriptor table. */
+/* The thread's last call; false: nothing could be left.  In a shared descriptor
+ * table it needs no socket. */
 bool handover_give(struct agent *agent);
-/* The next thread's: the state, without the descriptors of a table of its own;
- * false: nothing was left. */
+/* The next thread's first call: the state, without the descriptors of a table
+ * of its own; false: nothing was left. */
 bool handover_read(struct agent *agent);
-/* Where no thread comes: what was left, or NULL.  It is forgotten, and its
- * descriptors of a table of its own are nobody's. */
+/* Where no thread follows: the state that was left, or NULL.  It is forgotten,
+ * and the descriptors of the thread's own table are closed with the socket. */
 struct agent *handover_drop(void);
-/* The descriptors, in the thread's own table.  0, or an errno. */
+/* Fetches the descriptors into the thread's own table.  0, or an errno. */
 int handover_take(struct agent *agent);
 
 void handover_discard(void);

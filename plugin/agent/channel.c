@@ -1,9 +1,13 @@
 /*
- * channel.c - see agent.h.
+ * channel.c - the agent's socket in the state directory; see agent.h.
  *
- * Names are resolved once: everything happens beside the directory's own
- * descriptor, reached through /proc/thread-self/fd because bind() takes only
- * paths, and short ones.
+ * Agent and heapwired may be of different users, and a database that runs as
+ * root must not be led astray by the directory's owner: so the directory is
+ * opened once and checked, and everything happens beside its descriptor, with
+ * no link followed.  bind() takes only paths, and short ones, hence the way
+ * through /proc/thread-self/fd.  Which process serves is decided by a fcntl
+ * lock, which the kernel drops with the process, however it ends; a pid file
+ * would lie after a kill -9.
  */
 #include "agent.h"
 
@@ -32,6 +36,7 @@ close_channel_fd(int *fd)
     *fd = -1;
 }
 
+/* Whether that owner may be trusted with the directory. */
 static bool
 may_own(uid_t owner)
 {
@@ -96,7 +101,7 @@ open_lock(int directory)
                   O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-/* Who has of it what *wanted is; 0: nobody any more. */
+/* The process that holds a part of the lock; 0: none does any more. */
 static pid_t
 holder_of(int lock, const struct flock *wanted)
 {
@@ -107,10 +112,9 @@ holder_of(int lock, const struct flock *wanted)
                : 0;
 }
 
-/* Takes the lock, which the kernel drops with this process: all of the file,
- * to find it free, and then its first byte.  The others keep it while one
- * thread follows another (handover.c): a change that came before this thread
- * was here has them, for this process. */
+/* Takes the lock: first all of the file, to find it free, and then its first
+ * byte alone.  The rest is held while one thread follows another (handover.c):
+ * if this process has it, a change was going on before this thread began. */
 static enum channel_result
 take_channel_lock(struct channel *channel)
 {
@@ -234,8 +238,9 @@ write_leave_reason(int lock, off_t at, pid_t pid, uint64_t start_ticks,
         (void)!write(lock, word, (size_t)size);
 }
 
-/* Of earlier agents: by calls that no filter forbids under which we serve.
- * What is not a leave reason may be a file that the owner has moved here. */
+/* Erases the reasons of earlier agents, by calls that are allowed under any
+ * filter that we serve under.  A file that does not begin with our tag may be
+ * one that the directory's owner has moved here: it is left alone. */
 static void
 erase_leave_reasons(int lock)
 {
@@ -282,7 +287,7 @@ is_path_of_directory(const char *state_dir, int directory)
     return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
-/* Beside the directory's descriptor. */
+/* Whether the lock's file still has a name. */
 static bool
 has_lock(const struct channel *channel)
 {
@@ -294,7 +299,7 @@ has_lock(const struct channel *channel)
 bool
 channel_is_lost(const struct channel *channel, const char *state_dir)
 {
-    struct stat st; /* faccessat() is a call that no filter was asked about */
+    struct stat st; /* not faccessat(): filters were not tried with it */
 
     return channel->directory >= 0 &&
            (!is_path_of_directory(state_dir, channel->directory) ||
@@ -304,8 +309,8 @@ channel_is_lost(const struct channel *channel, const char *state_dir)
              errno == ENOENT));
 }
 
-/* A lock that has its name is kept: closing any descriptor of its file would
- * drop it. */
+/* The lock is kept if its file has its name: closing any descriptor of the file
+ * would drop it. */
 bool
 channel_renew(struct channel *channel, const char *state_dir)
 {
@@ -387,8 +392,7 @@ channel_close(struct channel *channel)
     close_channel_fd(&channel->directory);
 }
 
-/* False if the host has reused the descriptor, which is forgotten, not closed.
- */
+/* False if the host has reused the number: it is forgotten, not closed. */
 static bool
 is_descriptor_unchanged(int *fd, struct shared_fds_file file)
 {
@@ -430,7 +434,7 @@ channel_accept(struct channel *channel)
     socklen_t size = sizeof(peer);
 
     if (fd < 0) {
-        /* Out of descriptors, most likely: poll would spin. */
+        /* most likely there are no descriptors left: poll() would spin */
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
             usleep(ACCEPT_PAUSE_US);
         return false;
@@ -448,7 +452,7 @@ channel_accept(struct channel *channel)
     return true;
 }
 
-/* The first descriptor, and closes the others; -1: none. */
+/* The first descriptor of a message; closes the others.  -1: there is none. */
 static int
 take_descriptor(struct msghdr *message)
 {

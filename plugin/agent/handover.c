@@ -1,10 +1,13 @@
 /*
- * handover.c - see agent.h.
+ * handover.c - keeps the agent's state while no thread of ours exists; see
+ * agent.h.
  *
- * A thread's own table cannot be reached from another one but by SCM_RIGHTS:
- * the socket is an abstract one with a name from the kernel.  Others see that
- * name: the kernel drops what has not the key before it fills the queue, and
- * only messages of this process are taken from it.
+ * The descriptors of a thread's own table can only reach another table by
+ * SCM_RIGHTS, and some socket must hold them while neither thread exists: one
+ * in the host's table, abstract, with a name from the kernel.  Others can see
+ * that name and send to it: the kernel drops messages without our key before
+ * they fill the queue (a BPF filter), and only messages of this process are
+ * accepted.  In a shared table the descriptors simply stay.
  */
 #include "agent.h"
 
@@ -27,22 +30,24 @@
 enum {
     FIRST_FDS = 5,
     BATCH = 128,
-    KEY_AT = 8, /* of 16; the guard of the stacks is before */
+    KEY_AT = 8, /* of 16 bytes; the first are the stack guard's */
     KEY_WORDS = 2,
     SKIPPED_MAX = 4096
 };
 
-/* In the host's table, where it may close all and open others. */
+/* A descriptor in the host's table; the host may close it and reuse the number,
+ * so its file is noted. */
 struct kept_fd {
     int fd;
     struct shared_fds_file file; /* zeroed: none */
 };
 
-/* Of two threads that are never there at the same time. */
+/* Written by one thread, read by the next: they never exist at the same
+ * time. */
 static struct {
     struct sockaddr_un address;
     socklen_t address_size;
-    uint32_t key[KEY_WORDS]; /* of this socket's messages, as on the wire */
+    uint32_t key[KEY_WORDS];      /* begins each message, in network order */
     struct kept_fd socket, guard; /* guard: the lock's, from other children */
     bool left;
     struct agent agent;
@@ -87,8 +92,10 @@ handover_close(void)
     close_kept_fd(&kept.guard);
 }
 
-/* A lock of the host's table beside the thread's own.  Closing it drops all
- * locks of that table: only where the thread has a table of its own. */
+/* Holds the lock file beyond its first byte from the host's table, while no
+ * thread of ours holds it.  fcntl locks are the process's: closing any
+ * descriptor of the file drops them all, so only where the thread has a table
+ * of its own. */
 static void
 guard_lock(const char *state_dir)
 {
@@ -102,8 +109,8 @@ guard_lock(const char *state_dir)
     fcntl(kept.guard.fd, F_SETLK, &others);
 }
 
-/* The key are random bytes that the kernel gave this program.  Where the filter
- * cannot be set a flood can fill the queue, and nothing is left. */
+/* The key is random bytes that the kernel gave this program (AT_RANDOM).  Where
+ * the filter cannot be set, a flood can fill the queue, and nothing is left. */
 static void
 filter_unkeyed_packets(int fd)
 {
@@ -154,7 +161,7 @@ handover_socket(void)
     return is_kept_fd_valid(&kept.socket) ? kept.socket.fd : -1;
 }
 
-/* Where the agent has its n-th descriptor; NULL: no more. */
+/* The place of the agent's n-th descriptor; NULL: there are no more. */
 static int *
 nth_agent_fd(struct agent *agent, size_t n)
 {
@@ -248,7 +255,7 @@ handover_drop(void)
     return left ? &kept.agent : NULL;
 }
 
-/* Reads one message, if it is ours: the number of its descriptors, or 0.  -1:
+/* Reads one message: the number of its descriptors, 0 if it is not ours; -1:
  * there is none. */
 static int
 receive_message(int from, int *fds)
@@ -284,7 +291,7 @@ receive_message(int from, int *fds)
     return 0;
 }
 
-/* Skips the messages of others.  0: no more. */
+/* The next message of this process; 0: there is none. */
 static size_t
 receive_batch(int from, int *fds)
 {

@@ -1,4 +1,16 @@
-/* host_privileges.c - see agent.h. */
+/*
+ * host_privileges.c - keeps our thread from being more than the host; see
+ * agent.h.
+ *
+ * Where a host drops privileges by raw system calls, or without our library
+ * preloaded, libc does not tell us, and a thread that keeps them would be a
+ * hole in its sandbox: who takes over the host could use it.  Linux has no call
+ * to ask for another thread's privileges, so both threads' files in /proc are
+ * compared once a second; a difference counts when it is there at two checks in
+ * a row, since the host may be half-way through a change.  Then the thread
+ * drops what it has beyond the host by raw system calls, or must end if it
+ * cannot (diverged).
+ */
 #include "agent.h"
 
 #include <linux/capability.h>
@@ -24,11 +36,11 @@ enum { REAL, EFFECTIVE, SAVED, FILE_SYSTEM, IDS };
 
 enum { INHERITABLE, PERMITTED, CAP_EFFECTIVE, BOUNDING, AMBIENT, SETS };
 
-/* That a thread may have for itself. */
+/* Namespaces that a single thread may change. */
 static const char *const kinds[] = {"cgroup", "ipc", "mnt", "net", "uts"};
 enum { NAMESPACES = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* What a thread may do. */
+/* The privileges of a thread. */
 struct worn {
     unsigned uids[IDS], gids[IDS];
     char groups[GROUPS_TEXT];
@@ -54,7 +66,7 @@ read_ids(const char *text, unsigned ids[IDS])
                   &ids[FILE_SYSTEM]) == IDS;
 }
 
-/* 0 where it cannot be seen: that of a main thread which has ended, too. */
+/* 0 where it cannot be read, as of a main thread that has ended. */
 static ino_t
 namespace_of(pid_t tid, const char *kind)
 {
@@ -65,7 +77,8 @@ namespace_of(pid_t tid, const char *kind)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* status: room of STATUS_MAX. */
+/* Reads a thread's privileges; status: room for STATUS_MAX bytes.  False where
+ * /proc does not show it. */
 static bool
 read_worn(struct worn *worn, pid_t tid, char *status)
 {
@@ -108,6 +121,7 @@ is_other_namespace(ino_t a, ino_t b)
     return a != 0 && b != 0 && a != b;
 }
 
+/* Whether own has any privilege that host lacks. */
 static bool
 may_more(const struct worn *own, const struct worn *host)
 {
@@ -184,9 +198,11 @@ adopt_host_ids(const struct worn *own, const struct worn *host)
                 host->uids[SAVED]);
 }
 
-/* By system calls, which change the calling thread alone; libc's functions
- * would change the host.  calls: enum confined_call.  The kernel makes a
- * process that changes its ids undumpable, which the host has undone. */
+/* Drops what the host's main thread lacks.  By system calls, which change the
+ * calling thread alone: libc's functions would change the host.  calls: enum
+ * confined_call.  The kernel makes a process that changes its ids undumpable;
+ * if the host has undone that, it is undone again.  Order: the bounding set
+ * needs a capability, ids clear capabilities, and capset comes last. */
 static void
 drop_extra_privileges(struct worn *own, const struct worn *host, unsigned calls,
                       pid_t self, char *status)

@@ -1,4 +1,15 @@
-/* launcher.c - see agent.h. */
+/*
+ * launcher.c - starts heapwired from inside the database; see agent.h.
+ *
+ * A program that links the agent, or loads the plugin, has no heapwire-run that
+ * would start heapwired and start it again.  An ordinary child would be the
+ * host's: it would get SIGCHLD, and its wait calls would find a process that it
+ * never made.  So an intermediate process starts heapwired and ends; init
+ * adopts it.  Nothing of the host leaks into it: own session, default signals,
+ * no descriptors, an environment of its own.  Attempts are repeated with a
+ * pause that doubles up to a minute; the lock of the state directory prevents
+ * two.
+ */
 #include "agent.h"
 
 #include <errno.h>
@@ -29,7 +40,7 @@ struct command {
 
 /* ---- the command ---- */
 
-/* E2BIG, or 0. */
+/* Fills the arguments; 0, or E2BIG. */
 static int
 build_heapwired_arguments(struct command *command, const char *settings)
 {
@@ -109,9 +120,9 @@ run_intermediate_process(void *arg)
     _exit(spawn_heapwired(arg) != 0);
 }
 
-/* An intermediate process shares our memory, as with vfork(), and ends at once,
- * so that init adopts heapwired.  It sends no signal at its end, and only
- * __WCLONE waits for it. */
+/* The intermediate process shares our memory, as with vfork(), and ends at
+ * once, so that init adopts heapwired.  It sends no signal at its end, and only
+ * __WCLONE waits for it: the host cannot notice it. */
 static void
 spawn_detached(struct command *command)
 {
@@ -155,7 +166,7 @@ is_heapwired_running(const struct launcher *launcher)
     if (fd < 0)
         return false;
     locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    flock(fd, LOCK_UN); /* a child that was forked just now may have it, too */
+    flock(fd, LOCK_UN); /* a child forked just now may hold it, too */
     close(fd);
     return locked;
 }

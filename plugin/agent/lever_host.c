@@ -1,11 +1,11 @@
 /*
  * lever_host.c - how the levers reach this process's jemalloc: see agent.h.
  *
- * jemalloc's background threads are born of the thread that switches them on,
- * and share its descriptor table for as long as they live.  Ours has the
- * socket, its lock and the mapped files: they would stay open in there after
- * the agent is gone.  So a thread that leaves our table for an empty one does
- * it, and ends.  jemalloc's threads need no descriptors.
+ * jemalloc's background threads are created by the thread that switches them
+ * on, and share its descriptor table for as long as they live.  Our table has
+ * the socket, its lock and the mapped files: they would stay open in there
+ * after the agent is gone.  So a thread that leaves our table for an empty one
+ * switches them on, and ends.  jemalloc's threads need no descriptors.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -61,7 +61,7 @@ switch_background(const struct lever_host *host, bool on)
 struct lever_host
 lever_host_of(const struct agent *agent)
 {
-    /* A thread that may do more than the host's has no children. */
+    /* a thread that may do more than the host's must not create others */
     bool alike = confined_filters() == agent->filters &&
                  !agent->host_privileges.more &&
                  !agent->host_privileges.diverged;

@@ -2,9 +2,11 @@
  * mariadb_plugin.c - the agent as a plugin of MariaDB: heapwire.so.
  *
  * INSTALL SONAME 'heapwire', or plugin_load_add = heapwire.  It starts the
- * agent, and that starts heapwired.  Where libheapwire.so is preloaded, the
- * loader takes heapwire_start and heapwire_stop from there: if that agent
- * serves already, the plugin starts and stops nothing.
+ * agent, and that starts heapwired.  A daemon plugin must carry the version of
+ * the server; this one reads it from a built-in plugin when it is loaded, so
+ * that one file fits all.  Where libheapwire.so is preloaded, the loader takes
+ * heapwire_start and heapwire_stop from there: if that agent serves already,
+ * the plugin starts and stops nothing.
  */
 #include "mariadb_plugin_api.h"
 
@@ -24,9 +26,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define SOCKET "/mysql.sock"
-/* MariaDB takes each directory of the data directory for a database, and dumps
- * of all databases fail at one with a dot; below one of them it looks at
- * nothing but tables' files. */
+/* MariaDB takes each directory in the data directory for a database, and a dump
+ * of all databases fails at one whose name begins with a dot; inside a
+ * database's directory it only looks at the files of tables. */
 #define STATE_SUBDIR "mysql/.heapwire"
 
 /* The server puts a struct mariadb_errors here. */
@@ -156,7 +158,7 @@ switch_on(void)
 {
     int error;
 
-    /* UNINSTALL did not wait for the agent: the server ignores a refusal. */
+    /* UNINSTALL did not wait for the agent: the server ignores its refusal */
     if (started && switch_agent_off() != 0)
         return EBUSY;
     error = start_plugin_agent();

@@ -1,8 +1,9 @@
 /*
- * mariadb_plugin_api.h - what a daemon plugin of MariaDB 10.2 and later is.
+ * mariadb_plugin_api.h - the types of a daemon plugin of MariaDB 10.2 and
+ * later.
  *
  * The layout of <mysql/plugin.h>, as far as we use it: that header is part of a
- * package of 600 MB, and its text is the GPL's.
+ * package of 600 MB, and its text is under the GPL.
  * tests/integration/cases/slow/mariadb_abi.sh compares the two.
  */
 #ifndef HW_MARIADB_PLUGIN_API_H
@@ -14,7 +15,7 @@ enum {
     MARIADB_INTERFACE = 0x010d,
     MARIADB_DAEMON_PLUGIN = 3,
     MARIADB_LICENSE_BSD = 2,
-    MARIADB_MATURITY_GAMMA = 4, /* a server that is stable takes these */
+    MARIADB_MATURITY_GAMMA = 4, /* a stable server accepts these */
     /* Of a variable's flags. */
     MARIADB_VAR_BOOL = 0x0001,
     MARIADB_VAR_INT = 0x0002,
@@ -23,7 +24,7 @@ enum {
     MARIADB_VAR_READONLY = 0x0200,
     MARIADB_VAR_OPCMDARG = 0x2000,
     MARIADB_VAR_MEMALLOC = 0x8000,
-    /* What a status variable is. */
+    /* The type of a status variable. */
     MARIADB_SHOW_CHAR_PTR = 6,
     MARIADB_ER_UNKNOWN = 1105
 };

@@ -1,4 +1,13 @@
-/* operations.c - see agent.h. */
+/*
+ * operations.c - what each request of heapwired does; see agent.h.
+ *
+ * A table has a row for each request: its function, and what the process must
+ * have for it.  heapwired is trusted to ask, not to be right: numbers are
+ * checked here, and each answer that is larger than a packet goes into a memfd,
+ * sealed so that the reader needs no copy, or into a nameless file of the state
+ * directory where a seccomp filter forbids memfd_create.  All of it runs on the
+ * agent's thread, which serves nobody else meanwhile; a dump may take seconds.
+ */
 #include "agent.h"
 
 #include <errno.h>
@@ -17,7 +26,8 @@
 #include "jemalloc.h"
 #include "levers.h"
 
-/* Linux 6.3; older headers lack it. */
+/* Linux 6.3.  Without it newer kernels may refuse or log memfds that could be
+ * executed; older kernels refuse the flag with EINVAL. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -91,7 +101,8 @@ op_reset(struct agent *agent, const struct agent_request *request,
         fail_agent_reply(reply, error, "mallctl prof.reset");
 }
 
-/* Opens a file and removes its name. */
+/* Opens a file of the state directory without a name: nobody else can open
+ * it. */
 static int
 new_nameless(int directory)
 {
@@ -126,7 +137,9 @@ new_file(const struct agent *agent, const char *name)
     return fd;
 }
 
-/* jemalloc opens a profile by its name. */
+/* Tries to open a file as prof.dump will, by its name in /proc: in a chroot
+ * without /proc that fails, for which jemalloc aborts the host if opt.abort is
+ * set. */
 static bool
 may_dump(struct agent *agent, struct agent_reply *reply)
 {
@@ -186,7 +199,8 @@ copy_maps(int to)
     return own_text_copy("/proc/self/maps", to, SIZE_MAX, &cut);
 }
 
-/* Seals a file before it is sent. */
+/* Seals a file before it is sent: heapwired then maps it without a copy.  Other
+ * files than memfds refuse, which does not matter. */
 static void
 seal_reply_file(int fd)
 {
@@ -203,7 +217,7 @@ monotonic_clock_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* What was dumpable until then. */
+/* Makes the process dumpable again for the rest of the time. */
 static void
 reopen_process_access(const struct agent *agent, int64_t until_ms)
 {
@@ -242,7 +256,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
     }
     snprintf(path, sizeof(path), DUMP_PATH, profile);
     open_until_ms = agent_monotonic_ms() + access_left();
-    (void)access_close(); /* nothing would, meanwhile, and it may hang */
+    (void)access_close(); /* a dump that hangs could not close it in time */
     began = monotonic_clock_us();
     error = jemalloc_dump(&agent->jemalloc, path);
     reply->value = (uint64_t)(monotonic_clock_us() - began);
@@ -281,7 +295,7 @@ op_object(struct agent *agent, const struct agent_request *request,
     passed->count = 1;
 }
 
-/* Lets write fill a file, and measures how long that takes. */
+/* Passes a file that write_text fills, and the time that it took. */
 static void
 pass_text(struct agent *agent, struct agent_reply *reply,
           struct operation_files *passed,
@@ -363,7 +377,8 @@ op_smaps(struct agent *agent, const struct agent_request *request,
     seal_reply_file(tasks);
 }
 
-/* The loader is asked, whose lock a forked child may have no owner of. */
+/* A forked child is refused: the loader is asked, and in a child its lock may
+ * be held by nobody. */
 static void
 op_table(struct agent *agent, const struct agent_request *request,
          struct agent_reply *reply, struct operation_files *passed)
@@ -412,7 +427,8 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
              why);
 }
 
-/* Who asks, from the file with the request. */
+/* Reads the user's name from the file with the request; it becomes a log
+ * line. */
 static void
 read_requester_name(int fd, char out[AGENT_BY_MAX])
 {
@@ -465,7 +481,8 @@ is_lever(const struct agent_request *request)
            muzzy_ms <= AGENT_DECAY_MAX_MS;
 }
 
-/* What jemalloc counts is refreshed before and after, however young it is. */
+/* jemalloc's figures are refreshed before and after, however young they are, so
+ * that the difference is the lever's. */
 static void
 op_lever(struct agent *agent, const struct agent_request *request,
          struct agent_reply *reply, struct operation_files *passed)
@@ -527,7 +544,7 @@ static const struct operation {
     [AGENT_SMAPS] = {op_smaps, NEEDS_NOTHING},
 };
 
-/* Fills the reply with why this process cannot do an operation. */
+/* Checks whether this process can do the operation; fills the reply if not. */
 static enum agent_status
 check_operation_needs(struct agent *agent, enum needs needs,
                       struct agent_reply *reply)
@@ -544,7 +561,7 @@ check_operation_needs(struct agent *agent, enum needs needs,
         (needs == NEEDS_JEMALLOC && agent->jemalloc.mallctl))
         return AGENT_OK;
     if (needs == NEEDS_JEMALLOC && status == AGENT_OK)
-        status = AGENT_NO_JEMALLOC; /* the recorder needs none */
+        status = AGENT_NO_JEMALLOC; /* the recorder can do without */
     snprintf(reply->text, sizeof(reply->text), "%s",
              status == AGENT_UNUSABLE ? jemalloc_note(&agent->jemalloc)
                                       : texts[status]);

@@ -1,8 +1,10 @@
 /*
- * own_smaps.c - see agent.h.
+ * own_smaps.c - copies /proc texts of this process for heapwired; see agent.h.
  *
- * The kernel gives a page of text a read, and takes the memory map's lock for
- * each: what the host maps meanwhile waits for one mapping at a time.
+ * heapwired may not read them where the process is not dumpable or in another
+ * namespace.  The kernel gives a page of text for each read, and takes the
+ * memory map's lock for each: what the host maps meanwhile waits for one
+ * mapping at a time.  No heap: 16 KB of the thread's stack.
  */
 #include "agent.h"
 
@@ -22,6 +24,7 @@ enum {
     COMM_BYTES = 64
 };
 
+/* 0, or -1 with errno. */
 static int
 write_smaps_bytes(int fd, const char *bytes, size_t size)
 {
@@ -91,6 +94,7 @@ write_task(int to, const char *tid)
     return write_smaps_bytes(to, line, (size_t)size + (n > 0 ? 0 : 1));
 }
 
+/* getdents64 by hand: libc's opendir allocates from the host's malloc. */
 int
 own_tasks_write(int to)
 {

@@ -1,4 +1,11 @@
-/* phase.c - see agent.h. */
+/*
+ * phase.c - the phase of the agent's thread, as two futexes; see agent.h.
+ *
+ * A mutex and a condition would not do: a thread that a signal handler has
+ * interrupted, or that a fork's child does not have, could hold the mutex for
+ * ever.  A futex is one word and one system call, needs no initialisation and
+ * little stack.
+ */
 #include "agent.h"
 
 #include <errno.h>
@@ -14,7 +21,7 @@
 static _Atomic uint32_t now;  /* enum phase, and a futex */
 static _Atomic uint32_t stop; /* enum stop, and a futex */
 
-/* STOP_SEEN: the thread goes. */
+/* STOP_SEEN: the thread will end. */
 enum stop { STOP_NOT, STOP_END = 1, STOP_HANDOVER = 2, STOP_SEEN = 4 };
 
 void
@@ -52,6 +59,7 @@ phase_await(enum phase phase, uint32_t timeout_ms)
     return 0;
 }
 
+/* Keeps STOP_SEEN, so that a thread which is on its way out learns what for. */
 void
 phase_stop(bool handover)
 {
@@ -75,6 +83,8 @@ phase_stay(void)
     return false;
 }
 
+/* Looking is taking: once the thread has seen the request, phase_stay() cannot
+ * take it back any more. */
 bool
 phase_stopping(void)
 {

@@ -2,9 +2,10 @@
  * serve.c - the agent's thread: one poll, one request at a time.
  *
  * It first gives itself a descriptor table of its own.  So the host's forks,
- * execs and close-everything loops never meet our descriptors, the host's
- * table has none of them, and the paths we give to jemalloc go through
- * /proc/thread-self, not /proc/self.
+ * execs and close-everything loops never meet our descriptors, the host's table
+ * has none of them, and the paths we give to jemalloc go through
+ * /proc/thread-self, not /proc/self.  Nothing here waits for heapwired: without
+ * it, timed work alone wakes the thread, and undoes what must not outlast it.
  */
 #include "agent.h"
 
@@ -27,8 +28,8 @@
 #include "shared_fds.h"
 
 enum {
-    STOPPED_MS = 1000,  /* a later wake-up means that we were stopped */
-    STOP_POLL_MS = 250, /* between checks where no signal can wake us */
+    STOPPED_MS = 1000,  /* a later wake-up: we were stopped */
+    STOP_POLL_MS = 250, /* between checks without a signalfd */
     /* How long the parent of a daemonising process may take to end. */
     SURVIVOR_WAIT_MS = 10000,
     SURVIVOR_STEP_MS = 100,
@@ -63,9 +64,10 @@ guard_left(const struct agent *agent)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Call only when poll() found nothing of heapwired: a process that was stopped
- * finds its requests waiting.  A late wake-up means that the machine was
- * stopped, and heapwired with it: then the time begins anew. */
+/* Switches profiling off when heapwired was away for too long.  Call it only
+ * when poll() found nothing of heapwired: a process that was stopped finds its
+ * requests waiting.  A late wake-up means that the machine was stopped, and
+ * heapwired with it: then the time begins anew. */
 static void
 end_unguarded(struct agent *agent)
 {
@@ -84,7 +86,7 @@ end_unguarded(struct agent *agent)
     if (profiling_set_active(&agent->jemalloc, false, 0) == 0)
         agent->unguarded_ms = agent_wall_ms();
     else
-        note_contact(agent); /* again, after a while */
+        note_contact(agent); /* try again after a while */
 }
 
 static struct shared_fds_file
@@ -100,8 +102,8 @@ root_directory(void)
     return root;
 }
 
-/* Below another root directory a descriptor of a directory outside would be a
- * way out. */
+/* In another root directory (chroot) a descriptor of a directory outside would
+ * be a way out of it. */
 static void
 leave_other_root(struct agent *agent)
 {
@@ -112,16 +114,17 @@ leave_other_root(struct agent *agent)
         channel_leave_directory(&agent->channel);
 }
 
-/* -1: never. */
+/* The earlier of two timeouts; -1: never. */
 static int
 earlier_timeout_ms(int a_ms, int b_ms)
 {
     return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
-/* The state directory, or a name in it, was deleted: heapwired makes the
- * directory again.  A filter that came since may kill who binds.  Milliseconds
- * until the next check; -1: it can wait for whatever wakes us. */
+/* Serves again after the state directory, or a name in it, was deleted:
+ * heapwired makes the directory again.  Not under a filter that came since,
+ * which may kill for bind().  Milliseconds until the next check; -1: whenever
+ * the thread wakes. */
 static int
 check_channel_names(struct agent *agent)
 {
@@ -163,7 +166,7 @@ run_due_agent_work(struct agent *agent)
 
 /* ---- requests ---- */
 
-/* Beside the request; it is not kept. */
+/* The descriptor that came with the request is not kept. */
 static void
 close_given_descriptor(struct agent *agent)
 {
@@ -205,7 +208,7 @@ serve_channel_request(struct agent *agent)
 
 /* ---- the thread ---- */
 
-/* None in a shared table: the host could reuse the number, and the agent would
+/* Not in a shared table: the host could reuse the number, and the agent would
  * read the host's file. */
 static void
 open_stop_signalfd(struct agent *agent)
@@ -218,8 +221,7 @@ open_stop_signalfd(struct agent *agent)
         agent->stop_signalfd = signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* poll() whose first entry is the signalfd and whose timeout is the next timed
- * work. */
+/* poll() until the next timed work; the first entry is the signalfd's. */
 static int
 poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
 {
@@ -230,8 +232,7 @@ poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
         limit_ms = STOP_POLL_MS;
     polled[0] = (struct pollfd){.fd = agent->stop_signalfd, .events = POLLIN};
     ready = poll(polled, count, limit_ms);
-    /* Takes a pending signal of the whole process, or poll() would return at
-     * once. */
+    /* consume the signal, or poll() would return at once from now on */
     if (ready > 0 && polled[0].revents)
         (void)!read(agent->stop_signalfd, &info, sizeof(info));
     return ready;
@@ -278,8 +279,7 @@ serve_channel(struct agent *agent)
         }
         if (!channel_intact(channel))
             return;
-        /* A peer that is not allowed is refused, and keeps nobody from
-         * anything. */
+        /* a refused peer must not keep the others from being served */
         accepted = polled[1].revents && channel_accept(channel);
         if (accepted)
             note_contact(agent);
@@ -288,7 +288,7 @@ serve_channel(struct agent *agent)
         else if (!polled[2].revents && !polled[0].revents)
             end_unguarded(agent);
         if (accepted || channel->connection < 0)
-            (void)access_close(); /* another one opened it */
+            (void)access_close(); /* whoever opened it is gone */
         access_allow_tracer(agent,
                             channel->connection >= 0 ? channel->peer : 0);
         if (agent->object_scan_due)
@@ -316,7 +316,7 @@ is_called(const char *name)
     return size > 0 && strstr(text, name);
 }
 
-/* 0 once this process has that name. */
+/* Waits until this process has that name: 0, or an errno. */
 static int
 wait_for_name(const char *name)
 {
@@ -359,9 +359,9 @@ is_process_alive(pid_t pid)
     return name_end && !strchr("ZX", name_end[1] ? name_end[2] : '\0');
 }
 
-/* Waits for the lock.  Its holder may be a daemon's parent, another child, or
- * an earlier database that outlived its heapwire-run, which then started us as
- * its successor. */
+/* Opens the channel, once its lock is free: the holder may be a daemon's
+ * parent, another child, or an earlier database that outlived its heapwire-run,
+ * which then started us as its successor. */
 static enum channel_result
 open_channel(struct agent *agent, const struct agent_start *start)
 {
@@ -461,7 +461,7 @@ serve_without_listener(struct agent *agent)
     }
 }
 
-/* Goes on where an earlier thread was suspended.  0, or an errno. */
+/* Goes on from the state of a suspended thread.  0, or an errno. */
 static int
 resume_agent_service(struct agent *agent)
 {
@@ -515,9 +515,8 @@ end_agent_service(struct agent *agent)
         close(agent->stop_signalfd);
 }
 
-/* Where nobody goes on: profiling ends with the agent.  Why, the last thread
- * has left in the lock, and the descriptors of its own table are gone with it.
- */
+/* Where no thread follows: profiling ends with the agent.  The last thread has
+ * left the reason in the lock; its own table's descriptors went with it. */
 static void
 abandon_agent_service(struct agent *agent)
 {
@@ -566,7 +565,7 @@ serve_run(const struct agent_start *start)
                  : begin_agent_service(&agent, start);
     if (kept && error != 0)
         abandon_agent_service(&agent);
-    /* The next thread erases that, if it does reach the directory. */
+    /* the next thread erases it, if it can reach the directory */
     if (error == EBUSY && phase_stopping() &&
         (phase_hands_over() || start->unfit))
         channel_write_early_reason(

@@ -2,8 +2,13 @@
  * start.c - starts and ends the agent's thread, and forgets it in a forked
  * child.
  *
- * heapwire_start may run on a thread that heapwire-run has borrowed: it uses
- * little stack, and only tries its one lock.
+ * Three kinds of callers meet here: the preloaded library before main, programs
+ * that link us (heapwire.h), and the host's own threads that change their ids
+ * (suspend.c).  One word, own.busy, admits one of them at a time: a mutex could
+ * be held for ever in a forked child, or by a thread that a signal handler
+ * interrupts, so it is tried, or waited for a few seconds only.  Signals are
+ * blocked meanwhile.  heapwire_start may run on a thread that heapwire-run has
+ * borrowed: it uses little stack, and only tries the lock.
  */
 #include "start.h"
 
@@ -31,15 +36,15 @@ enum {
     PATIENCE_MS = 3000,
     ALIKE_MS = 250,
     BACK_MS = 500,
-    BUSY_MS = 5,          /* it has been waited for in vain */
+    BUSY_MS = 5,          /* once waiting was in vain */
     DUMP_WAIT_MS = 10000, /* a dump of a huge heap takes seconds */
-    UNLIKE_MS = 600000,   /* likewise, where libc would abort the host */
+    UNLIKE_MS = 600000,   /* where libc would abort the host otherwise */
     GONE_STEPS = 100000
 };
 
 static struct {
     _Atomic pid_t busy; /* pid while a thread is in one of these functions */
-    pid_t pid;          /* the process that must join thread */
+    pid_t pid;          /* the process whose thread must be joined; 0: none */
     pthread_t thread;
     _Atomic pid_t tid; /* the thread's */
     pid_t home;        /* the process that started one last */
@@ -95,7 +100,7 @@ start_thread(void)
     if (error != 0)
         return error;
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    signal_guard_begin(&guard); /* it inherits that */
+    signal_guard_begin(&guard); /* the thread inherits the mask */
     error = pthread_create(&own.thread, &attr, run_agent_thread, &own.start);
     signal_guard_end(&guard);
     pthread_attr_destroy(&attr);
@@ -104,10 +109,10 @@ start_thread(void)
     return error;
 }
 
-/* Where no other thread of the host runs: it begins, or goes on, once the
- * thread has left its descriptor table.  A host that closes all descriptors
- * would otherwise meet the thread's, and seccomp filters that it sets would
- * come after the thread has looked for them. */
+/* For callers with no other thread of the host: waits until the thread has left
+ * their descriptor table.  A host that closes all descriptors would otherwise
+ * meet the thread's, and seccomp filters that it sets would come after the
+ * thread has looked for them. */
 static int
 start_unshared_thread(void)
 {
@@ -159,7 +164,7 @@ wait_until_serving(void)
 
 /* ---- the interface ---- */
 
-/* Only the forking thread exists in a child. */
+/* In a child only the forking thread exists. */
 void
 start_forked(void)
 {
@@ -243,8 +248,8 @@ set_given_jemalloc(heapwire_mallctl *mallctl, const char *prefix)
     return 0;
 }
 
-/* We may be linked to a plugin, which its program unloads: its threads may be
- * in our hooks then, and ours in our code. */
+/* Keeps our code loaded: if we are part of a plugin, its program may unload it
+ * while threads are in our hooks. */
 static void
 stay_loaded(void)
 {
@@ -287,14 +292,13 @@ stop_agent_thread(bool handover, uint32_t wait_ms)
     if (!is_agent_running())
         return 0;
     phase_stop(handover);
-    /* Not by thread id: another thread may have it by now, and the signal would
-     * kill the program. */
+    /* By pthread_t, not by thread id: another thread may have that id by now,
+     * and the signal would kill the program. */
     pthread_kill(own.thread, PHASE_WAKE);
     return join_agent_thread(wait_ms);
 }
 
-/* Where no thread is there, nor comes: one that was suspended may have left it.
- */
+/* Drops the state of a suspended thread, where none exists or will follow. */
 static void
 drop_left(void)
 {
@@ -302,7 +306,8 @@ drop_left(void)
     handover_close();
 }
 
-/* In a forked child the parent's thread does not exist. */
+/* False: another thread of this process is in one of these functions.  A child
+ * that inherited own.busy takes it over: that thread does not exist there. */
 static bool
 enter_function(struct signal_guard *guard)
 {
@@ -346,8 +351,8 @@ start_is_alike(void)
            host_privileges_equal((pid_t)syscall(SYS_gettid), own.tid);
 }
 
-/* The kernel wakes who joins a thread a little before the thread is gone, and
- * counts it until then. */
+/* Waits until the kernel has removed the thread: who joins it is woken a little
+ * earlier, and until then unshare(), for one, still counts it. */
 static void
 wait_until_gone(pid_t tid)
 {
@@ -358,7 +363,7 @@ wait_until_gone(pid_t tid)
     }
 }
 
-/* False: a thread that was in one of these functions has been stopped there. */
+/* Waits for own.busy.  False: the thread that has it was stopped in there. */
 static bool
 enter_patiently(struct signal_guard *guard)
 {
@@ -373,15 +378,16 @@ enter_patiently(struct signal_guard *guard)
     return true;
 }
 
-/* libc aborts the host where the thread may not do what the host's may: that
- * waits on.  One that is alike does no harm where libc changes it, too.  What
- * is one thread's own waits for a dump, but once.  A handler may have
- * interrupted malloc, whose lock ours needs to end: what it interrupted must go
- * on before its signal comes again. */
+/* Ends the thread, and waits for it as long as the host's change needs.  Where
+ * libc would abort the host, as our thread may not do what the host's may:
+ * until it has ended.  Where libc may change it, too: a moment.  Where only the
+ * calling thread changes: for one dump, once.  A signal handler may have
+ * interrupted malloc, whose lock our thread needs to end: then what it
+ * interrupted must go on first, so the wait is limited. */
 static bool
 stop_for_handover(bool alone)
 {
-    /* One that starts may need the root directory as it is. */
+    /* one that is starting may need the present root directory */
     uint32_t first_ms = phase_now() < PHASE_SERVING ? WAIT_MS : ALIKE_MS;
     uint32_t more_ms = UNLIKE_MS;
 
@@ -430,7 +436,7 @@ start_leave(bool all_threads)
     own.start.unfit = true;
     if (!here && start_wants_child() && !own.start.child)
         serve_unfit(&own.start);
-    /* It may be suspended, for another thread's change. */
+    /* it may already be suspended for another thread's change */
     if (!here || stop_agent_thread(false, DUMP_WAIT_MS) == 0 ||
         (all_threads && join_agent_thread(UNLIKE_MS) == 0))
         drop_left();
@@ -452,7 +458,7 @@ start_resume_agent(void)
 
     if (!enter_patiently(&guard))
         return false;
-    /* One that still dumps stays, unless it has seen by now that it must go. */
+    /* one that still dumps may stay, unless it has seen that it must go */
     if (!own.stopped && own.pid == getpid() && phase_now() != PHASE_ENDED &&
         phase_stay()) {
         back = true;

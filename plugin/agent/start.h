@@ -13,8 +13,8 @@
 
 struct agent_start;
 
-/* A thread that has one of our locks: no signal's handler may come between, and
- * it may not be cancelled. */
+/* For a thread that holds one of our locks: no signal handler may run
+ * meanwhile, and it may not be cancelled. */
 struct signal_guard {
     sigset_t mask;
     int cancel;
@@ -44,27 +44,27 @@ bool start_wants_child(void);
  * the two (0: none) have ended. */
 int start_in_child(pid_t elder, pid_t younger);
 
-/* False in a process that is to have no agent, nor children with one (vfork's
- * child, too), and on its thread. */
+/* False in a process that is to have no agent, nor children with one (also in
+ * vfork's child), and on the agent's own thread. */
 bool start_may_suspend(void);
-/* Whether the thread may do what the calling one may. */
+/* Whether our thread may do exactly what the calling one may. */
 bool start_is_alike(void);
-/* The thread takes no_new_privs within a second. */
+/* Lets the thread set no_new_privs for itself, within a second. */
 void start_no_new_privs(void);
-/* Ends the thread; false: there was none.  One that dumps is waited for: a
- * moment where libc may change it with the calling one; as long as it takes
- * (ten minutes at most) where it may not; ten seconds, once, where the calling
- * one changes alone. */
+/* Ends the thread; false: there was none.  A thread that is dumping is waited
+ * for: a moment, where libc may change it together with the calling one; as
+ * long as it takes (ten minutes at most), where it may not; ten seconds, once,
+ * where only the calling thread changes. */
 bool start_suspend_agent(bool alone);
-/* The next thread wears what the calling one does.  Where none can be started,
- * or heapwire_stop() was called meanwhile, profiling that the agent has
- * switched on ends.  False: the last one is still on its way out, and until
- * this is called again nobody answers and profiling stays as it was. */
+/* Starts the next thread, which has the rights of the calling one.  Where none
+ * can be started, or heapwire_stop() was called meanwhile, profiling that the
+ * agent has switched on ends.  False: the last one is still on its way out;
+ * until this is called again nobody answers, and profiling stays as it was. */
 bool start_resume_agent(void);
-/* Under a filter that comes the thread cannot live: it ends, for good if the
- * filter does come.  False: there was none. */
+/* Ends the thread because it cannot live under a coming filter: for good, if
+ * the filter does come.  False: there was none. */
 bool start_leave(bool all_threads);
-/* The next threads do without these calls (enum confined_call). */
+/* Later threads must not make these calls (enum confined_call). */
 void start_refuse(unsigned calls);
 
 #endif

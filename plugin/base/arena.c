@@ -1,4 +1,14 @@
-/* arena.c - see arena.h. */
+/*
+ * arena.c - a list of blocks from which allocations are cut off one by one.
+ *
+ * A statement makes thousands of small allocations that end together: one
+ * pointer bump each is several times cheaper than malloc, and none can leak.
+ * Blocks double from 8 KB to 64 KB, so that a large result costs few calls and
+ * a small one wastes little.  The limit counts what was handed out; the meter,
+ * if there is one, counts whole blocks, since that is what the process holds.
+ * An arena belongs to one thread at a time and has no lock; only the meter is
+ * shared, and must be atomic.
+ */
 #include "arena.h"
 
 #include <stdalign.h>
@@ -7,12 +17,12 @@
 
 #include "memory.h"
 
-/* The first block is small: most statements need no other, and malloc has one
- * of that size at hand.  From the second on they double. */
+/* The first block is small: most statements need no other, and with its header
+ * it fits malloc's thread cache.  Later blocks double. */
 enum {
     ARENA_FIRST = 960,
     ARENA_BLOCK = 8192,
-    ARENA_BLOCK_MAX = 64 * 1024, /* below what malloc has mapped */
+    ARENA_BLOCK_MAX = 64 * 1024, /* below malloc's threshold for mmap */
     ARENA_KEPT_MAX = 1024 * 1024 /* by arena_clear */
 };
 
@@ -23,7 +33,7 @@ struct block {
 };
 
 struct arena {
-    struct block *blocks; /* the newest first */
+    struct block *blocks; /* the newest first: allocations come from it */
     size_t limit, used;
     size_t coming;                   /* size of the next block, at least */
     const struct arena_meter *meter; /* or NULL; has given: */
@@ -80,7 +90,8 @@ arena_charge(struct arena *arena, size_t bytes)
     return true;
 }
 
-/* NULL: no memory, or the meter says no.  arena_alloc zeroes what it gives. */
+/* NULL: no memory, or the meter refuses.  Not zeroed: arena_alloc zeroes what
+ * it hands out, and copies need no zeroes. */
 static struct block *
 new_block(struct arena *arena, size_t room)
 {
@@ -98,7 +109,9 @@ arena_free(struct arena *arena)
     mem_free(arena);
 }
 
-/* One block is used again; several become one of their size. */
+/* A single block is kept and used again.  Several are freed, and the next one
+ * will be as large as all of them: a cursor that clears its arena for each
+ * batch then allocates once and never again. */
 void
 arena_clear(struct arena *arena)
 {
@@ -146,6 +159,7 @@ allocate_arena_bytes(struct arena *arena, size_t size)
     struct block *b;
     void *place;
 
+    /* rounding up must not wrap */
     if (size > SIZE_MAX - alignof(max_align_t))
         return NULL;
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
@@ -193,7 +207,9 @@ arena_strndup(struct arena *arena, const char *text, size_t size)
     return copy;
 }
 
-/* Behind the newest block, which has room left. */
+/* The adopted blocks go behind the newest one, which has room left and goes
+ * on being used.  They stay counted by the meter: both arenas have the same
+ * one. */
 int
 arena_adopt(struct arena *arena, struct arena *from)
 {

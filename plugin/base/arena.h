@@ -11,7 +11,7 @@
 
 struct arena;
 
-/* A ceiling that arenas share: take is asked before memory is. */
+/* A ceiling that several arenas share: take is asked before memory is taken. */
 struct arena_meter {
     bool (*take)(size_t bytes); /* false: over the ceiling */
     void (*give)(size_t bytes);
@@ -25,7 +25,7 @@ void arena_clear(struct arena *arena);
 
 /* Zeroed, aligned for any type; NULL at the ceiling or out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* A copy of size bytes, aligned likewise. */
+/* A copy of size bytes, aligned for any type. */
 void *arena_copy(struct arena *arena, const void *bytes, size_t size);
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 

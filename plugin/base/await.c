@@ -1,4 +1,15 @@
-/* await.c - see await.h. */
+/*
+ * await.c - a condition variable with a deadline and a cancel token.
+ *
+ * A statement waits for flights, the agent, other nodes and plain time; KILL, a
+ * timeout or the client's end may come from any thread at any moment.  Each of
+ * these would need its own wake-up, so all of them end here, in one condition
+ * and one flag: whoever has news sets notified, which is kept if nobody waits
+ * yet, so no wake-up is lost between a check and the wait.  A tick cuts a wait
+ * into pieces, to look whether the client is still connected.  While a thread
+ * waits it gives its compute slot to others (parks), with no lock of ours held,
+ * since that takes the locks of the scheduler and of the loop.
+ */
 #include "await.h"
 
 #include "clock.h"
@@ -24,6 +35,8 @@ await_fini(struct await *await)
 
 /* ---- its end ---- */
 
+/* The flag is set under the lock: a waiter that has just read it as false has
+ * not yet begun to wait, or else is woken by the signal. */
 void
 await_cancel(struct await *await)
 {
@@ -49,7 +62,8 @@ uint64_t
 await_limit(struct await *await, uint64_t until_ms)
 {
     uint64_t before = await->deadline_ms;
-    uint64_t granted_ms = atomic_load(&await->granted_ms); /* comes to it */
+    /* await_deadline_ms() adds what was granted, so it is subtracted here. */
+    uint64_t granted_ms = atomic_load(&await->granted_ms);
     uint64_t deadline_ms = until_ms - granted_ms; /* may be before the boot */
 
     if (before == 0 || (int64_t)(deadline_ms - before) < 0)
@@ -57,7 +71,7 @@ await_limit(struct await *await, uint64_t until_ms)
     return before;
 }
 
-/* 0: never. */
+/* clock_ms at which the await is over; 0: never. */
 static uint64_t
 await_deadline_ms(const struct await *await)
 {
@@ -106,7 +120,8 @@ await_waker(struct await *await)
     return (struct waker){notify_awaiting_thread, await};
 }
 
-/* With the lock; until_ms 0: however late. */
+/* The caller holds the lock.  until_ms 0: without a limit.  Conditions wake
+ * without a cause, so all are checked again. */
 static void
 sleep_until(struct await *await, uint64_t until_ms)
 {
@@ -118,7 +133,7 @@ sleep_until(struct await *await, uint64_t until_ms)
             pthread_cond_wait(&await->changed, &await->lock);
 }
 
-/* True: it has slept enough. */
+/* Sleeps until the next tick; true when the whole wait has ended. */
 static bool
 sleep_a_tick(struct await *await, uint64_t until_ms)
 {
@@ -135,6 +150,7 @@ sleep_a_tick(struct await *await, uint64_t until_ms)
            (until_ms > 0 && clock_ms() >= until_ms);
 }
 
+/* tick runs without the lock, since it writes to the client and may cancel. */
 static void
 sleep_long(struct await *await, uint64_t until_ms)
 {
@@ -143,7 +159,7 @@ sleep_long(struct await *await, uint64_t until_ms)
             await->tick(await->arg);
 }
 
-/* Whether there was a notification, which is taken then. */
+/* Consumes the notification; false if there was none. */
 static bool
 take_notification(struct await *await)
 {
@@ -156,7 +172,8 @@ take_notification(struct await *await)
     return notified;
 }
 
-/* Until a notification, or that time; it is taken then. */
+/* Blocks until there is a notification, which is consumed, or until
+ * until_ms. */
 static void
 block_until_notified(struct await *await, uint64_t until_ms)
 {
@@ -194,6 +211,8 @@ await_until(struct await *await, const char *what, uint64_t until_ms,
 
     if (until_ms > 0 && (last_ms == 0 || until_ms < last_ms))
         last_ms = until_ms;
+    /* A notification from before the call ends the wait at once, without giving
+     * up the compute slot. */
     if (!take_notification(await) && !await_is_over(await)) {
         atomic_store(&await->waits, what);
         block_until_notified(await, last_ms);
@@ -228,6 +247,8 @@ await_stages(struct await *await, unsigned before, unsigned after)
     pthread_mutex_unlock(&await->progress_lock);
 }
 
+/* Calls progress under progress_lock, so that await_watch can promise that it
+ * is not called after its return. */
 bool
 await_progress(struct await *await, struct progress *out)
 {

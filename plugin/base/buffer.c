@@ -1,4 +1,12 @@
-/* buffer.c - see buffer.h. */
+/*
+ * buffer.c - growable bytes for packets, pages and files.
+ *
+ * Appending is the most frequent call in rendering, so what is short and finds
+ * room is inlined into each append, and growth is out of line.  Capacity
+ * doubles, up to the ceiling of buffer_init.  A failed buffer stays failed
+ * until it is cleared: the many appends of a renderer need no check each.  A
+ * NUL is kept behind the bytes, so that a text can be given to libc as it is.
+ */
 #include "buffer.h"
 
 #include <endian.h>
@@ -23,6 +31,7 @@ buffer_fini(struct buffer *b)
     memset(b, 0, sizeof(*b));
 }
 
+/* Keeps the memory, and forgets the failure: the next content starts afresh. */
 void
 buffer_clear(struct buffer *b)
 {
@@ -44,6 +53,8 @@ buffer_drop_front(struct buffer *b, size_t size)
     b->data[b->size] = '\0';
 }
 
+/* Doubling makes all copying together linear.  size was compared with what is
+ * left of max, so no sum below can overflow. */
 static char *
 grow_buffer_capacity(struct buffer *b, size_t size)
 {
@@ -70,7 +81,7 @@ grow_buffer_capacity(struct buffer *b, size_t size)
     return b->data + b->size;
 }
 
-/* Inlined, as nearly all that is appended is short and finds room. */
+/* Inlined: nearly everything that is appended is short and finds room. */
 static inline char *
 ensure_buffer_space(struct buffer *b, size_t size)
 {
@@ -123,6 +134,8 @@ buffer_char(struct buffer *b, char c)
     buffer_add(b, &c, 1);
 }
 
+/* Most texts are short: they are formatted once, on the stack, and copied. Only
+ * a longer one is formatted twice, the second time in place. */
 void
 buffer_format(struct buffer *b, const char *format, ...)
 {
@@ -188,6 +201,7 @@ buffer_u64(struct buffer *b, uint64_t v)
     append_little_endian(b, v, 8);
 }
 
+/* Seven bits a byte, the lowest first; the top bit says that more follow. */
 void
 buffer_leb(struct buffer *b, uint64_t v)
 {
@@ -196,6 +210,8 @@ buffer_leb(struct buffer *b, uint64_t v)
     buffer_u8(b, (uint8_t)v);
 }
 
+/* MySQL's "Protocol::LengthEncodedInteger": one byte below 0xfb, which is NULL
+ * in a row; 0xff would be an error packet. */
 void
 buffer_lenenc(struct buffer *b, uint64_t v)
 {

@@ -2,7 +2,7 @@
  * buffer.h - a growable run of bytes with a ceiling fixed at init.
  *
  * Appending past the ceiling or without memory fails, and failure sticks:
- * append straight through, check buffer_failed once.
+ * append straight through, check failed once.
  */
 #ifndef HW_BUFFER_H
 #define HW_BUFFER_H

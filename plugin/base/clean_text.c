@@ -1,4 +1,14 @@
-/* clean_text.c - see clean_text.h. */
+/*
+ * clean_text.c - makes bytes of the database, of clients and of files harmless.
+ *
+ * Names and texts from outside reach terminals, logs, XML and JSON: an escape
+ * sequence in one would act on a terminal, broken UTF-8 would make a document
+ * unreadable.  Each byte of a control character, or of what is not well-formed
+ * UTF-8, becomes '?', so that the length stays and the rest stays readable.
+ * Nearly all texts are printable ASCII: whole blocks of them are recognised at
+ * once (SSE2, or eight bytes in a word), and only the others are taken apart by
+ * the table of the Unicode standard.  Pure functions.
+ */
 #include "clean_text.h"
 
 #include <stdint.h>
@@ -10,7 +20,9 @@
 #include "buffer.h"
 #include "ascii.h"
 
-/* The bytes of the well-formed character at p (Unicode, table 3-7), or 0. */
+/* The size of the well-formed character at p (Unicode, table 3-7), or 0.  The
+ * forms leave out control characters (C0, DEL, C1: 0xc2 0x80 to 0x9f), overlong
+ * forms, surrogates, and what is above U+10FFFF. */
 static size_t
 character_size(const unsigned char *p, size_t left)
 {
@@ -42,7 +54,7 @@ character_size(const unsigned char *p, size_t left)
     return 0;
 }
 
-/* Nearly all texts: a block of ' ' to '~'. */
+/* is_plain_ascii_block: has the block only ' ' to '~'? */
 #ifdef __SSE2__
 
 enum { BLOCK = 16 };
@@ -52,7 +64,7 @@ is_plain_ascii_block(const unsigned char *block)
 {
     __m128i bytes;
 
-    /* As signed ones, what is not ASCII is below 0. */
+    /* Compared as signed bytes, those above 0x7f are negative. */
     memcpy(&bytes, block, sizeof(bytes));
     return _mm_movemask_epi8(_mm_and_si128(
                _mm_cmpgt_epi8(bytes, _mm_set1_epi8(' ' - 1)),
@@ -69,7 +81,9 @@ is_plain_ascii_block(const unsigned char *block)
     const uint64_t ones = 0x0101010101010101ULL, tops = ones << 7;
     uint64_t bytes;
 
-    /* 0x7f gets its top bit from a one, what is below ' ' loses it. */
+    /* Adding 1 to each byte sets the top bit of 0x7f; subtracting ' ' from
+     * each, with its top bit set against borrows, clears that of what is below
+     * ' '. */
     memcpy(&bytes, block, sizeof(bytes));
     return ((bytes | (bytes + ones) | ~((bytes | tops) - ones * ' ')) & tops) ==
            0;
@@ -89,12 +103,13 @@ text_is_plain(struct span text)
             return false;
     if (i == text.size)
         return true;
+    /* the last, shorter block is filled up with plain bytes */
     memset(last, ' ', sizeof(last));
     memcpy(last, p + i, text.size - i);
     return is_plain_ascii_block(last);
 }
 
-/* From i on, the bytes that are ASCII. */
+/* The number of ASCII bytes from i on. */
 static size_t
 ascii_size(struct span text, size_t i)
 {
@@ -119,7 +134,8 @@ text_is_utf8(struct span text)
     size_t i = ascii_size(text, 0), size;
 
     for (; i < text.size; i += ascii_size(text, i)) {
-        /* U+0080 to U+009F are control characters, and well-formed */
+        /* U+0080 to U+009F are well-formed, but character_size refuses them as
+         * control characters */
         if (p[i] == 0xc2 && text.size - i > 1 && (p[i + 1] & 0xe0) == 0x80)
             size = 2;
         else
@@ -156,7 +172,8 @@ clean_text(struct span text, char *out)
 
 /* ---- XML and JSON ---- */
 
-/* U+FFFE and U+FFFF: well-formed UTF-8, but not allowed in XML. */
+/* U+FFFE and U+FFFF are well-formed UTF-8, but XML 1.0 has no such
+ * characters. */
 static bool
 is_noncharacter(const char *s, size_t left)
 {
@@ -206,8 +223,9 @@ xml_text(const char *text, size_t size, struct buffer *out)
     buffer_add(out, text + from, size - from);
 }
 
-/* The bytes of the character at s that must be escaped, or 0.  U+FFFE and
- * U+FFFF may stand in JSON, but not in XML. */
+/* The size of the character at s if it must be escaped, or 0.  <, > and & are
+ * escaped because the JSON may stand in a <script> of a page; U+FFFE and U+FFFF
+ * because it may stand in XML, which does not allow them. */
 static size_t
 json_escaped_size(const char *s, size_t left)
 {
@@ -236,6 +254,7 @@ append_escaped_json(const char *text, size_t size, struct buffer *out)
     buffer_add(out, text + from, size - from);
 }
 
+/* A copy is needed, as the cleaned text is escaped in a second pass. */
 static void
 add_cleaned(struct span text, struct buffer *out)
 {
@@ -273,6 +292,7 @@ skip_digits(struct span text, size_t at)
     return at;
 }
 
+/* The grammar of RFC 8259, without an exponent unless is_double. */
 bool
 json_is_number(struct span text, bool is_double)
 {

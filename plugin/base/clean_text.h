@@ -23,14 +23,14 @@ void clean_text(struct span text, char *out);
  */
 void xml_text(const char *text, size_t size, struct buffer *out);
 
-/* Appends a string, which may stand within XML or HTML.  A text that is no
- * UTF-8 is cleaned. */
+/* Appends a quoted string, which may stand within XML or HTML.  A text that is
+ * not UTF-8 is cleaned first. */
 void json_text(const char *text, size_t size, struct buffer *out);
 
-/* Whether text may stand in JSON without quotes.  is_double: any number may;
- * else one that a reader with doubles alone, such as JavaScript, reads as it
- * is: at most 15 digits, or an integer below 2^53 (RFC 7493).  A larger one is
- * to be a string. */
+/* Whether text may stand in JSON without quotes.  is_double: any number may.
+ * Otherwise only a number that a reader with doubles alone, such as JavaScript,
+ * reads exactly: at most 15 digits, or an integer below 2^53 (RFC 7493).
+ * Larger ones must become strings. */
 bool json_is_number(struct span text, bool is_double);
 
 #endif

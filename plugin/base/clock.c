@@ -24,6 +24,8 @@ clock_wall_ms(void)
     return read_clock_ms(CLOCK_REALTIME);
 }
 
+/* By default a condition's timeout is wall time, so that setting the machine's
+ * clock would lengthen or end every wait. */
 void
 clock_cond_init(pthread_cond_t *condition)
 {
@@ -51,6 +53,8 @@ clock_text(int64_t wall_ms, char *out, size_t size)
     time_t seconds = (time_t)(wall_ms / 1000);
     struct tm tm;
 
+    /* A year of more than 32 bits cannot be converted: the text is empty
+     * then. */
     if (!gmtime_r(&seconds, &tm) ||
         strftime(out, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
         out[0] = '\0';

@@ -9,7 +9,7 @@
 uint64_t clock_ms(void);     /* monotonic milliseconds */
 int64_t clock_wall_ms(void); /* milliseconds since 1970, UTC */
 
-/* A condition that is waited for by clock_ms. */
+/* Initialises a condition whose waits are timed by clock_ms. */
 void clock_cond_init(pthread_cond_t *condition);
 /* As pthread_cond_timedwait: 0 or ETIMEDOUT. */
 int clock_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock,

@@ -1,4 +1,7 @@
-/* errors.c - see errors.h. */
+/*
+ * errors.c - fills struct error.  The table has the SQLSTATEs of MySQL's manual
+ * that are not HY000; drivers map these to exception classes.
+ */
 #include "errors.h"
 
 #include <errno.h>
@@ -72,7 +75,9 @@ error_sqlstate(enum error_code code)
     return "HY000";
 }
 
-/* Untrusted bytes reach error texts: no control byte may reach a terminal. */
+/* Error texts quote names and statements of others: a control byte in one would
+ * act on the terminal that shows it.  A line feed is kept, which some texts of
+ * ours contain. */
 static void
 finish_error_text(struct error *err, enum error_code code)
 {
@@ -99,6 +104,7 @@ error_set(struct error *err, enum error_code code, const char *format, ...)
 void
 error_sys(struct error *err, enum error_code code, const char *format, ...)
 {
+    /* Read first: vsnprintf may change errno. */
     int cause = errno;
     char reason[128];
     size_t used;

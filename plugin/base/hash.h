@@ -25,8 +25,9 @@ hash_mix(uint64_t h, uint64_t key)
 }
 
 /*
- * Likewise two at once, in half the time of one: the halves of a product.  Both
- * factors depend on h, so that without it none can be made 0.
+ * Mixes two keys into h in half the time of hash_mix for one: it folds the two
+ * halves of a 128-bit product.  Both factors depend on h: who does not know h
+ * cannot choose a key that makes one of them 0.
  */
 static inline uint64_t
 hash_pair(uint64_t h, uint64_t a, uint64_t b)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_AT_HAND = 1024 }; /* bytes of a block, at most */
+enum { KEPT_AT_HAND = 1024 }; /* bytes: about what tcache keeps at most */
 
 static atomic_size_t failures; /* a counter: relaxed */
 
@@ -23,14 +23,17 @@ mem_failures(void)
     return atomic_load_explicit(&failures, memory_order_relaxed);
 }
 
+/* malloc(0) may return NULL, which callers take for a lack of memory: so an
+ * empty request asks for one byte. */
 void *
 mem_alloc_unset(size_t size)
 {
     return count_allocation_failure(malloc(size ? size : 1));
 }
 
-/* glibc's calloc goes past the blocks that its malloc keeps at hand for each
- * thread, and costs several times as much when they are small. */
+/* glibc's calloc did not use the thread's cache (tcache) of small blocks: for
+ * those, malloc and memset are several times faster.  For large blocks calloc
+ * is better, which need not zero the pages that the kernel has just mapped. */
 void *
 mem_alloc(size_t size)
 {

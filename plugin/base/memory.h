@@ -1,5 +1,5 @@
 /*
- * memory.h - the one pair through which heapwire allocates.
+ * memory.h - all of heapwire's allocations go through here.
  *
  * Blocks are zeroed: a faulty early read finds no old data, and an unset
  * pointer is NULL.
@@ -24,8 +24,8 @@
 #endif
 
 void *mem_alloc(size_t size);
-/* Not zeroed: for much room that is written as a whole before it is read.
- * Such a call says why. */
+/* Not zeroed: for large blocks that are written as a whole before they are
+ * read.  Each such call says why. */
 void *mem_alloc_unset(size_t size);
 void *mem_zalloc(size_t count, size_t size);      /* overflow-checked */
 void *mem_realloc(void *old, size_t size);        /* what is added is unset */

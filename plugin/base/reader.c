@@ -1,4 +1,12 @@
-/* reader.c - see reader.h. */
+/*
+ * reader.c - the bounds check behind every parser of untrusted bytes, and
+ * comparisons of spans.
+ *
+ * A check after each field would be forgotten sooner or later; here a read past
+ * the end gives zero and marks the reader failed for good, so a decoder reads
+ * straight down and checks once at its end.  No byte outside [pos, end) is ever
+ * read.  Case is ASCII's alone: the locale is the host's.
+ */
 #include "reader.h"
 
 #include <endian.h>
@@ -34,7 +42,7 @@ require_reader_bytes(struct reader *r, size_t n)
     return !r->failed;
 }
 
-/* Inlined: one load of that size. */
+/* Inlined with a constant n, it becomes one load of that size. */
 static inline uint64_t
 read_little_endian(struct reader *r, size_t n)
 {
@@ -89,6 +97,7 @@ reader_lenenc(struct reader *r)
         return reader_u24(r);
     case 0xfe:
         return reader_u64(r);
+    /* NULL in a row, and the first byte of an error packet: no lengths */
     case 0xfb:
     case 0xff:
         r->failed = true;
@@ -117,6 +126,7 @@ reader_rest(struct reader *r)
     return reader_bytes(r, reader_left(r));
 }
 
+/* A length above what is left fails before it is cut to size_t. */
 struct span
 reader_lenenc_bytes(struct reader *r)
 {
@@ -147,6 +157,7 @@ reader_text(struct reader *r)
     return s;
 }
 
+/* The last line need not end in '\n'. */
 bool
 reader_line(struct reader *r, struct span *line)
 {
@@ -161,6 +172,8 @@ reader_line(struct reader *r, struct span *line)
     return true;
 }
 
+/* Stops at the first NUL of text, so that no more of it is read than there
+ * is. */
 bool
 span_is(struct span s, const char *text)
 {

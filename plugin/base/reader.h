@@ -44,7 +44,8 @@ struct span reader_text(struct reader *r); /* up to a NUL, which is eaten */
 /* One line without its '\n'; false at the end. */
 bool reader_line(struct reader *r, struct span *line);
 
-/* Blanks, tabs and returns; nearly always one blank, in millions of places. */
+/* Skips blanks, tabs and returns.  Dumps have one blank in millions of places,
+ * so that case is tested first. */
 static inline void
 reader_skip_blanks(struct reader *r)
 {
@@ -58,11 +59,11 @@ reader_skip_blanks(struct reader *r)
 bool span_is(struct span s, const char *text);        /* exact */
 bool span_is_nocase(struct span s, const char *text); /* ASCII case */
 bool span_same_nocase(struct span a, struct span b);
-/* Whether it is one of the words, which blanks separate. */
+/* Whether s is one of words, which single blanks separate, in any case. */
 bool span_is_any(struct span s, const char *words);
-/* Before (< 0), the same or behind (> 0), as if all were lower case. */
+/* Below 0, 0 or above 0, as strcmp of both in lower case. */
 int span_compare_nocase(struct span s, const char *text);
-/* Without the blanks, tabs and line ends around it. */
+/* s without the blanks, tabs and line ends around it. */
 struct span span_trim(struct span s);
 
 /* The last part of a path: points into it, and all of it without a slash. */

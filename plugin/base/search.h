@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The first of count items whose uint64_t at field is above key; count: none.
- */
+/* The index of the first of count items whose uint64_t at offset field is above
+ * key; count if there is none. */
 static inline size_t
 search_above(const void *items, size_t count, size_t item_size, size_t field,
              uint64_t key)
@@ -32,7 +32,7 @@ search_above(const void *items, size_t count, size_t item_size, size_t field,
     return low;
 }
 
-/* Likewise by the member of an array of structs. */
+/* The same, by the name of a member of an array of structs. */
 #define SEARCH_ABOVE(items, count, member, key)                                \
     search_above((items), (count), sizeof(*(items)),                           \
                  offsetof(__typeof__(*(items)), member), (key))

@@ -1,5 +1,15 @@
-/* texts.c - see texts.h.  Open addressing over an array of copies, and over
- * the addresses of texts that last. */
+/*
+ * texts.c - numbers texts for profiles, names and snapshot files.
+ *
+ * A profile names the same functions in very many frames, and most of
+ * them by pointers to texts that live as long as the set.  So there are two
+ * open hash tables: one by content, which compares texts, and one by address,
+ * which answers for a pointer seen before without reading the text.  Slots keep
+ * the hash beside the number, so that a probe touches the text only if it is
+ * nearly certain to be equal.  Both tables double when they are half full; the
+ * arena that holds the copies is charged for them, too.  Texts come from the
+ * database: hashes are seeded (hash.h).  Not thread-safe.
+ */
 #include "texts.h"
 
 #include <string.h>
@@ -15,7 +25,8 @@ struct entry {
     size_t size;
 };
 
-/* With the hash, so that looking for one touches nothing else. */
+/* The hash beside the number keeps a probe out of the entries, and lets the
+ * table be moved without hashing again. */
 struct slot {
     uint32_t entry; /* 1 + number; 0: free */
     uint32_t hash;
@@ -96,6 +107,7 @@ find_text_hash_slot(const struct texts *texts, const char *text, size_t size,
     return &texts->slots[i];
 }
 
+/* The slots of a table of count slots, into an empty table of mask + 1. */
 static void
 move_slots(const struct slot *from, uint32_t count, struct slot *to,
            uint32_t mask)
@@ -111,6 +123,9 @@ move_slots(const struct slot *from, uint32_t count, struct slot *to,
     }
 }
 
+/* The meter is asked first: a hostile import is refused, not the process
+ * killed.  If the second table fails, the set is still whole, with the old
+ * capacity. */
 static int
 grow_text_tables(struct texts *texts)
 {
@@ -162,7 +177,8 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
     return 0;
 }
 
-/* Without a slot: it is found by its address. */
+/* Adds a text without a slot in the table by content: it is found by its
+ * address alone (texts_new_borrowing with distinct). */
 static int
 append_text_entry(struct texts *texts, const char *text, uint32_t *number)
 {

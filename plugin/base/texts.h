@@ -11,13 +11,14 @@
 struct arena;
 struct texts;
 
-enum { TEXTS_MAX = 1 << 24 }; /* of a set */
+enum { TEXTS_MAX = 1 << 24 }; /* texts in a set */
 
 /* Copies live in arena, which outlives the set.  NULL: out of memory. */
 struct texts *texts_new(struct arena *arena);
-/* One that does not copy what texts_add_lasting is given; nor, if these are
- * distinct wherever their addresses are, compares it with others: only their
- * addresses, and texts_add's texts with each other. */
+/* A set that does not copy the texts that texts_add_lasting is given.
+ * distinct: equal texts have equal addresses, so that such texts are compared
+ * by address alone; only the texts of texts_add are then compared with each
+ * other. */
 struct texts *texts_new_borrowing(struct arena *arena, bool distinct);
 void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 
@@ -25,11 +26,11 @@ void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 int texts_add(struct texts *texts, const char *text, size_t size,
               uint32_t *number);
 
-/* Likewise for a text that stays unchanged while the set lives: only its first
- * use reads it. */
+/* As texts_add, for a text that stays unchanged while the set lives: it is read
+ * at its first use only, and found by its address afterwards. */
 int texts_add_lasting(struct texts *texts, const char *text, uint32_t *number);
 
-/* Those addresses may hold other texts by now. */
+/* Forgets the addresses: they may hold other texts by now. */
 void texts_clear_addresses(struct texts *texts);
 
 const char *texts_get(const struct texts *texts, uint32_t number);

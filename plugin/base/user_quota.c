@@ -1,4 +1,7 @@
-/* user_quota.c - see user_quota.h. */
+/*
+ * user_quota.c - divides slots among users by one rule, without reserving any;
+ * see user_quota.h.  All state is the caller's, under the caller's lock.
+ */
 #include "user_quota.h"
 
 #include "errors.h"
@@ -32,6 +35,9 @@ user_quota_take(const char **slots, size_t *taken, size_t max, const char *user,
     struct user_quota quota = {.user = user};
     const char **slot = NULL;
 
+    /* All taken slots are counted, also those behind the first free one; the
+     * search ends once *taken of them were seen, so it is short while few are
+     * in use. */
     for (size_t i = 0; i < max && (!slot || quota.taken < *taken); i++)
         if (slots[i])
             user_quota_count(&quota, slots[i]);

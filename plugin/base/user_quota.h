@@ -36,14 +36,16 @@ user_quota_has_slot(const struct user_quota *quota, size_t max)
     return quota->taken < max && quota->user_taken < max - quota->taken;
 }
 
-/* The same; -1 with 1226, or 1041 if the user holds none: all are taken.
- * what: "open SELECTs"; remedy: what the user can do. */
+/* As user_quota_has_slot, with an error: -1 with 1226, or 1041 if the user
+ * holds none (all slots are taken).  what: "open SELECTs"; remedy: what the
+ * user can do. */
 int user_quota_check(const struct user_quota *quota, size_t max,
                      const char *what, const char *remedy, struct error *err);
 
-/* Takes one of slots, each NULL or its user; *taken counts those that are
- * taken, so that few are looked at while few are.  Only max of them are for
- * this user, whose name outlasts it.  NULL with *err, as user_quota_check. */
+/* Takes one of the slots, each of which is NULL or points to its user's name.
+ * *taken counts the taken ones, so that a search ends early while they are few.
+ * This user sees only the first max slots; its name must outlive the slot. NULL
+ * with *err as user_quota_check sets it. */
 const char **user_quota_take(const char **slots, size_t *taken, size_t max,
                              const char *user, const char *what,
                              const char *remedy, struct error *err);

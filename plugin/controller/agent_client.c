@@ -1,6 +1,14 @@
 /*
- * agent_client.c - see agent_client.h.  States: ABSENT -> CONNECTED <->
- * UNRESPONSIVE, and GONE once the process that answered has ended.
+ * agent_client.c - see agent_client.h.
+ *
+ * The other end is a thread in a database that may be stopped, swapping or
+ * killed at any byte, so no call may block longer than its deadline, and
+ * nothing that it sends is trusted: sizes, protocol, texts and descriptors are
+ * checked.  A request past its deadline stays outstanding (late_id): its answer
+ * must be read before another is sent, or answers would be taken for others'.
+ *
+ * States: ABSENT -> CONNECTED <-> UNRESPONSIVE, and GONE once the process that
+ * answered has ended.
  */
 #include "agent_client.h"
 
@@ -24,9 +32,9 @@
 #include "process_stat.h"
 
 enum {
-    REPLY_MS = 4000,   /* of anything but what takes_long */
-    DUMP_MS = 60000,   /* of that, while it is making progress */
-    STOPPED_MS = 4000, /* of that, when the process is stopped */
+    REPLY_MS = 4000,   /* for all but requests that takes_long() */
+    DUMP_MS = 60000,   /* for those, while the process runs */
+    STOPPED_MS = 4000, /* for those, when it is stopped */
     SLICE_MS = 250,
     PATH_SHOWN = 80
 };
@@ -70,8 +78,8 @@ enter_node_state(struct agent_client *client, enum node_state state)
     client->status.ending[0] = '\0';
 }
 
-/* False: it has ended (a zombie has, and one that is about to be), or cannot be
- * seen from here. */
+/* False: it has ended (a zombie has, and so has one that is exiting), or cannot
+ * be seen from here. */
 static bool
 read_living_peer(const struct agent_client *client, struct process_stat *out)
 {
@@ -100,7 +108,7 @@ agent_client_is_stopped(const struct agent_client *client)
     return state == 'T' || state == 't';
 }
 
-/* Looks it up here: readers of the status see nothing else. */
+/* Looks up here whether it is stopped: readers only see the status. */
 static void
 enter_unresponsive(struct agent_client *client)
 {
@@ -165,7 +173,7 @@ open_socket(const char *state_dir)
     return fd;
 }
 
-/* Or /proc is another pid namespace's, where our numbers mean others. */
+/* False: /proc is of another pid namespace, where our numbers mean others. */
 static bool
 is_own_pid_namespace(void)
 {
@@ -175,7 +183,8 @@ is_own_pid_namespace(void)
     return n > 0 && strtol(self, NULL, 10) == getpid();
 }
 
-/* The agent reports the pid of its own namespace; this one is of ours. */
+/* The agent reports the pid in its own namespace; the kernel gives the one in
+ * ours. */
 static pid_t
 peer_of(int fd)
 {
@@ -188,7 +197,7 @@ peer_of(int fd)
     return peer.pid;
 }
 
-/* Descriptors beside a message go to the answer; more than fit are closed. */
+/* Puts a message's descriptors into the answer; closes what is too many. */
 static void
 collect_reply_fds(struct msghdr *message, struct agent_client_answer *answer)
 {
@@ -213,6 +222,7 @@ collect_reply_fds(struct msghdr *message, struct agent_client_answer *answer)
     }
 }
 
+/* The agent's memory is the database's: it may have overwritten a NUL. */
 static void
 terminate_texts(struct agent_reply *reply)
 {
@@ -226,8 +236,8 @@ terminate_texts(struct agent_reply *reply)
     hello->malloc_conf_name[sizeof(hello->malloc_conf_name) - 1] = '\0';
 }
 
-/* 1: a reply; 0: none yet; -1: the connection is over or senseless; then
- * answer->reply.protocol is what the other end speaks, where it said so. */
+/* 1: a reply; 0: none yet; -1: the connection is over, or the packet is not a
+ * reply; answer->reply.protocol is then the other end's, where it said so. */
 static int
 receive_agent_reply(int fd, struct agent_client_answer *answer)
 {
@@ -291,7 +301,7 @@ receive_reply_until(struct agent_client *client, uint64_t id, uint64_t deadline,
             return 0;
         wait = (int)(deadline - now < SLICE_MS ? deadline - now : SLICE_MS);
         poll(polls, 2, wait);
-        if (polls[1].revents) /* the greeter is woken */
+        if (polls[1].revents) /* meant for the greeter, who reads it */
             polls[1].fd = -1;
     }
 }
@@ -317,8 +327,8 @@ takes_long(const struct agent_request *request)
            request->op == AGENT_SMAPS;
 }
 
-/* A dump, a purge or a walk through all pages may take long, but not because
- * the whole process is stopped. */
+/* A dump, a purge or a walk through all pages may take long, but it ends early
+ * if the whole process is stopped, since it will not go on by itself. */
 static int
 await_reply(struct agent_client *client, const struct agent_request *request,
             struct agent_client_answer *answer)
@@ -338,7 +348,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
     return got;
 }
 
-/* fd: passed with it, or -1. */
+/* fd: a descriptor to pass with it, or -1. */
 static ssize_t
 send_request(int to, struct agent_request *request, int fd)
 {
@@ -397,7 +407,8 @@ agent_client_same_incarnation(const struct agent_hello *a,
            strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-/* An agent of another protocol answers so; the first version hung up. */
+/* Notes why an agent cannot be served: one of another protocol says its own;
+ * the first version hung up. */
 static void
 set_protocol_mismatch_note(struct agent_client *client, uint32_t protocol)
 {
@@ -449,7 +460,8 @@ greet_agent_process(struct agent_client *client)
     bool changed;
 
     if (exchange_with_agent(client, &request, -1, &answer, NULL) != 0) {
-        /* Once, an agent may that makes way for its host, or ends with it. */
+        /* Only a second hang-up is a sign: it may end, or make way for its
+         * host. */
         if (client->fd < 0 && !served && !is_agent_client_stopping(client) &&
             (answer.reply.protocol != 0 || client->hung_up == client->peer) &&
             !is_peer_ending(client))
@@ -553,8 +565,9 @@ agent_client_give(struct agent_client *client,
     return -1;
 }
 
-/* A pipe in place of a memfd would hold us up for ever: only files in memory
- * have seals.  True for a regular file on the state directory's file system. */
+/* Whether it is a regular file of the state directory's file system, which the
+ * agent uses where memfd_create is forbidden.  Any other file without seals
+ * could be a pipe, on which a read blocks for ever. */
 static bool
 is_state_dir_file(const char *directory, int fd)
 {

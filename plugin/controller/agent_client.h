@@ -2,10 +2,10 @@
  * agent_client.h - the connection to one node's agent, and the status that it
  * gives.
  *
- * Used by whoever has the agent (jobs.h).  Calls wait for the answer
- * until a deadline, no longer; an agent that missed it is UNRESPONSIVE and is
- * sent nothing more until the late answer arrives, so a stopped database meets
- * no storm when it goes on.
+ * Used by whoever has the agent (jobs.h).  A call waits for its answer until a
+ * deadline, no longer; an agent that missed it is UNRESPONSIVE and is sent
+ * nothing more until the late answer arrives, so that a stopped database is not
+ * flooded with requests when it goes on.
  */
 #ifndef HW_AGENT_CLIENT_H
 #define HW_AGENT_CLIENT_H
@@ -29,16 +29,16 @@ struct agent_client {
     pid_t peer;            /* the agent's process, as we see it; 0: it is in a
                             * pid namespace that we do not see */
     uint64_t last_id;
-    uint64_t late_id; /* unanswered past its deadline; 0 */
+    uint64_t late_id; /* not answered by its deadline; 0: none */
     uint32_t guard_s; /* of AGENT_HELLO */
     /* stats_take.h: the parent last looked at, and when to look again. */
     pid_t children_of;
     uint64_t children_due_ms;
     bool note_is_leave_reason; /* status.note is the agent's */
     bool levers_seen;          /* status.levers is this connection's */
-    pid_t hung_up;             /* the peer that did when it was greeted last */
+    pid_t hung_up;             /* the peer that hung up at the last greeting */
     struct node_status status;
-    struct snapshot_memory memory; /* as stats_take has seen it last */
+    struct snapshot_memory memory; /* as of the last stats_take */
     struct waste_heap waste;       /* likewise */
     const bool *stop;              /* atomic: the controller is ending */
 };
@@ -67,19 +67,18 @@ int agent_client_call(struct agent_client *client,
                       const struct agent_request *request,
                       struct agent_client_answer *answer, struct error *err);
 
-/* Likewise, with a descriptor that is passed with the request, and stays the
+/* The same, with a descriptor that is passed with the request and stays the
  * caller's; -1: without. */
 int agent_client_give(struct agent_client *client,
                       const struct agent_request *request, int fd,
                       struct agent_client_answer *answer, struct error *err);
 
-/* Appends what a descriptor of an answer holds; what is its name in the error.
- */
+/* Appends the content of an answer's descriptor; what names it in the error. */
 int agent_client_read_memory(const struct agent_client *client, int fd,
                              struct buffer *out, const char *what,
                              struct error *err);
 
-/* Whether the process stands still by a signal, as far as it can be seen. */
+/* Whether a signal has stopped the process, as far as that can be seen. */
 bool agent_client_is_stopped(const struct agent_client *client);
 
 /* True if the agent ended or sent a late answer. */

@@ -1,13 +1,17 @@
 /*
  * controller.c - see controller.h.
  *
- * Jobs run on threads of their own (jobs.c says when), and talk to the agent
- * through agent_client.c while they have it.  So does the greeter, a thread
- * that stays: it connects, greets, and ends profiling that costs too much.  A
- * helper that names addresses lives within a job, whose thread is its parent.
+ * The agent serves one request at a time and may hang at any of them, while
+ * many users ask: so requests become jobs (jobs.c says when each runs, on
+ * threads of their own), which talk to the agent through agent_client.c while
+ * they have it.  The greeter, the one thread that stays, takes turns with them:
+ * it connects, greets, and ends profiling that costs too much.  A helper that
+ * names addresses lives within a job, whose thread is its parent (it dies with
+ * it).
  *
  * Locks: that of jobs.flights guards the jobs and their followers, status and
- * last.  It is held while wakers run (they only post), never across I/O.
+ * last.  It is held while wakers run (they only post), never across I/O. client
+ * and what follows it belong to whoever has the agent, with no lock held.
  * Order: an await's progress_lock, that one, then whatever a waker takes;
  * objects.lock, the store's and the indexes' last.
  */
@@ -50,7 +54,7 @@
 enum {
     CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
-    ENDED_MS = 20,    /* that the agent has to end profiling by itself */
+    ENDED_MS = 20,    /* for the agent, to end profiling by itself */
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
@@ -73,13 +77,13 @@ struct controller {
     struct last last;
     bool stop; /* atomic: read without the lock too */
 
-    struct agent_client client; /* of who has the agent, and: */
+    struct agent_client client; /* for whoever has the agent, with: */
     struct overhead_limit overhead_limit;
     struct objects objects;
     struct recorded_maps recorded; /* cleared with them */
     struct map_seen seen;
     int segment;                   /* the recorder's; borrowed; -1: none */
-    struct symbolizer *symbolizer; /* of who has the names, but for cancel */
+    struct symbolizer *symbolizer; /* for whoever has the names; cancel: any */
     struct store *store;
     struct index_service *indexes; /* or NULL */
     struct observer observer;
@@ -91,9 +95,7 @@ struct controller {
     struct seat *ranges_seat; /* the greeter's: asked for */
 };
 
-/* ---- of who has the agent ---- */
-
-/* With the lock. */
+/* With the lock: readers see a copy, the agent's holder writes its own. */
 static void
 copy_status(struct controller *c)
 {
@@ -104,7 +106,7 @@ copy_status(struct controller *c)
     c->status.absent = c->absent;
 }
 
-/* Likewise, at the end of a job: the greeter looks after what was lost. */
+/* At the end of a job: wakes the greeter if the connection was lost. */
 static void
 publish_status(struct controller *c)
 {
@@ -126,7 +128,7 @@ log_unguarded_stop(const struct controller *c)
            c->client.status.hello.pid, at);
 }
 
-/* An agent that was loaded before an upgrade. */
+/* The database has an agent that was loaded before heapwire's upgrade. */
 static void
 log_older_agent(const struct controller *c)
 {
@@ -171,7 +173,7 @@ refresh_controller_agent(struct controller *c)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* What profiling costs; and its end, when that is too much. */
+/* Estimates profiling's cost, and switches it off when it is over budget. */
 static void
 oversee_profiling_cost(struct controller *c)
 {
@@ -199,7 +201,7 @@ take_job_snapshot(struct controller *c, struct job *job, struct error *err)
 {
     struct snapshot *snapshot = NULL;
     struct dump dump = {.mapped = NULL};
-    /* What runs now may be another process than was recorded. */
+    /* what runs now may be another process than the recorded one */
     bool recorded = job->request.kind == JOB_RECORDED, taken;
     struct objects own, *objects = recorded ? &own : &c->objects;
 
@@ -220,8 +222,8 @@ take_job_snapshot(struct controller *c, struct job *job, struct error *err)
     return snapshot;
 }
 
-/* Under the name that was asked for.  None joins any more: keep and name stay.
- */
+/* Keeps it under the requested name.  Nobody joins the job any more, so its
+ * keep and name are stable without the lock. */
 static int
 keep_snapshot(struct controller *c, const struct job *job,
               struct snapshot *snapshot, struct error *err)
@@ -232,8 +234,9 @@ keep_snapshot(struct controller *c, const struct job *job,
     return store_add(c->store, snapshot, err);
 }
 
-/* A library that was loaded since the last greeting may bring a jemalloc: the
- * agent looks for such behind its answer. */
+/* A library that was loaded since the last greeting may bring a jemalloc.
+ * The agent searches after it has answered, so its second greeting has the
+ * result. */
 static int
 recheck_agent_status(struct controller *c, struct error *err)
 {
@@ -263,7 +266,7 @@ run_dump(struct controller *c, struct job *job)
         if (job->not_kept)
             job->flight.error = err;
         job->result.snapshot = snapshot;
-        /* One of before a reset counts samples that are forgotten now. */
+        /* a dump from before a reset has samples that are forgotten now */
         if (job->request.kind != JOB_RECORDED)
             c->last = (struct last){
                 snapshot->hello.resets == c->status.hello.resets,
@@ -273,7 +276,7 @@ run_dump(struct controller *c, struct job *job)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* The greeting that may follow tells what else it changed. */
+/* One exchange with the agent; a greeting follows where more has changed. */
 static int
 ask_agent(struct controller *c, struct job *job, struct job_result *result,
           struct error *err)
@@ -288,7 +291,7 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     if (kind == JOB_LEVER) {
         rc = lever_job_run(&c->client, &job->request.lever, job->flight.owner,
                            c->overhead_limit.log, &result->lever, err);
-        (void)eventfd_write(c->wake_fd, 1); /* it may end sooner */
+        (void)eventfd_write(c->wake_fd, 1); /* its end may be due sooner */
         return rc;
     }
     if (kind == JOB_ACCESS)
@@ -300,7 +303,7 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
                                   err);
     if (rc == 0 && kind == JOB_ENABLE)
         stats_take_elsewhere(&c->client);
-    /* The program itself switched it, or its time was over. */
+    /* greet where the program has switched it, or its time is over */
     if (kind != JOB_GET_ACTIVE ||
         (rc == 0 && result->active != (c->client.status.hello.active != 0))) {
         refresh_controller_agent(c);
@@ -311,8 +314,8 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
     return rc;
 }
 
-/* Gives the agent to others before it reads what may take seconds; but where
- * the process is open for that alone. */
+/* Reading mappings may take seconds: the agent is given to others first, unless
+ * the process was made dumpable for this reading alone. */
 static void
 run_mappings(struct controller *c, struct job *job)
 {
@@ -366,8 +369,8 @@ run_job(struct job *job)
 
 /* ---- the greeter ---- */
 
-/* Milliseconds until the node is to be greeted again; at most 0: now.  When
- * profiling ends by itself, right after that. */
+/* Milliseconds until the next greeting; 0 or less: now.  Right after profiling
+ * or a lever is to end by itself, so that the end is seen soon. */
 static int64_t
 next_greeting(const struct controller *c, uint64_t greeted)
 {
@@ -386,8 +389,8 @@ next_greeting(const struct controller *c, uint64_t greeted)
     return left;
 }
 
-/* While connected it hears of the agent's end alone: an answer is of whoever
- * has the agent then. */
+/* While connected it polls for the agent's end alone: an answer belongs to the
+ * job that has the agent at that time. */
 static void *
 greeter_main(void *arg)
 {
@@ -417,8 +420,6 @@ greeter_main(void *arg)
     }
     return NULL;
 }
-
-/* ---- start and stop ---- */
 
 static int
 start_controller_symbolizer(struct controller *c,
@@ -490,7 +491,8 @@ fail:
     return NULL;
 }
 
-/* The greeter may take the wake-up of a job that waits for the agent. */
+/* Wakes twice: the greeter may swallow the wake-up of a job that awaits a
+ * reply. */
 static void
 join_threads(struct controller *c)
 {
@@ -524,8 +526,6 @@ controller_stop(struct controller *c)
     mem_free(c->state_dir);
     mem_free(c);
 }
-
-/* ---- requests ---- */
 
 void
 controller_status(struct controller *c, struct node_status *out)

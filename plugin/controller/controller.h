@@ -2,9 +2,9 @@
  * controller.h - the node's profiler as heapwired sees it.
  *
  * Owns the agent's connection (one request outstanding) and the symboliser.  A
- * request is a flight (flight.h), which others may join, and gives a seat in
- * it, whose waker is called when it has an answer.  One dump runs at a time;
- * requests that arrive while one runs join the next.  All functions are
+ * request is a flight (flight.h), which others may join; the caller gets a seat
+ * in it, whose waker is called when there is an answer.  One dump runs at a
+ * time; requests that arrive while one runs join the next.  All functions are
  * callable from any thread, and only controller_wait waits for the node.
  */
 #ifndef HW_CONTROLLER_H
@@ -37,16 +37,16 @@ struct controller_options {
     uint32_t node_id;
     int segment; /* of the database's recorder; borrowed; -1: none */
     struct store_options store;
-    const char *index_dir;         /* of symbol indexes; NULL: none are made */
-    const char *unwind_dir;        /* of unwind tables; NULL: in memory alone */
-    uint64_t index_bytes;          /* of all indexes, and of all tables */
-    struct debug_fetcher *debug;   /* borrowed; NULL: nothing is fetched */
-    uint32_t reader_mb;            /* what symbolising keeps of DWARF; 0: 256 */
-    double budget_percent;         /* of profiling: struct overhead_settings */
-    uint32_t guard_s;              /* without us, and it ends; 0: never */
-    bool unprepared;               /* databases are started without prof:true */
-    bool attached;                 /* the database ran before us */
-    bool dumpable;                 /* it may be made so, to look at it */
+    const char *index_dir;       /* of symbol indexes; NULL: none are made */
+    const char *unwind_dir;      /* of unwind tables; NULL: in memory alone */
+    uint64_t index_bytes;        /* of all indexes, and of all tables */
+    struct debug_fetcher *debug; /* borrowed; NULL: nothing is fetched */
+    uint32_t reader_mb;          /* what symbolising keeps of DWARF; 0: 256 */
+    double budget_percent;       /* of profiling: struct overhead_settings */
+    uint32_t guard_s; /* it ends after so long without us; 0: never */
+    bool unprepared;  /* databases are started without prof:true */
+    bool attached;    /* the database ran before us */
+    bool dumpable;    /* it may be made dumpable, to be read */
     void (*log)(const char *line); /* messages outside of statements; NULL: none
                                     */
 };
@@ -58,8 +58,8 @@ enum node_state {
     NODE_GONE          /* the database ended */
 };
 
-/* What is changed in the database's jemalloc for a time (the agent's levers.h).
- */
+/* Changes of the database's jemalloc that are in force for a time (the agent's
+ * levers.h). */
 enum node_lever { NODE_DECAY, NODE_BACKGROUND, NODE_LEVERS };
 
 struct lever_force {
@@ -67,9 +67,9 @@ struct lever_force {
     int64_t since_ms, until_ms; /* wall clock */
     int64_t set[2], was[2];     /* dirty and muzzy ms; or whether on */
     int64_t ended_ms;           /* wall clock: of the last one; 0: none did */
-    bool by_itself;             /* its time was over; else it was undone */
-    bool end_reported;          /* that it ended: to an earlier heapwired */
-    int64_t error; /* errno: it is overdue, for that; 0: it is not */
+    bool by_itself;             /* its time was over; false: undone by a user */
+    bool end_reported;          /* an earlier heapwired was told of its end */
+    int64_t error;              /* errno of putting it back; 0: not overdue */
     char by[AGENT_BY_MAX];
 };
 
@@ -96,7 +96,7 @@ struct lever_request {
 
 enum { NODE_ENDING_MAX = 256, NODE_ABSENCE_MAX = 384, NODE_CHILDREN_MAX = 192 };
 
-/* A process that came, and may have no agent. */
+/* A process that was started, and may have no agent. */
 struct node_arrival {
     int32_t pid; /* 0: none */
     uint64_t start_ticks;
@@ -106,8 +106,8 @@ struct node_status {
     enum node_state state;
     int64_t since_ms;               /* wall clock: in this state */
     bool stopped;                   /* by a signal, while NODE_UNRESPONSIVE */
-    char absence[NODE_ABSENCE_MAX]; /* why, while NODE_ABSENT; or "" */
-    struct node_arrival absent;     /* it may live on while another is GONE */
+    char absence[NODE_ABSENCE_MAX]; /* the reason, while NODE_ABSENT; or "" */
+    struct node_arrival absent;     /* may live on while another is NODE_GONE */
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];
@@ -116,8 +116,8 @@ struct node_status {
     int64_t profiled_ms; /* wall clock: that profile */
     /* Samples since the last reset, where the recorder takes them. */
     struct stats_figure taken;
-    /* Of them, those whose stack the library's unwinder took; not known: all.
-     */
+    /* Those of them whose stack the library's unwinder walked; not known:
+     * all. */
     struct stats_figure by_library;
     uint64_t failed_snapshots; /* since heapwired started */
     struct agent_hello hello;  /* the latest; zeroed while NODE_ABSENT */
@@ -125,19 +125,19 @@ struct node_status {
     /* Wall clock: when the agent switched profiling off because heapwired was
      * away; 0: it did not, or profiling is on again. */
     int64_t unguarded_ms;
-    /* Likewise: when another process came instead of one in which profiling was
-     * on, as after a reload; 0: none did, or profiling is on again. */
+    /* Wall clock: when another process took the place of one in which profiling
+     * was on, as after a reload; 0: none did, or profiling is on again. */
     int64_t replaced_ms;
     struct risk_options risks;
     bool unprepared; /* the configuration has profiling = off */
-    bool attached;   /* it ran before heapwired attached to it */
+    bool attached;   /* heapwired attached to it while it ran */
     bool restarted;  /* with prof:true it did not reach its main: deaths.h */
-    /* Of the agent's greeting: why hello.allocator is not AGENT_OK, or a remark
-     * about profiles; while NODE_ABSENT, why one that is there cannot be
-     * served; or "". */
+    /* From the agent's greeting: why hello.allocator is not AGENT_OK, or a
+     * remark about profiles; while NODE_ABSENT, why a database that is there
+     * cannot be served; or "". */
     char note[AGENT_TEXT_MAX];
-    char children[NODE_CHILDREN_MAX]; /* that nothing looks into; or "" */
-    /* What lies in jemallocs that are not profiled, as last seen; or "". */
+    char children[NODE_CHILDREN_MAX]; /* forked, and not served; or "" */
+    /* The memory in jemallocs that are not profiled, as last seen; or "". */
     char elsewhere[ELSEWHERE_TEXT_MAX];
     struct lever_force levers[NODE_LEVERS]; /* as last seen */
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
@@ -167,8 +167,9 @@ enum job_kind {
     JOB_PROFILE,  /* result.snapshot, not kept */
     JOB_SNAPSHOT, /* result.snapshot, kept under its name */
     JOB_RECENT,   /* result.snapshot, of at most CONTROLLER_RECENT_MS ago */
-    /* result.stats, likewise; the kernel's alone without jemalloc; with its
-     * failure, and what was known last, where the agent does not answer. */
+    /* result.stats, of at most CONTROLLER_RECENT_MS ago; the kernel's figures
+     * alone without jemalloc; where the agent does not answer, its failure and
+     * the last known figures. */
     JOB_STATS,
     JOB_RECORDED, /* result.snapshot, of request.recording, kept */
     /* result.mappings, of at most CONTROLLER_RECENT_MS ago, with its failure
@@ -181,8 +182,8 @@ enum job_kind {
 
 enum { CONTROLLER_RECENT_MS = 1000 };
 
-/* A recorder's segment as it was, of a process that may have ended: nobody is
- * asked anything. */
+/* A copy of a recorder's segment, of a process that may have ended: making a
+ * profile of it asks nobody. */
 struct recording {
     int segment; /* a copy of it; -1: none */
     struct agent_hello hello;
@@ -190,10 +191,10 @@ struct recording {
     uint64_t monotonic_ms;         /* likewise, of clock_ms() */
     struct snapshot_memory memory; /* of about then */
     bool ended;                    /* it is of a process that has ended since */
-    bool copied;                   /* some time before that end */
+    bool copied;                   /* the copy is older than that end */
 };
 
-/* Texts are copied; what a kind does not use is 0. */
+/* Texts are copied; fields that a kind does not use are 0. */
 struct job_request {
     enum job_kind kind;
     const char *owner; /* the user, who shares the queue; NULL: none */
@@ -204,7 +205,7 @@ struct job_request {
     uint32_t lg_sample; /* 0: as it is; else AGENT_LG_SAMPLE_MIN to _MAX */
     bool force;         /* JOB_RESET: lg_sample from 1; kept snapshots or not */
     struct lever_request lever;
-    /* JOB_RECORDED: its segment is the job's, once that is submitted. */
+    /* JOB_RECORDED: the job owns its segment once it is submitted. */
     const struct recording *recording;
 };
 
@@ -217,23 +218,24 @@ struct job_result {
 };
 
 /* NULL with *err when the node cannot serve the request at all (gone,
- * unresponsive, no jemalloc, ...).  Who shares a recent answer has it already,
- * and its waker is not called: look before waiting. */
+ * unresponsive, no jemalloc, ...).  A seat may share a recent answer: it has
+ * that already, and its waker is not called, so poll before waiting. */
 struct seat *controller_submit(struct controller *controller,
                                const struct job_request *request,
                                struct waker waker, struct error *err);
 
-/* DONE fills *result (taking the snapshot), FAILED *err; each once. */
+/* FLIGHT_DONE fills *result, with references of its own; FLIGHT_FAILED *err. */
 enum flight_state controller_poll_job(struct seat *seat,
                                       struct job_result *result,
                                       struct error *err);
 /* Blocks until there is an answer, the await's deadline has come, or it is
- * cancelled; its waker is the seat's, which is left.  0 with *result, or -1
- * with *err.  seat NULL: -1; controller_submit has said why. */
+ * cancelled.  The seat's waker must be the await's; the seat is left.  0
+ * with *result, or -1 with *err.  seat NULL: -1, with the *err of
+ * controller_submit. */
 int controller_wait(struct seat *seat, struct await *await,
                     struct job_result *result, struct error *err);
 
-/* The snapshots that are kept; as long as the controller is. */
+/* The kept snapshots; they live as long as the controller. */
 struct store *controller_store(struct controller *controller);
 /* The symbol indexes; NULL: none are made. */
 struct index_service *controller_indexes(struct controller *controller);

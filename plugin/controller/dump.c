@@ -1,4 +1,17 @@
-/* dump.c - see dump.h. */
+/*
+ * dump.c - see dump.h.
+ *
+ * A profile is addresses; names come later, from files that may by then be
+ * replaced or lie in another mount namespace.  So with the dump, while the
+ * process still maps them, each mapped file's descriptor is fetched from the
+ * agent, once for each device and inode (objects), and the mappings are copied.
+ * What the recorder has sampled needs no dump: its segment is copied from
+ * shared memory, also when the database hangs or has ended.  Everything about
+ * memory that belongs to the profile's moment is read right behind it.  Dumps
+ * and maps are limited in bytes and parsed as hostile; jemalloc's text is
+ * mapped if its memfd is sealed, and copied otherwise, since it could change
+ * while it is read.
+ */
 #include "dump.h"
 
 #include <stdarg.h>
@@ -32,7 +45,7 @@
 enum {
     MAPS_ARENA_BYTES = 64 << 20,
     MEMORY_TEXT_MAX = 4096,
-    CLASSES_AGE_MS = 15000 /* they are asked for each ten seconds */
+    CLASSES_AGE_MS = 15000 /* statistics are asked for each ten seconds */
 };
 
 void
@@ -49,6 +62,8 @@ dump_fini(struct dump *dump)
 
 /* ---- taking ---- */
 
+/* A file that the agent cannot open is noted as absent (-1), so that it is
+ * asked for once only. */
 static int
 fetch_object(struct agent_client *client, struct objects *objects,
              const struct mapping *mapping, struct error *err)
@@ -68,6 +83,7 @@ fetch_object(struct agent_client *client, struct objects *objects,
     return 0;
 }
 
+/* Executable mappings only: addresses elsewhere have no names. */
 static int
 fetch_objects(const struct dump *dump, struct agent_client *client,
               struct objects *objects, struct error *err)
@@ -112,9 +128,9 @@ append_note(struct dump *dump, const char *format, ...)
     va_end(arguments);
 }
 
-/* What the database says of its memory; what the recorder has is taken without
- * a question, beside figures that heapwired had asked for before, and the
- * kernel's. */
+/* Adds the figures of memory that belong to the dump.  For a recorder's profile
+ * the agent is not asked: the figures of the last statistics are used, beside
+ * the kernel's of now. */
 static void
 collect_dump_memory(struct dump *dump, struct agent_client *client)
 {
@@ -154,6 +170,8 @@ take_maps(struct dump *dump, struct agent_client *client, struct error *err)
     return rc;
 }
 
+/* Without the agent's descriptors, files in another mount namespace could not
+ * be opened at all. */
 int
 dump_take_code(void *client, struct code_map *map, struct error *err)
 {
@@ -196,7 +214,7 @@ check_owner(const struct dump *dump, const struct agent_hello *hello,
 
 #define DUMP_OF_THE_END "of its last moment: the process has ended"
 
-/* What the profile lacks. */
+/* Adds notes on samples and stacks that the recorder lost. */
 static void
 note_losses(struct dump *dump)
 {
@@ -213,7 +231,8 @@ note_losses(struct dump *dump)
                     (unsigned long long)header->lost_stacks);
 }
 
-/* The recorder's moment, and what is to be said of it. */
+/* Sets the moment of the recorder's profile, and a note on it: of a process
+ * that has ended, the moment is its end. */
 static void
 note_recorded(struct dump *dump, const struct agent_client *client)
 {
@@ -231,8 +250,8 @@ note_recorded(struct dump *dump, const struct agent_client *client)
     note_losses(dump);
 }
 
-/* Where a file cannot be found from here, in a container for instance, the
- * agent has it.  It is asked once for each that is new. */
+/* Asks the agent for files that cannot be opened from here, as in a container;
+ * once for each new one. */
 static void
 ask_files(struct dump *dump, struct agent_client *client,
           struct objects *objects, struct recorded_maps *maps)
@@ -252,8 +271,8 @@ ask_files(struct dump *dump, struct agent_client *client,
     arena_free(arena);
 }
 
-/* The database does not notice, unless a file is missing here; or it hangs, or
- * has ended. */
+/* Copies the segment.  The agent is only asked if a file is missing here, and
+ * if the database can answer at all. */
 static int
 take_recorded(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct recorded_maps *maps,
@@ -293,10 +312,12 @@ take_jemallocs(struct dump *dump, struct agent_client *client,
     if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
     snprintf(dump->note, sizeof(dump->note), "%s", client->status.note);
-    /* jemalloc adds up its samples first, and then writes. */
+    /* jemalloc adds up its samples first, and then writes: the moment is the
+     * beginning of the dump, which took reply.value microseconds. */
     dump->taken_ms = clock_wall_ms() - (int64_t)(answer.reply.value / 1000);
     if (dump->taken_ms < asked_ms)
         dump->taken_ms = asked_ms;
+    /* an unsealed file could change while it is parsed: it is copied instead */
     if ((fd_map_sealed(answer.fds[0], DUMP_MAX_BYTES, &dump->mapped,
                        &dump->mapped_size) ||
          agent_client_read_memory(client, answer.fds[0], &dump->text,
@@ -320,6 +341,7 @@ dump_take(struct dump *dump, struct agent_client *client,
     rc = client->status.hello.opt_prof == AGENT_PROF_RECORDED
              ? take_recorded(dump, client, objects, maps, err)
              : take_jemallocs(dump, client, objects, err);
+    /* copied now: client is another's once the agent is given away */
     dump->hello = client->status.hello;
     if (rc == 0 && dump->recorded)
         note_recorded(dump, client);
@@ -328,7 +350,7 @@ dump_take(struct dump *dump, struct agent_client *client,
     return rc;
 }
 
-/* The copy may be older than the end. */
+/* Notes of when the recording is: a copy may be older than the end. */
 static void
 note_recording(struct dump *dump, const struct recording *recording)
 {
@@ -345,8 +367,8 @@ note_recording(struct dump *dump, const struct recording *recording)
     note_losses(dump);
 }
 
-/* Jemalloc's size classes, as the database that was recorded told them last:
- * where that was at about the moment of the recording. */
+/* Takes jemalloc's size classes from the last statistics of that process, if
+ * they are of about the moment of the recording. */
 static void
 take_last_classes(struct dump *dump, const struct recording *recording,
                   const struct agent_client *client)
@@ -419,6 +441,7 @@ name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
                        err) != 0)
         return NULL;
     request.maps = maps;
+    /* before naming begins, which counts named: readers divide by it */
     __atomic_store_n(&progress->addresses, (unsigned)heap->address_count,
                      __ATOMIC_RELAXED);
     if (symbolizer_resolve(symbolizer, &request, &names, err) != 0)
@@ -426,7 +449,7 @@ name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
     return names;
 }
 
-/* What a stack's root is, if it is called so. */
+/* Whether the outermost function of a stack begins with that name. */
 static bool
 ends_at(const struct profile *profile, const struct profile_stack *stack,
         const char *function)
@@ -440,8 +463,8 @@ ends_at(const struct profile *profile, const struct profile_stack *stack,
                    strlen(function)) == 0;
 }
 
-/* Go calls C on another stack, behind which jemalloc sees none of its
- * functions. */
+/* Go calls C on a stack of its own, beyond which the unwinder sees no function:
+ * says how much memory is in such stacks. */
 static void
 write_cut_stacks(const struct profile *profile, struct buffer *out)
 {
@@ -458,7 +481,7 @@ write_cut_stacks(const struct profile *profile, struct buffer *out)
                       bytes / 1048576, border);
 }
 
-/* Goes into the profile itself, so that each form can show the line. */
+/* The line goes into the profile itself, so that each form can show it. */
 static int
 write_snapshot_memory(struct snapshot *snapshot, const struct dump *dump,
                       struct error *err)

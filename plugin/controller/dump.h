@@ -1,8 +1,8 @@
 /*
  * dump.h - one heap dump: taken from the agent, then made into a snapshot.
  *
- * Taking needs the agent (jobs.h), and disturbs the database for the dump
- * alone; making needs the names, and does not touch it.
+ * Taking needs the agent (jobs.h), and disturbs the database only while it
+ * dumps; making needs the names, and does not touch it.
  */
 #ifndef HW_DUMP_H
 #define HW_DUMP_H
@@ -45,27 +45,28 @@ struct dump {
     struct waste_heap waste;       /* likewise */
 };
 
-/* Into a zeroed struct.  Dumps, copies, makes sure that objects has every
- * mapped file, and reads the statistics: not beside the dump, for both take the
- * same locks of the allocator.  Of a recorder's segment, which maps has, it
- * waits for nothing: the statistics are those that were taken last. */
+/* Call it with a zeroed struct.  Dumps, copies, makes sure that objects has
+ * every mapped file, and then reads the statistics: not beside the dump, since
+ * both take the same locks of the allocator.  A recorder's segment, which maps
+ * has, is read without waiting for anything: the statistics are the last known
+ * ones. */
 int dump_take(struct dump *dump, struct agent_client *client,
               struct objects *objects, struct recorded_maps *maps,
               struct error *err);
-/* Likewise of a copy of the segment, without the agent.  client: what it was
- * told last. */
+/* The same from a copy of the segment, without the agent.  client: for what the
+ * agent said last. */
 int dump_take_recording(struct dump *dump, const struct recording *recording,
                         const struct agent_client *client,
                         struct objects *objects, struct error *err);
-/* The code of the database as code_map_open finds it, by its agent: where the
- * process is closed to us.  client: struct agent_client. */
+/* The database's code mappings, as code_map_open finds them, but by its agent:
+ * for a process that is closed to us.  client: a struct agent_client. */
 int dump_take_code(void *client, struct code_map *map, struct error *err);
 void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };
 enum { DUMP_STAGES = DUMP_MAKING };
 
-/* How far it is, for other threads to look at: atomics. */
+/* The progress, for other threads to read: atomics. */
 struct dump_progress {
     unsigned stage;            /* enum dump_stage; 0: not begun */
     unsigned named, addresses; /* while DUMP_NAMING */

@@ -1,4 +1,15 @@
-/* jobs.c - see jobs.h. */
+/*
+ * jobs.c - which job runs next, and who shares its answer; see jobs.h.
+ *
+ * Twenty users who open the same page must not cost the database twenty dumps:
+ * a request joins a waiting job that answers it too, or an answer of the last
+ * second.  It never joins a running one whose answer may be older than the
+ * request, except where a little age is allowed.  Sharing must not cross a
+ * change (a switch, a reset, a lever): the generation is raised when one is
+ * asked for and when it is done, and only answers of the same generation are
+ * recent.  The queue has a ceiling and each user a share of it.  The lists are
+ * short (JOBS_MAX), so every decision is one walk over them, under the lock.
+ */
 #include "jobs.h"
 
 #include <stdio.h>
@@ -25,8 +36,8 @@ job_unref(struct job *job)
 }
 
 static const struct {
-    bool dumps, changes; /* neither: it reads */
-    const char *text;    /* of its progress; of a dump: stages */
+    bool dumps, changes; /* neither: it only reads */
+    const char *text;    /* for its progress; a dump has stages instead */
 } kinds[] = {
     [JOB_GET_ACTIVE] = {.text = "Asking the database"},
     [JOB_ENABLE] = {.changes = true, .text = "Switching profiling on"},
@@ -59,7 +70,8 @@ is_read(enum job_kind kind)
     return !kinds[kind].dumps && !kinds[kind].changes;
 }
 
-/* The one that has the agent, or the dump that is under way; or NULL. */
+/* The started job that has the agent, or (asks false) the started dump; or
+ * NULL. */
 static struct job *
 find_job(const struct jobs *jobs, bool asks)
 {
@@ -78,8 +90,8 @@ reads_mappings(const struct job *job)
     return job->request.kind == JOB_MAPPINGS || job->request.kind == JOB_RANGES;
 }
 
-/* The one that reads mappings, after it gave the agent to others, too; or NULL.
- */
+/* The job that reads mappings, also after it gave the agent to others; or
+ * NULL. */
 static struct job *
 find_reader(const struct jobs *jobs)
 {
@@ -117,7 +129,7 @@ on_job_flight_free(struct flight *flight)
     mem_free(job);
 }
 
-/* Only naming has a known share; a dump reports no progress. */
+/* Only naming knows its percentage: jemalloc's dump reports none. */
 static bool
 on_job_flight_progress(struct flight *flight, struct progress *out)
 {
@@ -153,8 +165,9 @@ is_reset_too_soon(const struct job *dump, const struct job *job)
 }
 
 /*
- * One at a time has the agent, and one the names, so a dump waits for both, and
- * every change waits behind it; a read may overtake both.
+ * One job at a time has the agent, and one has the names, so a dump waits for
+ * both.  Every change waits behind a waiting dump, so that the dump shows what
+ * was there when it was asked for; a read may overtake both.
  */
 static struct flight *
 next_job(struct flights *flights)
@@ -163,6 +176,7 @@ next_job(struct flights *flights)
     struct job *dump = find_job(jobs, false);
     bool change_waits = false;
 
+    /* every job begins with the agent */
     if (jobs->greets || find_job(jobs, true))
         return NULL;
     for (struct flight *f = flights->first; f; f = f->next) {
@@ -199,7 +213,8 @@ jobs_stop(struct jobs *jobs)
 
 /* ---- joining ---- */
 
-/* Begun or finished so lately, and nothing changed since it began. */
+/* Whether it began or finished so lately that its answer will do, and nothing
+ * has changed since it began. */
 static bool
 is_recent_job(const struct jobs *jobs, const struct job *job)
 {
@@ -207,16 +222,17 @@ is_recent_job(const struct jobs *jobs, const struct job *job)
            clock_ms() - job->at_ms <= CONTROLLER_RECENT_MS;
 }
 
-/* Of what is recorded now: not of another moment, or of another process. */
+/* Whether it is about the present process: a JOB_RECORDED is about another
+ * moment, or another process. */
 static bool
 is_current_job(const struct job *job)
 {
     return job && job->request.kind != JOB_RECORDED;
 }
 
-/* A job that has begun, where an answer that is a little old will do: but not
- * a snapshot that is kept, nor one from before it, for it may be what the new
- * one is to be compared with. */
+/* A job that has begun, for requests that an answer of a moment ago will do
+ * for.  Not a dump that is kept, nor one from before that: the new one may be
+ * what the kept one will be compared with. */
 static struct job *
 find_reusable_job(struct jobs *jobs, enum job_kind kind)
 {
@@ -238,7 +254,8 @@ find_reusable_job(struct jobs *jobs, enum job_kind kind)
     return NULL;
 }
 
-/* Two may share a kept snapshot that neither gave a name. */
+/* Two requests may share a kept snapshot if neither names it, and both have the
+ * same cause and reason. */
 static bool
 can_share(const struct job *job, const struct job_request *request)
 {
@@ -247,8 +264,8 @@ can_share(const struct job *job, const struct job_request *request)
            strcmp(request->reason ? request->reason : "", job->reason) == 0;
 }
 
-/* A request joins the last waiting job if that answers it too.  It never joins
- * a running job: its answer may be older than the request. */
+/* The last waiting job, if it answers the request too.  Only the last: one
+ * before a change would answer from before it. */
 static struct job *
 find_joinable_job(struct jobs *jobs, const struct job_request *request)
 {
@@ -267,6 +284,7 @@ find_joinable_job(struct jobs *jobs, const struct job_request *request)
     return NULL;
 }
 
+/* Only waiting jobs count for the quota: running ones are few by nature. */
 static struct job *
 job_new(struct jobs *jobs, const struct job_request *request, struct error *err)
 {
@@ -292,6 +310,7 @@ job_new(struct jobs *jobs, const struct job_request *request, struct error *err)
     return job;
 }
 
+/* The first request that wants a kept snapshot gives the job its name. */
 static void
 keep_as(struct job *job, const struct job_request *request)
 {
@@ -323,7 +342,7 @@ jobs_join(struct jobs *jobs, const struct job_request *request,
             keep_as(job, request);
         if (request->recording)
             job->recording = *request->recording;
-        /* After a change, its requester never gets an older answer. */
+        /* the requester of a change must never get an answer from before it */
         jobs->generation += kinds[request->kind].changes;
     }
     job_unref(new);
@@ -342,6 +361,8 @@ jobs_give_agent(struct job *job)
     flights_roll(&jobs->flights);
 }
 
+/* greets keeps next_job from beginning another: the greeter waits for one
+ * exchange at most, however long the queue is. */
 void
 jobs_greeter_take(struct jobs *jobs)
 {
@@ -376,11 +397,12 @@ jobs_finish(struct job *job, const struct error *failure)
     struct jobs *jobs = (struct jobs *)job->flight.flights;
 
     job->at_ms = clock_ms();
-    job->asks = false; /* this thread goes on with what waits */
+    job->asks = false; /* flight_finish may start the next on this thread */
     pthread_cond_signal(&jobs->agent_free);
     jobs->generation += kinds[job->request.kind].changes;
     jobs->failed_snapshots += job->keep && (failure || job->not_kept);
     if (!failure && job_is_dump(job) && is_current_job(job))
+        /* none from before a kept one may be reused: find_reusable_job() */
         keep_recent(&jobs->recent_dump, job->keep ? NULL : job);
     if (!failure && job->request.kind == JOB_STATS &&
         !job->result.stats->failure)

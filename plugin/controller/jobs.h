@@ -1,9 +1,9 @@
 /*
- * jobs.h - what is asked of the node, as flights: which requests share one, and
- * what each has to wait for.
+ * jobs.h - requests to the node as flights: which of them share one, and what
+ * each has to wait for.
  *
- * There are two locks, and a job begins once it may have what it needs: the
- * agent's, for one exchange after the other, and the names', which a dump has
+ * There are two locks, and a job begins once it may have those it needs: the
+ * agent's, for one exchange after the other, and the names', which a dump keeps
  * until its snapshot is made, long after it gave the agent to others.
  *
  * flights.lock guards all of this, and what else its owner puts under it.  Call
@@ -27,7 +27,7 @@ struct job {
     char name[SNAPSHOT_NAME_MAX + 1], reason[SNAPSHOT_REASON_MAX + 1];
     struct recording recording; /* of JOB_RECORDED */
     bool keep;                  /* some follower asked for a kept snapshot */
-    bool not_kept;              /* all else is well; flight.error says why */
+    bool not_kept;              /* only keeping failed; flight.error says why */
     bool asks;                  /* needs the agent, or has it */
     struct job_result result;   /* the job's own references */
     uint64_t at_ms;      /* monotonic: when it began; then when it finished */
@@ -38,28 +38,29 @@ struct job {
 struct jobs {
     struct flights flights;       /* first */
     void (*run)(struct job *job); /* without the lock; ends in jobs_finish */
-    bool greets;                  /* the greeter has the agent, or waits */
-    pthread_cond_t agent_free;    /* for it */
+    bool greets;               /* the greeter has the agent, or waits for it */
+    pthread_cond_t agent_free; /* the greeter waits for it */
     /* The last successful jobs, or NULL; a reference each. */
     struct job *recent_dump, *recent_stats, *recent_mappings;
-    uint64_t generation;       /* raised by what makes earlier answers wrong */
-    uint64_t failed_snapshots; /* that were to be kept, and are not */
+    uint64_t generation;       /* raised when earlier answers become wrong */
+    uint64_t failed_snapshots; /* that could not be kept */
 };
 
 void jobs_init(struct jobs *jobs, void (*run)(struct job *job));
 void jobs_stop(struct jobs *jobs); /* flights_stop; without the lock */
 
-/* A seat in such a job: a recent one, one that waits, or a new one. */
+/* A seat in a job that answers the request: a recent one, one that waits, or a
+ * new one. */
 struct seat *jobs_join(struct jobs *jobs, const struct job_request *request,
                        struct waker waker, struct error *err);
 
-/* failure NULL: it succeeded.  Wakes. */
+/* Ends a job; failure NULL: it succeeded.  Wakes its followers. */
 void jobs_finish(struct job *job, const struct error *failure);
 
-/* It needs the agent no more. */
+/* The job does not need the agent any more: the next one may begin. */
 void jobs_give_agent(struct job *job);
-/* The greeter's, without the lock: waits for the job that has it, and for no
- * other. */
+/* Called by the greeter, without the lock: waits for the job that has the
+ * agent, but for none that waits. */
 void jobs_greeter_take(struct jobs *jobs);
 void jobs_greeter_give(struct jobs *jobs);
 

@@ -1,4 +1,13 @@
-/* lever_job.c - see lever_job.h. */
+/*
+ * lever_job.c - asks the agent for its levers; see lever_job.h.
+ *
+ * A change of jemalloc must end even if heapwired dies, so the agent keeps the
+ * deadline, the old values and the user's name, and heapwired only asks and
+ * remembers.  What is in force is read again when it may have changed: after a
+ * new connection, and when a lever's time is over.  The answer is lines of
+ * "name value" in a memfd, which a newer agent may extend: unknown names are
+ * skipped, malformed lines refuse the whole.
+ */
 #include "lever_job.h"
 
 #include <stdio.h>
@@ -18,7 +27,7 @@
 
 enum {
     TEXT_MAX = 16384,
-    OVERDUE_MS = 1000 /* then the agent could not put it back */
+    OVERDUE_MS = 1000 /* later than this, the agent has failed to end it */
 };
 
 /* ---- the agent's text ---- */
@@ -54,6 +63,7 @@ static const struct field times[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* 18 digits cannot overflow an int64_t. */
 static bool
 parse_signed(struct span text, int64_t *out)
 {
@@ -116,7 +126,7 @@ put_force(struct lever_force *force, struct span name, struct span value)
     return true;
 }
 
-/* An unknown name is of a newer agent. */
+/* Unknown names are skipped: they are a newer agent's. */
 static bool
 put_line(struct lever_report *report, struct span name, struct span value)
 {
@@ -176,7 +186,7 @@ check_lever(const struct agent_client *client, enum agent_lever lever,
     return -1;
 }
 
-/* In words of the lever, where it is the jemalloc that lacks it. */
+/* Replaces the agent's error by one that says what this jemalloc lacks. */
 static void
 set_missing_lever_error(const struct agent_client *client,
                         enum agent_lever lever, const struct agent_reply *reply,
@@ -205,6 +215,7 @@ set_missing_lever_error(const struct agent_client *client,
                   lever_name(lever), hello->exe, hello->pid);
 }
 
+/* A request has no room for a user's name: it goes as a file beside it. */
 static int
 create_requester_file(const char *by)
 {
@@ -228,6 +239,8 @@ ask_levers(struct agent_client *client, const struct lever_request *wanted,
     struct buffer text;
     int fd = -1, rc = -1;
 
+    /* a request has no fields of its own for these: the protocol lends two
+     * others */
     if (wanted->lever == AGENT_DECAY) {
         request.inode = (uint64_t)wanted->dirty_ms;
         request.force = (uint64_t)wanted->muzzy_ms;
@@ -286,6 +299,8 @@ keep_levers(struct agent_client *client, void (*log)(const char *line),
     struct lever_force *levers = client->status.levers;
 
     for (size_t i = 0; i < NODE_LEVERS; i++) {
+        /* An end is logged once: not if an earlier heapwired, or this one,
+         * has. */
         if (report->force[i].ended_ms != 0 && !report->force[i].end_reported &&
             report->force[i].ended_ms != levers[i].ended_ms)
             log_lever_end(client, i, log, &report->force[i]);
@@ -305,7 +320,7 @@ lever_job_run(struct agent_client *client, const struct lever_request *request,
     if (check_lever(client, request->lever, err) != 0)
         return -1;
     if (ask_levers(client, request, by, out, err) != 0) {
-        client->levers_seen = false; /* a late answer: it may be in force */
+        client->levers_seen = false; /* it may be in force: ask again */
         return -1;
     }
     if (request->lever == AGENT_DECAY)
@@ -334,9 +349,11 @@ lever_job_check(struct agent_client *client, void (*log)(const char *line))
     if (ask_levers(client, &look, "", &report, &ignored) == 0)
         keep_levers(client, log, &report);
     else
-        client->levers_seen = true; /* not again at each greeting */
+        client->levers_seen = true; /* do not ask again at each greeting */
 }
 
+/* A lever that is overdue is not waited for: the greeter would spin until the
+ * agent has put it back. */
 int64_t
 lever_job_next(const struct node_status *status, int64_t wall_ms)
 {

@@ -1,6 +1,5 @@
 /*
- * lever_job.h - the agent's levers, pulled for a user; and the end of each in
- * the log.
+ * lever_job.h - uses the agent's levers for a user, and logs the end of each.
  *
  * The agent has the deadlines and the old values, and puts them back whatever
  * becomes of heapwired.  Call it with the agent: jobs.h.
@@ -18,14 +17,15 @@ struct agent_client;
 struct buffer;
 struct error;
 
-/* -1 with *err: 1235, that jemalloc or that agent has no such lever. */
+/* -1 with *err; 1235: that jemalloc, or that agent, has no such lever. */
 int lever_job_run(struct agent_client *client,
                   const struct lever_request *request, const char *by,
                   void (*log)(const char *line), struct lever_report *out,
                   struct error *err);
 
-/* After a greeting: what ended since, also while heapwired was away, and what
- * is in force; asks the agent where that may have changed. */
+/* Call it after a greeting: logs levers that have ended since, also while
+ * heapwired was away, and updates those in force; asks the agent only where
+ * that may have changed. */
 void lever_job_check(struct agent_client *client,
                      void (*log)(const char *line));
 
@@ -33,35 +33,35 @@ void lever_job_check(struct agent_client *client,
  * force. */
 int64_t lever_job_next(const struct node_status *status, int64_t wall_ms);
 
-/* Parses the agent's text (lever_write.c); false: it is none.  Pure. */
+/* Parses the agent's text (lever_write.c); false: it is malformed.  Pure. */
 bool lever_report_parse(const char *text, size_t size,
                         struct lever_report *out);
 
 /* ---- lever_text.c: for people, pure ---- */
 
-/* One line: what that lever may do to the database with these figures.
- * decay: what is set there (-1: never); NULL: it is not known. */
+/* Writes one line: what that lever may do to the database with these figures.
+ * decay: the times that are set there (-1: never); NULL: not known. */
 void lever_write_risk(const struct lever_request *request,
                       const struct lever_counts *counts, const int64_t decay[2],
                       struct buffer *out);
-/* The risk, each figure before and after, and until when it lasts. */
+/* Writes the risk, each figure before and after, and until when it lasts. */
 void lever_write_result(const struct lever_request *request,
                         const struct lever_report *report, struct buffer *out);
-/* What it sets or puts back: "dirty_decay_ms 0, muzzy_decay_ms -1 (never)",
- * "on". */
+/* Writes the values that it sets or puts back: "dirty_decay_ms 0,
+ * muzzy_decay_ms -1 (never)", "on". */
 void lever_write_values(enum node_lever lever, const int64_t values[2],
                         struct buffer *out);
-/* What is in force, until when and by whom, in a part of a line. */
+/* Writes what is in force, until when and by whom, as a part of a line. */
 void lever_write_force(enum node_lever lever, const struct lever_force *force,
                        struct buffer *out);
-/* The levers that are in force, a line each; and how the last ones ended. */
+/* Writes a line for each lever: what is in force, or how the last one ended. */
 void lever_write_state(const struct lever_force force[NODE_LEVERS],
                        struct buffer *out);
 /* "decay()", ... */
 const char *lever_name(enum agent_lever lever);
 /* "decay", "background_threads" */
 const char *lever_label(enum node_lever lever);
-/* Why it could not be put back. */
+/* The reason why it could not be put back. */
 const char *lever_error(const struct lever_force *force);
 
 #endif

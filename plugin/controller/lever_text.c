@@ -1,4 +1,4 @@
-/* lever_text.c - levers in words for people: lever_job.h. */
+/* lever_text.c - levers in words for people: see lever_job.h.  Pure. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -52,12 +52,15 @@ write_purge_risk(const struct lever_counts *counts, struct buffer *out)
                 "memory that is used again costs page faults");
 }
 
+/* -1 ms means never, which is longer than any time. */
 static bool
 is_longer(int64_t ms, int64_t than_ms)
 {
     return than_ms >= 0 && (ms < 0 || ms > than_ms);
 }
 
+/* One kind of pages may get a longer time and the other a shorter: then the
+ * risk of the shorter is told, which acts at once.  -1 goes before both. */
 static void
 write_decay_risk(const struct lever_request *request, const int64_t decay[2],
                  struct buffer *out)

@@ -1,4 +1,14 @@
-/* mappings_take.c - see mappings_take.h. */
+/*
+ * mappings_take.c - three ways to read /proc/PID/smaps; see mappings_take.h.
+ *
+ * heapwired may read it as the same user, unless the process is not dumpable
+ * (it has changed its user, or has capabilities), or is in another namespace.
+ * Then, in this order: the agent makes it dumpable for the time of reading, or
+ * the agent reads the file itself.  The last is refused for large processes:
+ * smaps walks all pages with the memory map locked, and in the agent's read
+ * nobody can stop it.  Only opening needs the agent: an open descriptor stays
+ * readable, so the long read goes on without it.
+ */
 #include "mappings_take.h"
 
 #include <errno.h>
@@ -17,9 +27,9 @@
 #include "node_status.h"
 #include "observer.h"
 
-enum { OPEN_MS = 30000 /* that a reading takes at most */ };
+enum { OPEN_MS = 30000 /* at most, for a reading */ };
 
-/* -1 with *err; *refused: only that the process is closed keeps us from it. */
+/* Opens smaps.  -1 with *err; *refused: only missing rights prevent it. */
 static int
 open_smaps(struct mappings_take *take, bool *refused, struct error *err)
 {
@@ -31,8 +41,8 @@ open_smaps(struct mappings_take *take, bool *refused, struct error *err)
     return -1;
 }
 
-/* Makes a process that is closed to us dumpable, where only that keeps us from
- * it; whether it is. */
+/* Makes the process dumpable, if only that keeps us from reading it; true if it
+ * is then. */
 static bool
 open_closed(struct observer *observer, struct agent_client *client)
 {
@@ -49,7 +59,7 @@ open_closed(struct observer *observer, struct agent_client *client)
     return false;
 }
 
-/* Puts it back, unless others need it. */
+/* Puts dumpable back, unless other observations need it. */
 static void
 close_opened(struct observer *observer, struct agent_client *client)
 {
@@ -87,7 +97,7 @@ ask_for_smaps(struct mappings_take *take, struct agent_client *client,
     return rc;
 }
 
-/* Behind why it is not read says why the agent did not, too. */
+/* Has the agent read the mappings; the error says why neither way works. */
 static int
 ask_agent_instead(struct mappings_take *take, struct agent_client *client,
                   struct error *err)
@@ -106,6 +116,8 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
                   why.text, client->status.hello.exe, client->status.hello.pid);
         return -1;
     }
+    /* a walk through that many pages inside the database could not be
+     * stopped */
     if (take->source.by_pages) {
         error_set(err, ER_UNKNOWN,
                   "%s, and with %d GB or more in memory its agent is not asked "
@@ -145,6 +157,7 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
     buffer_init(&take->tasks, MAPPINGS_TASKS_MAX);
     take->source.remark = take->remark;
     take->source.jemalloc = *client->status.hello.mallctl != '\0';
+    /* more than this jemalloc cannot have: what is beyond is somebody else's */
     if (memory->mapped.known && memory->retained.known)
         take->source.jemalloc_most =
             memory->mapped.value + memory->retained.value;
@@ -200,6 +213,8 @@ mappings_take_close(struct mappings_take *take, struct agent_client *client,
 
 /* ---- what is there, and since when ---- */
 
+/* client may only be read with the agent held: pid and start are copied
+ * first. */
 void
 mappings_take_ranges(struct job *job, const struct agent_client *client,
                      struct map_seen *seen)
@@ -224,6 +239,7 @@ ignore_wakeup(void *arg)
     (void)arg;
 }
 
+/* One outstanding request is enough: it only remembers what is mapped. */
 void
 mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                     struct map_seen *seen, struct seat **ranges_seat)

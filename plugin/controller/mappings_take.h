@@ -1,5 +1,5 @@
 /*
- * mappings_take.h - what the database has mapped: read from outside, or by its
+ * mappings_take.h - reads the database's mappings: from outside, or by its
  * agent where heapwired may not.
  */
 #ifndef HW_MAPPINGS_TAKE_H
@@ -27,15 +27,15 @@ struct mappings_take {
     char remark[512];
 };
 
-/* Of who has the agent.  Opens what is to be read, has the process made
- * dumpable, or has the agent read it.  -1 with *err: nothing can be read; close
- * is needed all the same. */
+/* Call it with the agent.  Opens the files to read, has the process made
+ * dumpable for it, or has the agent read them.  -1 with *err: nothing can be
+ * read; mappings_take_close is needed all the same. */
 int mappings_take_open(struct mappings_take *take, struct agent_client *client,
                        struct observer *observer, struct error *err);
-/* Needs the agent no more, but where it says opened.  NULL with *err. */
+/* Does not need the agent any more, unless opened is set.  NULL with *err. */
 struct memory_map *mappings_take_read(struct mappings_take *take,
                                       struct map_seen *seen, struct error *err);
-/* In place of what cannot be read; NULL without memory. */
+/* A map with only a failure; NULL without memory. */
 struct memory_map *mappings_take_nothing(const struct error *why);
 void mappings_take_close(struct mappings_take *take,
                          struct agent_client *client,
@@ -45,8 +45,8 @@ void mappings_take_close(struct mappings_take *take,
  * the memory map locked for as long as the database hangs. */
 void mappings_take_ranges(struct job *job, const struct agent_client *client,
                           struct map_seen *seen);
-/* Of one thread: asks for one where that is due.  status is of the jobs' lock;
- * *ranges_seat: the seat, or NULL. */
+/* Called by one thread: asks for a JOB_RANGES where one is due.  status is
+ * guarded by the jobs' lock; *ranges_seat: the seat, or NULL. */
 void mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                          struct map_seen *seen, struct seat **ranges_seat);
 

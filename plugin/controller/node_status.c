@@ -1,4 +1,13 @@
-/* node_status.c - see node_status.h. */
+/*
+ * node_status.c - why a node cannot do what is asked; see node_status.h.
+ *
+ * A refusal is the first thing that many users see, so it has to say what to
+ * do, and that depends on how the database was started (attached, unprepared,
+ * with raised privileges), on its jemalloc, and on what the state directory
+ * knows of its end.  All of that is decided here, in one order: is there a
+ * node, can its jemalloc do the job, are the numbers allowed.  Pure but for the
+ * two functions that read the file of deaths.
+ */
 #include "node_status.h"
 
 #include <inttypes.h>
@@ -14,7 +23,7 @@
 
 enum {
     DEATHS_CHECKED = 4,
-    ENDING_MS = 5000, /* for the parent's record of the end */
+    ENDING_MS = 5000, /* the parent writes its record of the end by then */
     ABSENCE_MS = 20000
 };
 
@@ -65,7 +74,7 @@ node_status_check(const struct node_status *status, struct error *err)
         break;
     }
     if (status->absent.pid != 0 &&
-        *status->absence) { /* its parent has ended */
+        *status->absence) { /* the process that forked it has ended */
         refuse_absent(status, since, err);
         return -1;
     }
@@ -79,7 +88,7 @@ node_status_check(const struct node_status *status, struct error *err)
     return -1;
 }
 
-/* Whether profiling was not prepared; then *err says why. */
+/* Whether profiling was not prepared at the start; *err then says why. */
 static bool
 is_unprepared(const struct node_status *status, struct error *err)
 {
@@ -103,8 +112,20 @@ is_unprepared(const struct node_status *status, struct error *err)
     return status->restarted || status->unprepared;
 }
 
+<<<<<<< HEAD
 /* What helps depends on the file that has the jemalloc, and how it is called
  * there. */
+=======
+static const char *
+executable_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The remedy depends on the file that has the jemalloc, and on its prefix. */
+>>>>>>> db35c7a1 (plugin: comments say why, agent to locate)
 static void
 refuse_unbuilt(const struct node_status *status, struct error *err)
 {
@@ -152,6 +173,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
     case AGENT_PROF_OFF:
         if (kind == JOB_GET_ACTIVE)
             return 0; /* "false" is the plain truth */
+        /* the remedy depends on how the database was started */
         if (!status->attached && is_unprepared(status, err))
             return -1;
         if (status->attached)
@@ -216,11 +238,13 @@ node_status_is_recorded(const struct node_status *status)
            status->hello.opt_prof == AGENT_PROF_RECORDED;
 }
 
-/* The numbers of a request, before they go to the agent. */
+/* Checks the numbers of a request before they go to the agent. */
 static int
 check_numbers(const struct node_status *status,
               const struct job_request *request, struct error *err)
 {
+    /* jemalloc puts each sampled object on pages of its own; the recorder does
+     * not */
     const char *pages = node_status_is_recorded(status)
                             ? ""
                             : " and makes each sampled object a page or more";
@@ -258,7 +282,8 @@ job_is_profile(enum job_kind kind)
     return kind == JOB_PROFILE || kind == JOB_SNAPSHOT || kind == JOB_RECENT;
 }
 
-/* Of a process that does not answer, or has ended, some figures are known. */
+/* Whether this kind of job can be served in this state: of a process that does
+ * not answer, or has ended, some figures are known. */
 static bool
 can_serve(const struct node_status *status, enum job_kind kind,
           struct error *err)
@@ -268,10 +293,10 @@ can_serve(const struct node_status *status, enum job_kind kind,
          (status->state == NODE_UNRESPONSIVE || status->state == NODE_GONE)))
         return true;
     if (job_is_profile(kind) && node_status_is_recorded(status))
-        return true; /* whatever has become of it */
+        return true; /* also when it hangs or has ended */
     if (kind == JOB_ENABLE && status->state == NODE_CONNECTED &&
         status->hello.allocator == AGENT_NO_JEMALLOC)
-        return true; /* or no more: the job looks again */
+        return true; /* it may have one by now: the job checks again */
     return node_status_check(status, err) == 0 &&
            node_status_check_job(status, kind, err) == 0;
 }
@@ -288,7 +313,8 @@ node_status_check_request(const struct node_status *status,
 
 /* ---- what the records of the state directory say ---- */
 
-/* Its parent may write the record a little later, or never. */
+/* The parent writes the record a little after the end, or never: it is looked
+ * for during ENDING_MS, at each greeting. */
 static void
 read_death_of_gone(const char *state_dir, struct node_status *status)
 {
@@ -304,8 +330,8 @@ read_death_of_gone(const char *state_dir, struct node_status *status)
             death_describe(&last[i], status->ending, sizeof(status->ending));
 }
 
-/* The record is written a little after the end, within the first seconds of the
- * database. */
+/* heapwire-run starts a database that died before it served again, without
+ * heapwire: the record of that tells why no agent comes. */
 static void
 read_restart_record(const char *state_dir, struct node_status *status)
 {
@@ -330,7 +356,8 @@ node_status_check_deaths(const char *state_dir, struct node_status *status)
         read_restart_record(state_dir, status);
 }
 
-/* Says of a database without an agent that it has ended, and how. */
+/* Sets the error for a database without an agent that has ended: how, where the
+ * record says. */
 static void
 set_database_ended_error(const char *state_dir, int32_t pid, struct error *err)
 {
@@ -352,6 +379,7 @@ set_database_ended_error(const char *state_dir, int32_t pid, struct error *err)
               pid, at, how);
 }
 
+/* First the agent's peer, then a process that was reported without an agent. */
 struct node_arrival
 node_status_find_process(const struct node_status *status,
                          const char *state_dir, struct error *err)
@@ -376,6 +404,8 @@ node_status_find_process(const struct node_status *status,
     return (struct node_arrival){0};
 }
 
+/* The record is of the process before this one, so it is older than its
+ * start. */
 bool
 node_status_restarted(const char *state_dir, const struct agent_hello *hello)
 {

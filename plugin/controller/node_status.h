@@ -16,7 +16,7 @@ struct buffer;
 struct error;
 struct node_status;
 
-/* Reports an agent older than this heapwired. */
+/* Says of an agent that it is older than this heapwired. */
 #define NODE_OLDER                                                             \
     "is of an older heapwire and is served with what it knows; restart the "   \
     "database to load the new one"
@@ -33,24 +33,24 @@ int node_status_check_request(const struct node_status *status,
                               const struct job_request *request,
                               struct error *err);
 
-/* Whether its profile is in the recorder's segment: also when it hangs, or has
- * ended. */
+/* Whether its profile is in the recorder's segment, where it can be read also
+ * when it hangs or has ended. */
 bool node_status_is_recorded(const struct node_status *status);
 
-/* From the records in the state directory fills status->ending, of a database
- * that is gone, and status->note, where there may be none for good; each only
- * in the first seconds, and once. */
+/* From the records in the state directory fills status->ending of a database
+ * that is gone, and status->note where there may be none any more; each is only
+ * looked for in the first seconds. */
 void node_status_check_deaths(const char *state_dir,
                               struct node_status *status);
 
-/* The process that can be looked at from outside, as we see it, with an agent
- * or without; its pid is 0 with *err where there is none. */
+/* The process that can be observed from outside, as we see it, with or without
+ * an agent; its pid is 0, with *err, where there is none. */
 struct node_arrival node_status_find_process(const struct node_status *status,
                                              const char *state_dir,
                                              struct error *err);
 
-/* Whether the one that greeted was started without prof, because the one before
- * did not reach its main. */
+/* Whether the process that greeted was started without prof, because the one
+ * before it did not reach its main. */
 bool node_status_restarted(const char *state_dir,
                            const struct agent_hello *hello);
 
@@ -58,19 +58,19 @@ bool node_status_restarted(const char *state_dir,
 
 enum profiler_state {
     PROFILER_UNKNOWN,     /* no database answers */
-    PROFILER_NO_JEMALLOC, /* none serves the database */
-    PROFILER_UNUSABLE,    /* one that cannot be called, or is not chosen */
+    PROFILER_NO_JEMALLOC, /* the database does not use one */
+    PROFILER_UNUSABLE,    /* it cannot be called, or is not chosen */
     PROFILER_NOT_BUILT,   /* jemalloc without --enable-prof */
     PROFILER_OPT_OFF,     /* started without prof:true */
     PROFILER_INACTIVE,
-    PROFILER_NOTHING_YET, /* active; no sample is known of */
+    PROFILER_NOTHING_YET, /* active, but no sample is known */
     PROFILER_ACTIVE
 };
 
 enum profiler_state profiler_state_of(const struct node_status *status);
-/* How many bytes are allocated from one sample to the next; 0: not known. */
+/* The mean number of bytes between two samples; 0: not known. */
 uint64_t profiler_state_distance(const struct agent_hello *hello);
-/* Who samples: "interposed", "jemalloc"; "": nobody can. */
+/* What samples: "interposed", "patched", "jemalloc"; "": nothing can. */
 const char *profiler_state_source(const struct node_status *status);
 /* "active", "opt.prof is off", ... */
 const char *profiler_state_name(enum profiler_state state);
@@ -79,12 +79,13 @@ const char *profiler_state_name(enum profiler_state state);
  * overhead, budget, risks. */
 void profiler_state_write(const struct node_status *status, struct buffer *out);
 
-/* When profiling was last switched off unasked, and why: by heapwired for its
- * cost, or by the agent because heapwired was away; 0 and "": never. */
+/* When profiling was last switched off without a request, and why: by heapwired
+ * for its cost, by the agent because heapwired was away, or because another
+ * process is served; 0 and "": never. */
 int64_t profiler_state_switched_off(const struct node_status *status,
                                     const char **reason);
 
-/* The risks alone, "; " between them. */
+/* Writes the risks alone, "; " between them. */
 void profiler_state_risks(const struct node_status *status, struct buffer *out);
 
 #endif

@@ -1,4 +1,7 @@
-/* observe.c - see observe.h. */
+/*
+ * observe.c - checks requests to observe, and finds the process; observer.c
+ * runs them.
+ */
 #include "observe.h"
 
 #include <inttypes.h>
@@ -63,6 +66,8 @@ controller_observe(struct controller *controller,
     return observer_join(observer, request, &status, &process, waker, err);
 }
 
+/* As root, before it is given up: what needs privileges is kept or handed
+ * over. */
 int
 controller_observe_give(struct controller *controller, uint32_t uid,
                         uint32_t gid, struct error *err)

@@ -1,11 +1,11 @@
 /*
  * observe.h - what the database does, seen from outside: profiles of processor
- * time and of the clock's, and the stacks of all threads.
+ * time and of wall-clock time, and the stacks of all threads.
  *
  * Nothing is asked of the database, so it may hang, and needs neither an agent
  * nor jemalloc.  As with a controller's other requests, equal ones that wait
- * share one observation; one runs at a time, concurrently with heap dumps.  It
- * is cancelled when nobody follows it any more.
+ * share one observation; one of each kind runs at a time, concurrently with
+ * heap dumps.  It is cancelled when nobody follows it any more.
  */
 #ifndef HW_OBSERVE_H
 #define HW_OBSERVE_H
@@ -24,7 +24,7 @@ struct thread_list;
 
 enum observe_kind {
     OBSERVE_CPU,    /* result.snapshot: time on the processor */
-    OBSERVE_WALL,   /* result.snapshot: time of the clock, waiting or not */
+    OBSERVE_WALL,   /* result.snapshot: wall-clock time, waiting or not */
     OBSERVE_THREADS /* result.threads */
 };
 
@@ -63,8 +63,8 @@ int controller_observe_wait(struct seat *seat, struct await *await,
 int32_t controller_observe_pid(struct controller *controller,
                                struct error *err);
 
-/* The unwind tables' files get another owner, as whom heapwired continues; it
- * may stop threads as shortly as root may. */
+/* Gives the unwind tables' files to another user, as whom heapwired will
+ * continue, and keeps the right to a real-time priority that root has. */
 int controller_observe_give(struct controller *controller, uint32_t uid,
                             uint32_t gid, struct error *err);
 

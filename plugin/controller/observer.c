@@ -1,9 +1,13 @@
 /*
  * observer.c - see observer.h.
  *
- * An observation is a flight, beside the controller's jobs: it needs neither
- * the agent nor their names.  A profile of time and the stacks of all threads
- * may be taken at once.
+ * An observation is a flight beside the controller's jobs: it needs neither the
+ * agent nor the jobs' names, so it works while the database hangs in a dump.
+ * Two run at a time, one profile and one list of threads; more profiles would
+ * add up to a load that each would measure as the database's.  The exception is
+ * a process that is not dumpable, which only root may read: then the agent is
+ * asked to make it dumpable for the time of the observation, by a job
+ * (JOB_ACCESS), and to put it back.
  */
 #include "observer.h"
 
@@ -41,10 +45,10 @@
 
 enum {
     WAITING_MAX = 16,      /* observations, for their turn */
-    POOL_THREADS = 2,      /* a profile, and the stacks of all threads */
-    NAMING_MS = 40000,     /* a statement's time is more by this */
-    ACCESS_WAIT_MS = 5000, /* for the agent, which may be dumping */
-    ACCESS_MORE_MS = 30000 /* until all threads are known, and stopped */
+    POOL_THREADS = 2,      /* one profile, one list of threads */
+    NAMING_MS = 40000,     /* a statement's deadline moves by as much */
+    ACCESS_WAIT_MS = 5000, /* for the agent, which may be busy */
+    ACCESS_MORE_MS = 30000 /* for attaching to all threads */
 };
 
 struct observation {
@@ -74,7 +78,7 @@ takes_time(const struct observation *o)
 
 /* ---- a process that is not dumpable ---- */
 
-/* 0: none needs it. */
+/* The latest time until which an observation needs it; 0: none does. */
 static uint64_t
 last_access_ms(const struct observer *observer)
 {
@@ -111,7 +115,8 @@ observer_set_access(struct observer *observer, struct agent_client *client,
     return 0;
 }
 
-/* ms: 0: it is needed no more.  The agent looks after that, too. */
+/* Asks the agent for access, by a job; ms 0: to end it.  The agent also ends it
+ * by itself after that time, whatever becomes of us. */
 static int
 ask_access(struct observation *o, uint64_t ms, struct error *err)
 {
@@ -153,8 +158,9 @@ close_process(void *arg)
                o->process.pid, err.text);
 }
 
-/* Of another user it would be refused when it is dumpable, too.  Another
- * observation may open or close it right now. */
+/* Whether the process is closed only because it is not dumpable: one of another
+ * user would be refused anyway.  observer->opened is read twice, as another
+ * observation may open or close the process in between. */
 static bool
 is_process_inaccessible(const struct observation *o)
 {
@@ -165,7 +171,7 @@ is_process_inaccessible(const struct observation *o)
             observer->opened);
 }
 
-/* Where only that keeps us from it. */
+/* Makes the process dumpable, if only that keeps us from reading it. */
 static bool
 open_process(void *arg)
 {
@@ -202,7 +208,7 @@ make_observation_snapshot(const struct observation *o, struct profile *profile,
     snapshot->profile = profile;
     snapshot->taken_ms = profile->origin.taken_ms;
     snapshot->hello = o->hello;
-    if (!*o->hello.exe) /* without agent */
+    if (!*o->hello.exe) /* no agent has greeted */
         snprintf(snapshot->hello.exe, sizeof(snapshot->hello.exe), "%s",
                  profile->program);
     snapshot->node_id = observer->node_id;
@@ -325,9 +331,8 @@ observation_progress(struct flight *flight, struct progress *out)
 static const struct flight_kind observation_kind = {
     run_observation, free_observation, observation_progress, .cancels = true};
 
-/* ---- which runs ---- */
-
-/* One profile at a time, so that they do not add up, and one of threads. */
+/* The next to run: one profile at a time, so that their costs do not add up,
+ * and one list of threads. */
 static struct flight *
 next_observation(struct flights *flights)
 {
@@ -361,7 +366,7 @@ observed_process_equals(const struct observation *o,
            o->process.start_ticks == process->start_ticks;
 }
 
-/* One that waits; what runs has begun before the request. */
+/* An equal one that waits; a running one has begun before the request. */
 static struct observation *
 find_equal(const struct observer *observer,
            const struct observe_request *request,
@@ -375,7 +380,8 @@ find_equal(const struct observer *observer,
     return NULL;
 }
 
-/* Who would wait for long is told so at once: his statement has a limit. */
+/* A request that would wait for long is refused at once: its statement has a
+ * deadline, and would fail without an answer. */
 static int
 check_profile_queue(const struct observer *observer,
                     const struct observe_request *request, struct error *err)
@@ -440,8 +446,6 @@ new_observation(struct observer *observer,
     return o;
 }
 
-/* ---- those that follow ---- */
-
 struct seat *
 observer_join(struct observer *observer, const struct observe_request *request,
               const struct node_status *status,
@@ -468,7 +472,7 @@ controller_observe_wait(struct seat *seat, struct await *await,
 {
     int rc = seat ? flight_wait(seat, await, err) : -1;
 
-    if (rc == 0) { /* what has finished changes no more */
+    if (rc == 0) { /* a finished one does not change any more */
         *result = ((struct observation *)seat->flight)->result;
         if (result->snapshot)
             snapshot_ref(result->snapshot);
@@ -481,7 +485,8 @@ controller_observe_wait(struct seat *seat, struct await *await,
 
 /* ---- the agent's own tables ---- */
 
-/* One that the agent does not take is its affair. */
+/* Passes a table to the agent.  A refused one is left out; only the end of the
+ * connection stops the rest. */
 static int
 give_table(void *arg, uint64_t address, int fd)
 {

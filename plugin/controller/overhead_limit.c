@@ -1,4 +1,14 @@
-/* overhead_limit.c - see overhead_limit.h. */
+/*
+ * overhead_limit.c - the guard that ends profiling which costs too much.
+ *
+ * Sampling costs are the database's, and a load with many allocations can make
+ * them large long after somebody switched profiling on and left.  They cannot
+ * be measured from outside, since samples are taken by the database's own
+ * threads; so the rate of samples is multiplied by a measured cost each.  One
+ * reading is noise: three in a row above the budget end it.  The readings
+ * themselves cost the agent time: at most a READING_SHARE-th of it.  Runs on
+ * the greeter's thread, or a job's, with the agent.
+ */
 #include "overhead_limit.h"
 
 #include <stdio.h>
@@ -20,19 +30,20 @@
  */
 #define SAMPLE_BASE_US  2.5
 #define SAMPLE_FRAME_US 0.33
-/* By unwind tables: 0.018, plugin/recorder/README.md. */
+/* by unwind tables 0.018 was measured: plugin/recorder/README.md */
 #define SAMPLE_TABLE_FRAME_US 0.02
 
 enum {
     FRAMES_GUESSED = 32,
     SPAN_MIN_MS = 500, /* a shorter one is too imprecise */
     IDLE_MIN_MS = 2000,
-    IDLE_MAX_MS = 10000, /* then it begins anew */
+    IDLE_MAX_MS = 10000, /* then the interval begins anew */
     METADATA_MIN = 64 << 20,
-    METADATA_SHARE = 20 /* or a twentieth of what is allocated */
+    METADATA_SHARE = 20 /* or a twentieth of the allocated bytes */
 };
 
-/* by_library: the share of the stacks that the library's unwinder takes. */
+/* The cost of a sample; by_library: the share of stacks that the library's
+ * unwinder walks. */
 static double
 sample_us(double frames, double by_library)
 {
@@ -71,7 +82,8 @@ overhead_estimate_samples_text(const struct overhead_report *report, char *text,
                  report->bytes_per_second / 1048576.0, report->sample_us);
 }
 
-/* What a count grew by in a second; false: not known. */
+/* The growth of a counter, per second; false: it is not known, or the counter
+ * is another process's. */
 static bool
 compute_growth_rate(struct stats_figure from, struct stats_figure to,
                     int64_t span_ms, double *out)
@@ -125,7 +137,8 @@ estimate_overhead_report(struct overhead_estimate *overhead,
     report->estimated = report->estimated || report->counted;
     tells = compute_growth_rate(overhead->last.by_library, now->by_library,
                                 span_ms, &by_library);
-    /* These are counted, also where all are a lower bound. */
+    /* those of the library are counted, also where the total is a lower
+     * bound */
     if (!report->counted && by_library > report->samples_per_second)
         report->samples_per_second = by_library;
     if (!tells || by_library >= report->samples_per_second)
@@ -146,7 +159,7 @@ estimate_overhead_report(struct overhead_estimate *overhead,
             now->metadata.value - overhead->first.metadata.value;
 }
 
-/* Whether this reading is above a limit, and which. */
+/* Whether this reading is above a limit; reason then says which. */
 static bool
 is_above_overhead_limit(const struct overhead_report *report,
                         const struct overhead_reading *now,
@@ -191,10 +204,12 @@ overhead_estimate_read(struct overhead_estimate *overhead,
         read_idle(overhead, now);
         return false;
     }
+    /* the first reading after switching on has no interval to be compared
+     * with */
     if (!overhead->on) {
         overhead->on = true;
         overhead->first = overhead->last = *now;
-        overhead->idle.at_ms = 0; /* begins anew once it is off */
+        overhead->idle.at_ms = 0; /* a new interval begins once it is off */
         return false;
     }
     if (now->at_ms - overhead->last.at_ms < SPAN_MIN_MS)
@@ -214,7 +229,7 @@ overhead_estimate_read(struct overhead_estimate *overhead,
 
 enum {
     READING_MS = 3000,  /* between two */
-    READING_SHARE = 200 /* or so many times what the last one took */
+    READING_SHARE = 200 /* at least so many times what the last took */
 };
 
 void
@@ -229,6 +244,7 @@ overhead_limit_init(struct overhead_limit *limit, double percent,
     limit->log = log;
 }
 
+/* The budget is also shown before there is an estimate. */
 static void
 publish_overhead_report(const struct overhead_limit *limit,
                         struct agent_client *client)
@@ -258,7 +274,7 @@ named_figure(const struct stats *stats, const char *name)
     return (struct stats_figure){false, 0};
 }
 
-/* Statistics, when they are due. */
+/* Reads the agent's statistics, and sets when they are due next. */
 static void
 read_statistics(struct overhead_limit *limit, struct agent_client *client,
                 struct overhead_reading *reading)
@@ -286,7 +302,7 @@ read_statistics(struct overhead_limit *limit, struct agent_client *client,
     stats_unref(stats);
 }
 
-/* -1: it does not answer. */
+/* -1: the agent does not answer; the guard tries again at the next reading. */
 static int
 switch_profiling_off(struct overhead_limit *limit, struct agent_client *client)
 {
@@ -326,7 +342,9 @@ overhead_limit_check(struct overhead_limit *limit, struct agent_client *client,
         !client->status.hello.opt_prof)
         return false;
     if (reading.active != limit->estimate.on)
-        limit->next_ms = 0; /* from the beginning */
+        limit->next_ms = 0; /* begin at once */
+    /* while profiling is off, statistics are read once, for jemalloc's
+     * options */
     if (reading.active || !client->status.risks.known) {
         if (clock_ms() < limit->next_ms)
             return false;

@@ -1,9 +1,9 @@
 /*
- * overhead_limit.h - what profiling costs the database; it ends when that is
- * above the budget.
+ * overhead_limit.h - estimates what profiling costs the database, and ends it
+ * when that is over budget.
  *
  * The estimate is pure: it takes readings at any pace, gives figures and a
- * verdict.  The limit takes its readings and puts its report into the node's
+ * verdict.  The limit takes the readings and puts the report into the node's
  * status.  Call it with the agent: jobs.h.
  */
 #ifndef HW_OVERHEAD_LIMIT_H
@@ -18,36 +18,36 @@
 struct agent_client;
 
 /*
- * The overhead is estimated: so many samples are taken in a second, and each
- * costs the thread that makes it overhead_estimate_sample_us(), or less where
- * stacks are walked by unwind tables. That was measured with
- * tests/bench/sample_cost.c.  The report also has the process's
- * measured CPU time before and since; the verdict does not use it, because the
- * load changes for other reasons, too.
+ * The overhead is estimated: samples a second, times
+ * overhead_estimate_sample_us() for each, or less where stacks are walked by
+ * unwind tables.  That cost was measured with tests/bench/sample_cost.c.  The
+ * report also has the process's measured CPU time before and since; the verdict
+ * does not use it, because the load changes for other reasons, too.
  *
  * The recorder counts its samples; jemalloc does where opt.prof_stats is on.
- * Else each 2^lg_sample bytes that are allocated are one, a lower bound: what a
- * thread's cache serves is added to jemalloc's figures only when the cache is
- * filled or flushed, and a loop that frees what it has just allocated does
- * neither.  They are at least as many as by_library has, which is counted.
+ * Otherwise each 2^lg_sample allocated bytes count as one, which is a lower
+ * bound: what a thread's cache serves is added to jemalloc's figures only when
+ * the cache is filled or flushed, and a loop that frees what it has just
+ * allocated does neither.  by_library is counted in any case, and is another
+ * lower bound.
  */
 enum {
-    OVERHEAD_READINGS = 3, /* in a row above the budget, and profiling ends */
+    OVERHEAD_READINGS = 3, /* profiling ends after so many in a row above */
     OVERHEAD_REASON_MAX = 256,
     OVERHEAD_SAMPLES_MAX = 128,
-    OVERHEAD_CPUS = 8 /* that budget_percent is of one for */
+    OVERHEAD_CPUS = 8 /* budget_percent is of one CPU for so many */
 };
 
 struct overhead_settings {
-    /* Percent of one CPU, for every eight that the machine has or begins to
-     * have; 0: whatever it costs. */
+    /* Percent of one CPU, for every eight CPUs that the machine has or begins;
+     * 0: no budget. */
     double budget_percent;
     unsigned cpus;
 };
 
 struct overhead_reading {
     int64_t at_ms; /* monotonic */
-    bool active;   /* while not, all but the CPU time may be unknown */
+    bool active;   /* if not, only the CPU time need be known */
     uint32_t lg_sample;
     double frames; /* of the mean stack; 0: not known yet */
     struct stats_figure allocated_ever, allocated, metadata; /* bytes */
@@ -58,15 +58,15 @@ struct overhead_reading {
 
 /* The report.  In CPUs 1 is one CPU fully used. */
 struct overhead_report {
-    bool estimated; /* the next five are known, as of the last two readings */
-    bool counted;   /* the samples were; else there may have been more */
+    bool estimated; /* the next five are known, from two readings */
+    bool counted;   /* samples were counted; else a lower bound */
     double bytes_per_second, samples_per_second, sample_us, cpus;
     bool measured_before, measured_since;
     double cpus_before, cpus_since;   /* of the process: off, on */
     double budget_cpus;               /* 0: none */
     uint64_t metadata_growth;         /* bytes, since it is on */
     int64_t switched_off_ms;          /* wall clock; 0: not for its cost */
-    char reason[OVERHEAD_REASON_MAX]; /* of that; "" */
+    char reason[OVERHEAD_REASON_MAX]; /* of switching it off; "" */
 };
 
 /* A zeroed struct has seen nothing yet. */
@@ -84,8 +84,8 @@ bool overhead_estimate_read(struct overhead_estimate *overhead,
                             const struct overhead_settings *settings,
                             const struct overhead_reading *reading);
 
-/* Microseconds that a sample costs, at stacks of so many frames (0: a guess),
- * by the library's unwinder. */
+/* The cost of a sample in microseconds, at stacks of so many frames (0: a
+ * guess), by the library's unwinder. */
 double overhead_estimate_sample_us(double frames);
 
 /* "200 samples a second, counted, 5.0 us each" */

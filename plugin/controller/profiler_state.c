@@ -1,4 +1,7 @@
-/* profiler_state.c - see node_status.h. */
+/*
+ * profiler_state.c - the profiler's state in words; see node_status.h.  Pure:
+ * the same status gives the same page, so that SQL, scripts and tests agree.
+ */
 
 #include "buffer.h"
 #include "clock.h"
@@ -6,6 +9,8 @@
 #include "errors.h"
 #include "node_status.h"
 
+/* The shift must stay below the width of the result, whatever the agent
+ * says. */
 uint64_t
 profiler_state_distance(const struct agent_hello *hello)
 {
@@ -14,6 +19,8 @@ profiler_state_distance(const struct agent_hello *hello)
     return hello->lg_sample <= LG_MAX ? UINT64_C(1) << hello->lg_sample : 0;
 }
 
+/* The recorder counts its samples as it takes them; jemalloc's are only known
+ * from the last profile. */
 enum profiler_state
 profiler_state_of(const struct node_status *status)
 {
@@ -123,6 +130,7 @@ int64_t
 profiler_state_switched_off(const struct node_status *status,
                             const char **reason)
 {
+    /* the latest of three reasons is the one that holds now */
     if (status->replaced_ms > status->unguarded_ms &&
         status->replaced_ms > status->overhead.switched_off_ms) {
         *reason = "the process in which it was on has ended, and another one "
@@ -185,7 +193,7 @@ write_overhead(const struct overhead_report *overhead, struct buffer *out)
         buffer_text(out, "budget: none, profiling goes on whatever it costs\n");
 }
 
-/* Each behind before. */
+/* Writes each risk, with before in front of it and between between them. */
 static void
 write_risks(const struct node_status *status, const char *before,
             const char *between, struct buffer *out)

@@ -1,4 +1,15 @@
-/* stats_take.c - see stats_take.h. */
+/*
+ * stats_take.c - statistics of allocator and kernel, put together.
+ *
+ * A page about memory is only right if its figures are of one moment: the
+ * agent's text has the age of jemalloc's figures, and rss is read by the agent
+ * right beside them where it can, by us otherwise.  A database that hangs or
+ * has died is when statistics are wanted most: then the last known figures are
+ * given, with the failure that says so.  An agent may be older than heapwired
+ * (it lives as long as the database), so each request is checked against what
+ * it knows: an unknown one would make it hang up.  One call waits for two or
+ * three exchanges, with the agent held.
+ */
 #include "stats_take.h"
 
 #include <stdbool.h>
@@ -24,8 +35,8 @@
 #include "store.h"
 #include "waste_take.h"
 
-/* Whether no kept snapshot would become one that nothing can be compared
- * with. */
+/* Refuses a reset that would leave kept snapshots which nothing can be compared
+ * with any more. */
 static int
 check_baselines(const struct agent_client *client, struct store *store,
                 uint32_t lg_sample, struct error *err)
@@ -76,6 +87,8 @@ profiler_control_run(struct agent_client *client, struct store *store,
             return -1;
     } else if (wanted->kind == JOB_GET_ACTIVE) {
         request = (struct agent_request){.op = AGENT_GET_ACTIVE};
+        /* "off" without a question: with opt.prof off there is no
+         * prof.active */
         if (client->status.hello.allocator == AGENT_PROF_OFF)
             return node_status_check(&client->status, err);
     }
@@ -87,6 +100,7 @@ profiler_control_run(struct agent_client *client, struct store *store,
 
 enum { CHILDREN_SCAN_MS = 5000, SCAN_TIME_RATIO = 100 };
 
+/* The list has the served process, too, which is not counted. */
 static void
 describe_unseen_children(const struct processes *processes, bool recorded,
                          char *out, size_t size)
@@ -115,6 +129,8 @@ process_children_scan(struct agent_client *client)
     struct processes processes = {0};
     uint64_t now = clock_ms(), took;
 
+    /* walking /proc costs time on a machine with many processes: not at each
+     * greeting */
     if (client->children_of == client->peer && now < client->children_due_ms)
         return;
     if (client->peer != 0)
@@ -129,8 +145,7 @@ process_children_scan(struct agent_client *client)
                                          : CHILDREN_SCAN_MS);
 }
 
-/* An agent of before this request existed calls it a statistic that it does
- * not know. */
+/* An agent from before this request calls it an unknown statistic. */
 static int
 request_agent_stats(struct agent_client *client, struct buffer *text,
                     struct error *err)
@@ -155,7 +170,7 @@ request_agent_stats(struct agent_client *client, struct buffer *text,
     return rc;
 }
 
-/* An older agent is not asked: it would hang up. */
+/* Lists the allocators; an older agent is not asked, as it would hang up. */
 static int
 ask_allocators(struct agent_client *client, struct stats *stats,
                struct error *err)
@@ -190,7 +205,8 @@ add_children_to_stats(struct stats *stats, struct agent_client *client)
         stats->children = arena_strndup(stats->arena, text, strlen(text));
 }
 
-/* Not its arenas and size classes: those tables have no time. */
+/* Copies the single figures; arenas and size classes have no time of their
+ * own. */
 static void
 copy_figures(struct stats *to, const struct snapshot_memory *from)
 {
@@ -208,9 +224,9 @@ copy_figures(struct stats *to, const struct snapshot_memory *from)
     to->cgroup_limit = from->cgroup_limit;
 }
 
-/* Of a process that does not answer, or has ended: what it told last, and the
- * kernel's figures of now as long as it is there.  NULL where there is neither,
- * or no memory. */
+/* Statistics of a process that does not answer, or has ended: the last known
+ * ones, and the kernel's of now while it is there.  NULL where there is
+ * neither, or no memory. */
 static struct stats *
 without_agent(struct agent_client *client, const struct error *failure)
 {
@@ -237,8 +253,8 @@ without_agent(struct agent_client *client, const struct error *failure)
     return NULL;
 }
 
-/* An older agent does not report the age: it refreshes them once a second, too.
- */
+/* The age of jemalloc's figures.  An older agent does not report it, but
+ * refreshes them once a second, too. */
 static int64_t
 age_of(const struct stats *stats)
 {
@@ -251,7 +267,8 @@ age_of(const struct stats *stats)
     return AGE_MAX_MS;
 }
 
-/* The kernel's, beside the allocator's of the agent. */
+/* Adds the kernel's figures.  Where the agent has read rss beside jemalloc's
+ * figures, that one counts, since only these two are of one moment. */
 static void
 add_kernel(struct stats *stats, struct agent_client *client)
 {
@@ -271,7 +288,7 @@ add_kernel(struct stats *stats, struct agent_client *client)
     stats->taken_ms = stats->allocator_ms;
 }
 
-/* For the node's state, and for profiles. */
+/* Keeps the text on other jemallocs, for the node's state and for profiles. */
 static void
 keep_elsewhere(const struct stats *stats, struct agent_client *client)
 {
@@ -284,7 +301,7 @@ keep_elsewhere(const struct stats *stats, struct agent_client *client)
     buffer_fini(&text);
 }
 
-/* Whether there is one to ask. */
+/* Whether there is a jemalloc that the agent can ask. */
 static bool
 has_allocator(const struct agent_client *client)
 {
@@ -294,7 +311,7 @@ has_allocator(const struct agent_client *client)
            client->status.hello.allocator != AGENT_UNUSABLE;
 }
 
-/* Beside the figures: which allocators there are, or why there are none. */
+/* Adds the list of allocators, and why none of them can be used. */
 static int
 add_allocators_to_stats(struct stats *stats, struct agent_client *client,
                         struct error *err)
@@ -346,12 +363,13 @@ stats_take_samples(int segment, struct node_status *status)
     struct segment_header header;
 
     status->taken = status->by_library = (struct stats_figure){false, 0};
+    /* the segment may be another process's by now */
     if (!node_status_is_recorded(status) ||
         pread(segment, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
         header.owner != (uint64_t)status->hello.pid)
         return;
     status->taken = (struct stats_figure){true, header.taken_samples};
-    if (status->knows & AGENT_KNOWS_TABLES) /* older ones count them not */
+    if (status->knows & AGENT_KNOWS_TABLES) /* older agents do not count them */
         status->by_library = (struct stats_figure){true, header.by_library};
 }
 
@@ -365,6 +383,7 @@ stats_take(struct agent_client *client, struct error *err)
         node_status_check(&client->status, err) != 0)
         return without_agent(client, err);
     buffer_init(&text, STATS_TEXT_MAX);
+    /* without an allocator to ask, the kernel's figures alone are an answer */
     if (has_allocator(client) && request_agent_stats(client, &text, err) != 0) {
         stats = without_agent(client, err);
         goto out;

@@ -1,9 +1,14 @@
 /*
- * diagnosis.c - see diagnosis.h; and what has happened to the database, or is
- * not known of it.
+ * diagnosis.c - the order of findings, and those that are not about memory's
+ * parts; see diagnosis.h.
  *
- * A fact that is not known is never the reason for a finding, nor for
- * FINDING_NOTHING_UNUSUAL: FINDING_NOT_KNOWN_YET says which facts are missing.
+ * A tool that always warns is not read, and one that is silent for want of data
+ * is believed: so each finding has a threshold (finding.c), and a fact that is
+ * not known is never the reason for a finding, nor for FINDING_NOTHING_UNUSUAL;
+ * FINDING_NOT_KNOWN_YET says which facts are missing.  What has happened comes
+ * first, then what will, then what is merely large.  Later findings leave out
+ * what an earlier one has explained, so the order of the calls matters.  Pure:
+ * all waiting was done by node_facts.c.
  */
 #include "diagnosis.h"
 
@@ -46,6 +51,8 @@ find_end(const struct diagnosis_facts *facts, struct diagnosis *out)
     finding_step(finding, "See how it grew: SELECT at, rss, allocated, "
                           "cgroup_limit FROM heapwire.memory_history ORDER BY "
                           "at DESC LIMIT 100;");
+    /* without a snapshot there is nothing to show: say how to have one next
+     * time */
     if (!facts->last_snapshot && facts->was_profiling)
         finding_step(finding,
                      "Profiling was on, and no snapshot was due before "
@@ -80,7 +87,7 @@ find_hang(const struct diagnosis_facts *facts, struct diagnosis *out)
                  "heapwire.threads;");
 }
 
-/* Whether its parts were looked at, and for long enough. */
+/* Whether the parts of its memory are known for half a minute. */
 static bool
 knows_parts(const struct diagnosis_facts *facts)
 {
@@ -103,7 +110,7 @@ find_parts_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
     finding_step(finding, "Ask again after a minute.");
 }
 
-/* A part that would be a finding, had it been there for half a minute; or
+/* A part that is large enough for a finding, but not for half a minute yet; or
  * NULL. */
 static const char *
 find_recent_part(const struct diagnosis_facts *facts, uint64_t *bytes)

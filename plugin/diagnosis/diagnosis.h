@@ -18,7 +18,7 @@ enum finding_kind {
     FINDING_HANGS,
     FINDING_FULL_SOON,
     FINDING_LEAK,
-    FINDING_GROWTH, /* of what is not known */
+    FINDING_GROWTH, /* nobody knows whether leak or cache */
     FINDING_FRAGMENTATION,
     FINDING_FREE_PAGES,
     FINDING_OUTSIDE,
@@ -41,8 +41,8 @@ enum {
 struct finding {
     enum finding_kind kind;
     enum finding_certainty certainty;
-    char subject[FINDING_SUBJECT_MAX]; /* who it is about; or "" */
-    uint64_t bytes;                    /* that it is about; 0: not in bytes */
+    char subject[FINDING_SUBJECT_MAX]; /* the function or owner; or "" */
+    uint64_t bytes;                    /* its size; 0: it has none */
     char why[FINDING_TEXT_MAX];        /* what was seen: a sentence */
     char steps[FINDING_STEPS_MAX][FINDING_TEXT_MAX]; /* the least risky first */
     size_t step_count;
@@ -53,7 +53,8 @@ struct diagnosis {
     size_t count; /* at least 1 */
 };
 
-/* What is at least this much of RSS, and so many bytes, is worth a finding. */
+/* A part of RSS of at least this many bytes, and of this percentage, is worth a
+ * finding. */
 enum {
     FINDING_WORTH_BYTES = 16 << 20,
     FINDING_OUTSIDE_BYTES = 32 << 20, /* outside of jemalloc: code is there */
@@ -62,7 +63,8 @@ enum {
 
 void diagnosis_find(const struct diagnosis_facts *facts, struct diagnosis *out);
 
-/* "leak", "does not answer": the verdict's word; and how sure it is. */
+/* "leak", "does not answer": the finding's kind, and its certainty, in
+ * words. */
 const char *finding_kind_name(enum finding_kind kind);
 const char *finding_certainty_name(enum finding_certainty certainty);
 

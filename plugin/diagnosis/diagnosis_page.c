@@ -1,9 +1,10 @@
 /*
  * diagnosis_page.c - the diagnosis as a page of plain text.
  *
- * What a person in a hurry reads first stands first: the findings, each with
- * its steps; then where the bytes of RSS are; then what grew.  The parts add up
- * to RSS: what is missing, or too much, is a line of its own.
+ * The findings stand first, each with its steps, for a reader in a hurry; then
+ * where the bytes of RSS are; then what grew.  The parts must add up to RSS, or
+ * the reader trusts none of them: what is missing, or too much, is a line of
+ * its own, with its most likely cause.  Pure.
  */
 #include "diagnosis.h"
 
@@ -16,8 +17,8 @@
 #include "diagnosis_facts.h"
 #include "finding.h"
 
-/* Of finding_certainty: a reader takes what is said without a word as certain.
- */
+/* Every finding shows its certainty, since a reader takes a bare sentence as
+ * certain; what is not known yet has none. */
 static void
 write_finding(const struct finding *finding, struct buffer *out)
 {
@@ -53,8 +54,8 @@ write_memory_part(struct page_parts *parts, struct fact bytes, const char *what)
     write_memory_line(parts, (double)bytes.value, what);
 }
 
-/* Who has what is outside of jemalloc: of that, or of RSS where there is none.
- */
+/* Writes the owners of what is outside of jemalloc; of all RSS where there is
+ * no jemalloc. */
 static void
 write_owners(const struct diagnosis_facts *facts, struct page_parts *parts)
 {
@@ -66,6 +67,7 @@ write_owners(const struct diagnosis_facts *facts, struct page_parts *parts)
                           "others (heapwire.mappings)");
 }
 
+/* A byte is the tolerance: the parts are sums of integers in doubles. */
 static void
 write_rest(struct page_parts *parts, const char *missing, const char *beyond)
 {
@@ -145,7 +147,8 @@ write_list(const struct fact_holder *list, size_t count, const char *by,
     buffer_text(out, ".\n");
 }
 
-/* The profile has what was allocated since it is on. */
+/* The profile only has what was allocated since profiling is on: the sentence
+ * says so, or its sum would be compared with RSS. */
 static void
 write_holders(const struct diagnosis_facts *facts, struct buffer *out)
 {

@@ -1,4 +1,15 @@
-/* facts_of_stats.c - see facts_of_stats.h. */
+/*
+ * facts_of_stats.c - divides RSS into parts that add up; see facts_of_stats.h.
+ *
+ * jemalloc's figures nest (allocated <= active <= active + dirty <= resident),
+ * but RSS is the kernel's, read at another moment, and has files, stacks and
+ * other allocators as well.  Each part is a difference of two figures, floored
+ * at 0; the page shows what does not add up as a line of its own.  Figures of
+ * one moment lie: a load that is coming or going moves megabytes between two
+ * reads.  So a part counts as unusual only by its least of the last half
+ * minute, which the samples of history give.  Pure; the time is linear in the
+ * samples.
+ */
 #include "facts_of_stats.h"
 
 #include "diagnosis_facts.h"
@@ -39,7 +50,8 @@ sum_of(struct fact a, struct fact b)
                          (a.known ? a.value : 0) + (b.known ? b.value : 0)};
 }
 
-/* Without the padding of large blocks: of then, too, that of now. */
+/* What is free within pages in use, without the padding of large blocks; for
+ * old samples the padding of now is taken, as history has none. */
 static struct fact
 inside_of(struct fact active, struct fact allocated,
           const struct diagnosis_facts *facts)
@@ -74,6 +86,8 @@ read_jemalloc(const struct stats *stats, struct diagnosis_facts *out)
     struct waste_heap heap;
     int64_t decay_ms = 0;
 
+    /* muzzy pages are free, but the kernel has them until it needs them
+     * (MADV_FREE) */
     out->muzzy.known = stats->arena_count > 0;
     for (size_t i = 0; i < stats->arena_count; i++)
         out->muzzy.value += stats->arenas[i].muzzy;
@@ -106,12 +120,13 @@ facts_of_stats(const struct stats *stats, uint64_t machine_left,
     out->has_jemalloc = stats->named_count > 0;
     if (out->has_jemalloc &&
         stats_together(stats->allocator_ms, stats->taken_ms))
-        read_jemalloc(stats, out); /* else not to be taken from rss */
+        read_jemalloc(stats, out); /* rss would be newer */
 }
 
 /* ---- of a while ---- */
 
-/* Of samples from the last one on backwards, until they tell enough. */
+/* The least value of a figure, from the last sample backwards, until the span
+ * is long enough. */
 struct least {
     uint64_t value;
     int64_t now_ms;
@@ -136,8 +151,9 @@ least_of(const struct least *least)
     return (struct fact){least->enough, least->value};
 }
 
-/* History has no muzzy pages.  Those of now were there all the while, as far as
- * so much was: they are free, and not outside. */
+/* History has no muzzy pages.  At least as many as now, or as were outside
+ * then, are assumed to have been there all the while: they are free pages, not
+ * memory outside of the allocator. */
 static void
 subtract_muzzy_pages(struct diagnosis_facts *out)
 {
@@ -173,7 +189,7 @@ facts_of_samples(const struct history_sample *samples, size_t count,
                 &free_pages,
                 excess_of(resident, sum_of(active, fact_of(s->metadata))),
                 s->at_ms);
-        if (resident.known) /* with the muzzy pages, of which there is none */
+        if (resident.known) /* the muzzy pages are in it: corrected below */
             take_least(&outside,
                        excess_of(rss, sum_of(resident, out->elsewhere)),
                        s->at_ms);

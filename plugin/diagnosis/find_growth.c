@@ -1,4 +1,12 @@
-/* find_growth.c - what grows, and when it meets its limit. */
+/* find_growth.c - what grows, and when it meets its limit.
+ *
+ * A leak and a cache that fills look alike for hours; what tells them apart is
+ * the pace (a cache slows down), the age of the bytes (a queue's and a growing
+ * table's are young), and time.  So nothing is called a leak before LEAK_POINTS
+ * hourly snapshots, and every sentence says what was seen.  The bounds of the
+ * intervals are compared, not the estimates: a sampling error is no growth.
+ * The findings of functions come first; the growth of everything is reported
+ * only if none of them explains it.  Pure. */
 #include <math.h>
 
 #include "finding.h"
@@ -6,22 +14,23 @@
 
 enum {
     FULL_SOON_HOURS = 24,
-    LEAK_DAY_PERCENT = 5, /* of its bytes: what a leak adds a day at least */
-    GAINED_PERCENT = 3,   /* of all: what it must have added since it is seen */
+    LEAK_DAY_PERCENT = 5, /* of its bytes: a leak adds that much a day */
+    GAINED_PERCENT = 3,   /* of everything: it has added that much so far */
     LEAK_OLD_PERCENT = 50,
-    LEAK_POINTS = 36, /* fewer do not tell it from a cache that fills */
+    LEAK_POINTS = 36, /* fewer cannot tell it from a cache that fills */
     SAME_KIND = 3,    /* findings of one kind */
     GROWTH_SEEN_MINUTES = 10,
     DAY_HOURS = 24
 };
 
-/* Every other kind is found once; the growth of all has one more, and what is
- * not known yet. */
+/* All other kinds are found at most once; GROWTH has one more for the whole,
+ * and NOT_KNOWN_YET has one more. */
 _Static_assert(FINDING_KINDS + 3 * (SAME_KIND - 1) + 2 <= FINDINGS_MAX,
                "every finding has room");
 
-/* Of its first pace: what may be slower may be a cache that fills, and what is
- * slower for sure is one. */
+/* Shares of its first pace: a function that may have become slower than the
+ * first is not called a leak; one that surely has become slower than the second
+ * is a cache. */
 static const double leak_pace = 0.7, cache_pace = 0.8;
 
 const char *
@@ -37,7 +46,7 @@ is_growth_seen_for_long(const struct diagnosis_facts *facts)
     return facts->growth_hours * 60 >= GROWTH_SEEN_MINUTES;
 }
 
-/* While heap_trend has too few snapshots to tell. */
+/* A step for the time in which heap_trend has too few snapshots to tell. */
 static void
 step_who_grew(const struct diagnosis_facts *facts, struct finding *finding)
 {
@@ -102,7 +111,8 @@ find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out)
 
 /* ---- functions ---- */
 
-/* Whether it matters: what it adds a day, and what it has added, at least. */
+/* Whether the growth matters, by its lower bound: what it adds a day (also to
+ * the whole: 1 %), and what it has added so far. */
 static bool
 is_growth_worth(const struct diagnosis_facts *facts,
                 const struct fact_trend *trend)
@@ -113,12 +123,13 @@ is_growth_worth(const struct diagnosis_facts *facts,
     if (trend->alone ||
         trend->low * trend->hours * 100 < whole * GAINED_PERCENT)
         return false;
+    /* of its own bytes LEAK_DAY_PERCENT a day, and of everything 1 % a day */
     return trend->kind == FACT_GROWS && trend->low > 0 &&
            trend->low * 24 * 100 >= (double)trend->bytes * LEAK_DAY_PERCENT &&
            trend->low * 24 * 100 >= whole;
 }
 
-/* It flattens, or has become slower. */
+/* It flattens, or has surely become slower. */
 static bool
 is_filling(const struct fact_trend *trend)
 {
@@ -132,8 +143,8 @@ is_old(const struct fact_trend *trend)
     return trend->old_part.known && trend->old_part.value >= LEAK_OLD_PERCENT;
 }
 
-/* What a leak has lost gets old.  A queue that gets longer and a table that is
- * copied as it grows grow, too, and are young. */
+/* Leaked bytes get old.  A queue that gets longer, or a table that is copied as
+ * it grows, grows too, but its bytes are young. */
 static void
 explain_age(const struct fact_trend *trend, struct finding *finding)
 {
@@ -202,6 +213,7 @@ add_grower(const struct fact_trend *trend, size_t place, bool leaks,
 void
 find_leak(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
+    /* Leaks first, then what merely grows; at most SAME_KIND of each. */
     for (int leaks = 1; leaks >= 0; leaks--)
         for (size_t i = 0, found = 0, grow = 0;
              i < facts->trend_count && found < SAME_KIND; i++) {
@@ -225,7 +237,7 @@ is_cache(const struct fact_trend *trend)
            trend->bytes >= FINDING_WORTH_BYTES;
 }
 
-/* Of a function, as a growth, a leak or a cache. */
+/* Whether some function is reported, as a growth, a leak or a cache. */
 static bool
 is_growth_reported(const struct diagnosis_facts *facts)
 {
@@ -237,7 +249,8 @@ is_growth_reported(const struct diagnosis_facts *facts)
     return false;
 }
 
-/* The fastest, though not fast for sure; NULL: none. */
+/* The fastest of the functions that grow, though it was not worth a finding;
+ * NULL: none. */
 static const struct fact_trend *
 find_suspect(const struct diagnosis_facts *facts)
 {
@@ -267,6 +280,7 @@ explain_suspect(const struct diagnosis_facts *facts, struct finding *finding)
 void
 find_growth(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
+    /* a day ahead, or only as far as what was seen can tell */
     double hours = fmin(DAY_HOURS, facts->growth_hours * OUTLOOK_REACH);
     const struct fact a_day = {true,
                                (uint64_t)fmax(facts->growth_low * hours, 0)};

@@ -1,10 +1,11 @@
 /*
- * find_unused.c - what is held and not used, and by whom; and the limit.
+ * find_unused.c - memory that is held but not used, and by whom; and the limit.
  *
  * What is small compared with RSS is left out, because a page that always warns
  * is read once.  What was not there for half a minute is left out, too: a load
  * comes and goes, jemalloc gives pages back after seconds, and figures that
- * were taken at two times differ while both change.
+ * were taken at two times differ while both change.  The steps begin with what
+ * only looks, then what can be taken back, then what cannot.  Pure.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,18 +14,18 @@
 #include "finding.h"
 
 enum {
-    LIMIT_LOW_PERCENT = 85, /* of a cgroup's that the program itself uses */
-    /* Likewise of the machine: a database is often given most of it. */
+    LIMIT_LOW_PERCENT = 85, /* of the cgroup's limit, used by the program */
+    /* of the machine's memory: a database is often given most of it */
     MACHINE_LOW_PERCENT = 92,
     NAME_SHOWN = 200,
     OWNERS_SHOWN = 3,
-    SUBJECT_SHARE = 4 /* a quarter of what is wasted, or more */
+    SUBJECT_SHARE = 4 /* at least a quarter of what is wasted */
 };
 
 #define LEVER "ADMIN EXECUTE ON %u 'System.print(Jemalloc.getInstance().%s)';"
 
-/* What jemalloc counts as resident, and cannot be: not touched yet, or swapped
- * out. */
+/* Bytes that jemalloc counts as resident, but which cannot be: they were never
+ * touched, or are swapped out. */
 static uint64_t
 count_missing(const struct diagnosis_facts *facts)
 {
@@ -45,8 +46,8 @@ subtract_from_fact(struct fact of, uint64_t bytes)
     return (struct fact){of.known, of.value > bytes ? of.value - bytes : 0};
 }
 
-/* Its name is the verdict's where much of it is its; the figures behind it
- * stand in why. */
+/* A function is named in the finding if a good part of the waste is between its
+ * objects; the figures are in why. */
 static bool
 is_its_fragmentation(const struct diagnosis_facts *facts)
 {
@@ -127,7 +128,7 @@ void
 find_free_pages(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
     static const char *const settings[] = {
-        [FREE_PAGES_UNKNOWN] = NULL, /* it may refuse them, and to start */
+        [FREE_PAGES_UNKNOWN] = NULL, /* a wrong option may stop its start */
         [FREE_PAGES_NEVER] = "dirty_decay_ms:10000",
         [FREE_PAGES_IDLE] = "background_thread:true",
         [FREE_PAGES_DECAY] = "dirty_decay_ms:1000"};
@@ -155,6 +156,8 @@ find_free_pages(const struct diagnosis_facts *facts, struct diagnosis *out)
                      "If that helped, keep it: start the database with "
                      "%s=%s in its environment.",
                      facts->variable ? facts->variable : "MALLOC_CONF",
+                     /* where most are muzzy, dirty_decay_ms alone would not
+                      * give them back */
                      facts->free_cause != FREE_PAGES_IDLE &&
                              facts->muzzy.value > facts->free_pages.value / 2
                          ? "muzzy_decay_ms:0"
@@ -164,6 +167,8 @@ find_free_pages(const struct diagnosis_facts *facts, struct diagnosis *out)
                               "it back, until the same load comes again.");
 }
 
+/* The owner's name up to its figures: those change, and a verdict should
+ * not. */
 void
 find_outside(const struct diagnosis_facts *facts, struct diagnosis *out)
 {
@@ -200,6 +205,8 @@ find_outside(const struct diagnosis_facts *facts, struct diagnosis *out)
                  "innodb_buffer_pool_size), and that is no fault.");
 }
 
+/* Not where a leak or an end in sight was found: then the limit is not at
+ * fault. */
 void
 find_low_limit(const struct diagnosis_facts *facts, struct diagnosis *out)
 {

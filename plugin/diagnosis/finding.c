@@ -1,4 +1,7 @@
-/* finding.c - see finding.h. */
+/*
+ * finding.c - adds findings to a diagnosis, and decides what is too small for
+ * one.
+ */
 #include "finding.h"
 
 #include <stdarg.h>
@@ -9,11 +12,14 @@ struct finding *
 finding_add(struct diagnosis *diagnosis, enum finding_kind kind,
             enum finding_certainty certainty, const char *subject, double bytes)
 {
+    /* find_growth.c asserts that no diagnosis can have more than
+     * FINDINGS_MAX. */
     struct finding *finding = &diagnosis->findings[diagnosis->count++];
 
     finding->kind = kind;
     finding->certainty = certainty;
     finding->bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    /* A cut name ends in "...", so that nobody looks for it as it stands. */
     if (subject && snprintf(finding->subject, sizeof(finding->subject), "%s",
                             subject) >= (int)sizeof(finding->subject))
         memcpy(finding->subject + sizeof(finding->subject) - 4, "...", 4);

@@ -17,11 +17,12 @@
 #define MB(value)     (bytes_text((double)(value)).text)
 #define SPAN(seconds) (span_text((double)(seconds)).text)
 
-/* subject NULL: all; a long one is cut.  Every kind has room for SAME_KIND. */
+/* subject NULL: the whole database; a long one is cut with "...".  The array
+ * has room for SAME_KIND of each kind that repeats (find_growth.c). */
 struct finding *finding_add(struct diagnosis *diagnosis, enum finding_kind kind,
                             enum finding_certainty certainty,
                             const char *subject, double bytes);
-/* Adds to what was seen. */
+/* Appends to the finding's sentence. */
 void __attribute__((format(printf, 2, 3)))
 finding_explain(struct finding *finding, const char *format, ...);
 void __attribute__((format(printf, 2, 3)))
@@ -29,20 +30,22 @@ finding_step(struct finding *finding, const char *format, ...);
 bool finding_is_there(const struct diagnosis *diagnosis,
                       enum finding_kind kind);
 
-/* Which limit it is, in words. */
+/* The limit in words: the cgroup's, or the machine's. */
 const char *finding_limit_name(const struct diagnosis_facts *facts);
 
-/* Whether that much is worth a finding, compared with RSS: now, and for a
- * while. */
+/* Whether that much, compared with RSS, is worth a finding: both now and at its
+ * least of the last half minute. */
 bool finding_is_worth(const struct diagnosis_facts *facts, struct fact bytes,
                       struct fact least);
 
-/* Likewise of what is outside of jemalloc: more than a program's own code. */
+/* The same for memory outside of jemalloc, of which a program's own code is
+ * always some. */
 bool finding_is_outside_worth(const struct diagnosis_facts *facts);
 
 /* ---- what grows: find_growth.c ---- */
 
-/* Shorter: a database that has just started, or a load that begins. */
+/* Growth that was seen for less is that of a start, or of a load that
+ * begins. */
 bool is_growth_seen_for_long(const struct diagnosis_facts *facts);
 
 void find_full_soon(const struct diagnosis_facts *facts, struct diagnosis *out);

@@ -1,4 +1,13 @@
-/* node_facts.c - see node_facts.h. */
+/*
+ * node_facts.c - gathers the facts of a diagnosis; see node_facts.h.
+ *
+ * A diagnosis must also be possible of a database that hangs or has died, so
+ * each source may fail: what it would have told stays unknown, and diagnosis.c
+ * says so.  Only a cancelled wait, or a lack of memory, ends the whole.  Texts
+ * are copied into one arena, since the rows, snapshots and statuses that they
+ * come from are released here; everything behind this file is pure.  Runs on
+ * the statement's thread; it may wait for the agent, and for the mappings.
+ */
 #include "node_facts.h"
 
 #include <inttypes.h>
@@ -32,7 +41,7 @@
 
 enum { FACTS_BYTES_MAX = 1 << 20, FREE_TEXT_MAX = 1024 };
 
-/* NULL for none, and where the arena is full. */
+/* NULL for an empty text, and where the arena is full. */
 static const char *
 copy_fact_text(struct arena *arena, const char *text)
 {
@@ -41,6 +50,7 @@ copy_fact_text(struct arena *arena, const char *text)
 
 /* ---- what the node is ---- */
 
+/* A pid may be reused, so the start must be the same, too. */
 static void
 find_snapshots(const struct node_sources *from,
                const struct node_status *status, struct arena *arena,
@@ -56,6 +66,8 @@ find_snapshots(const struct node_sources *from,
             kept[i].hello.pid != status->hello.pid ||
             kept[i].hello.started_ms != status->hello.started_ms)
             continue;
+        /* After a reset of the profile, older snapshots cannot be compared with
+         * now. */
         if (kept[i].hello.resets == status->hello.resets &&
             (!first || kept[i].taken_ms < first->taken_ms))
             first = &kept[i];
@@ -72,6 +84,7 @@ find_death(const struct node_sources *from, const struct node_status *status,
            struct diagnosis_facts *out)
 {
     struct death death;
+    /* The last death in the file may be of another database. */
     bool is_its = from->state_dir &&
                   deaths_read(from->state_dir, &death, 1) == 1 &&
                   death.pid == status->hello.pid;
@@ -115,7 +128,9 @@ read_node_status(const struct node_sources *from, struct arena *arena,
 
 /* ---- what allocator and kernel say ---- */
 
-/* The samples of the last minutes: the seconds that history has last. */
+/* Reads the last LEAST_FROM_S seconds of history: history_read() gives the
+ * oldest samples first, so all are read in chunks and only the last are
+ * kept. */
 static void
 read_samples(const struct node_sources *from, struct diagnosis_facts *out)
 {
@@ -157,8 +172,8 @@ take_figures(const struct node_sources *from, const struct stats *stats,
     read_samples(from, out);
 }
 
-/* Without them it is a diagnosis of what is known else: the database may just
- * have ended.  -1 with *err: the wait is over. */
+/* A failure leaves a diagnosis by the other facts: the database may just have
+ * ended.  -1 with *err: the wait is over. */
 static int
 read_stats(const struct node_sources *from, struct arena *arena,
            struct diagnosis_facts *out, struct error *err)
@@ -211,7 +226,7 @@ read_owners_of(const struct node_sources *from, struct arena *arena,
 
 /* ---- what the profile says ---- */
 
-/* Among the largest, if it is one. */
+/* Inserts it into the list of the largest holders, if it is one of them. */
 static void
 insert_holder(struct fact_holder list[FACTS_HOLDERS], size_t *count,
               const char *name, double bytes)
@@ -231,6 +246,7 @@ insert_holder(struct fact_holder list[FACTS_HOLDERS], size_t *count,
     list[place] = (struct fact_holder){name, (uint64_t)bytes};
 }
 
+/* Only the names of the few that remain are copied, at the end. */
 static void
 read_holders(const struct functions *functions, struct arena *arena,
              struct diagnosis_facts *out)
@@ -270,7 +286,7 @@ write_thread_or_pool_name(const struct heap_thread *thread, bool alone,
         snprintf(out, size, "%s", *pool ? pool : "threads without a name");
 }
 
-/* How many have a sum: one for each name. */
+/* Adds up by name; returns how many names there are. */
 static size_t
 sum_threads(const struct live_parts *parts, bool alone, struct thread_sum *sums)
 {
@@ -292,7 +308,8 @@ sum_threads(const struct live_parts *parts, bool alone, struct thread_sum *sums)
     return names;
 }
 
-/* By pool; where one has all, as a server's connections may, by thread. */
+/* Sums by pool, or, where one pool has everything, as a server's connections
+ * may, by thread. */
 static int
 read_thread_holders(const struct live_parts *parts, struct arena *arena,
                     struct diagnosis_facts *out, struct error *err)
@@ -307,6 +324,7 @@ read_thread_holders(const struct live_parts *parts, struct arena *arena,
         error_memory(err, "the threads of the heap");
         return -1;
     }
+    /* first by pool; again by thread if that gave only one */
     for (int alone = 0; alone <= 1 && out->thread_count < 2; alone++) {
         names = sum_threads(parts, alone, sums);
         out->thread_count = 0;
@@ -315,7 +333,7 @@ read_thread_holders(const struct live_parts *parts, struct arena *arena,
                           sums[i].bytes);
     }
     if (out->thread_count == 1)
-        out->thread_count = 0; /* it has all */
+        out->thread_count = 0; /* one thread has all */
     for (size_t i = 0; i < out->thread_count; i++)
         out->threads[i].name = copy_fact_text(arena, out->threads[i].name);
     mem_free(sums);

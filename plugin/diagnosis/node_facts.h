@@ -1,5 +1,5 @@
 /*
- * node_facts.h - this node's diagnosis, by the facts of all that looks at it.
+ * node_facts.h - gathers all that is known of this node, for its diagnosis.
  */
 #ifndef HW_NODE_FACTS_H
 #define HW_NODE_FACTS_H
@@ -16,7 +16,7 @@ struct history;
 struct snapshot;
 struct view_options;
 
-/* What is borrowed may be NULL, if nothing else is said: the facts that it
+/* Borrowed pointers may be NULL where nothing else is said: the facts that they
  * would give are then unknown. */
 struct node_sources {
     struct controller *controller; /* never NULL */
@@ -34,12 +34,12 @@ struct node_sources {
 struct node_diagnosis {
     struct diagnosis_facts facts;
     struct diagnosis diagnosis;
-    struct arena *arena; /* the facts' texts */
+    struct arena *arena; /* of the facts' texts */
 };
 
-/* Gathers and finds; asks the database for its figures, and for what it has
- * mapped where that is worth its time (owners.h).  NULL with *err: cancelled,
- * or no memory. */
+/* Gathers the facts and finds what is unusual; asks the database for its
+ * figures, and reads its mappings where that is worth the time (owners.h).
+ * NULL with *err: cancelled, or no memory. */
 struct node_diagnosis *node_diagnosis_new(const struct node_sources *from,
                                           struct error *err);
 void node_diagnosis_free(struct node_diagnosis *made); /* NULL is fine */

@@ -1,4 +1,15 @@
-/* owners.c - see owners.h. */
+/*
+ * owners.c - adds mappings up by owner, and keeps the last sums; see owners.h.
+ *
+ * "Outside of jemalloc" is a riddle until somebody says whose it is: stacks,
+ * glibc's malloc, a file, shared memory, a mapping of a buffer pool.  The
+ * kernel tells sizes only by walking page tables (smaps) with the process's
+ * memory map locked, which grows with RSS and can hang with the database.  So
+ * it is read only where it matters, given up after READ_MS, and the last
+ * result, or failure, is kept for one database: pages that reload a diagnosis
+ * each second cost one reading a minute.  The lock guards that result alone and
+ * is not held while reading, so two threads may read at once.
+ */
 #include "owners.h"
 
 #include <pthread.h>
@@ -16,14 +27,15 @@
 #include "memory_map.h"
 
 enum {
-    OWNER_SHARE = 50, /* a fiftieth of all, or more, is named */
-    READ_SHARE = 50,  /* of the time that reading takes, at most */
-    READ_MS = 3000    /* that is waited for it: the rest needs it not */
+    OWNER_SHARE = 50, /* owners of a fiftieth of all, or more, are named */
+    READ_SHARE = 50,  /* reading takes at most a fiftieth of the time */
+    READ_MS = 3000    /* then the diagnosis goes on without it */
 };
 
 /* ---- the sums ---- */
 
-/* One owner's mappings; of foreign anonymous ones each stands by itself. */
+/* One owner's mappings.  Foreign anonymous mappings are not added up: a buffer
+ * pool should be seen as one. */
 struct owned {
     enum range_kind kind;
     const char *name; /* of its kind; "" */
@@ -80,7 +92,7 @@ list_owned(const struct memory_map *map, struct owned *list)
     return kept;
 }
 
-/* Since when it is there, as seen from outside. */
+/* Names a foreign mapping with the time at which heapwire first saw it. */
 static void
 name_foreign(const struct memory_range *range, char *out, size_t size)
 {
@@ -166,7 +178,7 @@ owners_are_wanted(const struct diagnosis_facts *facts)
                : finding_is_worth(facts, facts->rss, facts->rss);
 }
 
-/* The latest, of one controller's database. */
+/* The latest result, of one controller's database. */
 static struct {
     pthread_mutex_t lock; /* guards all below */
     const struct controller *controller;
@@ -177,7 +189,7 @@ static struct {
     struct owner_sums sums;
 } latest = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* With the lock. */
+/* May the latest result be used?  The lock is held. */
 static bool
 is_latest_of(const struct controller *controller,
              const struct agent_hello *hello, uint64_t outside)
@@ -189,6 +201,7 @@ is_latest_of(const struct controller *controller,
     if (latest.controller != controller || latest.hello.pid != hello->pid ||
         latest.hello.started_ms != hello->started_ms)
         return false;
+    /* about as much is outside, and it is fresh; or reading costs too much */
     return (!latest.failed && age_ms < OWNERS_FRESH_MS &&
             apart <= latest.outside / 8) ||
            age_ms < READ_SHARE * latest.took_ms;
@@ -207,6 +220,7 @@ read_owners(struct controller *controller, const char *user,
     rc = controller_wait(
         controller_submit(controller, &request, await_waker(await), err), await,
         &result, err);
+    /* The await is the statement's: its own deadline comes back. */
     await->deadline_ms = deadline_ms;
     if (rc != 0 && clock_ms() >= until_ms && !await_is_over(await))
         error_set(err, ER_UNKNOWN,
@@ -227,8 +241,8 @@ read_owners(struct controller *controller, const char *user,
     return rc;
 }
 
-/* Also that it failed, if that is not the await's end: what took long is not
- * tried again at once. */
+/* Keeps a failure, too, unless the await ended it: what took long is not tried
+ * again at once. */
 static void
 keep_latest(const struct controller *controller,
             const struct agent_hello *hello, uint64_t began_ms,
@@ -249,7 +263,7 @@ keep_latest(const struct controller *controller,
     pthread_mutex_unlock(&latest.lock);
 }
 
-/* False: there are none that would do.  *rc: as owners_find's. */
+/* False: the latest result cannot be used.  *rc: as owners_find's. */
 static bool
 recall_latest(const struct controller *controller,
               const struct agent_hello *hello, uint64_t outside, int *rc,
@@ -268,6 +282,7 @@ recall_latest(const struct controller *controller,
     return found;
 }
 
+/* The status is on the heap, as it has several kilobytes. */
 int
 owners_find(struct controller *controller, const char *user,
             struct await *await, uint64_t outside, struct owner_sums *out,

@@ -1,5 +1,5 @@
 /*
- * owners.h - who has what of RSS no jemalloc has.
+ * owners.h - whose the part of RSS is that no jemalloc has.
  */
 #ifndef HW_OWNERS_H
 #define HW_OWNERS_H
@@ -28,25 +28,25 @@ struct owner_sum {
 struct owner_sums {
     struct owner_sum list[FACTS_OWNERS]; /* largest first */
     size_t count;
-    struct fact more;        /* of the smaller ones together */
-    struct fact jemalloc;    /* besides, of all jemallocs */
+    struct fact more;        /* the smaller ones together */
+    struct fact jemalloc;    /* what all jemallocs have */
     struct fact page_tables; /* not a part of RSS */
     int64_t taken_ms;        /* wall clock */
 };
 
-/* Pure: the sums of a map.  False without memory. */
+/* Adds up a map by owner.  Pure.  False without memory. */
 bool owners_sum(const struct memory_map *map, struct owner_sums *out);
 
-/* Whether who has it is worth the time that it takes to find out: some 20 ms
- * for each GB of RSS. */
+/* Whether that part is large enough to be read: reading takes some 20 ms for
+ * each GB of RSS. */
 bool owners_are_wanted(const struct diagnosis_facts *facts);
 
-/* Reads what the database has mapped, which keeps its own mmap and munmap
- * waiting for a mapping at a time; or gives the sums of OWNERS_FRESH_MS ago at
- * most, where about as much is outside as was then, and the last ones in any
- * case where reading would take more than a fiftieth of the time; likewise why
- * there are none.  Any thread.  -1 with *err: it cannot be read, or not in 3 s,
- * or the await is over. */
+/* Reads the database's mappings; its own mmap and munmap wait meanwhile, for
+ * one mapping at a time.  Gives earlier sums instead if they are at most
+ * OWNERS_FRESH_MS old and about as much is outside as then, or, however much
+ * is, if reading again would take more than a fiftieth of the time; an earlier
+ * failure likewise.  Any thread.  -1 with *err: they cannot be read, or not
+ * within 3 s, or the await is over. */
 int owners_find(struct controller *controller, const char *user,
                 struct await *await, uint64_t outside, struct owner_sums *out,
                 struct error *err);

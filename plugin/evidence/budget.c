@@ -1,4 +1,12 @@
-/* budget.c - one budget: its line in the file, its check, its crossing. */
+/* budget.c - one budget: its check against a profile, its crossing, its line.
+ *
+ * A function's budget counts each stack that has the function anywhere in it,
+ * once, as cumulative bytes in heap_functions do.  The stacks of a profile may
+ * be a hundred thousand, so names are matched first: each distinct text gets a
+ * mask of the budgets that it matches (BUDGETS_MAX is 64 for that), and a
+ * stack's budgets are the masks of its frames, ored together.  A pool's budget
+ * adds the parts that its threads allocated.  Pure; memory up to
+ * MEASURE_BYTES_MAX, freed before the return. */
 #include "budgets.h"
 
 #include <inttypes.h>
@@ -29,12 +37,14 @@ static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 struct measuring {
     const struct profile *profile;
     struct stack_names names;
-    uint64_t *masks; /* per text: of the budgets that it matches */
-    uint64_t *pools; /* likewise per thread of the profile's parts */
+    uint64_t *masks; /* for each text: the budgets that it matches */
+    uint64_t *pools; /* for each thread: the budgets of its pool */
     struct stack_frame *frames;
     double variances[BUDGETS_MAX];
 };
 
+/* The only comparison of names: texts times budgets, not frames times
+ * budgets. */
 static void
 mark_texts(struct measuring *m, const struct budget *list, size_t count)
 {
@@ -44,8 +54,8 @@ mark_texts(struct measuring *m, const struct budget *list, size_t count)
                 m->masks[text] |= (uint64_t)1 << i;
 }
 
-/* The budgets of a stack: by a frame's name with template arguments, or by the
- * function's alone. */
+/* The budgets of a stack.  A frame counts by its name with template arguments,
+ * and by the function's name alone. */
 static uint64_t
 mask_stack(const struct measuring *m, size_t frames)
 {
@@ -80,6 +90,7 @@ weigh_stacks(struct measuring *m, struct budget *list)
     return 0;
 }
 
+/* A pool's budget is compared with pools, not with threads. */
 static void
 mark_threads(struct measuring *m, const struct budget *list, size_t count)
 {
@@ -95,7 +106,8 @@ mark_threads(struct measuring *m, const struct budget *list, size_t count)
     }
 }
 
-/* A part has its share of the stack's variance, as in profile_root.c. */
+/* A stack's variance is divided among its parts by their bytes, as in
+ * profile_root.c. */
 static void
 weigh_parts(struct measuring *m, struct budget *list)
 {
@@ -117,7 +129,8 @@ weigh_parts(struct measuring *m, struct budget *list)
     }
 }
 
-/* Without parts, an empty profile's pools have nothing. */
+/* A profile without threads says nothing of pools; but an empty one does: they
+ * have nothing in use. */
 static int
 measure_pools(struct measuring *m, struct budget *list, size_t count)
 {
@@ -171,7 +184,7 @@ out:
     return rc;
 }
 
-/* Whether one of that name has anything in use. */
+/* Whether something of that name has memory in use. */
 static bool
 holds_memory(const struct budget *budget)
 {
@@ -226,6 +239,8 @@ budget_step(struct budget *budget, int64_t taken_ms,
     budget->checked_ms = taken_ms;
     if (budget->state == BUDGET_THREADLESS)
         return BUDGET_STAYS;
+    /* Between the limit and BUDGET_FALL_PERCENT below it, nothing changes: an
+     * estimate that goes up and down around the limit is one crossing. */
     if (was_over && budget->now < limit * (100 - BUDGET_FALL_PERCENT) / 100) {
         budget->over = false;
         budget->state = BUDGET_WITHIN;
@@ -259,7 +274,7 @@ budget_format(const struct budget *budget, struct buffer *out)
         budget->pid, budget->start_ticks, budget->snapshot, budget->name);
 }
 
-/* "key=123 " at the reader's place; UINT64_MAX is never one. */
+/* Reads "key=123 ", a number of at most max, which is below UINT64_MAX. */
 static uint64_t
 read_budget_number(struct reader *r, const char *key, uint64_t max)
 {
@@ -283,7 +298,7 @@ read_budget_number(struct reader *r, const char *key, uint64_t max)
     return number;
 }
 
-/* "snapshot=name ", whose name may be empty. */
+/* Reads "snapshot=name "; the name may be empty. */
 static void
 read_budget_snapshot(struct reader *r, char out[SNAPSHOT_NAME_MAX + 1])
 {

@@ -1,4 +1,6 @@
-/* budget_name.c - what a budget is of, and how much: texts of users. */
+/*
+ * budget_name.c - parses the sizes and the names of budgets, which users type.
+ */
 #include "budgets.h"
 
 #include <string.h>
@@ -17,6 +19,7 @@ unit_factor(char unit)
     return at ? (uint64_t)1 << 10 * (at - units + 1) : 0;
 }
 
+/* K, M, G and T are powers of 1024, in either case. */
 int
 budget_limit_parse(struct span text, uint64_t *out, struct error *err)
 {
@@ -33,6 +36,7 @@ budget_limit_parse(struct span text, uint64_t *out, struct error *err)
     for (size_t i = 0; good && i < digits.size; i++) {
         unsigned digit = (unsigned char)digits.data[i] - (unsigned)'0';
 
+        /* no overflow: the limit is INT64_MAX before the factor, too */
         good = digit <= 9 && number <= (uint64_t)(INT64_MAX - digit) / 10;
         number = number * 10 + digit;
     }
@@ -59,7 +63,8 @@ skip_mark(struct span *text, const char *mark)
     return true;
 }
 
-/* A name that no thread's pool can have would never be found. */
+/* Refuses the name of a thread, as "worker-7": pools have '*' for each number,
+ * so a budget of it would never be crossed. */
 static int
 check_pool_name(struct span name, struct error *err)
 {

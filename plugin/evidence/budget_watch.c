@@ -1,4 +1,12 @@
-/* budget_watch.c - see budget_watch.h. */
+/*
+ * budget_watch.c - when budgets are checked; see budget_watch.h.
+ *
+ * A budget is only useful if it is checked without anybody asking, but a
+ * profile costs the database a dump.  So profiles that others take anyway are
+ * used first; one is asked for only when none is fresh, and the cost of the
+ * last two decides when the next may be: the lesser of two, since a first dump
+ * after a restart also has to read symbols.  Called by the sampler's thread.
+ */
 #include "budget_watch.h"
 
 #include "budgets.h"
@@ -30,7 +38,7 @@ budget_watch_close(struct budget_watch *watch)
     budgets_close(watch->budgets);
 }
 
-/* The same is logged once. */
+/* Logs only the first failure of a row. */
 static void
 fail_budget_check(struct budget_watch *watch, const struct error *why)
 {
@@ -69,8 +77,8 @@ budget_watch_see(struct budget_watch *watch, const struct snapshot *snapshot)
     see_snapshot(watch, snapshot, true);
 }
 
-/* The newest kept one of this process's heap, if it is of after the last check
- * and not older than the next one would be. */
+/* The newest kept snapshot of this process's heap that is newer than the last
+ * check, and not older than the interval. */
 static struct snapshot *
 newest_kept(struct budget_watch *watch)
 {
@@ -92,7 +100,7 @@ newest_kept(struct budget_watch *watch)
     return found;
 }
 
-/* False: they cannot be looked at, and say so. */
+/* False: budgets cannot be checked now, and their state says why. */
 static bool
 is_ready(struct budget_watch *watch, const struct node_status *status)
 {
@@ -104,7 +112,7 @@ is_ready(struct budget_watch *watch, const struct node_status *status)
         budgets_miss(watch->budgets, BUDGET_OFF);
     else
         return true;
-    watch->due_ms = 0; /* the first thing to do once it is */
+    watch->due_ms = 0; /* check at once when it is ready again */
     return false;
 }
 
@@ -134,6 +142,7 @@ budget_watch_check(struct budget_watch *watch, const struct node_status *status,
                    char reason[SNAPSHOT_REASON_MAX + 1])
 {
     uint64_t now_ms = clock_ms(), changes = budgets_changes(watch->budgets);
+    /* a new budget is checked at once, whatever was checked just before */
     bool changed = changes != watch->changes;
     struct budget any;
 
@@ -148,6 +157,8 @@ budget_watch_check(struct budget_watch *watch, const struct node_status *status,
         watch->changes = changes;
         begin_budget_check(watch, changed, now_ms);
     }
+    /* The snapshot of a crossing may be refused or fail: it is asked for again,
+     * but only after BUDGET_WATCH_RETRY_MS. */
     if ((watch->snapshot_ms != 0 &&
          now_ms - watch->snapshot_ms < BUDGET_WATCH_RETRY_MS) ||
         !budgets_want_snapshot(watch->budgets, reason))
@@ -177,6 +188,8 @@ budget_watch_take(struct budget_watch *watch)
         fail_budget_check(watch, &err);
     snapshot_unref(result.snapshot);
     cost_ms = clock_ms() - watch->asked_ms;
+    /* the lesser of the last two: one slow check alone does not delay the
+     * next */
     rest_ms = BUDGET_WATCH_SHARE *
               (cost_ms < watch->cost_ms ? cost_ms : watch->cost_ms);
     watch->cost_ms = cost_ms;

@@ -1,9 +1,15 @@
 /*
  * budgets.c - the node's budgets, and their file; see budgets.h.
  *
+ * A budget must survive restarts of heapwired and tell a crossing once, so each
+ * change is written before it counts: as a whole new file, which is renamed
+ * over the old one.  With 64 lines at most that is simpler than a journal, and
+ * a reader never sees half of it.  Changes are made in a copy of the list,
+ * which replaces the list once it is on disk.
+ *
  * budgets.disk puts changes and their writes in order, and is held during them;
  * budgets.lock guards the list and is held for no I/O, taken after disk.  The
- * file has a first line that says what it is, and a line for each budget.
+ * file has a first line that names its format, and a line for each budget.
  */
 #include "budgets.h"
 
@@ -42,7 +48,7 @@ struct budgets {
     struct budget_list all;
     uint64_t changes;
     char *dir;   /* NULL: in memory alone */
-    bool faulty; /* the last write failed; of disk */
+    bool faulty; /* the last write failed; guarded by disk */
     void (*log)(const char *line);
 };
 
@@ -64,6 +70,7 @@ write_budgets(const char *dir, const struct budget_list *all)
     errno = ENOMEM;
     if (text.failed)
         goto out;
+    /* O_EXCL needs the leftover of a crash out of the way. */
     unlink(from);
     fd = own_file_open(dir, BUDGETS_NEW, O_WRONLY | O_CREAT | O_EXCL);
     if (fd >= 0 && fd_write_all(fd, text.data, text.size) == 0 &&
@@ -94,7 +101,7 @@ compare_budgets(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* -1: too many. */
+/* Adds it, or replaces that of the same name; -1: there are too many. */
 static int
 insert_budget(struct budget_list *all, const struct budget *budget)
 {
@@ -108,7 +115,7 @@ insert_budget(struct budget_list *all, const struct budget *budget)
     return 0;
 }
 
-/* False: it is no file of budgets. */
+/* False: the file is in another format. */
 static bool
 take_budget_lines(struct budgets *budgets, const struct buffer *text)
 {
@@ -133,6 +140,7 @@ take_budget_lines(struct budgets *budgets, const struct buffer *text)
     return true;
 }
 
+/* A file in another format is renamed, not overwritten: it can be repaired. */
 static void
 load_budgets(struct budgets *budgets)
 {
@@ -213,7 +221,7 @@ put_budgets(struct budgets *budgets, const struct budget_list *all,
     pthread_mutex_unlock(&budgets->lock);
 }
 
-/* A user's change: it is on disk, or was not made.  With disk held. */
+/* Makes a user's change: on disk first, or not at all.  disk is held. */
 static int
 keep_budgets(struct budgets *budgets, const struct budget_list *all,
              struct error *err)
@@ -316,7 +324,7 @@ budgets_changes(struct budgets *budgets)
 
 /* ---- checks ---- */
 
-/* Its name for logs and rows, cut after at most max bytes. */
+/* Its name, cut to max bytes and cleaned, for logs and reasons. */
 static void
 show_budget(const struct budget *budget, size_t max,
             char out[BUDGET_NAME_MAX + 1])
@@ -346,7 +354,7 @@ log_budget_transition(const struct budgets *budgets,
                bytes_text((double)budget->limit).text);
 }
 
-/* Whether its line in the file changes. */
+/* Applies the profile to one budget; true if its line in the file changes. */
 static bool
 see_budget(const struct budgets *budgets, struct budget *budget,
            const struct snapshot *snapshot, bool named)
@@ -362,6 +370,8 @@ see_budget(const struct budgets *budgets, struct budget *budget,
     return transition != BUDGET_STAYS || (lacks && named);
 }
 
+/* disk is held while the profile is measured: a change of the list in between
+ * would be lost when the copy replaces it. */
 int
 budgets_see(struct budgets *budgets, const struct snapshot *snapshot,
             bool named, struct error *err)
@@ -377,6 +387,8 @@ budgets_see(struct budgets *budgets, const struct snapshot *snapshot,
         rc = 0;
     for (size_t i = 0; rc == 0 && i < all->count; i++)
         changed |= see_budget(budgets, &all->list[i], snapshot, named);
+    /* Unlike a user's change, a crossing counts even if it cannot be
+     * written. */
     if (changed && budgets->dir) {
         bool faulty = write_budgets(budgets->dir, all) != 0;
 

@@ -1,4 +1,14 @@
-/* ends.c - see memory_sampler.h. */
+/*
+ * ends.c - records ends of databases that no parent saw; see memory_sampler.h.
+ *
+ * A death is only worth its record if it is told once, and truly.  Two cases
+ * are left to us: a wrapper (mysqld_safe) that starts another database under
+ * the same heapwire-run, and an end that took heapwire-run along (power, docker
+ * kill, memory.oom.group).  In both the only witness is the history: its last
+ * sample tells who lived until when.  So the sampler keeps the last sample of
+ * each second here, and compares: another process took its place, the node is
+ * gone, or, at our start, the process of the last sample is no longer there.
+ */
 #include "memory_sampler.h"
 
 #include <stdio.h>
@@ -14,11 +24,11 @@
 #include "store.h"
 
 enum {
-    DEATHS_CHECKED = 64,     /* those of a script that starts it anew */
-    ENDED_MS = 3000,         /* what comes back before was away, not gone */
-    LIFETIME_MIN_MS = 10000, /* what ends earlier was no database */
-    LATE_MS = 1000,   /* a sample may be taken while the end is recorded */
-    GROWTH_MS = 10000 /* over which growth is measured */
+    DEATHS_CHECKED = 64,     /* a wrapper may restart it many times */
+    ENDED_MS = 3000,         /* it may only have been disconnected */
+    LIFETIME_MIN_MS = 10000, /* what lives shorter is no database */
+    LATE_MS = 1000,          /* a sample may be newer than the recorded end */
+    GROWTH_MS = 10000        /* over which growth is measured */
 };
 
 static bool
@@ -28,9 +38,10 @@ is_sample_of_same_process(const struct history_sample *a,
     return a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
 
-/* By heapwire-run, of its child: that is the database, or a wrapper that ended
- * after it.  A heapwired that lingers meets the successor that heapwire-run has
- * started beside it. */
+/* Whether heapwire-run has recorded this end: that of its child, which is the
+ * database, or a wrapper that ended after it.  A heapwired that lingers after a
+ * death also meets the successor that heapwire-run starts beside it, whose end
+ * is not ours to record. */
 static bool
 is_recorded(const struct ends *ends)
 {
@@ -46,7 +57,8 @@ is_recorded(const struct ends *ends)
     return false;
 }
 
-/* Unknown where the machine has less. */
+/* The cgroup's limit; unknown if it is not below the machine's RAM, since then
+ * it limits nothing. */
 static struct stats_figure
 limit_of(const struct history_sample *sample)
 {
@@ -57,7 +69,8 @@ limit_of(const struct history_sample *sample)
                                             : (struct stats_figure){false, 0};
 }
 
-/* The database seen last, at that time. */
+/* Records the end of the database that was seen last.  other_exe is named if
+ * its own executable is not known: a wrapper starts the same one again. */
 static void
 keep_end(struct ends *ends, int64_t at_ms, const char *other_exe)
 {
@@ -83,9 +96,9 @@ keep_end(struct ends *ends, int64_t at_ms, const char *other_exe)
 }
 
 /*
- * A wrapper that starts another database lives on: all that is known is that
- * the first is gone.  Two that lived at one time are no such two (one is the
- * other's child), and what did not live long was none.
+ * Has another database taken the place of the last one?  Two that lived at the
+ * same time are a process and its child, and a short-lived one is a helper of a
+ * start script.  How the first ended is not known: its parent is the wrapper.
  */
 static bool
 took_its_place(const struct ends *ends, const struct history_sample *now)
@@ -116,6 +129,9 @@ ends_check(struct ends *ends, const struct node_status *status)
         status->state == NODE_UNRESPONSIVE)
         return;
     if (ends->adopted) {
+        /* The database of an earlier heapwired may still connect: it gets
+         * ENDED_MS for that, or as long as its agent holds the lock of the
+         * state directory. */
         if (!ends->state_dir || clock_ms() - ends->adopted_ms < ENDED_MS ||
             agent_lock_is_held(ends->state_dir, NULL) ||
             process_is_alive(ends->seen.pid, ends->seen.start_ticks))
@@ -130,7 +146,7 @@ ends_check(struct ends *ends, const struct node_status *status)
     ends->seen.pid = 0;
 }
 
-/* Of the last database in history, over its last seconds. */
+/* Finds the last database in history, and its growth over its last seconds. */
 static void
 read_history(struct ends *ends, struct history *history)
 {
@@ -152,7 +168,7 @@ read_history(struct ends *ends, struct history *history)
                              (uint64_t)(seen->at_ms - first.at_ms);
 }
 
-/* History has no names; a snapshot has. */
+/* History has no names; a snapshot of that process, if one is kept, has. */
 static void
 find_ended_program_name(struct ends *ends, struct store *store)
 {

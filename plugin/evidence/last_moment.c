@@ -1,11 +1,16 @@
 /*
  * last_moment.c - see last_moment.h.
  *
- * A copy costs what is used of the segment, and what changed is written: of a
- * Redis with 38,000 live samples 1.8 ms of a CPU a second at rest, where
- * nothing is written; while it is written to 3.9 ms, and 4 MB a second into the
- * kernel's cache, of which 0.2 MB reached the disk.  It is made once a second,
- * or, where the disk is slow, so seldom that it takes a twentieth of the time.
+ * A process that is killed cannot dump its heap; but the recorder keeps its
+ * samples in a memfd that heapwired holds, too, and which survives the process.
+ * So the heap at the end is simply still there, unless heapwired dies with it
+ * or a successor takes the segment over at once: against those the segment is
+ * copied to disk each second.  A copy costs what is used of the segment, and
+ * only changed pages are written: of a Redis with 38,000 live samples 1.8 ms of
+ * a CPU a second at rest, where nothing is written; while it is written to 3.9
+ * ms, and 4 MB a second into the kernel's cache, of which 0.2 MB reached the
+ * disk.  Where the disk is slow, copies are made so seldom that they take a
+ * twentieth of the time.  Called by the sampler's thread.
  */
 #include "last_moment.h"
 
@@ -35,14 +40,14 @@
 #include "store.h"
 
 enum {
-    COPY_EVERY_MS = 950,    /* checks come once a second, or more often */
+    COPY_EVERY_MS = 950,    /* checks come each second, or faster */
     COPY_SHARE = 20,        /* at most a twentieth of the time */
     COPY_LATEST_MS = 60000, /* however long the disk has taken */
-    UNSEEN_MS = 3000, /* what greets us till then is in another namespace */
+    UNSEEN_MS = 3000,       /* time for one of another pid namespace to greet */
     DEATHS_CHECKED = 8,
-    PEAK_RISE = 20,        /* a twentieth above the last one */
+    PEAK_RISE = 20,        /* a peak is a twentieth above the last */
     PEAK_FALL = 20,        /* of RSS */
-    PEAK_LIVE_FALL = 10,   /* estimates of a heap that stays vary */
+    PEAK_LIVE_FALL = 10,   /* more: estimates vary at rest, too */
     PEAK_MIN = 8 << 20,    /* bytes in use: less has no peak */
     PEAK_EVERY_MS = 60000, /* between two that go to the disk */
     NOTE_MAX = SEGMENT_FILE_NOTE_MAX
@@ -80,7 +85,7 @@ note_memory(struct last_moment *last, const struct history_sample *sample)
     last->memory.cgroup_limit = sample->cgroup_limit;
 }
 
-/* It is there, and /proc does not show it: hidepid, for instance. */
+/* The process exists, though /proc does not show it (mount option hidepid). */
 static bool
 is_process_hidden(pid_t pid)
 {
@@ -90,8 +95,10 @@ is_process_hidden(pid_t pid)
     return access(path, R_OK) != 0 && (kill(pid, 0) == 0 || errno != ESRCH);
 }
 
-/* Whether it cannot be seen any more.  In another pid namespace its number says
- * nothing until it has greeted. */
+/* Whether the owner has ended.  In another pid namespace its number says
+ * nothing, so it seems missing until its agent has greeted, for which it gets
+ * UNSEEN_MS; from then on its pid is the one that the kernel gave for the
+ * connection. */
 static bool
 has_owner_ended(struct last_moment *last, const struct node_status *status,
                 bool ends)
@@ -113,8 +120,6 @@ has_owner_ended(struct last_moment *last, const struct node_status *status,
         last->missed_ms = now;
     return greeted || ends || now - last->missed_ms >= UNSEEN_MS;
 }
-
-/* ---- what is due ---- */
 
 static void
 remove_file(const struct last_moment *last, const char *name)
@@ -156,7 +161,7 @@ is_recording_stored(const struct last_moment *last, const struct last_due *due)
     return kept;
 }
 
-/* Takes the recording's segment. */
+/* Takes over the recording's segment. */
 static void
 add_due(struct last_moment *last, struct last_due *due)
 {
@@ -197,9 +202,7 @@ add_end(struct last_moment *last, const struct recording *recording,
     add_due(last, &due);
 }
 
-/* ---- copies ---- */
-
-/* Anew, for the pages of one that is there are not known. */
+/* Creates the file: which pages of an existing one are equal is not known. */
 static bool
 open_segment_copy(struct last_moment *last)
 {
@@ -218,7 +221,7 @@ open_segment_copy(struct last_moment *last)
     return last->file != NULL;
 }
 
-/* Somebody deleted it. */
+/* Somebody deleted the file: begin a new one. */
 static void
 leave_deleted(struct last_moment *last)
 {
@@ -280,7 +283,7 @@ copy_segment_to_file(struct last_moment *last)
     last->copy_ms = began + (took > COPY_EVERY_MS ? took : COPY_EVERY_MS);
 }
 
-/* Nothing more comes from this owner. */
+/* Forgets this owner, of which nothing more comes. */
 static void
 drop_segment_owner(struct last_moment *last)
 {
@@ -293,10 +296,8 @@ drop_segment_owner(struct last_moment *last)
     discard_recording(&last->peak);
 }
 
-/* ---- ends ---- */
-
-/* When it ended, as far as is known: what its parent has recorded, be it of a
- * script that ended with it. */
+/* When it ended, as far as is known: at the death that its parent recorded, or
+ * that of a script which ended with it. */
 static int64_t
 owner_end_ms(const struct last_moment *last, const struct node_status *status)
 {
@@ -328,7 +329,7 @@ is_past_peak(const struct last_moment *last, uint64_t live)
             live <= last->peak_live - last->peak_live / PEAK_LIVE_FALL);
 }
 
-/* The segment is another's now: what was copied last is left. */
+/* Another process has taken the segment over: only the last copy is left. */
 static void
 record_end_from_copy(struct last_moment *last)
 {
@@ -381,8 +382,6 @@ record_owner_end(struct last_moment *last, const struct node_status *status)
     drop_segment_owner(last);
 }
 
-/* ---- the peak ---- */
-
 static uint64_t
 highest_rss(const struct last_moment *last, const struct highest *highest)
 {
@@ -424,8 +423,9 @@ check_memory_peak(struct last_moment *last, const struct history_sample *sample,
 
 /* ---- what an earlier heapwired left ---- */
 
-/* Whether there is a copy that is whole.  What fails twice is not tried again.
- */
+/* Reads a copy that an earlier heapwired left; false: there is none, or it is
+ * damaged.  At the second attempt it is removed at once: a copy that crashes us
+ * must not do so at each start. */
 static bool
 find_copy(struct last_moment *last, const char *name, bool retried)
 {
@@ -454,7 +454,8 @@ find_copy(struct last_moment *last, const char *name, bool retried)
     return found;
 }
 
-/* It may live on, with a segment that is ours, or not. */
+/* Whether the process of the copy that was found has ended.  It may live on,
+ * with its segment at this heapwired or at none. */
 static bool
 found_has_ended(const struct last_moment *last,
                 const struct node_status *status, bool ends)
@@ -482,9 +483,9 @@ check_found_copy(struct last_moment *last, const struct node_status *status,
         return;
     if (recorded_process_is(&last->found.hello, &last->owner)) {
         if (last->copied_ms == 0)
-            return; /* its segment is here, and there is no other copy yet */
+            return; /* its segment is here, but not copied yet */
     } else if (recorded_process_is(&last->found.hello, &last->done)) {
-        discard_recording(&last->found); /* taken from its segment */
+        discard_recording(&last->found); /* its segment told its end */
         return;
     } else if (found_has_ended(last, status, ends)) {
         add_end(last, &last->found, true);
@@ -496,8 +497,6 @@ check_found_copy(struct last_moment *last, const struct node_status *status,
     discard_recording(&last->found);
     remove_file(last, LAST_MOMENT_AGAIN);
 }
-
-/* ---- public ---- */
 
 void
 last_moment_start(struct last_moment *last)
@@ -520,7 +519,8 @@ last_moment_stop(struct last_moment *last)
     last->due_count = 0;
 }
 
-/* A daemon's parent ends, and the survivor has no recorder. */
+/* A daemon's parent ends at once after the fork, which is no death; the child
+ * that survives has no recorder. */
 static bool
 is_daemons_parent(const struct last_moment *last,
                   const struct node_status *status)
@@ -563,7 +563,7 @@ check_segment_owner(struct last_moment *last, const struct node_status *status,
     }
 }
 
-/* The segment first: what it has is newer than a copy that was found. */
+/* The segment comes first: it is newer than a copy that was found. */
 void
 last_moment_check(struct last_moment *last, const struct node_status *status,
                   const struct history_sample *sample,
@@ -594,7 +594,7 @@ last_moment_done(struct last_moment *last, bool kept)
     last->due_count--;
     memmove(last->due, last->due + 1, last->due_count * sizeof(*last->due));
     for (size_t i = 0; i < last->due_count; i++)
-        last_of_file &= !last->due[i].has_file; /* it is the latest's */
+        last_of_file &= !last->due[i].has_file; /* the last one's */
     if (last_of_file)
         remove_file(last, LAST_MOMENT_AGAIN);
 }

@@ -32,11 +32,11 @@ struct store;
 
 enum { LAST_MOMENT_DUE_MAX = 4 };
 
-/* What is to be a snapshot. */
+/* A recording that is to become a snapshot. */
 struct last_due {
     struct recording recording;
     char reason[SNAPSHOT_REASON_MAX + 1];
-    bool has_file; /* LAST_MOMENT_AGAIN goes with it */
+    bool has_file; /* LAST_MOMENT_AGAIN is removed with it */
 };
 
 struct last_moment {
@@ -46,41 +46,42 @@ struct last_moment {
     void (*log)(const char *line);
     uint64_t began_ms; /* monotonic */
 
-    struct segment_owner owner;    /* whom the rest is of; pid 0: nobody */
-    struct segment_owner done;     /* of whom nothing is to be kept any more */
-    struct agent_hello hello;      /* its greeting, or what else is known */
-    struct snapshot_memory memory; /* as it was looked at last */
-    int64_t last_seen_ms;          /* wall clock: it was seen last */
-    uint64_t missed_ms;            /* monotonic: not any more; 0: it lives */
-    struct segment_file *file;     /* its copies, or NULL */
-    int64_t copied_ms;             /* wall clock, of the newest; 0: none */
-    uint64_t copied_monotonic_ms;  /* likewise */
-    uint64_t copy_ms;              /* monotonic: the next is due */
-    bool faulty;                   /* the last one failed, and that was said */
-    struct recording peak;         /* segment -1: none, or it is kept */
-    uint64_t peak_rss, peak_live;  /* bytes */
-    uint64_t peak_kept_ms;         /* monotonic: the last time; 0: never */
-    struct recording found;        /* of an earlier heapwired's; or none */
+    struct segment_owner owner;    /* whom the rest is about; pid 0: nobody */
+    struct segment_owner done;     /* nothing more is kept of this one */
+    struct agent_hello hello;      /* its greeting, or a substitute */
+    struct snapshot_memory memory; /* at the last sample */
+    int64_t last_seen_ms;          /* wall clock: when it was alive last */
+    uint64_t missed_ms; /* monotonic: since when it is missing; 0: it lives */
+    struct segment_file *file;    /* its copies, or NULL */
+    int64_t copied_ms;            /* wall clock, of the newest copy; 0: none */
+    uint64_t copied_monotonic_ms; /* likewise */
+    uint64_t copy_ms;             /* monotonic: when the next copy is due */
+    bool faulty;                  /* the last copy failed, which was logged */
+    struct recording peak;        /* segment -1: none, or handed on */
+    uint64_t peak_rss, peak_live; /* bytes */
+    uint64_t peak_kept_ms;        /* monotonic: the last time; 0: never */
+    struct recording found;       /* the copy that an earlier heapwired left */
     struct last_due due[LAST_MOMENT_DUE_MAX];
     size_t due_count;
 };
 
-/* Into a zeroed struct, whose first four fields are set. */
+/* Call it with a zeroed struct whose first four fields are set. */
 void last_moment_start(struct last_moment *last);
 void last_moment_stop(struct last_moment *last);
 
-/* Call it with each check.  sample: of the database; or NULL.  ends: heapwired
- * does, and what has ended is not waited for. */
+/* Call it with each round.  sample: of the database, or NULL.  ends: heapwired
+ * ends, so that a process that is missing is not waited for. */
 void last_moment_check(struct last_moment *last,
                        const struct node_status *status,
                        const struct history_sample *sample,
                        const struct highest *highest, bool ends);
 
-/* What is to be asked for; NULL: nothing. */
+/* The recording to submit next; NULL: none. */
 const struct last_due *last_moment_due(const struct last_moment *last);
-/* It was submitted; its segment is another's now. */
+/* It was submitted: its segment belongs to the job now. */
 void last_moment_given(struct last_moment *last);
-/* And is kept; or cannot be: then the next heapwired tries it again, once. */
+/* Its job is done.  kept false: it failed, and the next heapwired tries it once
+ * more. */
 void last_moment_done(struct last_moment *last, bool kept);
 
 #endif

@@ -1,4 +1,16 @@
-/* marks.c - see marks.h. */
+/*
+ * marks.c - the rules of automatic snapshots; see marks.h.
+ *
+ * After an OOM kill the only profile is one that was taken before it, when
+ * nobody was looking.  A profile each minute would cost the database and push
+ * older ones out of the store; so one is taken where it will be worth most: at
+ * shares of the limit, when growth will fill the rest within seconds, when few
+ * hours are left, after a growth, and by schedule.  A mark fires once, and
+ * again only after memory has fallen some way, since figures go up and down;
+ * attempts count like successes, so that a failing dump is not repeated each
+ * second.  Above MARKS_CEILING none is taken: a dump needs memory, too.  The
+ * sampler's thread calls all of it; pure but for the store in highest_*.
+ */
 #include "marks.h"
 
 #include <stdarg.h>
@@ -14,6 +26,7 @@ const struct marks_rules marks_defaults = {.at_percent = {80, 90, 95},
                                            .hours_left = 6,
                                            .budgets_ms = 60000};
 
+/* Above 100 % is possible where a limit was lowered below what is used. */
 static unsigned
 percent_of(const struct marks_now *now)
 {
@@ -32,7 +45,8 @@ pass_marks(struct marks *marks, const struct marks_rules *rules,
             marks->passed[i] = true;
 }
 
-/* Keeps what is due where the rules or heapwired are new. */
+/* Lets the ring go on where an earlier heapwired, or other rules, left it;
+ * without a snapshot in it, the first one is due after a whole interval. */
 static void
 begin_ring(struct marks *marks, const struct marks_rules *rules,
            const struct marks_now *now)
@@ -51,6 +65,8 @@ has_few_hours(const struct marks_rules *rules, const struct marks_now *now)
            now->left_s <= 3600.0 * rules->hours_left;
 }
 
+/* Begins for another database, or when profiling was switched on, or the rules
+ * changed: marks that memory is above already count as passed. */
 static void
 initialize_marks(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now)
@@ -67,11 +83,13 @@ initialize_marks(struct marks *marks, const struct marks_rules *rules,
     begin_ring(marks, rules, now);
 }
 
-/* A rate that is not certain for a while is no reason to tell it twice. */
+/* The outlook may lose its certainty for a while (left_s below 0): that alone
+ * does not rearm the mark, or it would be reported twice. */
 static void
 fall_by_hours(struct marks *marks, const struct marks_rules *rules,
               const struct marks_now *now)
 {
+    /* 36 = 3600 s / 100 % */
     double enough_s = 36.0 * rules->hours_left * (100 + MARKS_HOURS_FALL);
 
     if (has_few_hours(rules, now))
@@ -81,6 +99,7 @@ fall_by_hours(struct marks *marks, const struct marks_rules *rules,
         marks->hours_passed = false;
 }
 
+/* Memory must fall MARKS_FALL points below a mark before it can fire again. */
 static void
 rearm_passed_marks(struct marks *marks, const struct marks_rules *rules,
                    const struct marks_now *now)
@@ -115,8 +134,9 @@ is_within_min_interval(uint64_t then_ms, const struct marks_rules *rules,
     return then_ms != 0 && now->now_ms - then_ms < rules->min_interval_ms;
 }
 
-/* The highest mark passed since the last snapshot.  Each is waited for on its
- * own: the interval between two marks is the one that evidence is needed of. */
+/* Fires for the highest mark that was passed since the last snapshot.  Each
+ * mark has its own minimum interval: the time between passing two marks is the
+ * growth that a snapshot should show. */
 static bool
 due_by_percent(struct marks *marks, const struct marks_rules *rules,
                const struct marks_now *now, struct marks_due *due)
@@ -139,7 +159,8 @@ due_by_percent(struct marks *marks, const struct marks_rules *rules,
     return false;
 }
 
-/* Until the limit is reached, as it grows; UINT64_MAX: it does not. */
+/* Milliseconds until the limit at the present growth; UINT64_MAX: it does not
+ * grow. */
 static uint64_t
 marks_left_ms(const struct marks_now *now)
 {
@@ -149,8 +170,8 @@ marks_left_ms(const struct marks_now *now)
                       (double)now->growth);
 }
 
-/* What fills its limit within seconds may pass all marks between two checks, or
- * while a snapshot is taken. */
+/* Fast growth may pass all marks between two checks, or while a snapshot is
+ * being taken. */
 static bool
 due_by_speed(struct marks *marks, const struct marks_rules *rules,
              const struct marks_now *now, struct marks_due *due)
@@ -212,7 +233,7 @@ due_by_hours(struct marks *marks, const struct marks_rules *rules,
     return true;
 }
 
-/* A failed one is not tried again before the next is due. */
+/* A failed snapshot of the ring is not tried again before the next is due. */
 static bool
 due_by_ring(struct marks *marks, const struct marks_rules *rules,
             const struct marks_now *now, struct marks_due *due)
@@ -226,7 +247,8 @@ due_by_ring(struct marks *marks, const struct marks_rules *rules,
     return true;
 }
 
-/* Whatever else is due: not as soon as another was. */
+/* The rules without a mark of their own wait for the minimum interval after any
+ * other snapshot. */
 static bool
 due_by_others(struct marks *marks, const struct marks_rules *rules,
               const struct marks_now *now, struct marks_due *due)
@@ -286,6 +308,8 @@ marks_taken(struct marks *marks, const struct marks_rules *rules,
     marks->scheduled_ms = now->now_ms;
 }
 
+/* A step of much less than PACE_MIN_MS is rounding, and one across a pause of
+ * the sampler is an average: neither tells how fast it grows now. */
 void
 pace_update(struct pace *pace, struct marks_now *now)
 {
@@ -302,6 +326,7 @@ pace_update(struct pace *pace, struct marks_now *now)
     *pace = (struct pace){now->now_ms, now->used, growth};
 }
 
+/* PACE_CHECKS checks until the limit, between 100 ms and a second apart. */
 uint64_t
 pace_next_ms(const struct pace *pace, const struct marks_now *now)
 {
@@ -344,7 +369,8 @@ is_peak_of_same_process(const struct highest_snapshot *a,
     return a->name[0] && a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
 
-/* Whether it is to be pinned; *dropped is then what need not be any more. */
+/* True if peak is to be pinned; *dropped is then the one to unpin, or has no
+ * name. */
 static bool
 update_highest_snapshot(struct highest *highest,
                         const struct highest_snapshot *peak,
@@ -387,6 +413,8 @@ highest_adopt(struct highest *highest, struct store *store)
     mem_free(list);
 }
 
+/* A peak's snapshot of the same process is deleted, not just unpinned: each new
+ * peak would leave one behind otherwise. */
 static void
 drop_highest_snapshot(struct store *store,
                       const struct highest_snapshot *dropped,
@@ -403,8 +431,8 @@ drop_highest_snapshot(struct store *store,
         store_pin(store, dropped->name, false, NULL);
 }
 
-/* The new one is pinned first: whatever ends us between the two loses nothing.
- */
+/* The new one is pinned before the old one is released: if we are killed
+ * between the two, none is lost. */
 void
 highest_note(struct highest *highest, struct store *store,
              const struct snapshot *snapshot)
@@ -414,6 +442,8 @@ highest_note(struct highest *highest, struct store *store,
     struct highest_snapshot dropped;
     struct highest before;
 
+    /* Pinning again what is pinned changes nothing, and tells whether it
+     * exists. */
     if (highest->now.name[0] &&
         store_pin(store, highest->now.name, true, NULL) != 0)
         highest->now.name[0] = '\0'; /* a user deleted it */

@@ -19,12 +19,12 @@ enum {
     MARKS_MAX = 8,
     MARKS_FALL = 3,     /* points below a mark, before it counts again */
     MARKS_CEILING = 97, /* percent: above, a dump might be the last straw */
-    /* Where growth reaches the limit sooner than that, no mark is waited for,
-     * from this percent on. */
+    /* If growth would reach the limit sooner than this, a snapshot is taken
+     * without waiting for a mark, from this percent on. */
     MARKS_AHEAD_MS = 5000,
     MARKS_AHEAD_PERCENT = 25,
-    /* The mark of hours counts again when so much of it more is left, in
-     * percent, or nothing is to end for so long. */
+    /* The mark of hours left counts again once that many percent more are left,
+     * or once the limit has not been within those hours for so long. */
     MARKS_HOURS_FALL = 50,
     MARKS_HOURS_QUIET_MS = 1800 * 1000
 };
@@ -37,14 +37,15 @@ struct marks_rules {
     uint64_t every_ms;   /* 0: no schedule */
     uint32_t hours_left; /* until the limit, as outlook.h has it; 0: no mark */
     uint64_t ring_ms; /* between two of the ring (ring.h); 0: there is none */
-    /* Between two by growth or schedule, and two of the same mark; attempts
-     * count. */
+    /* The least time between two snapshots by growth or schedule, and between
+     * two of the same mark; failed attempts count. */
     uint64_t min_interval_ms;
-    /* Not of marks: between two looks at budgets (budget_watch.h); 0: none. */
+    /* The time between two checks of budgets (budget_watch.h); 0: none.  It is
+     * here because it is set with the rest. */
     uint64_t budgets_ms;
 };
-/* 80, 90 and 95 percent, each once a minute at most; 6 hours left; no ring;
- * budgets, too. */
+/* 80, 90 and 95 percent, each at most once a minute; 6 hours left; no ring;
+ * budgets are checked, too. */
 extern const struct marks_rules marks_defaults;
 
 struct marks_now {
@@ -55,8 +56,8 @@ struct marks_now {
     uint64_t growth;      /* of used, bytes a second; 0: does not grow */
     double left_s; /* until the limit, by outlook.h; below 0: it has no end */
     bool left_of_cgroup; /* and that limit is the cgroup's */
-    /* Since the last of the ring, of this database; UINT64_MAX: there is none.
-     */
+    /* Since the last snapshot of the ring, of this database; UINT64_MAX:
+     * none. */
     uint64_t ring_ago_ms;
     bool of_cgroup; /* total is a cgroup's limit, not the machine's RAM */
 };
@@ -68,7 +69,7 @@ struct marks {
     uint64_t scheduled_ms;
     uint64_t lowest;        /* rss, since the last snapshot */
     bool passed[MARKS_MAX]; /* of rules.at_percent; and a snapshot was taken */
-    /* When one was due by this mark last, and by speed; 0: never. */
+    /* When a snapshot was due by this mark last, and by speed; 0: never. */
     uint64_t mark_ms[MARKS_MAX], speed_ms;
     bool hours_passed;  /* and a snapshot was asked for */
     uint64_t hours_ms;  /* when fewer hours were left last; 0: never */
@@ -92,12 +93,13 @@ enum marks_answer marks_check(struct marks *marks,
                               const struct marks_rules *rules,
                               const struct marks_now *now,
                               struct marks_due *due);
-/* Whether no snapshot is to be taken now: above the ceiling. */
+/* Whether memory is above the ceiling, where no snapshot is taken. */
 bool marks_too_full(const struct marks_now *now);
 /* Records that the snapshot was taken; a failed one is tried again later. */
 void marks_taken(struct marks *marks, const struct marks_rules *rules,
                  const struct marks_now *now);
-/* Whether marks_check is to begin with now: then it wants ring_ago_ms. */
+/* Whether marks_check will begin anew with now, which then needs
+ * ring_ago_ms. */
 bool marks_begin_with(const struct marks *marks, const struct marks_now *now);
 
 enum {
@@ -119,21 +121,21 @@ struct pace {
  * burst that is over. */
 void pace_update(struct pace *pace, struct marks_now *now);
 
-/* Milliseconds until the next check: soon after one fast step already. */
+/* Milliseconds until the next check: short already after a single fast step. */
 uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
 bool pace_is_urgent(const struct marks_now *now);
 
-/* Of the snapshots that the node took by itself, the one at the highest memory
- * stays: it is pinned in the store.  One of the database that runs, and one of
- * the one before it.  May wait for the disk. */
+/* Of the automatic snapshots, the one at the highest memory is pinned in the
+ * store, so that the ones after it do not push it out: one of the database that
+ * runs, and one of the one before it.  May wait for the disk. */
 struct highest_snapshot {
     char name[SNAPSHOT_NAME_MAX + 1]; /* "": none */
     int32_t pid;
     uint64_t start_ticks, rss;
 };
 
-/* Begins the reason of one that was taken when memory had fallen since: it goes
- * when another of that database is higher. */
+/* Begins the reason of a snapshot that was taken after memory had fallen: it is
+ * deleted when another of that database is higher. */
 #define HIGHEST_PEAK "the peak"
 
 /* A zeroed struct has none. */

@@ -1,4 +1,6 @@
-/* measure.c - see measure.h. */
+/*
+ * measure.c - turns a sample of history into the figures that marks.c judges.
+ */
 #include "measure.h"
 
 #include <unistd.h>
@@ -33,6 +35,7 @@ measure_sample(const struct history_sample *sample, struct marks_now *now)
     now->of_cgroup = true;
     now->total = sample->cgroup_limit.value;
     now->used = sample->cgroup_current.value;
+    /* Page cache is dropped before the kernel kills: it is not in use. */
     now->used -= cache < now->used ? cache : now->used;
 }
 
@@ -46,6 +49,8 @@ measure_left(struct history *history, struct marks_now *now)
     now->left_of_cgroup = outlook.headroom.of_cgroup;
 }
 
+/* Asked of the store, not remembered: heapwired may have been restarted
+ * since. */
 uint64_t
 measure_ring_ago_ms(struct store *store, const struct history_sample *sample)
 {

@@ -1,6 +1,13 @@
 /*
  * memory_sampler.c - see memory_sampler.h.
  *
+ * Every second must have its sample, also while the agent hangs or a snapshot
+ * is made: so the thread never waits for an answer, but submits requests to the
+ * controller and takes results when a waker tells.  RSS and cgroup come from
+ * /proc, which costs the database nothing; the allocator's figures from the
+ * agent each ten seconds (each second when memory is nearly full), since they
+ * take jemalloc's locks.  One snapshot at a time is outstanding.
+ *
  * sampler.lock guards the rules, stop and woken; it is held for nothing else,
  * and the wakers take it last.
  */
@@ -31,15 +38,15 @@
 
 enum {
     SECOND_MS = 1000,
-    INTO_SECOND_MS = 20, /* of sampling, so that none is met twice */
+    INTO_SECOND_MS = 20, /* so that rounding never hits a second twice */
     STATS_EVERY_MS = 10 * SECOND_MS,
-    STATS_URGENT_MS = SECOND_MS + 30, /* the agent has new ones each second */
-    /* Figures of a second ago, which were asked for a second ago. */
+    STATS_URGENT_MS = SECOND_MS + 30, /* the agent renews them each second */
+    /* of the second before, for which a second ago was asked */
     STATS_AGE_MS = 2500,
     AHEAD_EVERY_MS = 10 * SECOND_MS,
     EXPIRE_EVERY_MS = 10 * SECOND_MS, /* snapshots too old, or deleted */
     CGROUP_EVERY_MS = 60 * SECOND_MS, /* a process seldom changes its cgroup */
-    LAST_MS = 2000, /* that the last profile of a database may take */
+    LAST_MS = 2000,                   /* for the last profile of a database */
     LAST_STEP_MS = 20,
     STACK_BYTES = 256 * 1024
 };
@@ -94,9 +101,7 @@ notify_memory_sampler(void *arg)
     pthread_mutex_unlock(&sampler->lock);
 }
 
-/* ---- the allocator's figures ---- */
-
-/* Whether there are new ones. */
+/* True if new figures have come. */
 static bool
 take_stats(struct memory_sampler *sampler)
 {
@@ -118,7 +123,7 @@ take_stats(struct memory_sampler *sampler)
     return true;
 }
 
-/* Behind a dump the request waits its turn: one at a time has the agent. */
+/* Not beside a snapshot: the agent serves one request at a time. */
 static void
 ask_stats(struct memory_sampler *sampler, const struct node_status *status,
           uint64_t now_ms)
@@ -139,8 +144,6 @@ ask_stats(struct memory_sampler *sampler, const struct node_status *status,
         controller_submit(sampler->controller, &request, waker, &err);
 }
 
-/* ---- samples ---- */
-
 static const struct cgroup_path *
 update_cgroup(struct memory_sampler *sampler, int32_t pid)
 {
@@ -153,8 +156,8 @@ update_cgroup(struct memory_sampler *sampler, int32_t pid)
     return sampler->has_cgroup ? &sampler->cgroup : NULL;
 }
 
-/* Not the rss of their moment: the sample has that of its own.  What is too old
- * is asked for again. */
+/* The rss of that moment is left out: the sample has its own.  Figures that are
+ * too old are dropped, and asked for again. */
 static void
 add_allocator_figures(struct memory_sampler *sampler,
                       struct history_sample *sample, const struct stats *stats)
@@ -204,8 +207,6 @@ take_memory_sample(struct memory_sampler *sampler,
     }
     return true;
 }
-
-/* ---- snapshots ---- */
 
 static void
 log_refused(struct memory_sampler *sampler, const char *reason, const char *why)
@@ -286,7 +287,7 @@ measure_growth_pace(struct memory_sampler *sampler, struct marks_now *now)
         sampler->next_sample_ms = sampler->stats_ms + STATS_URGENT_MS;
 }
 
-/* The rate changes slowly, and is known from many samples. */
+/* The outlook changes slowly: it is computed each ten seconds. */
 static void
 update_outlook(struct memory_sampler *sampler, struct marks_now *now)
 {
@@ -337,7 +338,7 @@ check_snapshot_marks(struct memory_sampler *sampler,
         ask_snapshot(sampler, &due);
         break;
     case MARKS_TOO_FULL:
-        /* Its percent goes up and down. */
+        /* the text has a percentage, which varies: log by a fixed key */
         if (refusal_is_reportable(&sampler->refused, "too full", clock_ms()))
             log_to(sampler->log, "no automatic snapshot: %s", due.reason);
         break;
@@ -346,7 +347,7 @@ check_snapshot_marks(struct memory_sampler *sampler,
     }
 }
 
-/* One at a time, and each after what a mark has asked for. */
+/* One at a time, and only when no mark's snapshot is outstanding. */
 static void
 ask_recorded(struct memory_sampler *sampler)
 {
@@ -372,10 +373,8 @@ ask_recorded(struct memory_sampler *sampler)
         log_refused(sampler, due->reason, err.text); /* it stays due */
 }
 
-/* ---- the thread ---- */
-
-/* Of one second history has one sample, the latest; and one more, where that
- * lacks the figures of the allocator that another had. */
+/* History has one sample of each second, the latest.  One without the
+ * allocator's figures is added beside one that has them. */
 static bool
 is_same_second_sample(const struct memory_sampler *sampler,
                       const struct history_sample *now)
@@ -387,7 +386,8 @@ is_same_second_sample(const struct memory_sampler *sampler,
            (now->allocated.known || !seen->allocated.known);
 }
 
-/* It writes to this disk itself, so that one that hangs stops nothing more. */
+/* Deleting old snapshots may wait for the disk; this thread waits for the same
+ * disk anyway, so one that hangs stops nobody else. */
 static void
 expire_snapshots(struct memory_sampler *sampler, uint64_t now_ms)
 {
@@ -428,9 +428,9 @@ run_sampler_round(struct memory_sampler *sampler)
     expire_snapshots(sampler, clock_ms());
 }
 
-/* Until the next second of the wall clock begins, so that each has its sample,
- * or sooner where memory grows fast; answers are taken meanwhile.  False: it is
- * to stop. */
+/* Waits until the wall clock's next second begins, or less where memory grows
+ * fast; takes answers meanwhile.  woken is cleared before they are taken, so
+ * that no wake-up is lost.  False: the thread is to stop. */
 static bool
 wait_for_next_round(struct memory_sampler *sampler)
 {
@@ -459,8 +459,8 @@ wait_for_next_round(struct memory_sampler *sampler)
     return !stop;
 }
 
-/* heapwire-run ends us where the database has ended soon after its start: what
- * the recorder has of it is taken first. */
+/* heapwire-run stops heapwired when the database has ended soon after its
+ * start: what the recorder has of it is saved first. */
 static void
 take_last(struct memory_sampler *sampler)
 {

@@ -1,12 +1,11 @@
 /*
- * memory_sampler.h - the thread that looks at the database's memory each
- * second.
+ * memory_sampler.h - the thread that reads the database's memory each second.
  *
  * It writes the history, takes snapshots where marks.h says so, where a budget
- * is crossed (budget_watch.h) and of recorded
- * databases that ended (last_moment.h), and records the death of one that no
- * heapwire-run watches (deaths.h). It asks the
- * controller like any other client and never waits for an answer.
+ * is crossed (budget_watch.h) and of recorded databases that ended
+ * (last_moment.h), and records the death of one that no heapwire-run watches
+ * (deaths.h).  It asks the controller like any other client and never waits for
+ * an answer.
  */
 #ifndef HW_MEMORY_SAMPLER_H
 #define HW_MEMORY_SAMPLER_H
@@ -41,16 +40,16 @@ struct ends {
     void (*log)(const char *line);
     struct history_sample seen; /* the last one, of the database exe */
     char exe[DEATH_PROGRAM_MAX];
-    /* It is of a database that an earlier heapwired looked at. */
+    /* seen is of a database that an earlier heapwired sampled. */
     bool adopted;
     struct stats_figure growth;
     uint64_t adopted_ms; /* monotonic */
 };
 
-/* Finds the database that an earlier heapwired looked at last. */
+/* Finds the last database of an earlier heapwired, in history. */
 void ends_adopt(struct ends *ends, struct history *history,
                 struct store *store);
-/* The database, of that executable, was looked at. */
+/* Call it with each sample; exe: the database's executable. */
 void ends_note(struct ends *ends, const struct history_sample *now,
                const char *exe);
 /* Call it with each check, whether there is a database or not. */
@@ -77,7 +76,7 @@ void memory_sampler_stop(struct memory_sampler *sampler);
 
 /* Lives as long as the sampler. */
 struct history *memory_sampler_history(struct memory_sampler *sampler);
-/* Likewise. */
+/* Lives as long as the sampler. */
 struct heap_trends *memory_sampler_trends(struct memory_sampler *sampler);
 struct budgets *memory_sampler_budgets(struct memory_sampler *sampler);
 
@@ -85,7 +84,7 @@ struct budgets *memory_sampler_budgets(struct memory_sampler *sampler);
 void memory_sampler_set_rules(struct memory_sampler *sampler,
                               const struct marks_rules *rules);
 
-/* Its file becomes another user's.  -1 with errno. */
+/* Gives the history's file to another user.  -1 with errno. */
 int memory_sampler_give(struct memory_sampler *sampler, uid_t uid, gid_t gid);
 
 #endif

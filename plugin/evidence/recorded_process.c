@@ -1,4 +1,12 @@
-/* recorded_process.c - see recorded_process.h. */
+/*
+ * recorded_process.c - makes a greeting for a process that never sent one.
+ *
+ * The recorder works from the first malloc on, the agent only once it has
+ * started; a database that dies before that, or forks itself away, leaves a
+ * segment and no greeting.  All that a snapshot's head needs is then taken from
+ * the segment's owner, from /proc while the process lives, and from the
+ * segment's list of modules afterwards.
+ */
 #include "recorded_process.h"
 
 #include <fcntl.h>
@@ -27,7 +35,8 @@ recorded_process_boot(char *out, size_t size)
     out[strcspn(out, "\n")] = '\0';
 }
 
-/* Of a process that has not greeted. */
+/* Finds the executable of a process that has not greeted.  "" if it cannot be
+ * found: a snapshot without it is worth keeping. */
 static void
 find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
 {
@@ -45,6 +54,7 @@ find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
         copy = segment_read(segment, &ignored);
     for (uint32_t i = 0;
          copy && !*out && i < segment_copy_count(copy, SEGMENT_MODULES); i++) {
+        /* The segment is written by the database: nothing in it is trusted. */
         if (!segment_copy_module(copy, i, &module) ||
             module.path_size > SEGMENT_PATH_MAX || module.path[0] != '/' ||
             memmem(module.path, module.path_size, ".so", 3))
@@ -54,6 +64,8 @@ find_exe(int segment, const struct segment_owner *owner, char *out, size_t size)
     segment_copy_free(copy);
 }
 
+/* The start of a process, in milliseconds since 1970: start_ticks counts from
+ * the boot, and time in suspension counts (CLOCK_BOOTTIME). */
 static int64_t
 started_at(uint64_t start_ticks)
 {
@@ -67,6 +79,7 @@ started_at(uint64_t start_ticks)
            (int64_t)(start_ticks * 1000 / (uint64_t)(hz > 0 ? hz : 100));
 }
 
+/* A start of 0 is unknown: the recorder could not read /proc/self/stat. */
 bool
 recorded_process_is(const struct agent_hello *hello,
                     const struct segment_owner *owner)
@@ -88,6 +101,7 @@ recorded_process_hello(int segment, const struct segment_owner *owner,
     hello->opt_prof = AGENT_PROF_RECORDED;
     hello->active = owner->active;
     hello->active_since_ms = hello->active ? hello->started_ms : 0;
+    /* the largest power of two that is not above the mean */
     while (owner->mean_bytes >> 1 >> hello->lg_sample)
         hello->lg_sample++;
     recorded_process_boot(hello->boot_id, sizeof(hello->boot_id));

@@ -15,12 +15,12 @@ struct segment_owner;
 bool recorded_process_is(const struct agent_hello *hello,
                          const struct segment_owner *owner);
 
-/* What its agent would say: of an executable whose process has ended, its name
- * is that of the first module that is no library. */
+/* Fills the greeting that its agent would send.  Where the process has ended,
+ * its executable is the first module that is not a library. */
 void recorded_process_hello(int segment, const struct segment_owner *owner,
                             struct agent_hello *hello);
 
-/* The machine's boot, or "". */
+/* The id of the machine's boot, or "". */
 void recorded_process_boot(char *out, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * recording_note.c - see recording_note.h.
  *
- * The monotonic clock's time, and behind it the head of a snapshot without a
- * profile: it has all the fields, a version and a checksum.
+ * The format is the time of the monotonic clock (u64), and behind it the head
+ * of a snapshot with an empty profile: that has all the fields, a version and a
+ * checksum already, so that this file needs no format of its own.
  */
 #include "recording_note.h"
 

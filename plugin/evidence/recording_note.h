@@ -1,5 +1,5 @@
-/* recording_note.h - what is to be known of a recording in addition to its
- * segment, as bytes. */
+/* recording_note.h - what must be known of a recording beside its segment, as
+ * bytes. */
 #ifndef HW_RECORDING_NOTE_H
 #define HW_RECORDING_NOTE_H
 
@@ -8,7 +8,7 @@
 struct buffer;
 struct recording;
 
-/* All but the segment, and whether it has ended.  False: no memory. */
+/* Writes all fields but the segment and ended.  False: no memory. */
 bool recording_note_write(const struct recording *recording,
                           struct buffer *out);
 /* False: they are damaged; *out may have changed then. */

@@ -1,8 +1,8 @@
 /*
- * refusal.h - why a snapshot was refused, as it was logged last.
+ * refusal.h - the reason of the last refused snapshot that was logged.
  *
- * Tries follow each other as fast as the rules say: the same refusal is not
- * logged each time.
+ * Attempts follow each other as fast as the rules allow: the same refusal is
+ * not logged each time.
  */
 #ifndef HW_REFUSAL_H
 #define HW_REFUSAL_H
@@ -20,7 +20,7 @@ struct refusal {
     uint64_t at_ms; /* monotonic */
 };
 
-/* Whether it is to be logged; then that is noted. */
+/* Whether this refusal is to be logged; true notes it as logged. */
 bool refusal_is_reportable(struct refusal *refusal, const char *why,
                            uint64_t now_ms);
 

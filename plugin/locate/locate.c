@@ -1,4 +1,15 @@
-/* locate.c - see locate.h. */
+/*
+ * locate.c - the steps of locating, in order; see locate.h.
+ *
+ * heapwire-run must know before the start which jemalloc a program brings,
+ * whether it can profile, and where its mallctl is: most servers are stripped,
+ * and link jemalloc statically under a prefix of their own, so dlsym finds
+ * nothing.  The file alone is read; nothing of it is run.  First its texts
+ * (locate_texts.c, one pass over all loaded segments); only if they show a
+ * jemalloc, its symbols and, without those, its code (locate_pick.c).  The
+ * agent runs the same code on libraries that are loaded late (jemalloc_late.c).
+ * It takes one block of LOCATE_MEMORY bytes, which the agent maps.
+ */
 #include "locate.h"
 
 #include <elf.h>
@@ -46,6 +57,8 @@ locate_advice(const char *prefix, bool in_library)
            "(make MALLOC=libc), for which heapwire-run preloads one";
 }
 
+/* A static PIE is of type ET_DYN and has no interpreter, as a library has none:
+ * DF_1_PIE tells them apart. */
 static bool
 is_pie(const struct elf_file *elf)
 {
@@ -125,6 +138,8 @@ locate_identify(struct locate *out, const struct elf_file *elf)
 
         snprintf(j->identity, sizeof(j->identity), "%s",
                  out->build_id[0] ? out->build_id : "-");
+        /* Without a build-id the first bytes of mallctl's own code identify the
+         * build: the agent compares them in memory before it calls there. */
         if (out->build_id[0] || j->how == LOCATE_NOWHERE ||
             !elf_offset_of(elf, j->mallctl, &offset, &left) ||
             left < sizeof(code) ||
@@ -147,6 +162,7 @@ locate_read(struct locate *out, int fd, const char *path, struct error *err)
         out->kind = LOCATE_SCRIPT;
         return 0;
     }
+    /* not an ELF file that we can read: LOCATE_OTHER, no error */
     if (elf_init(&elf, fd, "", &ignored) != 0)
         return 0;
     work = locate_work_new(&elf, err);

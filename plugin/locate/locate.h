@@ -47,7 +47,7 @@ enum locate_kind {
     LOCATE_MUSL /* dynamic, of a libc that loads none of our libraries */
 };
 
-/* Texts that the file has. */
+/* Facts that texts of the file show. */
 enum locate_mark {
     LOCATE_JEMALLOC = 1, /* it brings its own */
     LOCATE_PROFILES = 2, /* built with prof */
@@ -93,8 +93,9 @@ struct locate {
     char build_id[ELF_BUILD_ID_TEXT];
     struct locate_jemalloc jemallocs[LOCATE_JEMALLOCS_MAX];
     size_t count; /* at least one where it brings its own */
-    /* Of the scan, if there was one: loads of names before the call of a
-     * function, and the functions of most of them. */
+    /* Of the scan of the code, if there was one: how many calls were preceded
+     * by a load of a name of mallctl's, and the functions that most of them
+     * call. */
     uint32_t votes;
     struct locate_candidate candidates[LOCATE_CANDIDATES_MAX];
 };
@@ -104,7 +105,7 @@ struct locate {
 int locate_read(struct locate *out, int fd, const char *path,
                 struct error *err);
 
-/* Whether a function malloc is among its dynamic symbols: a program's own is
+/* Whether the dynamic symbols have a function malloc: a program's own malloc is
  * called before that of any library. */
 bool locate_exports_malloc(int fd);
 
@@ -124,8 +125,8 @@ enum locate_start {
 };
 enum locate_start locate_starts(const struct elf_file *elf, uint64_t address);
 
-/* What makes profiles possible where a jemalloc was built without prof. prefix:
- * that of its mallctl; in_library: it lies in one, not in the program. */
+/* What a user can do where a jemalloc was built without prof.  prefix: that of
+ * its mallctl; in_library: it lies in a library, not in the program. */
 const char *locate_advice(const char *prefix, bool in_library);
 
 /* "exported", "symtab", ... */

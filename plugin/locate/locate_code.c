@@ -1,8 +1,15 @@
 /*
- * locate_code.c - what the code calls after it loaded a name of mallctl's.
+ * locate_code.c - which function the code calls after it has loaded a name of
+ * mallctl's; see locate_work.h.
  *
- * No disassembler: patterns of the instructions that load an address, and of
- * the next call.  A wrong match calls anything, so wrong ones do not agree.
+ * jemalloc's own code, and many programs, call mallctl with constant names:
+ * code that loads the address of "opt.prof" as first argument calls mallctl
+ * next.  Each such call is a vote for its target.  A disassembler for two
+ * machines would be large and still lose its way in data between functions;
+ * instead, patterns of the instructions that load an address are matched at
+ * every byte (x86-64) or word (arm64), and of the next call.  A wrong match
+ * "calls" anything, so wrong votes do not agree, and locate_pick.c counts.  The
+ * time is linear in the size of the code, which LOCATE_BYTES_MAX bounds.
  */
 #include <elf.h>
 #include <endian.h>
@@ -37,7 +44,7 @@ index_references(struct locate_work *work)
     }
 }
 
-/* The code loads what, and calls target next. */
+/* Counts a vote: the code loads the name what, and calls target next. */
 static void
 add_target_vote(struct locate_work *work, uint32_t what, uint64_t target)
 {
@@ -68,7 +75,8 @@ locate_votes(const struct locate_work *work, uint64_t target)
     return count;
 }
 
-/* Loads a variable's name, or nothing, or, true, a name of mallctl's. */
+/* True if the address that is loaded at place is that of a name of mallctl's. A
+ * load of a variable's name is noted: its code is near its mallctl's. */
 static bool
 names_something(struct locate_work *work, uint64_t address, uint64_t place,
                 uint32_t *what)
@@ -100,8 +108,9 @@ load_code_u32(const uint8_t *p)
 
 enum { RDI = 7, MOVE_WITHIN = 192, CALL_WITHIN = 64, FIFTH_WITHIN = 96 };
 
-/* Behind the instruction that makes reg the first argument; 0: there is none.
- * A name that is loaded for another argument is not mallctl's. */
+/* The place behind the instruction that moves reg to the first argument; 0:
+ * none is near.  A name that is loaded for another argument is not
+ * mallctl's. */
 static size_t
 passed_x86(const struct piece *piece, size_t at, unsigned reg)
 {
@@ -117,7 +126,7 @@ passed_x86(const struct piece *piece, size_t at, unsigned reg)
     return found ? (size_t)(found - piece->bytes) + sizeof(move) : 0;
 }
 
-/* The target of a call at at, or 0. */
+/* The target of a call at that place, or 0. */
 static uint64_t
 call_x86(const struct locate_work *work, const struct piece *piece, size_t at)
 {
@@ -130,9 +139,10 @@ call_x86(const struct locate_work *work, const struct piece *piece, size_t at)
     return elf_is_code(work->elf, target) ? target : 0;
 }
 
-/* Whether the call at at has a fifth argument: r8, set since the call before.
- * Others have fewer, and so has what a compiler made of a mallctl for those
- * that only read. */
+/* Whether the call at that place has a fifth argument: r8, set since the call
+ * before.  Other functions have fewer; so has a clone of mallctl that a
+ * compiler has made for callers that only read, and which must not be called
+ * with five. */
 static bool
 has_fifth_x86(const struct locate_work *work, const struct piece *piece,
               size_t at)
@@ -209,6 +219,7 @@ see_x86(struct locate_work *work, const struct piece *piece)
     const uint8_t *end = piece->bytes + piece->end;
     const uint8_t *last = piece->bytes + piece->size;
 
+    /* Only a program of a fixed address can hold an address in four bytes. */
     for (; fixed && p < end && last - p >= 5; p++) {
         if ((*p & 0xf8) == 0xb8)
             see_mov(work, piece, p);
@@ -235,7 +246,7 @@ sign_extend(uint64_t value, unsigned bits)
     return ((value & ((sign << 1) - 1)) ^ sign) - sign;
 }
 
-/* As passed_x86. */
+/* As passed_x86: mov x0, reg. */
 static size_t
 passed_arm(const struct piece *piece, size_t at, unsigned reg)
 {
@@ -256,7 +267,7 @@ is_branch(uint32_t w) /* bl */
     return (w & 0xfc000000) == 0x94000000;
 }
 
-/* As has_fifth_x86, for x4: mov w4, 0; mov x4, reg. */
+/* As has_fifth_x86, for the register x4: mov w4, imm; mov x4, reg. */
 static bool
 has_fifth_arm(const struct piece *piece, size_t at)
 {
@@ -290,6 +301,8 @@ follow_arm(struct locate_work *work, const struct piece *piece, size_t at,
     }
 }
 
+/* An address is made by adrp (the page) and add (the offset in it), maybe with
+ * other instructions between: so the page of each register is remembered. */
 static void
 see_arm(struct locate_work *work, const struct piece *piece)
 {

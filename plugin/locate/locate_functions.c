@@ -1,4 +1,14 @@
-/* locate_functions.c - see locate_functions.h. */
+/*
+ * locate_functions.c - where functions begin and end in a stripped file.
+ *
+ * Whatever guesses addresses in code (the scan for mallctl, jemalloc's inner
+ * functions) must tell a function's start from the middle of one.  Symbols may
+ * be stripped, but .eh_frame_hdr may not: C++ exceptions need it at run time.
+ * Its table is sorted, so a question is a binary search: by pread of eight
+ * bytes a step where few are asked (the agent), in a copy of the table where
+ * many are.  A table in another encoding than the one that all linkers write
+ * counts as none; wrong numbers give wrong answers, but no read past the file.
+ */
 #include "locate_functions.h"
 
 #include <elf.h>
@@ -29,7 +39,9 @@ static bool
 parse_eh_frame_hdr(const struct elf_file *elf, const struct elf_segment *s,
                    struct locate_functions *out)
 {
-    /* Of an encoded address, by the low bits of its form. */
+    /* The size of an encoded address by the low bits of its encoding
+     * (DW_EH_PE_*, LSB core): absptr, udata2, udata4, udata8; 0: of no fixed
+     * size. */
     static const uint8_t sizes[PE_FORM + 1] = {8, 0, 2, 4, 8};
     uint8_t bytes[HEADER] = {0}, version, form, count_form, table_form, size;
     struct reader r = reader_of(bytes, sizeof(bytes));
@@ -88,7 +100,7 @@ locate_functions_fini(struct locate_functions *functions)
     memset(functions, 0, sizeof(*functions));
 }
 
-/* The function of an entry, and where its FDE is. */
+/* The start of entry i's function; *fde: the virtual address of its FDE. */
 static uint64_t
 read_eh_frame_hdr_entry(const struct locate_functions *functions, uint64_t i,
                         uint64_t *fde)
@@ -134,6 +146,7 @@ locate_functions_start(const struct locate_functions *functions,
            read_eh_frame_hdr_entry(functions, before - 1, &fde) == address;
 }
 
+/* An address of 0 would wrap: it has no function before it. */
 bool
 locate_functions_next(const struct locate_functions *functions,
                       uint64_t address, uint64_t *start)
@@ -147,8 +160,10 @@ locate_functions_next(const struct locate_functions *functions,
     return *start >= address;
 }
 
-/* Of an FDE with addresses as all compilers write them: relative, of four
- * bytes.  0: it has others. */
+/* The size of the function that an FDE describes, if its addresses are relative
+ * and of four bytes, as all compilers write them; 0 for others.  The table has
+ * only starts: without the size, code between functions would count for the
+ * function before it. */
 static uint64_t
 fde_code_size(const struct locate_functions *functions, uint64_t start,
               uint64_t fde)

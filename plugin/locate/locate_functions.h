@@ -12,7 +12,7 @@
 
 struct elf_file;
 
-/* Of a file; no table: of none. */
+/* The functions of a file; zeroed: of none. */
 struct locate_functions {
     const struct elf_file *elf; /* borrowed */
     uint64_t base;              /* addresses are relative to it */
@@ -23,7 +23,8 @@ struct locate_functions {
 /* Finds the table; false: there is none, or none that is understood. */
 bool locate_functions_init(struct locate_functions *functions,
                            const struct elf_file *elf);
-/* Keeps the table in memory, for many questions; false: it has too many. */
+/* Keeps the table in memory, for many questions; false: it is too long, or
+ * cannot be read. */
 bool locate_functions_load(struct locate_functions *functions);
 void locate_functions_fini(struct locate_functions *functions);
 

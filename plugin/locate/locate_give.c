@@ -1,10 +1,11 @@
 /*
- * locate_give.c - the user's answer to where mallctl lies.
+ * locate_give.c - checks the address of mallctl that a user gives.
  *
- * Called as mallctl, anything else ends the database: so the answer must agree
- * with the file.  It has a jemalloc, a function starts there, and its own code
- * looks like that of five arguments, or the calls that the scan takes for
- * mallctl's do: some other functions pass, too.
+ * Called as mallctl, any other function would end the database.  So the address
+ * must agree with the file: the file has a jemalloc, a function starts there,
+ * and that function's code reads five arguments and no sixth, or the calls that
+ * the scan takes for mallctl's go there.  This stops mistakes, such as an
+ * address of another build; some other functions of five arguments pass, too.
  */
 #include <elf.h>
 #include <endian.h>
@@ -17,7 +18,7 @@
 
 enum {
     CODE_BYTES = 128,
-    R8 = 0, /* as instructions have it */
+    R8 = 0, /* the register's number without its REX bit */
     R9 = 1,
     FIFTH_X86 = 1 << 8, /* a bit of each register that is read */
     SIXTH_X86 = 1 << 9,
@@ -43,8 +44,8 @@ writes_x86(const uint8_t *at, unsigned reg)
            (at[2] & 0xc7) == (0xc0 | reg);
 }
 
-/* mov or lea to r8 from anywhere, mov imm, xor: what is read from then on is no
- * argument. */
+/* Is r8 written (mov, lea, mov imm, xor)?  What is read from r8 afterwards is
+ * no argument. */
 static bool
 sets_r8(const uint8_t *at)
 {
@@ -70,6 +71,8 @@ takes_five_x86(const struct locate_work *work, uint64_t address,
         int32_t distance;
 
         memcpy(&distance, at + 1, sizeof(distance));
+        /* Arguments do not survive a call: what is behind the first says
+         * nothing. */
         if (*at == 0xe8 &&
             elf_is_code(work->elf, address + i + 5 +
                                        (uint64_t)(int64_t)(int32_t)le32toh(
@@ -127,7 +130,7 @@ takes_five_arm(const uint8_t *code, size_t size)
     return (read & FIVE_ARM) == FIVE_ARM;
 }
 
-/* Whether the code of the function uses all of five arguments, and no sixth. */
+/* Whether the function's code reads all of five arguments, and no sixth. */
 static bool
 locate_takes_five(const struct locate_work *work, uint64_t address)
 {
@@ -171,8 +174,7 @@ search_source(void *arg, const struct symbol_source *source)
     return search->address == 0;
 }
 
-/* The jemalloc to which a symbol's mallctl belongs: the only one, if there is
- * just one. */
+/* The jemalloc whose prefix the symbol has; the first one if none has. */
 static struct locate_jemalloc *
 jemalloc_of(struct locate *file, const char *symbol)
 {

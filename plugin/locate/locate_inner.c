@@ -1,19 +1,25 @@
 /*
  * locate_inner.c - see locate_inner.h.
  *
- * What mallctl calls, and what that calls, is jemalloc's: it never calls its
- * program but through pointers, nor libc but through stubs.  So is a function
- * that calls one of those, which malloc and its kin do: a program calls
- * nothing of jemalloc but what is not reached from mallctl.  This holds in
+ * heapwired's symboliser asks this for each address without a name in a program
+ * that has a jemalloc in it: jemalloc's own frames are not part of the stack
+ * that allocates.  The search below runs once per file; then an answer is a
+ * binary search, and for other functions a look at their calls, up to a limit.
+ *
+ * Every function that mallctl calls, directly or not, is jemalloc's: jemalloc
+ * calls its program only through pointers, and libc only through stubs.  So is
+ * a function that calls one of those, as malloc and its kin do: a program calls
+ * only the entry points, which are not reached from mallctl.  This holds in
  * whatever order a linker has put the code.
  *
- * malloc and operator new take a block from what their thread keeps, without a
- * call, and jump to another function where there is none.  It is jemalloc's
- * own, too, and so are its callers: operator new jumps to one of those.  Such a
- * fast path uses variables of jemalloc (x86-64 alone).
+ * malloc and operator new have a fast path: they take a block from the thread's
+ * cache without a call, and jump to a slow function where there is none.  That
+ * function is jemalloc's, and so are its callers: operator new jumps to one of
+ * those.  A fast path is recognised by its use of variables of jemalloc (x86-64
+ * alone).
  *
- * No disassembler: each byte that looks like a call of a function's start, at
- * most NEAR bytes away, is taken for one.
+ * There is no disassembler: each byte that looks like a call of a function's
+ * start, at most NEAR bytes away, is taken for one.
  */
 #include "locate_inner.h"
 
@@ -37,10 +43,12 @@ enum {
     VARIABLES_MAX = 4096
 };
 
-/* A function that mallctl reaches. */
+/* A function that mallctl reaches.  One that calls no other is not used to
+ * recognise callers: it may be a helper of the compiler or libc that the
+ * program calls, too. */
 struct reached {
     uint64_t start;
-    bool calls; /* others that are: it is no helper of compiler or libc */
+    bool calls; /* another reached function */
 };
 
 struct locate_inner {
@@ -69,8 +77,8 @@ load_instruction_u32(const uint8_t *p)
     return le32toh(v);
 }
 
-/* Reads code of [start, end), at most max bytes, as long as that is allowed;
- * how many. */
+/* Reads the code of [start, end), at most max bytes; returns how many.  0 when
+ * it cannot be read, or the limit is used up. */
 static size_t
 read_function_code(struct locate_inner *inner, uint64_t start, uint64_t end,
                    uint8_t *code, size_t max)
@@ -116,6 +124,7 @@ see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
         } else {
             continue;
         }
+        /* A jump within the function is a loop or a branch, no call. */
         if (target - start < end - start || !elf_is_code(inner->elf, target))
             continue;
         if (!see(inner, target))
@@ -124,7 +133,8 @@ see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
     return size;
 }
 
-/* A stub that leads to another library. */
+/* Is it a stub of the PLT, which leads to another library?  True, too, if it
+ * cannot be read: it is then not followed. */
 static bool
 is_stub(const struct locate_inner *inner, uint64_t address)
 {
@@ -151,6 +161,7 @@ is_stub(const struct locate_inner *inner, uint64_t address)
 static bool
 add_reached(struct locate_inner *inner, uint64_t target)
 {
+    /* Farther away than jemalloc is large: a byte pattern, or other code. */
     if (target - inner->mallctl + NEAR > 2 * (uint64_t)NEAR)
         return true;
     if (++inner->calls > LOCATE_INNER_CALLS)
@@ -158,6 +169,7 @@ add_reached(struct locate_inner *inner, uint64_t target)
     if (!locate_functions_start(&inner->functions, target) ||
         is_stub(inner, target))
         return true;
+    /* the function whose body is being looked at calls one of the file's own */
     inner->list[inner->seen].calls = true;
     for (size_t i = 0; i < inner->count; i++) {
         if (inner->list[i].start == target)
@@ -186,6 +198,7 @@ find_reached(const struct locate_inner *inner, uint64_t start)
                    compare_reached);
 }
 
+/* mallctl itself does not count: the program may call it. */
 static bool
 see_inner(struct locate_inner *inner, uint64_t target)
 {
@@ -205,7 +218,8 @@ compare_code_addresses(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Text is shared with the program, so read-only data says nothing. */
+/* Only writable data counts: linkers merge equal read-only texts of jemalloc
+ * and of the program. */
 static bool
 is_variable(const struct elf_file *elf, uint64_t address)
 {
@@ -226,7 +240,8 @@ is_lea(const uint8_t *at)
     return (at[0] & 0xfb) == 0x48 && at[1] == 0x8d && (at[2] & 0xc7) == 0x05;
 }
 
-/* Of the function at start, whose body was read last. */
+/* Notes the variables whose addresses the function at start loads; its first
+ * size bytes are in body. */
 static void
 note_variables(struct locate_inner *inner, uint64_t start, size_t size)
 {
@@ -242,7 +257,9 @@ note_variables(struct locate_inner *inner, uint64_t start, size_t size)
     }
 }
 
-/* Where a fast path leads to; 0: it is none. */
+/* The function that a fast path jumps to; 0: this is no fast path.  It uses a
+ * variable of the thread (fs:) and one of jemalloc's, calls nothing, and jumps
+ * to one other function only. */
 static uint64_t
 end_of_fast(struct locate_inner *inner, uint64_t start, uint64_t end)
 {
@@ -272,7 +289,8 @@ end_of_fast(struct locate_inner *inner, uint64_t start, uint64_t end)
     return own && shared ? leads : 0;
 }
 
-/* Adds what fast paths lead to, if that calls jemalloc's. */
+/* Adds the functions that fast paths jump to, if these call jemalloc's.  The
+ * list stays sorted up to inner->count while others are added behind it. */
 static void
 follow_fast(struct locate_inner *inner)
 {
@@ -322,6 +340,8 @@ find_reachable_functions(struct locate_inner *inner)
     qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
     qsort(inner->variables, inner->variable_count, sizeof(inner->variables[0]),
           compare_code_addresses);
+    /* Twice: the second finds operator new, which jumps to what the first
+     * found. */
     for (int i = 0; i < FAST_STEPS; i++)
         follow_fast(inner);
     inner->bytes_left = LOCATE_INNER_ASKED_BYTES;
@@ -370,6 +390,8 @@ locate_inner_free(struct locate_inner *inner)
 bool
 locate_inner_has(struct locate_inner *inner, uint64_t address)
 {
+    /* Samples have runs of addresses in one function: the last answer is
+     * kept. */
     if (address - inner->start < inner->end - inner->start)
         return inner->is_inner;
     inner->start = inner->end = 0;

@@ -15,9 +15,9 @@ struct elf_file;
 struct error;
 struct locate_inner;
 
-/* Whatever the file says, so much is looked at: bytes of code and calls in it,
- * to find jemalloc's functions, and bytes of those that are asked for.  A
- * jemalloc has 400 KB, and 10,000 calls. */
+/* Limits, whatever the file says: bytes of code and calls that are looked at to
+ * find jemalloc's functions, and bytes of the functions that are asked for. A
+ * jemalloc has 400 KB of code and 10,000 calls. */
 enum {
     LOCATE_INNER_BYTES = 4 << 20,
     LOCATE_INNER_CALLS = 1 << 16,
@@ -29,8 +29,8 @@ struct locate_inner *locate_inner_new(const struct elf_file *elf,
                                       uint64_t mallctl, struct error *err);
 void locate_inner_free(struct locate_inner *inner); /* NULL is fine */
 
-/* Whether the function around a virtual address is jemalloc's; false, too, once
- * too much was asked. */
+/* Whether the function around a virtual address is jemalloc's.  Also false once
+ * the limit for questions is used up. */
 bool locate_inner_has(struct locate_inner *inner, uint64_t address);
 
 #endif

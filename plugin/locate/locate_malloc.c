@@ -1,4 +1,7 @@
-/* locate_malloc.c - whether a program's own malloc is the one that all call. */
+/*
+ * locate_malloc.c - whether a program exports a malloc of its own; heapwire-run
+ * then preloads none, since the program's would be called in its place.
+ */
 #include "locate.h"
 
 #include <string.h>
@@ -22,7 +25,7 @@ see_malloc(void *arg, const char *before, uint64_t address)
     return !search->found;
 }
 
-/* Of the dynamic symbols, which come first. */
+/* Searches the first source alone, which is the dynamic symbols. */
 static bool
 search_first(void *arg, const struct symbol_source *source)
 {

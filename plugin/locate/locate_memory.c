@@ -1,6 +1,7 @@
 /*
  * locate_memory.c - memory.h for the agent: each block is a mapping of its own,
- * for the malloc around it is the database's, and what is looked at.
+ * because the malloc of the process is the database's, and is what is looked
+ * at. A page and a system call for each block is no matter: there are few.
  */
 #include "memory.h"
 

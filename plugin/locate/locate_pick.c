@@ -1,5 +1,15 @@
-/* locate_pick.c - which function is which jemalloc's mallctl; see
- * locate_work.h. */
+/*
+ * locate_pick.c - which function is which jemalloc's mallctl; see
+ * locate_work.h.
+ *
+ * A file may have several jemallocs, each with a variable <PREFIX>MALLOC_CONF.
+ * Symbols are certain and come first; they are matched to variables by prefix.
+ * Where they are stripped, the calls that locate_code.c has counted decide: the
+ * one function that nearly all callers agree on, or two where there are two
+ * jemallocs.  A wrong address would be called in the database and end it, so
+ * the thresholds below leave a file without an answer rather than guess: the
+ * user can then give the address (locate_give.c).
+ */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -8,7 +18,7 @@
 
 enum {
     CANDIDATES_MAX = 16,
-    SCAN_NAMES_MIN = 5,   /* distinct ones */
+    SCAN_NAMES_MIN = 5,   /* distinct names in its calls */
     SCAN_SHARE_MIN = 80,  /* percent of all votes */
     SCAN_BALANCE_MIN = 25 /* of two: the second's, in percent of the first's */
 };
@@ -43,7 +53,8 @@ is_sibling(void *arg, const char *before, uint64_t address)
     return *prefix != NULL;
 }
 
-/* A jemalloc's, and not just something that is called so. */
+/* Does the same source have <prefix>mallctlnametomib?  A function that is only
+ * called something like mallctl has no such sibling. */
 static bool
 has_sibling(const struct symbol_source *source, struct locate_work *work,
             const char *prefix)
@@ -78,8 +89,9 @@ struct picking {
     struct locate_work *work;
 };
 
-/* The variable's name has the prefix, in capitals.  A program may have renamed
- * its symbols: for the only jemalloc they count if they agree. */
+/* Matches symbols to jemallocs: the prefix of the symbol is that of the
+ * variable, in lower case.  A program may have renamed its symbols: where there
+ * is just one jemalloc, another prefix counts if all candidates agree. */
 static bool
 pick_symbols(void *arg, const struct symbol_source *source)
 {
@@ -115,8 +127,9 @@ names_of(const struct vote *vote)
                       __builtin_popcountll(vote->names[1]));
 }
 
-/* A wrong match calls anything, mostly the middle of a function; so does what
- * is left of code that a tool has moved (BOLT). */
+/* Drops targets that are no function's start.  A pattern that was matched in
+ * the middle of an instruction "calls" anything; so does what a tool that moves
+ * code (BOLT) leaves behind. */
 static void
 drop_inside(struct locate_work *work)
 {
@@ -147,8 +160,8 @@ move_top_votes_first(struct vote *votes)
     }
 }
 
-/* How many of the first votes are mallctls: one that nearly all agree on, or,
- * where there may be two jemallocs, two. */
+/* How many of the first targets are mallctls: one that nearly all calls agree
+ * on, or two where there may be two jemallocs. */
 static size_t
 count_elected(const struct locate_work *work, bool two)
 {
@@ -166,8 +179,10 @@ count_elected(const struct locate_work *work, bool two)
     return 0;
 }
 
-/* The distance from a function to the code that reads the variable of a
- * jemalloc without a mallctl yet: jemalloc has both in one source file. */
+/* The distance between a function and the code that reads the variable of
+ * jemalloc i: both are in one source file of jemalloc, so they are near.  A
+ * very large one if that jemalloc has its mallctl already, or no code reads its
+ * variable. */
 static uint64_t
 variable_code_distance(const struct locate *out, const struct locate_work *work,
                        size_t i, uint64_t address)
@@ -195,7 +210,8 @@ give_one(struct locate *out, const struct locate_work *work, uint64_t target)
                              target, LOCATE_SCAN);
 }
 
-/* Both at once: of two neighbours one may be near to the other's. */
+/* Assigns both at once, by the least sum of distances: where the two jemallocs
+ * lie side by side, the nearest variable may be the other one's. */
 static void
 give_two(struct locate *out, const struct locate_work *work, uint64_t first,
          uint64_t second)
@@ -260,8 +276,9 @@ pick_scanned(struct locate *out, struct locate_work *work)
     }
 }
 
-/* Variables that are only spoken of: where there is a jemalloc that is known,
- * the others; else those that no code loads, if some load one. */
+/* Drops jemallocs of which only a variable's name was found, as in a help text:
+ * where some mallctl is known, those without one; otherwise those whose
+ * variable no code loads, if some code loads another's. */
 static void
 drop_mentions(struct locate *out, const struct locate_work *work)
 {

@@ -1,8 +1,13 @@
 /*
  * locate_symbols.c - functions by the end of their names; see locate_work.h.
  *
- * The names are searched first: of two million symbols only those that lead to
- * one of the few names found are looked at.
+ * We look for <any prefix>mallctl, so a hash table of whole names is no help,
+ * and a database may have two million symbols.  The string table is searched
+ * first, for the few names with that ending; then one pass over the symbols
+ * compares numbers only.  Linkers let a symbol's name begin inside a longer
+ * one, so a name is found by its end.  Tables are read piece by piece: nothing
+ * is mapped, since a file that is cut short meanwhile would raise SIGBUS in the
+ * agent's host.
  */
 #include <elf.h>
 #include <limits.h>
@@ -27,7 +32,8 @@ struct table {
     uint64_t symbols, symbols_size, names, names_size;
 };
 
-/* A whole name: a symbol's may begin anywhere in it. */
+/* A whole text of the string table that ends as wanted; a symbol's name may
+ * begin anywhere in it. */
 struct name {
     uint64_t start, ending; /* in the table of names */
     char text[LOCATE_PREFIX_MAX];
@@ -79,7 +85,8 @@ find_names(const struct elf_file *elf, const struct table *table,
     }
 }
 
-/* false: the caller has enough. */
+/* Reads one symbol (Elf64_Sym) and reports it if its name matches; false: the
+ * caller has enough. */
 static bool
 report_matching_symbol(const struct elf_file *loaded, struct reader *r,
                        const struct names *names,
@@ -94,6 +101,7 @@ report_matching_symbol(const struct elf_file *loaded, struct reader *r,
     section = reader_u16(r);
     address = reader_u64(r);
     reader_u64(r); /* size */
+    /* A debug file has the symbols, but the code is in the loaded file. */
     if (ELF64_ST_TYPE(info) != STT_FUNC || section == SHN_UNDEF ||
         !elf_is_code(loaded, address))
         return true;
@@ -143,8 +151,9 @@ read_u32(const struct elf_file *elf, uint64_t offset)
     return reader_u32(&r);
 }
 
-/* How many symbols DT_GNU_HASH speaks of: the end of the chain that begins
- * last. */
+/* The number of dynamic symbols, which is nowhere written where there is only
+ * DT_GNU_HASH: the end of the chain that begins last.  A bucket has the first
+ * symbol of its chain; the lowest bit of a hash ends a chain. */
 static uint64_t
 count_hashed(const struct elf_file *elf, struct locate_work *work,
              uint64_t hash)
@@ -231,7 +240,8 @@ find_symtab(const struct elf_file *elf, struct locate_work *work,
             work, query);
 }
 
-/* The debug file speaks of the same addresses. */
+/* The debug file has the same addresses as the program if the build-ids are
+ * equal; without a build-id that cannot be known, and it is not used. */
 static void
 use_debug_file(const struct elf_file *elf, const char *path,
                bool (*use)(void *arg, const struct symbol_source *source),

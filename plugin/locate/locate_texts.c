@@ -1,8 +1,13 @@
 /*
  * locate_texts.c - what a file's texts say; see locate_work.h.
  *
- * All texts are looked for at once, skipping as Wu and Manber do: by the last
- * two of the first TEXT_MIN bytes, of which most pairs are in none of them.
+ * Texts survive stripping.  There are about ninety to find in files of up to
+ * gigabytes, so all are looked for at once, in one pass: as Wu and Manber do,
+ * the last two of the next TEXT_MIN bytes decide how far to skip, and most
+ * pairs of bytes are in none of the texts.  The tables take 128 KB of
+ * locate_work.  A match is only noted here: with its address, if code that
+ * loads it will matter (locate_code.c), or as a mark.  Files are hostile: what
+ * is read is bounded by LOCATE_BYTES_MAX, and what is noted by fixed arrays.
  */
 #include <ctype.h>
 #include <elf.h>
@@ -16,6 +21,9 @@ has_flags(uint32_t flags, uint32_t some, uint32_t none)
     return (flags & some) && !(flags & none);
 }
 
+/* Pieces overlap, by PIECE_BACK before and PIECE_AHEAD behind, so that a
+ * text or a call across a border is whole in one of them; each match begins
+ * in one. */
 static void
 see_segment(struct locate_work *work, const struct elf_segment *s,
             void (*see)(struct locate_work *, const struct piece *))
@@ -75,8 +83,9 @@ enum { TEXT_MIN = 8 };
 
 #define VARIABLE "MALLOC_CONF"
 
-/* Names as programs and malloc_stats_print give them to mallctl itself: not
- * those that go to mallctlnametomib. */
+/* Names that programs and malloc_stats_print give to mallctl itself, without
+ * those that they give to mallctlnametomib: the code that loads one of these
+ * calls mallctl next. */
 static const char *const names[] = {
     "arenas.dirty_decay_ms",
     "arenas.muzzy_decay_ms",
@@ -198,6 +207,8 @@ pair_of(const uint8_t *p)
     return (size_t)p[0] | (size_t)p[1] << 8;
 }
 
+/* A pair's skip is its least distance from the end of the first TEXT_MIN bytes
+ * of any text; texts whose pair ends there (skip 0) are chained by nexts. */
 static void
 build_text_skip_tables(struct locate_work *work)
 {
@@ -231,8 +242,8 @@ in_options(uint8_t c)
            c == '|';
 }
 
-/* Options that are compiled in stand alone, up to a NUL, and have values: words
- * that mention one, in a help text, go on otherwise. */
+/* A compiled-in malloc_conf stands alone, up to a NUL, and its options have
+ * values; a help text that mentions an option goes on with other characters. */
 static bool
 is_option(const struct piece *piece, size_t at, size_t size)
 {
@@ -248,8 +259,10 @@ is_option(const struct piece *piece, size_t at, size_t size)
     return end < piece->size && piece->bytes[end] == '\0';
 }
 
-/* <PREFIX>MALLOC_CONF as a whole text.  Without a prefix it may share its end
- * with a sentence about it, which builds with a prefix have as well. */
+/* Notes <PREFIX>MALLOC_CONF if it is a whole text.  Without a prefix, a linker
+ * may have merged it with the end of a sentence about it; but such a sentence
+ * is also in builds with a prefix, so that is only used if nothing better is
+ * found. */
 static void
 record_conf_variable(struct locate_work *work, const struct piece *piece,
                      size_t at)
@@ -328,7 +341,8 @@ see_texts(struct locate_work *work, const struct piece *piece)
     }
 }
 
-/* "5.3.0-0-g" and 40 digits, as git describes what it was built from. */
+/* Takes a version such as "5.3.0-0-g" and 40 digits, as git describe writes it;
+ * g is where the "-g" is. */
 static void
 take_version(struct locate_work *work, const struct piece *piece, size_t g)
 {
@@ -373,6 +387,8 @@ locate_texts(struct locate_work *work)
         work->variable_count = 1;
         locate_work_refer(work, work->unsure, REFERS_TO_VARIABLE);
     }
+    /* Old linkers put read-only data into the segment of the code: the version
+     * is looked for where jemalloc's other texts are. */
     if (elf_is_code(work->elf, work->own))
         locate_work_pieces(work, PF_X, 0, see_version);
     else

@@ -1,6 +1,6 @@
 /*
  * locate_work.h - what the steps of locating share: memory, pieces of the file,
- * and what was found in the piece before.
+ * and what the steps before have found.
  */
 #ifndef HW_LOCATE_WORK_H
 #define HW_LOCATE_WORK_H
@@ -15,8 +15,8 @@ enum {
     REFERENCES_MAX = 1024,
     REFERENCE_SLOTS = 4 * REFERENCES_MAX,
     VOTES_MAX = 4096,
-    /* What a reference refers to: a name of mallctl's, or, from here on, the
-     * name of a variable. */
+    /* What a reference refers to: the number of a name of mallctl's, or, from
+     * here on, of a variable's name. */
     REFERS_TO_VARIABLE = 128
 };
 
@@ -27,7 +27,7 @@ struct reference {
 };
 
 struct vote {
-    uint64_t target, names[2]; /* a bit of each */
+    uint64_t target, names[2]; /* one bit for each name that was loaded */
     uint32_t count;
 };
 
@@ -38,7 +38,7 @@ struct variable {
 
 struct locate_work {
     struct elf_file *elf;
-    uint64_t bytes_left; /* of LOCATE_BYTES_MAX */
+    uint64_t bytes_left; /* to be read; from LOCATE_BYTES_MAX */
     uint8_t piece[PIECE_BACK + PIECE_BYTES + PIECE_AHEAD];
 
     /* texts: how far a pair of bytes lets us skip; which text it ends */
@@ -64,7 +64,8 @@ struct locate_work *locate_work_new(struct elf_file *elf, struct error *err);
 /* Fills the identity of each. */
 void locate_identify(struct locate *out, const struct elf_file *elf);
 
-/* A piece: search [begin, end) of bytes; size bytes are readable. */
+/* A piece of a segment.  Matches may begin in [begin, end) of bytes; size bytes
+ * are readable, so that a match may look back and run on. */
 struct piece {
     const uint8_t *bytes;
     size_t begin, end, size;
@@ -85,8 +86,8 @@ void locate_code(struct locate_work *work);
 /* How many calls of this function voted. */
 uint32_t locate_votes(const struct locate_work *work, uint64_t target);
 
-/* Looks for functions whose names end with ending: found gets the part before
- * it, and returns false when it has enough. */
+/* Asks for functions whose names end with ending.  found gets the part of the
+ * name before it, and returns false when it has enough. */
 struct symbol_query {
     const char *ending;
     bool (*found)(void *arg, const char *before, uint64_t address);
@@ -101,8 +102,8 @@ struct symbol_source {
                  const struct symbol_query *query);
 };
 
-/* Calls use with one after the other: dynamic symbols, .symtab, those of the
- * debug file if it has the same build-id.  false from there: enough. */
+/* Calls use with each source in turn: dynamic symbols, .symtab, and the debug
+ * file's if it has the same build-id.  use returns false when it has enough. */
 void locate_symbols(struct elf_file *elf, const char *path,
                     bool (*use)(void *arg, const struct symbol_source *source),
                     void *arg);

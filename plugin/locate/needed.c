@@ -1,4 +1,14 @@
-/* needed.c - see needed.h. */
+/*
+ * needed.c - the libraries of a program, found without running it.
+ *
+ * ldd would run the program's loader, and so its code, with our privileges; so
+ * the search of ld.so(8) is repeated here: RPATH (unless there is a RUNPATH),
+ * LD_LIBRARY_PATH, RUNPATH, ld.so.cache, the standard directories.  Breadth
+ * first, each file once by device and inode.  It is an approximation: an
+ * object's RPATH is not inherited by what it needs, $LIB and $PLATFORM are not
+ * replaced, and what is not found is passed over.  heapwire-run calls it before
+ * the start of a database, to see which malloc the program will have.
+ */
 #include "needed.h"
 
 #include <elf.h>
@@ -43,7 +53,9 @@ struct walk {
     struct buffer cache;
 };
 
-/* Notes path, if it is for this machine; -1. */
+/* Notes the object at path; -1 if it is no ELF file of the program's machine,
+ * where the loader would go on searching.  One that was noted before is found,
+ * but not noted twice. */
 static int
 note_object(struct walk *walk, const char *path, bool preloaded)
 {
@@ -77,7 +89,8 @@ seen:
     return 0;
 }
 
-/* Directories with $ORIGIN in them, between colons. */
+/* Searches a list of directories, separated by colons, each of which may begin
+ * with $ORIGIN. */
 static bool
 note_in(struct walk *walk, const char *directories, const char *origin,
         const char *name)
@@ -102,6 +115,10 @@ note_in(struct walk *walk, const char *directories, const char *origin,
     return false;
 }
 
+/* The format of /etc/ld.so.cache, glibc's dl-cache.h: behind the magic the
+ * number of entries; each has flags, the offsets of key and value from the
+ * magic, a version and required capabilities.  An old header may precede the
+ * magic. */
 static bool
 note_cached(struct walk *walk, const char *name)
 {
@@ -128,7 +145,7 @@ note_cached(struct walk *walk, const char *name)
         reader_bytes(&key, reader_u32(&entries));
         reader_bytes(&value, reader_u32(&entries));
         reader_bytes(&entries, 4 + 8); /* version, capabilities */
-        path = reader_text(&value);    /* its NUL is there */
+        path = reader_text(&value);    /* a NUL follows path.data */
         if (span_is(reader_text(&key), name) && !key.failed && !value.failed &&
             note_object(walk, path.data, false) == 0)
             return true;
@@ -136,7 +153,7 @@ note_cached(struct walk *walk, const char *name)
     return false;
 }
 
-/* What of PT_DYNAMIC leads to libraries: texts in names, or NULL. */
+/* What PT_DYNAMIC says about libraries: offsets into names; 0: none. */
 struct links {
     struct buffer names;
     uint64_t needed[NEEDED_OF_ONE_MAX], rpath, runpath;
@@ -226,7 +243,7 @@ out:
     free(origin);
 }
 
-/* Between colons or spaces, as LD_PRELOAD is. */
+/* LD_PRELOAD has colons or spaces between its names. */
 static void
 note_preloads(struct walk *walk)
 {
@@ -264,6 +281,7 @@ needed_walk(const struct needed *needed, struct error *err)
     if (file_read_all(CACHE, &walk.cache, &ignored) != 0)
         buffer_clear(&walk.cache);
     note_preloads(&walk);
+    /* The list grows while it is walked: each object adds what it needs. */
     for (size_t i = 0; rc == 0 && i < walk.count; i++) {
         const struct object *o = &walk.objects[i];
         int fd = file_open_regular(o->path);

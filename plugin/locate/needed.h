@@ -16,8 +16,9 @@ struct needed {
     const char *program;
     const char *preloads;     /* LD_PRELOAD; NULL: none */
     const char *library_path; /* LD_LIBRARY_PATH; NULL: none */
-    /* Called once for the program, what is preloaded, and what these link, with
-     * the file open.  0 goes on; else it is returned. */
+    /* Called once for the program, each preloaded library, and each library
+     * that these link, with the file open.  0 goes on; anything else ends the
+     * walk and is returned. */
     int (*see)(void *arg, const char *path, int fd, bool preloaded,
                struct error *err);
     void *arg;

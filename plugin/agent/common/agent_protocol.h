@@ -18,9 +18,9 @@
 #define AGENT_ANSWER                                                           \
     "agent.answer"              /* a moment, where memfd_create is forbidden */
 #define AGENT_LOCK "agent.lock" /* fcntl-locked by the serving process */
-/* Why an agent has left a process that lives on, as a line of the lock: this,
- * "PID START_TICKS REASON".  The first is of what served; at AGENT_EARLY_AT is
- * that of a process whose agent ended before. */
+/* Why an agent has left a process that lives on, as lines in the lock: the tag,
+ * then "PID START_TICKS REASON".  The first line is of the process that served;
+ * the one at AGENT_EARLY_AT of a process whose agent ended before it served. */
 #define LEAVE_REASON_TAG  "heapwire-agent "
 #define LEAVE_REASON_LINE LEAVE_REASON_TAG "%d %llu %s\n"
 
@@ -31,7 +31,7 @@
 #define AGENT_ENV_EXE   "HEAPWIRE_EXE"       /* the database's path */
 #define AGENT_ENV_STATE "HEAPWIRE_STATE_DIR" /* absolute */
 /* Where nothing else starts heapwired, the agent does: heapwired's path, and
- * one setting per option of it, but for --state-dir. */
+ * one setting for each of its options except --state-dir. */
 #define AGENT_ENV_HEAPWIRED "HEAPWIRE_HEAPWIRED"
 #define AGENT_ENV_OPTION    "HEAPWIRE_OPTION"
 /* The descriptor of the segment that the recorder in the database writes. */
@@ -46,30 +46,31 @@
  * directory makes it end. */
 #define AGENT_ENV_STARTED "HEAPWIRE_STARTED_BY_AGENT"
 #define AGENT_LINGER      "linger"
-/* What heapwire-run found in files: "<build-id>,<address>,<prefix>,<variable>,
+/* heapwire-run's findings in files: "<build-id>,<address>,<prefix>,<variable>,
  * <how>" each, ';' between them.  build-id and address (of <prefix>mallctl, as
- * the file has it; 0: not found) in hex; a file without build-id: '-' and the
- * first 32 bytes of the function. */
+ * the file has it; 0: not found) in hex; for a file without build-id: '-' and
+ * the first 32 bytes of the function. */
 #define AGENT_ENV_JEMALLOC "HEAPWIRE_JEMALLOC"
 /* Which jemalloc, where there are several: the name of its mallctl, or its
  * object's path or base name. */
 #define AGENT_ENV_ALLOCATOR "HEAPWIRE_ALLOCATOR"
-/* The pairs that jemalloc's variable lacks when opt.prof turns out to be false.
- */
+/* The options to add to jemalloc's variable when opt.prof turns out to be
+ * false. */
 #define AGENT_ENV_PROFILING "HEAPWIRE_PROFILING"
 /* Where heapwire-run awaits milestones of the start: an abstract socket's name,
  * a blank, and the secret that precedes each milestone in its datagram. */
 #define AGENT_ENV_START "HEAPWIRE_START"
-/* The process that the agent has executed again with these pairs. */
+/* The process that the agent has already executed again with these options. */
 #define AGENT_ENV_AGAIN "HEAPWIRE_AGAIN"
 
 /* "no": AGENT_DUMPABLE is refused. */
 #define AGENT_ENV_DUMPABLE "HEAPWIRE_DUMPABLE"
 
-/* What heapwire-run may call under its seccomp filters (confined.h). */
+/* The calls that heapwire-run may make under its seccomp filters
+ * (confined.h). */
 #define AGENT_ENV_FILTERS "HEAPWIRE_FILTERS"
 
-/* The agent's thread, by which those outside know it. */
+/* The name of the agent's thread, by which other processes recognise it. */
 #define AGENT_THREAD_NAME "heapwire"
 
 enum agent_milestone { AGENT_LOADED = 'L', AGENT_AT_MAIN = 'M' };
@@ -87,7 +88,7 @@ enum {
     /* Of AGENT_LEVER. */
     AGENT_LEVER_MAX_S = 86400,
     AGENT_DECAY_MAX_MS = 86400000, /* -1: never */
-    AGENT_BY_MAX = 65,             /* bytes of who asked, with the NUL */
+    AGENT_BY_MAX = 65,             /* bytes of the user's name, with the NUL */
     AGENT_SMAPS_MAX = 16 << 20,    /* some 20,000 mappings */
     /* Limits of AGENT_RESET. Below the minimum nearly every allocation is
      * unwound: that needs force.  Above the maximum a thread's distance to its
@@ -149,7 +150,7 @@ enum agent_lever {
     AGENT_UNDO /* all that are in force */
 };
 
-/* What an agent can do beyond the first of its protocol: bits. */
+/* Abilities that the first agent of this protocol lacked: bits. */
 enum agent_knows {
     AGENT_KNOWS_ALLOCATORS = 1,
     /* Of a jemalloc with AGENT_NO_PROF, the text of AGENT_HELLO is the name of

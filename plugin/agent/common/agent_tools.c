@@ -1,4 +1,7 @@
-/* agent_tools.c - see agent_tools.h. */
+/*
+ * agent_tools.c - see agent_tools.h.  No heap and no stdio streams: both are
+ * the host's, and its locks may be held by nobody in a forked child.
+ */
 #include "agent_tools.h"
 
 #include <errno.h>
@@ -100,7 +103,8 @@ agent_is_executable(const char *path)
            (realpath(path, real) && strcmp(self, real) == 0);
 }
 
-/* Byte by byte: a variable may be longer than any piece of it. */
+/* Parses /proc/self/environ byte by byte, since a variable may be longer than
+ * the buffer. */
 bool
 agent_first_env(const char *name, char *out, size_t size)
 {
@@ -154,8 +158,8 @@ agent_read_small(const char *path, char *out, int size)
     return n < 0 ? -1 : used;
 }
 
-/* The path that was executed, while it leads to the executable:
- * redis-server is what was started, and redis-check-rdb where it leads. */
+/* The path that was executed, as long as it leads to the executable: Debian's
+ * redis-server is a link to redis-check-rdb, and users know the first. */
 static void
 find_started_executable(char *out, size_t size)
 {

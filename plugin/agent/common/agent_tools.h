@@ -2,7 +2,7 @@
  * agent_tools.h - the agent's small tools: messages, clocks, /proc,
  * environment, settings.
  *
- * libc only, no heap.
+ * libc only, no heap: they run on the host's threads, and before libc is ready.
  */
 #ifndef HW_AGENT_TOOLS_H
 #define HW_AGENT_TOOLS_H

@@ -1,4 +1,7 @@
-/* loaded_objects.c - see loaded_objects.h. */
+/*
+ * loaded_objects.c - checks of addresses against what the loader has mapped;
+ * nothing outside of a segment is read.
+ */
 #include "loaded_objects.h"
 
 #include <elf.h>

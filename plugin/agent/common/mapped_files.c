@@ -1,4 +1,11 @@
-/* mapped_files.c - see mapped_files.h. */
+/*
+ * mapped_files.c - opens the files of executable mappings; see mapped_files.h.
+ *
+ * Names come from files, and a package upgrade replaces those under a running
+ * database.  So each file is opened when it is first seen, and its descriptor
+ * kept, up to MAPPED_FILES_MAX.  /proc/self/maps is read line by line into a
+ * fixed buffer: the heap is the host's.
+ */
 #include "mapped_files.h"
 
 #include <errno.h>
@@ -15,15 +22,16 @@ enum {
     FDS_RESERVED = 16 /* for connections and dumps under a low RLIMIT_NOFILE */
 };
 
-/* The same file?  Its device is not compared: on btrfs and overlayfs stat()
- * and maps disagree about it, and heapwired compares build-ids anyway. */
+/* Opens the path if it is the file of that inode.  The device is not compared:
+ * on btrfs and overlayfs stat() and maps disagree about it, and heapwired
+ * compares build-ids anyway. */
 static int
 open_if_inode(const char *path, uint64_t inode)
 {
     struct stat st;
     int fd;
 
-    /* Opening a device may do something; looking does not. */
+    /* opening a device may have effects; stat() has none */
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != inode)
         return -1;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -84,7 +92,8 @@ parse_executable_mapping(const char *line, struct mapped *out)
     return true;
 }
 
-/* map_files needs privileges; exe works even for a deleted file. */
+/* The path first; then map_files, which needs privileges; then exe, which works
+ * even for a deleted program. */
 static int
 open_own_mapping(const struct mapped *mapped)
 {
@@ -109,7 +118,7 @@ add_file_of_mapping(const struct mapped *mapped, void *arg)
                         open_own_mapping(mapped));
 }
 
-/* What is looked for, and what was found. */
+/* arg: the file that is looked for; its fd is set when it is found. */
 static void
 open_matching_mapping(const struct mapped *mapped, void *arg)
 {

@@ -1,4 +1,7 @@
-/* shared_fds.c - see shared_fds.h. */
+/*
+ * shared_fds.c - remembers our descriptors in the host's table, and leaves that
+ * table where it may; see shared_fds.h.
+ */
 #include "shared_fds.h"
 
 #include <fcntl.h>
@@ -102,6 +105,8 @@ own_table_enter(unsigned calls, int kept)
 {
     struct rlimit limit;
 
+    /* close_range() with CLOSE_RANGE_UNSHARE copies only the descriptors that
+     * stay; unshare() copies all, which are then closed one by one. */
     if (kept < 0 && (calls & CONFINED_CLOSE_RANGE) &&
         confined_try(CONFINED_CLOSE_RANGE))
         return true;

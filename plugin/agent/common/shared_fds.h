@@ -23,16 +23,17 @@ struct shared_fds_file shared_fds_file_of(int fd);
 /* True if fd is open and refers to file. */
 bool shared_fds_file_is(int fd, struct shared_fds_file file);
 
-void shared_fds_begin(void); /* from here on, record */
-bool shared_fds_are(void);   /* that has begun */
+void shared_fds_begin(void); /* begins recording */
+bool shared_fds_are(void);   /* whether it records */
 void shared_fds_add(int fd);
 void shared_fds_drop(int fd);
 /* In a forked child: closes recorded descriptors that still refer to the same
  * file. */
 void shared_fds_close_all(void);
 
-/* Leaves the host's: closes all descriptors but the standard ones, and kept
- * (-1: none).  calls: enum confined_call; false: it may not. */
+/* Leaves the host's table for a copy, and closes all in it but the standard
+ * descriptors and kept (-1: none).  calls: enum confined_call; false: it may
+ * not. */
 bool own_table_enter(unsigned calls, int kept);
 /* Opens /dev/null as 0-2 where the host has closed them, so that ours get other
  * numbers; with replace, also in place of the host's. */

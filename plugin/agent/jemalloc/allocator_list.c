@@ -1,4 +1,7 @@
-/* allocator_list.c - see jemalloc.h. */
+/*
+ * allocator_list.c - the list of jemallocs as text; see jemalloc.h.  A value
+ * that does not fit its line is left out, rather than the line.
+ */
 
 #include <errno.h>
 #include <stdarg.h>
@@ -72,8 +75,9 @@ format_allocator_line(struct line *line, const struct allocator *a, bool chosen)
                            (unsigned long long)a->resident);
 }
 
-/* The chosen jemalloc is refreshed with all its statistics, as the kernel's
- * figures of that moment are compared with them. */
+/* Refreshes the counts.  Those of the chosen jemalloc are refreshed together
+ * with its statistics, since the kernel's figures of that moment are compared
+ * with them. */
 static void
 count_bytes(struct jemalloc *jemalloc, size_t index)
 {

@@ -1,11 +1,12 @@
 /*
- * backtrace.c - see jemalloc.h.
+ * backtrace.c - walks jemalloc's samples by unwind tables; see jemalloc.h.
  *
- * jemalloc 5.3 and later asks a hook for the calls of a sample.  Ours walks by
- * the tables, and asks the one that was there where they cannot tell; of that
- * one's stacks it takes off the frames that lead through here, so that both are
- * the same.  Threads may be in the hook when it is taken back: its code stays,
- * as our libraries are never unloaded.
+ * Nearly all that a sample costs is its stack.  jemalloc 5.3 and later asks a
+ * hook for it.  Ours walks by the tables, and asks the hook that was there
+ * before where they cannot tell; it then removes the frames that lead through
+ * here, so that both kinds of stacks are the same.  It runs on any thread of
+ * the host, inside malloc: no lock, no memory.  Threads may be in the hook when
+ * it is taken back: its code stays, as our libraries are never unloaded.
  */
 #include "jemalloc.h"
 
@@ -25,7 +26,7 @@ static const struct given_tables *current; /* atomic; NULL: not now */
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames as jemalloc's");
 
-/* A frame of its own: a kilobyte of stack. */
+/* Not inlined, so that only this case pays for a kilobyte of stack. */
 static __attribute__((noinline)) uint32_t
 take_by_library(const struct unwind_call *call, uint64_t *frames)
 {

@@ -1,5 +1,5 @@
 /*
- * forks.c - what becomes of jemalloc in children that the database forks: see
+ * forks.c - switches profiling off in children that the database forks: see
  * jemalloc.h.
  *
  * Handlers of children run in the order of their registration.  jemalloc's own

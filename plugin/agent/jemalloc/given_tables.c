@@ -1,9 +1,12 @@
 /*
  * given_tables.c - see given_tables.h.
  *
- * The object's build-id says whose table it is, and its program headers where
- * its code lies: both as they are in memory, read while the loader cannot
- * unload it.
+ * A table may only be used for the object that it was made from, and objects
+ * come and go.  The object's build-id tells whether the table is its own, and
+ * its program headers where its code lies: both are read from memory, inside
+ * dl_iterate_phdr, while the loader cannot unload it.  Threads that take
+ * samples read the lists without a lock: so a list is built whole, published
+ * once, and never changed or freed; a new one replaces it.
  */
 #include "given_tables.h"
 
@@ -36,7 +39,7 @@ struct given {
     struct own_object object;
     struct unwind_code codes[OBJECT_CODES_MAX];
     size_t code_count;
-    char path[PATH_MAX_KEPT]; /* its end */
+    char path[PATH_MAX_KEPT]; /* the end of it */
     bool listed;              /* in the last list */
 };
 

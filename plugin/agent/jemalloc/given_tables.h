@@ -1,8 +1,9 @@
 /*
  * given_tables.h - the unwind tables that heapwired has given to this process.
  *
- * Of the agent's thread alone.  What is made is never freed, for threads may be
- * walking by it: there is a ceiling, behind which no more is taken.
+ * For the agent's thread alone.  Lists and tables are never freed, since
+ * threads may be walking by them: there is a ceiling, after which no more is
+ * accepted.
  */
 #ifndef HW_GIVEN_TABLES_H
 #define HW_GIVEN_TABLES_H
@@ -13,11 +14,11 @@
 struct given_tables;
 
 /*
- * Takes the table in a file that can neither shrink nor change, for the object
- * that is loaded at an address; the descriptor stays the caller's.  0, also
- * where that object has one; or an errno: ENOENT, nothing is loaded there;
- * EPERM, the file is not sealed; EINVAL, it is not that object's table; ENOSPC,
- * ENOMEM.
+ * Takes the table in a file that is sealed against shrinking and writing, for
+ * the object that is loaded at an address; the descriptor stays the caller's.
+ * 0, also where that object has one already; or an errno: ENOENT, nothing is
+ * loaded there; EPERM, the file is not sealed; EINVAL, it is not that object's
+ * table; ENOSPC, ENOMEM.
  */
 int given_tables_add(int fd, uint64_t address);
 

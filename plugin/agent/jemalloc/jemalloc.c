@@ -1,4 +1,13 @@
-/* jemalloc.c - see jemalloc.h. */
+/*
+ * jemalloc.c - drives the heap profiler of the chosen jemalloc; see jemalloc.h.
+ *
+ * Two traps of jemalloc shape this file.  A thread copies
+ * prof.thread_active_init when it is created, and one that was created while
+ * that was false is never sampled: so it is switched on with profiling and
+ * never off again, and threads from before are counted for a note.  And
+ * prof.dump holds locks that fork() needs, so a dump must go to a file that
+ * never blocks.  All on the agent's thread.
+ */
 #include "jemalloc.h"
 
 #include <fcntl.h>
@@ -15,7 +24,7 @@
 /* ---- threads that were born while prof.thread_active_init was false ----
  * jemalloc never samples them, whatever is switched on later. */
 
-enum { UNSAMPLED_THREADS_MAX = 4096 }; /* that are examined */
+enum { UNSAMPLED_THREADS_MAX = 4096 }; /* examined at most */
 
 enum { LIST_BYTES = 4096, STAT_BYTES = 1024, TICK_NS = 1000000000 };
 
@@ -41,7 +50,7 @@ unsampled_now(void)
            (uint64_t)now.tv_nsec * per_second / TICK_NS;
 }
 
-/* The thread's start time; 0: it has ended, or is jemalloc's, or the caller. */
+/* A thread's start time; 0: it has ended, is jemalloc's own, or the caller. */
 static uint64_t
 host_thread_start_ticks(const char *thread)
 {
@@ -57,8 +66,8 @@ host_thread_start_ticks(const char *thread)
     return process_stat_parse(text, &stat) ? stat.start_ticks : 0;
 }
 
-/* Counts this process's threads born until then, except the calling one and
- * jemalloc's own; *all gets the number of any age. */
+/* Counts threads of this process that were created until then, except the
+ * calling one and jemalloc's own; *all: those of any age. */
 static unsigned
 unsampled_count(uint64_t then, unsigned *all)
 {
@@ -138,7 +147,7 @@ jemalloc_hide_thread(struct jemalloc *jemalloc)
         mallctl_write_bool(jemalloc->mallctl, "thread.prof.active", false);
 }
 
-/* The program had profiling on with thread_active_init false: none of its
+/* If the program has profiling on with thread_active_init false, none of its
  * present threads is sampled. */
 static uint64_t
 unsampled_until(const struct jemalloc *jemalloc)
@@ -199,8 +208,8 @@ read_active(const struct jemalloc *jemalloc, bool *active)
                         sizeof(*active));
 }
 
-/* Threads copy thread_active_init when they are born: a thread born while it
- * is false is never sampled again, so switching off leaves it alone. */
+/* Threads copy thread_active_init when they are created, and one that copied
+ * false is never sampled: so switching off leaves it alone. */
 static int
 write_active(struct jemalloc *jemalloc, bool active)
 {
@@ -234,8 +243,8 @@ reset_jemalloc_profile(const struct jemalloc *jemalloc, uint32_t lg_sample)
                              same ? 0 : sizeof(lg));
 }
 
-/* prof.dump adds up the samples first, so the figures of the moment before are
- * the ones to compare with them, however long it writes. */
+/* prof.dump adds up the samples before it writes, so the figures of the moment
+ * before it are the ones to compare with them, however long it writes. */
 int
 jemalloc_dump(struct jemalloc *jemalloc, const char *path)
 {
@@ -250,7 +259,8 @@ log_sample(const struct jemalloc *jemalloc)
     mallctl_fn *mallctl = jemalloc->mallctl;
     size_t lg = 0;
 
-    /* prof.reset may have changed it since the start. */
+    /* prof.reset may have changed it: opt.lg_prof_sample is that of the
+     * start */
     if (!mallctl ||
         (mallctl_read(mallctl, "prof.lg_sample", &lg, sizeof(lg)) != 0 &&
          mallctl_read(mallctl, "opt.lg_prof_sample", &lg, sizeof(lg)) != 0))

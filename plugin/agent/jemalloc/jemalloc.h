@@ -1,9 +1,9 @@
 /*
- * jemalloc.h - the process's jemallocs, which is the database's, and who
- * profiles the heap.
+ * jemalloc.h - the jemallocs of the process, which of them is the database's,
+ * and what profiles the heap.
  *
- * Used by the agent's thread alone, but for jemalloc_find.  Return values are
- * 0 or what mallctl returned (an errno).
+ * Used by the agent's thread alone, but for jemalloc_find.  Return values are 0
+ * or what mallctl returned (an errno).
  */
 #ifndef HW_JEMALLOC_H
 #define HW_JEMALLOC_H
@@ -32,8 +32,8 @@ int mallctl_read(mallctl_fn *mallctl, const char *name, void *out, size_t size);
 bool mallctl_read_bool(mallctl_fn *mallctl, const char *name);
 int mallctl_write_bool(mallctl_fn *mallctl, const char *name, bool value);
 
-/* When a jemalloc's figures were refreshed; zeroed: refresh at the next call.
- */
+/* The time at which a jemalloc's figures were refreshed; zeroed: they are
+ * refreshed at the next call. */
 struct mallctl_epoch {
     int64_t at_ms;   /* monotonic */
     uint64_t number; /* the program may refresh them, too */
@@ -58,9 +58,9 @@ void fork_watch(mallctl_fn *mallctl);
 /* In a child with an agent: restores the parent's prof.active. */
 void fork_keep(void);
 
-/* Before a filter that may kill for prctl: a jemalloc that asks each sampled
- * thread for its name (opt.prof_sys_thread_name) samples this thread, or none,
- * any more.  The second: where the filter was refused. */
+/* Call it before a filter that may kill for prctl: a jemalloc that asks each
+ * sampled thread for its name (opt.prof_sys_thread_name) does not sample this
+ * thread, or any, from then on.  names_go_on: if the filter was refused. */
 void names_stop(bool all_threads);
 void names_go_on(void);
 
@@ -85,7 +85,7 @@ struct allocator {
     bool exported;                  /* dlsym finds it */
     bool serves_malloc, serves_new; /* of the process */
     bool config_prof, opt_prof;
-    bool counted;             /* built with statistics: at the time in epoch */
+    bool counted;             /* it counts: the figures below are of epoch */
     uint64_t bytes, resident; /* stats.allocated and stats.resident */
     struct mallctl_epoch epoch;
 };
@@ -115,8 +115,8 @@ void allocators_choose(struct allocators *all, const char *wanted);
 void allocators_give(struct allocators *all, mallctl_fn *mallctl,
                      const char *prefix);
 
-/* Bytes in use: the first as last refreshed; the second refreshes them, at most
- * once a second. */
+/* Read the bytes in use: the first function as last refreshed; the second
+ * refreshes them, at most once a second. */
 void allocator_read_bytes(struct allocator *allocator);
 void allocator_count(struct allocator *allocator);
 
@@ -161,7 +161,7 @@ struct lever_figures {
     int64_t background_thread; /* whether they are on */
 };
 
-/* Of the last AGENT_LEVER. */
+/* Figures around the last AGENT_LEVER. */
 struct lever_pulled {
     struct lever_figures before, after;
     int64_t took_us;
@@ -173,10 +173,11 @@ struct jemalloc {
     mallctl_fn *mallctl; /* the chosen jemalloc's; NULL: none is usable */
     bool config_prof, opt_prof;
     const struct profiler *profiler; /* once profiling_begin() chose it */
-    /* Wall clock: when it first was since there were no samples; switching it
-     * off keeps them, and this.  0: it was not. */
+    /* Wall clock: since when it has samples, that is, when it was first on
+     * after a start or a reset; switching it off keeps the samples, and this.
+     * 0: it was not on. */
     int64_t active_since_ms;
-    int64_t until_ms; /* monotonic: when to switch it off; 0: never */
+    int64_t until_ms; /* monotonic: when it must be switched off; 0: never */
     bool switched_on; /* we switched it on, and it is on */
     uint32_t changes, resets;
     uint64_t
@@ -185,7 +186,7 @@ struct jemalloc {
     char note[AGENT_TEXT_MAX];
     struct mallctl_epoch epoch; /* of the statistics, rss and rss_file */
     uint64_t rss, rss_file;     /* bytes, by the kernel; 0: unknown */
-    bool of_dump; /* these were taken for a dump, and not written yet */
+    bool of_dump;               /* taken for a dump, and not written yet */
     struct lever_pulled pulled;
 };
 
@@ -204,15 +205,14 @@ void jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
 /* Excludes the calling thread from profiles. */
 void jemalloc_hide_thread(struct jemalloc *jemalloc);
 
-/* Why it cannot profile, or what is to be said of its profiles; may be empty.
- */
+/* Why it cannot profile, or a remark on its profiles; may be empty. */
 const char *jemalloc_note(struct jemalloc *jemalloc);
 
 /* path must lead to a memfd: a dump holds locks that fork() needs.  Refreshes
  * the statistics first: statistics_write() gives those next. */
 int jemalloc_dump(struct jemalloc *jemalloc, const char *path);
 
-/* Who samples: for profiling.c, where the status is AGENT_OK. */
+/* What samples, for profiling.c; used where the status is AGENT_OK. */
 struct profiler {
     int (*read_active)(const struct jemalloc *jemalloc, bool *active);
     int (*write_active)(struct jemalloc *jemalloc, bool active);
@@ -228,55 +228,57 @@ extern const struct profiler jemalloc_profiler; /* its own profiling */
  * one that has forked it. */
 bool recorder_is_own(void);
 bool recorder_is_parents(void);
-/* Whether the program's own malloc is led to it; and why not, where
- * heapwire-run has planned it, or "". */
+/* Whether the program's own malloc is redirected to it; and why not, where
+ * heapwire-run has planned that, or "". */
 bool recorder_is_patched(void);
 const char *recorder_note(void);
-/* In a daemonising child, on its first thread; and once its elders have ended:
- * the recorder records this process from now on. */
+/* Call it in a daemonising child, on its first thread; and (recorder_adopt)
+ * once its elders have ended: the recorder records this process from then
+ * on. */
 void recorder_forked(void);
 void recorder_adopt(const pid_t elders[2]);
-/* Before a filter that kills for what a sample asks of the kernel, of all
- * threads or of the calling one: it takes none any more. */
+/* Call it before a filter that kills for a system call of the sampling: no
+ * thread, or not the calling one, takes samples any more. */
 void recorder_stop(bool stopped);
 void recorder_spare_thread(void);
-/* Its stacks by these from now on; false: it cannot.  NULL: by none. */
+/* Its stacks are walked by these tables from now on; NULL: by none.  False: the
+ * recorder cannot. */
 bool recorder_walk_by(const struct given_tables *tables);
 extern const struct profiler recorder_profiler; /* of ours: in its segment */
 
-/* ---- backtrace.c ----
- * jemalloc's own samples by unwind tables, where it has a hook for that (5.3).
- */
+/* Walks the stacks of jemalloc's own samples by unwind tables, where jemalloc
+ * has a hook for that (5.3). */
 
-/* From now on by these.  0, or what mallctl returned: ENOENT, there is none. */
+/* Walks by these tables from now on.  0, or what mallctl returned: ENOENT,
+ * there is no hook. */
 int backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables);
-/* The hook that was there again. */
+/* Restores the hook that was there before. */
 void backtrace_unhook(mallctl_fn *mallctl);
-/* How many stacks the hook before took since the start; false: all of them, as
- * there are no tables. */
+/* The number of stacks that the earlier hook took since the start; false: there
+ * are no tables, so it takes all of them. */
 bool backtrace_by_library(uint64_t *count);
-/* By no tables any more: before a filter, as recorder_stop. */
+/* Stops using tables, before a filter: as recorder_stop. */
 void backtrace_stop(void);
 
-/* ---- tables.c ----
- * By the unwind tables that were given (given_tables.h), for whoever samples.
- * Of the agent's thread, once profiling_begin() has chosen. */
+/* The unwind tables that heapwired gave (given_tables.h), for whatever samples.
+ * Called by the agent's thread, after profiling_begin(). */
 
-/* All that are there from now on.  0, or an errno: ENOENT, none is there, or
- * this jemalloc has no hook. */
+/* Uses all that are there from now on.  0, or an errno: ENOENT, none is there,
+ * or this jemalloc has no hook. */
 int tables_use(struct jemalloc *jemalloc);
-/* Without those that have turned out wrong, or whose object was unloaded. */
+/* Leaves out those that have turned out wrong, or whose object was unloaded. */
 void tables_use_given(struct jemalloc *jemalloc);
 void tables_leave(struct jemalloc *jemalloc);
-/* What is to be said of them; "" mostly. */
+/* A remark on them for the greeting; "" mostly. */
 void tables_note(char *out, size_t size);
 
-/* ---- profiling.c ----
- * Whether the heap is profiled, since when and for how long: by the recorder
- * where it is ours, and no jemalloc is asked to; else by jemalloc. */
+/* Whether the heap is profiled, since when and for how long: by the recorder
+ * where it records this process, in which no jemalloc is asked to; otherwise by
+ * jemalloc. */
 
-/* The agent starts: profiling that is on already counts as on since then; if it
- * was not from the program's start on, as on since a moment later. */
+/* Call it when the agent starts: profiling that is on already counts as on
+ * since then; if it was not on from the program's start, as on since a moment
+ * later. */
 void profiling_begin(struct jemalloc *jemalloc, int64_t started_ms);
 /* AGENT_OK, or why nobody can sample. */
 enum agent_status profiling_status(const struct jemalloc *jemalloc);
@@ -294,9 +296,8 @@ void profiling_leave(struct jemalloc *jemalloc);
 /* Forgets all samples; lg_sample from now on, or AGENT_LG_SAMPLE_SAME. */
 int profiling_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
-/* ---- statistics.c ----
- * All that jemalloc counts, as text.  Lines "name value", named as mallctl
- * names them.  Used by the agent's thread alone. */
+/* jemalloc's statistics as text: lines "name value", named as mallctl names
+ * them.  Used by the agent's thread alone. */
 
 /* Refreshes jemalloc's figures, unless they are at most a second old. */
 int statistics_refresh(struct jemalloc *jemalloc);

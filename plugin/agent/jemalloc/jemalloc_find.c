@@ -1,5 +1,21 @@
+<<<<<<< HEAD
 /* jemalloc_find.c - see jemalloc.h. */
 #include "reader.h"
+=======
+/*
+ * jemalloc_find.c - every jemalloc in the process, and which is the database's;
+ * see jemalloc.h.
+ *
+ * A process may have several: linked into the program under a prefix, exported,
+ * preloaded, brought by a library.  Calling a wrong address ends the database,
+ * so a mallctl is taken from dlsym or from heapwire-run's findings, must lie in
+ * the code of the right object (by build-id, or its first bytes), and must
+ * answer with a version text out of that same object, before anything else is
+ * asked of it.  Which one serves malloc is tried: a block is allocated, and the
+ * counter of this thread must move.  Runs on the main thread before main, where
+ * nothing is loaded or unloaded, or per object later (jemalloc_late.c).
+ */
+>>>>>>> db35c7a1 (plugin: comments say why, agent to locate)
 #include "jemalloc.h"
 
 #include <ctype.h>
@@ -25,8 +41,8 @@ static const char *const usual_prefixes[] = {"je_", "je", "_rjem_", "_rjem_je_",
 
 /* ---- one jemalloc ---- */
 
-/* Calls mallctl for the first time.  The version's text must lie in the same
- * object, as in every jemalloc. */
+/* Calls mallctl for the first time: the version's text must lie in the same
+ * object, as it does in every jemalloc. */
 static bool
 read_version(struct allocator *a, const struct loaded_object *object)
 {
@@ -121,7 +137,7 @@ is_mallctl_listed(const struct allocators *all, const void *mallctl)
     return false;
 }
 
-/* The preload's own list names a library by path or by base name. */
+/* Whether LD_PRELOAD names the library, by path or by base name. */
 static bool
 is_preloaded(const char *path)
 {
@@ -142,7 +158,7 @@ is_preloaded(const char *path)
     return false;
 }
 
-/* A new entry, not counted yet; NULL: there is no room. */
+/* A new entry, not counted in all->count yet; NULL: there is no room. */
 static struct allocator *
 prepare_allocator_entry(struct allocators *all,
                         const struct loaded_object *object, const char *prefix)
@@ -155,7 +171,7 @@ prepare_allocator_entry(struct allocators *all,
     a = &all->list[all->count];
     memset(a, 0, sizeof(*a));
     snprintf(a->mallctl_name, sizeof(a->mallctl_name), "%smallctl", prefix);
-    /* As its configure makes it. */
+    /* its configure makes the variable's name so */
     snprintf(a->variable, sizeof(a->variable), "%sMALLOC_CONF", prefix);
     for (char *c = a->variable; *c; c++)
         *c = (char)toupper((unsigned char)*c);
@@ -182,7 +198,7 @@ add_exported(struct allocators *all, const struct loaded_object *object,
     address = dlsym(handle, name);
     if (!address || is_mallctl_listed(all, address) ||
         !object_holds(object, (uintptr_t)address, 1, PF_X))
-        return; /* or a dependency's */
+        return; /* or it is a dependency's */
     a = prepare_allocator_entry(all, object, prefix);
     if (!a)
         return;
@@ -217,7 +233,7 @@ cannot_call(struct allocator *a, const char *why)
     snprintf(a->note, sizeof(a->note), "%s", why);
 }
 
-/* from_run: heapwire-run found it, not the agent. */
+/* Adds the findings; from_run: they are heapwire-run's, not the agent's. */
 static void
 add_what_is_known(struct allocator *a, const struct known *known, bool from_run)
 {
@@ -312,7 +328,8 @@ write_unmatched_allocators(struct allocators *all, const char *wanted)
                                  base_name(all->list[i].object));
 }
 
-/* A library's jemalloc, in a program with another malloc. */
+/* Notes that only a library's allocations are seen, where the program's malloc
+ * is another. */
 static void
 write_partial_coverage(struct allocators *all, const struct allocator *a)
 {
@@ -382,7 +399,7 @@ list_loaded_object(struct dl_phdr_info *info, size_t size, void *arg)
     object->base = info->dlpi_addr;
     object->headers = info->dlpi_phdr;
     object->header_count = info->dlpi_phnum;
-    /* The program is the first. */
+    /* the program is the first object */
     object->path = objects->count == 0 ? "" : info->dlpi_name;
     return ++objects->count == OBJECTS_MAX;
 }

@@ -1,4 +1,11 @@
-/* jemalloc_known.c - see jemalloc_known.h. */
+/*
+ * jemalloc_known.c - see jemalloc_known.h.
+ *
+ * The text comes through the environment, which anything between heapwire-run
+ * and the program may have changed, and an address in it will be called.  So
+ * every field is checked for its form here, and jemalloc_find.c checks the
+ * address against the loaded object.
+ */
 #include "jemalloc_known.h"
 
 #include <string.h>
@@ -49,7 +56,8 @@ parse_known_address(struct field field, uint64_t *out)
     return true;
 }
 
-/* As C names: they become names of symbols and of a variable. */
+/* Accepts the characters of C names only: the texts become names of symbols and
+ * of a variable. */
 static bool
 parse_known_identifier(struct field field, char *out, size_t size)
 {

@@ -1,5 +1,6 @@
 /*
- * jemalloc_known.h - what heapwire-run found in files: AGENT_ENV_JEMALLOC read.
+ * jemalloc_known.h - parses AGENT_ENV_JEMALLOC, heapwire-run's findings in
+ * files.
  *
  * Pure.
  */

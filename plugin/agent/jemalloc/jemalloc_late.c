@@ -1,10 +1,14 @@
 /*
- * jemalloc_late.c - see jemalloc.h.
+ * jemalloc_late.c - finds jemallocs in objects that are loaded later; see
+ * jemalloc.h.
  *
- * An object shows up before the loader has relocated it, and a function in it
- * must not be called then; dlopen(RTLD_NOLOAD) answers when that is done, and
- * keeps the object.  Only files with a jemalloc are opened so: closing another
- * one could run its destructors on our thread.
+ * A plugin or an extension may bring a jemalloc long after the start.  An
+ * object shows up in the loader's list before it is relocated, and a function
+ * in it must not be called then; dlopen(RTLD_NOLOAD) answers when that is done,
+ * and keeps the object.  Only files with a jemalloc are opened so: closing
+ * another one could run its destructors on our thread.  The list is walked one
+ * object at a time, since work inside dl_iterate_phdr would hold the loader's
+ * lock.  Each object's file is read once.
  */
 #include "jemalloc.h"
 

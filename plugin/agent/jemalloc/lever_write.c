@@ -1,9 +1,10 @@
 /*
- * lever_write.c - what a lever has done, as text: see levers.h.
+ * lever_write.c - the effect of a lever as text: see levers.h.
  *
  * "before.", "after.": rss (the kernel's), resident, active, dirty, muzzy,
  * tcache, all in bytes; background_thread (0, 1).  "decay.", "background.": the
- * fields of struct lever_state.  took_us: the lever itself.
+ * fields of struct lever_state.  took_us: the time of the lever itself.
+ * heapwired's lever_job.c reads it.
  */
 #include "levers.h"
 
@@ -67,7 +68,7 @@ struct text {
     size_t used;
 };
 
-/* One that is not known is left out. */
+/* Writes a line; an unknown value is left out. */
 static void
 put_number(struct text *text, const char *of, const char *name, int64_t value,
            bool known)

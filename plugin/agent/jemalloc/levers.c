@@ -1,9 +1,12 @@
 /*
  * levers.c - see levers.h.
  *
- * jemalloc sets decay times for each arena and for those that it makes later,
- * so the values of each are kept.  A value is kept before it is changed: a fork
- * in between leaves a child nothing that it could not put back.
+ * jemalloc has decay times for each arena, and for arenas that it makes later,
+ * so the old value of each is kept, in 64 KB of static memory.  A value is kept
+ * before it is changed: a fork in between then leaves the child something that
+ * it can put back.  A value that is not the lever's own any more is the
+ * program's, and stays.  A lever that cannot be undone is tried again each
+ * second.
  */
 #include "levers.h"
 
@@ -16,20 +19,20 @@
 
 enum {
     KINDS = 2,
-    ARENAS = 4096,   /* MALLCTL_ARENAS_ALL: no arena has this number */
-    NEW = ARENAS,    /* in place of an arena's number: of those made later */
-    KEPT_OFFSET = 2, /* a value is -1 at least: 0 is none */
+    ARENAS = 4096,   /* MALLCTL_ARENAS_ALL, so no arena's number */
+    NEW = ARENAS,    /* in place of a number: arenas made later */
+    KEPT_OFFSET = 2, /* values begin at -1, and 0 means none */
     RETRY_MS = 1000
 };
 
 static const char *const decays[KINDS] = {"dirty_decay_ms", "muzzy_decay_ms"};
 
 static struct {
-    mallctl_fn *mallctl; /* whose; NULL: no lever was pulled */
+    mallctl_fn *mallctl; /* of the jemalloc; NULL: no lever was pulled */
     struct lever_state state[LEVERS_LASTING];
     int64_t due_ms[LEVERS_LASTING];  /* monotonic */
     ssize_t kept[KINDS][ARENAS + 1]; /* the value + KEPT_OFFSET; 0: none */
-    int64_t next[KINDS];             /* what is being set; then what is */
+    int64_t next[KINDS];             /* being set, or in force */
 } own;
 
 /* ---- decay times ---- */
@@ -48,8 +51,8 @@ access_decay(mallctl_fn *mallctl, unsigned arena, size_t kind, ssize_t *old,
     return mallctl(name, old, old ? &size : NULL, new, new ? sizeof(*new) : 0);
 }
 
-/* An arena that no thread has used yet.  "initialized" would not tell: it is of
- * the last refresh. */
+/* EFAULT: an arena that no thread has used yet.  Its "initialized" would not
+ * tell, as that is of the last refresh. */
 static bool
 is_not_there(int error, unsigned arena)
 {
@@ -66,7 +69,7 @@ arena_count(mallctl_fn *mallctl)
     return count < ARENAS ? count : ARENAS;
 }
 
-/* Also where a change has failed half-way. */
+/* Whether a value is the lever's own, also of a change that failed half-way. */
 static bool
 is_lever_decay_value(size_t kind, ssize_t value)
 {
@@ -76,8 +79,8 @@ is_lever_decay_value(size_t kind, ssize_t value)
            value == (ssize_t)own.next[kind];
 }
 
-/* Keeps the value there, unless it is the lever's own: then the first one
- * stays, and an arena that was made since has what new ones had. */
+/* Keeps the present value, unless it is the lever's own: then the first kept
+ * one stays, and an arena that was made since gets the one for new arenas. */
 static void
 keep_decay(unsigned arena, size_t kind, ssize_t now)
 {
@@ -101,8 +104,8 @@ set_decay(mallctl_fn *mallctl, unsigned arena, size_t kind)
     return access_decay(mallctl, arena, kind, NULL, &value);
 }
 
-/* Where a first lever failed half-way, what it did not reach is not its own,
- * though it may have that value. */
+/* Puts a value back.  Where a first lever failed half-way, an arena that it did
+ * not reach is left alone, though it may have the same value. */
 static int
 put_back_decay(mallctl_fn *mallctl, unsigned arena, size_t kind)
 {
@@ -115,12 +118,12 @@ put_back_decay(mallctl_fn *mallctl, unsigned arena, size_t kind)
     if (error != 0)
         return is_not_there(error, arena) ? 0 : error;
     if (old == 0 || !is_lever_decay_value(kind, now))
-        return 0; /* it is the program's since */
+        return 0; /* the program has set it since */
     old -= KEPT_OFFSET;
     return access_decay(mallctl, arena, kind, NULL, &old);
 }
 
-/* New arenas first: none is missed that is made meanwhile. */
+/* New arenas first, so that none is missed which is made meanwhile. */
 static int
 for_each_arena(mallctl_fn *mallctl, int (*call)(mallctl_fn *, unsigned, size_t))
 {
@@ -199,8 +202,8 @@ levers_purge(const struct lever_host *host)
     return host->mallctl(name, NULL, NULL, NULL, 0);
 }
 
-/* Whether the last one failed half-way: then there are values that would not be
- * known for a lever's once the next one has its own. */
+/* Whether the last change failed half-way: its values would not be recognised
+ * as a lever's once the next one sets others. */
 static bool
 is_half_set(const struct lever_state *state)
 {
@@ -223,7 +226,7 @@ levers_decay(const struct lever_host *host, int64_t dirty_ms, int64_t muzzy_ms,
     own.next[0] = dirty_ms;
     own.next[1] = muzzy_ms;
     error = for_each_arena(host->mallctl, set_decay);
-    if (error != 0) { /* an earlier one ends at its time, with what is new */
+    if (error != 0) { /* an earlier one ends in time, with the new values */
         if (first)
             (void)put_back_decays(host->mallctl);
         return error;
@@ -295,7 +298,7 @@ levers_state(enum lever_lasting lever)
 {
     struct lever_state state = own.state[lever];
 
-    /* The wall clock may have been set since. */
+    /* computed now, as the wall clock may have been set since */
     if (state.in_force)
         state.until_ms =
             agent_wall_ms() + own.due_ms[lever] - agent_monotonic_ms();
@@ -316,9 +319,9 @@ levers_any(void)
            own.state[LEVER_BACKGROUND].in_force;
 }
 
-/* Also where the parent's agent was just setting them: what it has kept by then
- * is put back, and what it has not was not changed.  Else what is kept is not
- * touched: sixteen pages that each child would copy. */
+/* Also if the parent's agent was just setting them: kept values are put back,
+ * and others were not changed yet.  If none is kept, the array is not touched:
+ * each child would copy its sixteen pages. */
 void
 levers_forked(void)
 {

@@ -1,13 +1,13 @@
 /*
- * levers.h - what is changed in jemalloc for a time, and put back by itself.
+ * levers.h - changes of jemalloc that are put back after a time.
  *
  * A lever has a deadline, and the values that were there before it.  One that
  * is pulled again gets another deadline and another value; the values that are
- * put back stay those from before the first.  What the program has changed
- * itself since is left alone.
+ * put back stay those from before the first.  Values that the program has
+ * changed itself since are left alone.
  *
- * All of this lies in the process, for heapwired may be gone by then.  Used by
- * the agent's thread alone, but for levers_forked.  libc only, no heap.
+ * All of this is kept in the process, because heapwired may be gone by then.
+ * Used by the agent's thread alone, but for levers_forked.  libc only, no heap.
  */
 #ifndef HW_LEVERS_H
 #define HW_LEVERS_H
@@ -22,13 +22,13 @@
 
 enum lever_lasting { LEVER_DECAY, LEVER_BACKGROUND, LEVERS_LASTING };
 
-/* How one reaches the jemalloc; tests pass a fake. */
+/* How the levers reach the jemalloc; tests pass a fake. */
 struct lever_host {
     mallctl_fn *mallctl;
     /* Switches its background threads: 0, or an errno (lever_host.c). */
     int (*background)(const struct lever_host *host, bool on);
-    void (*watch)(mallctl_fn *mallctl); /* its children: fork_watch */
-    unsigned calls; /* enum confined_call: what a thread of ours may do */
+    void (*watch)(mallctl_fn *mallctl); /* for its children: fork_watch */
+    unsigned calls; /* enum confined_call: that a thread of ours may make */
     bool own_table;
 };
 
@@ -41,7 +41,7 @@ struct lever_state {
     int64_t was[2];        /* of new arenas; or whether on */
     int64_t ended_ms;      /* wall clock: when the last one ended; 0: never */
     bool by_itself;        /* its time was over; else it was undone */
-    bool end_reported;     /* that it ended, before */
+    bool end_reported;     /* its end was reported */
     int error;             /* errno: why it cannot be undone; tried again */
 };
 
@@ -51,7 +51,7 @@ int levers_decay(const struct lever_host *host, int64_t dirty_ms,
                  int64_t muzzy_ms, uint32_t seconds, const char *by);
 int levers_background(const struct lever_host *host, bool on, uint32_t seconds,
                       const char *by);
-/* All that are in force. */
+/* Undoes all that are in force. */
 int levers_undo(const struct lever_host *host);
 /* Undoes those whose time is over.  Milliseconds until the next call is due, or
  * -1. */

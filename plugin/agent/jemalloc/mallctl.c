@@ -1,4 +1,7 @@
-/* mallctl.c - see jemalloc.h. */
+/*
+ * mallctl.c - typed calls of mallctl, and one rule for how often figures are
+ * refreshed.  See jemalloc.h.
+ */
 #include "jemalloc.h"
 
 #include <errno.h>

@@ -1,4 +1,13 @@
-/* profiling.c - see jemalloc.h. */
+/*
+ * profiling.c - the switch of profiling, its time and its history; see
+ * jemalloc.h.
+ *
+ * Several can switch it: users through heapwired, the program itself by
+ * mallctl, a deadline, heapwired's absence.  The state is therefore read again
+ * at each question instead of being believed, and only profiling that the agent
+ * has switched on ends with the agent.  A deadline lies here, in the database,
+ * since heapwired may be gone when it comes.
+ */
 #include "jemalloc.h"
 
 #include <limits.h>
@@ -28,7 +37,7 @@ profiling_get_active(struct jemalloc *jemalloc, bool *active)
 
     if (error != 0)
         return error;
-    /* The program may have switched it by itself. */
+    /* the program may have switched it itself */
     if (!*active) {
         jemalloc->until_ms = 0;
         jemalloc->switched_on = false;
@@ -51,11 +60,11 @@ profiling_begin(struct jemalloc *jemalloc, int64_t started_ms)
     jemalloc->active_since_ms = started_ms;
     if (jemalloc->profiler->dumps &&
         !mallctl_read_bool(jemalloc->mallctl, "opt.prof_active"))
-        jemalloc->active_since_ms++; /* the program, some time before us */
+        jemalloc->active_since_ms++; /* by the program, before us */
 }
 
-/* When profiling ends; 0: never.  A request never shortens an earlier one: the
- * later end, or none, stays. */
+/* The time at which profiling must end; 0: never.  A request never shortens an
+ * earlier one: the later end, or none, stays. */
 static int64_t
 end_after(const struct jemalloc *jemalloc, bool was_active, uint32_t seconds)
 {

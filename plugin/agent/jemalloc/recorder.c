@@ -1,4 +1,11 @@
-/* recorder.c - see jemalloc.h. */
+/*
+ * recorder.c - how the agent reaches the preloaded recorder; see jemalloc.h.
+ *
+ * The recorder (plugin/recorder) is a library of its own, which may be missing:
+ * its functions are weak symbols.  Its settings lie in the segment that it
+ * shares with heapwired; they are plain atomics, which each sample reads, so
+ * switching it on takes no lock and no call.
+ */
 #include "jemalloc.h"
 
 #include <stddef.h>
@@ -7,7 +14,8 @@
 
 #include "segment.h"
 
-/* libheapwire-recorder.so's, where it is loaded; NULL: it has no segment. */
+/* Defined by libheapwire-recorder.so, where it is loaded.  NULL: it has no
+ * segment. */
 extern struct segment_header *heapwire_recorder_segment(void)
     __attribute__((weak));
 
@@ -68,7 +76,7 @@ recorder_note(void)
     return patch < sizeof(texts) / sizeof(texts[0]) ? texts[patch] : "";
 }
 
-/* Likewise: see claim_segment.h. */
+/* Weak, as above: see claim_segment.h. */
 extern void heapwire_recorder_forked(void) __attribute__((weak));
 extern void heapwire_recorder_adopt(const pid_t elders[2])
     __attribute__((weak));
@@ -103,7 +111,7 @@ recorder_spare_thread(void)
         heapwire_recorder_spare_thread();
 }
 
-/* Likewise: see call_stack.h. */
+/* Weak, as above: see call_stack.h. */
 extern void heapwire_recorder_tables(const struct given_tables *given)
     __attribute__((weak));
 
@@ -143,7 +151,7 @@ log_mean(const struct jemalloc *jemalloc)
     return mean > 1 ? 63 - (uint32_t)__builtin_clzll(mean) : 0;
 }
 
-/* The recorder's own clock. */
+/* The clock of the recorder's samples. */
 static uint64_t
 recorder_clock_ns(void)
 {
@@ -163,6 +171,7 @@ reset_recorded_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
         __atomic_store_n(&settings->mean_bytes, UINT64_C(1) << lg_sample,
                          __ATOMIC_RELAXED);
+    /* Samples are not erased: readers leave out those from before since_ns. */
     __atomic_store_n(&settings->since_ns, recorder_clock_ns() + 1,
                      __ATOMIC_RELEASE);
     __atomic_store_n(&segment->taken_samples, 0, __ATOMIC_RELAXED);

@@ -1,9 +1,12 @@
 /*
- * statistics.c - see jemalloc.h.
+ * statistics.c - jemalloc's statistics as text; see jemalloc.h.
  *
- * Only `epoch` is expensive (jemalloc.h), so it runs at most once a second, and
- * once after a dump, which costs more.  It never runs concurrently with a dump:
- * both are this thread's work.
+ * malloc_stats_print would write them in a format for people, which differs
+ * between versions; here each figure of a table is read by its mallctl name,
+ * and those that a version lacks are left out.  Only `epoch` is expensive
+ * (mallctl_refresh), so it runs at most once a second, and once before a dump,
+ * which costs more.  It never runs concurrently with a dump: both are this
+ * thread's work.
  */
 #include "jemalloc.h"
 
@@ -17,8 +20,8 @@
 
 enum {
     BINS_MAX = 256,     /* jemalloc has 36 to 232 */
-    ARENAS_MAX = 1024,  /* at most so many are listed */
-    ARENAS_SEEN = 4096, /* MALLCTL_ARENAS_ALL: no arena has this number */
+    ARENAS_MAX = 1024,  /* listed at most */
+    ARENAS_SEEN = 4096, /* MALLCTL_ARENAS_ALL, so no arena's number */
     LINE_MAX_BYTES = 256,
     OUT_BYTES = 8192
 };
@@ -27,7 +30,7 @@ enum {
 enum figure_type { SIZE, SSIZE, U64, U32, BOOL, WORD };
 
 struct figure {
-    const char *name; /* of a bin or an arena: what follows its number */
+    const char *name; /* of a bin or an arena: the part after its number */
     enum figure_type type;
 };
 
@@ -90,7 +93,7 @@ static const struct figure sizes_of_bin[] = {
     {"slab_size", SIZE},
 };
 
-/* Of all arenas together. */
+/* The figures of all arenas together. */
 #define BINS   "stats.arenas.4096.bins"
 #define LARGES "stats.arenas.4096.lextents"
 
@@ -145,7 +148,7 @@ write_statistics_line(struct writer *w, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(w->bytes + w->used, LINE_MAX_BYTES, format, args);
     va_end(args);
-    if (n > 0 && n < LINE_MAX_BYTES) /* left out if cut */
+    if (n > 0 && n < LINE_MAX_BYTES) /* a line that was cut is left out */
         w->used += (size_t)n;
 }
 
@@ -220,7 +223,7 @@ value_of(struct writer *w, const char *name, size_t size)
     return mallctl_read(w->mallctl, name, &value, size) == 0 ? value : 0;
 }
 
-/* "<sizes>.<i>.size" times "<counts>.<i>.nrequests", of all i. */
+/* The sum of "<sizes>.<i>.size" times "<counts>.<i>.nrequests" over all i. */
 static uint64_t
 bytes_requested(struct writer *w, const char *number, const char *sizes,
                 const char *counts)
@@ -238,9 +241,9 @@ bytes_requested(struct writer *w, const char *number, const char *sizes,
     return bytes;
 }
 
-/* Bytes ever allocated, which jemalloc itself does not report: of their growth
- * every 2^lg_sample'th byte is sampled.  A lower bound: blocks served by a
- * thread's cache count only when it is filled or flushed. */
+/* The bytes ever allocated, which jemalloc itself does not report: their growth
+ * tells how many samples are taken, one in 2^lg_sample bytes.  A lower bound:
+ * blocks served by a thread's cache count only when it is filled or flushed. */
 static void
 allocated_ever(struct writer *w)
 {
@@ -251,12 +254,13 @@ allocated_ever(struct writer *w)
     write_statistics_line(w, "heapwire.allocated_ever %llu\n", bytes);
 }
 
-/* What "prof.stats.<kind>.<i>.accum" holds. */
+/* The value of "prof.stats.<kind>.<i>.accum". */
 struct sampled {
     uint64_t bytes, count;
 };
 
-/* Samples of one kind ever taken; false: this jemalloc does not count. */
+/* Adds the samples of one kind ever taken; false: this jemalloc does not
+ * count. */
 static bool
 samples_of(struct writer *w, const char *number, const char *kind,
            unsigned long long *samples)
@@ -274,7 +278,8 @@ samples_of(struct writer *w, const char *number, const char *kind,
     return true;
 }
 
-/* Exactly, where jemalloc (5.3 on, opt.prof_stats) counts them. */
+/* The exact number of samples, where jemalloc (5.3 on, opt.prof_stats)
+ * counts. */
 static void
 sampled_ever(struct writer *w)
 {
@@ -285,7 +290,7 @@ sampled_ever(struct writer *w)
         write_statistics_line(w, "heapwire.sampled_ever %llu\n", samples);
 }
 
-/* While others are walked by unwind tables. */
+/* Stacks that the library's unwinder took, if others are walked by tables. */
 static void
 by_library(struct writer *w)
 {
@@ -296,7 +301,7 @@ by_library(struct writer *w)
                               (unsigned long long)count);
 }
 
-/* The size classes above the bins', those alone that are in use. */
+/* The size classes above the bins', but only those in use. */
 static void
 write_large_statistics(struct writer *w)
 {

@@ -1,4 +1,7 @@
-/* tables.c - see jemalloc.h. */
+/*
+ * tables.c - hands unwind tables to whatever samples: jemalloc by its hook, or
+ * the recorder.  See jemalloc.h.
+ */
 #include "jemalloc.h"
 
 #include <errno.h>

@@ -3,10 +3,11 @@
  *
  * Preloaded, this library is in every process that the database's start-up
  * runs.  Only the one whose executable heapwire-run named gets an agent, right
- * before its main; a forked child gets one only when it daemonises, which
- * setsid() or daemon() shows, or where the settings name a child to be served.
- * Both jumps into the host are tail calls (we are always compiled with -O2), so
- * that no frame of ours is in the host's stacks.
+ * before its main (__libc_start_main), when all constructors have run.  A
+ * forked child gets one only when it daemonises, which setsid() or daemon()
+ * shows, or where the settings name a child to be served.  The jumps into the
+ * host are tail calls (we are always compiled with -O2), so that no frame of
+ * ours is in the host's stacks.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 #include "heapwire.h"
 #include "start.h"
 
-/* What heapwire-run --attach calls on a thread that it has borrowed from the
+/* heapwire-run --attach calls this on a thread that it has borrowed from the
  * program: heapwire_start(settings), or heapwire_stop() for NULL, into *result.
  * It answers through memory alone: the thread then continues its own work, as
  * after a signal handler. */
@@ -80,8 +81,8 @@ send_milestone(char *const *envp, enum agent_milestone milestone)
     close(fd);
 }
 
-/* Of a program built with -fsanitize=thread.  Clang's stands in front of strcmp
- * and others, which jump to nowhere before its own start. */
+/* Defined in a program built with -fsanitize=thread.  Clang's wraps strcmp and
+ * others, which cannot be called before its own start. */
 __attribute__((weak)) extern void __tsan_init(void);
 
 __attribute__((constructor)) static void
@@ -97,8 +98,8 @@ on_loaded(int argc, char **argv, char **envp)
 
 enum {
     SURVIVOR_FORK_MS = 2000, /* from setsid() to the second fork */
-    /* What has forked more often is no daemon that is starting: each backend of
-     * PostgreSQL leaves the session, too. */
+    /* a process that has forked more often is no daemon that is starting: each
+     * backend of PostgreSQL leaves the session, too */
     SURVIVOR_FORKS = 8
 };
 
@@ -122,8 +123,9 @@ static struct {
     _Atomic unsigned forks; /* calls of fork() by this process */
 } host;
 
-/* A daemon's parents end.  While they live, they are what is served: their
- * agent may not have taken its lock yet. */
+/* Starts the agent of a daemon's last process.  It serves once the parents have
+ * ended: their agent is the one that is served while they live, even if it has
+ * not taken its lock yet. */
 static void
 serve_survivor(void)
 {
@@ -168,7 +170,7 @@ after_fork(void)
     suspend_forked();
     host.forked_pid = getpid();
     if (suspend_is_final()) {
-        /* The filter is the child's, too. */
+        /* the child inherits the filter */
     } else if (start_wants_child()) {
         if (getppid() == host.main_pid) {
             host.pid = getpid();
@@ -253,7 +255,7 @@ __libc_start_main(main_fn *main, int argc, char **argv, void (*init)(void),
     start_fn *next = (start_fn *)dlsym(RTLD_NEXT, "__libc_start_main");
 
     if (!next) {
-        /* Without it the program cannot run. */
+        /* the program cannot run without it */
         agent_log("libc has no __libc_start_main");
         _exit(127);
     }

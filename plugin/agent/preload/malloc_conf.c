@@ -1,9 +1,12 @@
-/* malloc_conf.c - see malloc_conf.h. */
+/*
+ * malloc_conf.c - merges options; see malloc_conf.h.  jemalloc lets the last of
+ * several equal keys win, so ours stand in front: the user's own always win.
+ */
 #include "malloc_conf.h"
 
 #include <string.h>
 
-/* "key:value" pairs between commas. */
+/* Whether conf, "key:value" pairs between commas, has that key. */
 static bool
 has_conf_key(const char *conf, const char *key, size_t size)
 {

@@ -1,10 +1,13 @@
 /*
- * reexec.c - see preload.h.
+ * reexec.c - executes the database again, with prof:true; see preload.h.
  *
- * execve() keeps the process, its descriptors and its parent; the program's
- * constructors run again.  It happens once: the process's pid and start time
- * are recorded in its environment and, for programs that clear it, in the state
- * directory.
+ * jemalloc reads its options once, at its first use, and opt.prof cannot be
+ * changed later.  heapwire-run sets the variable, but start scripts overwrite
+ * it.  execve() keeps the process, its descriptors and its parent; the
+ * program's constructors run twice, so it is only done before main, while there
+ * is one thread.  A program where the options cannot take effect would execute
+ * itself for ever: so its pid and start time are recorded in its environment
+ * and, for programs that clear that, in the state directory.
  */
 #include "preload.h"
 
@@ -35,15 +38,15 @@ enum {
 
 struct plan {
     const char *variable;
-    char mark[MARK_MAX]; /* this process */
+    char mark[MARK_MAX]; /* "PID.START" of this process */
     char mark_file[AGENT_PATH_MAX + sizeof(MARK_FILE)];
     char exe[AGENT_PATH_MAX];
     char entry[ENTRY_MAX]; /* the variable, set */
     char mark_variable[MARK_MAX + sizeof(AGENT_ENV_AGAIN "=")];
 };
 
-/* Counts other threads, except jemalloc's background thread, which may be lost.
- */
+/* Counts other threads except jemalloc's background thread, which execve may
+ * end. */
 static int
 count_other_threads(void)
 {
@@ -67,7 +70,7 @@ count_other_threads(void)
     return count - 1;
 }
 
-/* The thread sets its name shortly after its start. */
+/* jemalloc's thread sets its name shortly after its start: wait for that. */
 static bool
 is_program_single_threaded(const struct allocator *a)
 {

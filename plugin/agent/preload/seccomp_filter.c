@@ -1,4 +1,14 @@
-/* seccomp_filter.c - see preload.h. */
+/*
+ * seccomp_filter.c - reads a seccomp filter before it is set; see preload.h.
+ *
+ * A filter may kill the process for a call that our thread makes, and the
+ * kernel does not tell which.  But a filter is a small program without loops:
+ * so it is run here for each call that we need, with unknown arguments.  Where
+ * a jump depends on what is unknown, both ways are followed (at most WAYS_MAX
+ * at a time, and STEPS_MAX steps); whatever is beyond that, or not understood,
+ * counts as fatal.  The list below has every call that the thread, libc and
+ * jemalloc on it make: a new call in the agent needs a line.
+ */
 #include "preload.h"
 
 #include <linux/audit.h>
@@ -21,9 +31,9 @@
 
 enum { STEPS_MAX = 20000, WAYS_MAX = 64 };
 
-enum verdict { ALLOWED, REFUSED, FATAL }; /* of several, the worst */
+enum verdict { ALLOWED, REFUSED, FATAL }; /* the worst of several counts */
 
-/* refusable: libc lives with an error; else with none. */
+/* REFUSABLE: libc copes with an error; NEEDED: it must be allowed. */
 enum { NEEDED, REFUSABLE = 1 << 8 };
 
 #define THREAD_FLAGS                                                           \
@@ -111,7 +121,7 @@ static const struct call {
     {SYS_write, NEEDED, 0},
 };
 
-/* A register; what is not known may be anything. */
+/* The value of a register; one that is not known may be anything. */
 struct word {
     uint32_t is;
     bool known;
@@ -121,7 +131,8 @@ struct registers {
     struct word a, x, memory[BPF_MEMWORDS];
 };
 
-/* Where the program may go on.  Not on the stack: the host's may be small. */
+/* The ways that are still to be followed.  Not on the stack: the host's may be
+ * small. */
 static struct way {
     uint32_t at;
     struct registers r;
@@ -207,8 +218,8 @@ return_value_verdict(struct word value)
     }
 }
 
-/* Follows one way to its end.  Where a jump depends on what is not known, it
- * goes on in *way, and the other way is added behind it. */
+/* Follows one way to its end.  At a jump that depends on an unknown value it
+ * goes on in *way, and adds the other way. */
 static enum verdict
 follow_filter_path(const struct sock_fprog *filter, const struct call *call,
                    int *steps, struct way *way, size_t *count)

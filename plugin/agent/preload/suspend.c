@@ -1,16 +1,17 @@
 /*
- * suspend.c - no thread of ours is there while the host changes its ids, its
- * capabilities or its sandbox, and the next one wears what the host wears.
+ * suspend.c - lets no thread of ours exist while the host changes its ids, its
+ * capabilities or its sandbox; the next thread has the host's.
  *
  * glibc makes every thread change its ids and aborts where one of them may not;
  * capabilities, no_new_privs, filters and namespaces are each thread's own, and
  * a thread that was there before stays outside.  So the functions of libc that
  * change them are wrapped: our thread ends, the host calls, and the host's
- * thread starts ours again, which inherits.  What a thread that is not the main
- * one changes of itself alone is its own matter.  Everything else passes by a
- * jump (we are always compiled with -O2).
+ * thread starts ours again, which inherits.  A change that a thread other than
+ * the main one makes for itself alone does not concern us.  Everything else
+ * passes by a jump (we are always compiled with -O2).
  *
- * What libc is not asked for, host_privileges.c sees a second later.
+ * Changes that do not go through libc are seen by host_privileges.c a second
+ * later.
  */
 #include "preload.h"
 
@@ -60,7 +61,7 @@ EXPORT int capset(void *header, const void *data); /* libc has no header */
 #define POINTER(name) __typeof__(name) *name;
 #define FIND(name)    next.name = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);
 
-/* libc's.  Written while the process has one thread. */
+/* libc's functions.  Written while the process has one thread. */
 static struct {
     WRAPPED(POINTER)
     prctl_fn *prctl;
@@ -69,12 +70,12 @@ static struct {
 
 static struct {
     pthread_mutex_t lock;
-    _Atomic unsigned inside; /* the host's threads in one of these calls */
+    _Atomic unsigned inside; /* threads of the host in these calls */
     int64_t since_ms;        /* monotonic: changes are counted from here */
     unsigned changes;
-    _Atomic bool filtering;  /* a filter comes */
-    bool due;                /* our thread is to come back */
-    _Atomic bool shut;       /* a filter is there under which it cannot live */
+    _Atomic bool filtering; /* a filter is coming */
+    bool due;               /* our thread must be started again */
+    _Atomic bool shut;      /* a filter is in force that it cannot live under */
     _Atomic bool main_alone; /* other threads have filters of their own */
 } suspension = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -133,8 +134,8 @@ unlock_host_changes(const struct signal_guard *guard)
     signal_guard_end(guard);
 }
 
-/* A program that changes its ids with every request must not wait for a thread
- * each time. */
+/* Whether the host changes its ids very often, as with every request: it must
+ * not wait for a thread each time. */
 static bool
 is_storm(void)
 {
@@ -147,7 +148,8 @@ is_storm(void)
     return ++suspension.changes > STORM_CHANGES;
 }
 
-/* haproxy allows itself none at its end: ours could not be started again. */
+/* Whether the host may hardly start threads: haproxy limits itself to none at
+ * its end, and ours could not be started again. */
 static bool
 is_without_threads(void)
 {
@@ -156,7 +158,7 @@ is_without_threads(void)
     return getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < THREADS_MIN;
 }
 
-/* Then libc may change our thread with the host's where it can do the same;
+/* In these two cases our thread stays, if libc may change it with the host's;
  * what is one thread's own, host_privileges.c follows. */
 static bool
 may_stay(bool alone)
@@ -164,7 +166,7 @@ may_stay(bool alone)
     return (is_storm() || is_without_threads()) && (alone || start_is_alike());
 }
 
-/* True: end_host_change() is due. */
+/* True: call end_host_change() after the change. */
 static bool
 begin_host_change(bool alone)
 {
@@ -186,7 +188,7 @@ begin_host_change(bool alone)
     return begun;
 }
 
-/* Under a filter that is not for us this calls nothing. */
+/* Under a filter that we cannot live under this makes no system call. */
 static void
 end_host_change(bool begun)
 {
@@ -232,12 +234,13 @@ WRAP(initgroups, ALL_THREADS, (const char *user, gid_t group), (user, group))
 WRAP(capset, ONE_THREAD, (void *header, const void *data), (header, data))
 WRAP(unshare, ONE_THREAD, (int flags), (flags))
 WRAP(setns, ONE_THREAD, (int fd, int type), (fd, type))
-/* The threads share their root directory; ours looks where it is. */
+/* threads share their root directory: ours checks where it is afterwards */
 WRAP(chroot, ALL_THREADS, (const char *path), (path))
 
 /* ---- filters ---- */
 
-/* By a call that reads there, and then refuses for its first argument. */
+/* Whether memory can be read, tried by a system call that reads there and then
+ * fails for its first argument: reading it ourselves could crash the host. */
 static bool
 is_filter_memory_readable(const void *at, size_t size)
 {
@@ -253,8 +256,8 @@ is_filter_memory_readable(const void *at, size_t size)
            errno != EFAULT;
 }
 
-/* NULL where the kernel will find none: some ask so whether there could be
- * one. */
+/* NULL where the kernel would find no filter: programs call so, to learn
+ * whether filters are possible. */
 static const struct sock_fprog *
 filter_at(unsigned long address)
 {
@@ -360,8 +363,8 @@ prctl_while_suspended(int option, unsigned long second, unsigned long third,
         end_filter(f, rc == 0);
         return rc;
     }
-    /* Ours can take them as well: it need not go, and another thread of the
-     * host may forbid new threads in between, as haproxy's do. */
+    /* our thread can set it for itself: it need not go, and another thread of
+     * the host may forbid new threads in between, as haproxy's do */
     if (option == PR_SET_NO_NEW_PRIVS) {
         rc = next.prctl(option, second, third, fourth, fifth);
         if (rc == 0 && concerns_us(ONE_THREAD))
@@ -374,7 +377,8 @@ prctl_while_suspended(int option, unsigned long second, unsigned long third,
     return rc;
 }
 
-/* Noted behind the call: what ours finds before it was not set by the host. */
+/* Notes the change after the call: a value that our thread saw before that is
+ * not the host's. */
 static __attribute__((noinline)) int
 set_dumpable(unsigned long value, unsigned long third, unsigned long fourth,
              unsigned long fifth)
@@ -401,7 +405,8 @@ suspend_prctl(int option, unsigned long second, unsigned long third,
 
 /* ---- forks past pthread_atfork ---- */
 
-/* It may be called by a signal's handler, as may all that the child calls. */
+/* May be called by a signal handler, and so may all that the child calls
+ * here. */
 pid_t
 suspend_fork(void)
 {
@@ -415,8 +420,8 @@ suspend_fork(void)
 
 /* ---- system calls by number ---- */
 
-/* Elsewhere syscall() is not wrapped: what the host changes by it,
- * host_privileges.c sees a second later. */
+/* Only here is syscall() wrapped; elsewhere, host_privileges.c sees a second
+ * later what the host changed by it. */
 #if defined(__x86_64__)
 
 long kernel_call(long number, ...) __attribute__((visibility("hidden")));
@@ -428,8 +433,8 @@ fail_as_libc(long error)
     return -1;
 }
 
-/* Those that libseccomp, libcap and others make without libc's functions; of
- * Landlock libc has none. */
+/* Calls that libseccomp, libcap and others make by number; for Landlock libc
+ * has no functions. */
 __attribute__((used)) static long
 change_by_number(long number, long first, long second, long third)
 {
@@ -465,8 +470,9 @@ fork_by_number(long number)
     return child;
 }
 
-/* As libc's, for libc's own would be reached by a jump that no compiler makes
- * with a seventh argument that the caller may not have passed. */
+/* The same code as libc's: libc's own syscall() could only be reached by a
+ * jump, which no compiler makes for a seventh argument that may not have been
+ * passed. */
 __asm__(".pushsection .text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"

@@ -1,9 +1,14 @@
 /*
  * recorded_heap.c - see recorded_heap.h.
  *
- * Each live sample has a weight of its own, by its size and mean.  They are
- * summed here by stack, thread and age: what follows, names above all, costs
- * by stack, and a stack may have thousands of samples.
+ * The recorder's segment is a table of samples; what follows wants a dump as
+ * jemalloc writes it: entries by stack.  Each live sample has a weight of its
+ * own, by its size and the sampling mean at its time.  The samples are listed
+ * by stack first, in two arrays, and then summed by stack, thread and age:
+ * naming and merging cost by entry, and a stack may have thousands of samples.
+ * Linear in samples and stacks; up to MEMORY_MAX.  The segment is another
+ * process's memory: every index is checked by segment_read.h's functions.
+ * Pure, on the thread of the dump's job.
  */
 #include "recorded_heap.h"
 
@@ -27,19 +32,21 @@ enum {
     ADDRESSES_FIRST = 1 << 12 /* a power of two */
 };
 
-/* Live samples of each stack, as lists. */
+/* The live samples of each stack, as linked lists in arrays. */
 struct lists {
     uint32_t *first; /* by stack; NONE: it has none */
     uint32_t *next;  /* by sample */
 };
 
-/* The distinct addresses, in the dump's list; their indices + 1 by hash. */
+/* The distinct addresses are in the dump's list; slots has their indices + 1,
+ * by hash. */
 struct addresses {
     uint32_t *slots;
     size_t capacity; /* of the list; there are twice as many slots */
 };
 
-/* The last entry of a thread and an age. */
+/* The last entry made for a thread and an age class: it is the present stack's
+ * if stack says so, which saves clearing them for each stack. */
 struct part_entry {
     uint32_t stack; /* + 1 */
     struct heap_stack *entry;
@@ -52,13 +59,15 @@ struct making {
     struct addresses addresses;
     struct recorded_threads threads;
     struct part_entry *entries; /* by thread and age */
-    /* Of the present stack, by size class; numbers: those that it has. */
+    /* sums of the present stack by size class; numbers lists those in use */
     struct heap_size sizes[SIZE_CLASSES];
     uint32_t numbers[SIZE_CLASSES], size_count;
     uint64_t *moves; /* by module: recorded_maps.h */
     uint64_t since_ns, at_ms;
 };
 
+/* Samples of before the last reset are left out here, so nothing below sees
+ * them. */
 static int
 list_samples(struct making *m)
 {
@@ -110,6 +119,7 @@ grow_addresses(struct making *m)
     if (!list)
         return -1;
     m->dump->addresses = list;
+    /* the slots hold indices by hash: after doubling all have moved */
     mem_free(a->slots);
     a->slots = mem_zalloc(room * 2, sizeof(*a->slots));
     if (!a->slots)
@@ -137,7 +147,8 @@ add_heap_address(struct making *m, uint64_t address, uint32_t *index)
     return 0;
 }
 
-/* All are return addresses: the call itself has the name. */
+/* All are return addresses: one byte before it is the call, which has the name
+ * and line.  A moved module's addresses move with it (recorded_maps.h). */
 static int
 add_addresses(struct making *m, uint32_t stack, uint32_t depth,
               uint32_t **indices)
@@ -145,7 +156,7 @@ add_addresses(struct making *m, uint32_t stack, uint32_t depth,
     uint32_t module;
     uint64_t pc;
 
-    /* One at least: entries are of one stack where they share the slot. */
+    /* at least one slot, as entries of a stack are told by a shared pointer */
     *indices =
         arena_alloc(m->dump->stacks.indices, (depth + 1) * sizeof(**indices));
     if (!*indices)
@@ -176,7 +187,8 @@ add_heap_stack_entry(struct making *m, uint32_t *indices, uint32_t depth)
     return entry;
 }
 
-/* Sums count from the recorder's begin on: after a reset they are not shown. */
+/* The sums of everything ever allocated count from the recorder's start: after
+ * a reset they would be wrong, and are left out. */
 static int
 add_sums(struct making *m, const struct segment_stack_seen *seen,
          uint32_t *indices)
@@ -193,7 +205,7 @@ add_sums(struct making *m, const struct segment_stack_seen *seen,
     return 0;
 }
 
-/* How long before at_ms. */
+/* Milliseconds from time_ns to at_ms; 0 if it is later. */
 static uint64_t
 before_ms(const struct making *m, uint64_t time_ns)
 {
@@ -202,7 +214,8 @@ before_ms(const struct making *m, uint64_t time_ns)
     return ms < m->at_ms ? m->at_ms - ms : 0;
 }
 
-/* Each stands for weight objects, and had the chance 1 / weight. */
+/* A sample stands for weight objects: it was taken with the probability 1 /
+ * weight, which gives the variance. */
 static void
 add_size(struct making *m, uint64_t size, double weight)
 {
@@ -225,7 +238,7 @@ last_entry(const struct making *m)
     return &piece->stacks[piece->count - 1];
 }
 
-/* Ends a stack: its last entry has them. */
+/* Ends a stack: its last entry gets the sums by size class. */
 static int
 give_sizes(struct making *m, struct heap_stack *entry)
 {
@@ -272,6 +285,8 @@ add_recorded_sample(struct making *m, uint32_t stack, uint32_t *indices,
     return 0;
 }
 
+/* A stack without live samples still counts for what was ever allocated, unless
+ * a reset has made those sums meaningless. */
 static int
 add_recorded_stack(struct making *m, uint32_t stack)
 {
@@ -309,16 +324,16 @@ add_recorded_stacks(struct making *m)
                             &m->dump->address_count, m->dump->arena);
 }
 
-/* As it was wished: each sample knows the mean that it was taken at, and
- * snapshots of one rate can be compared. */
+/* The rate as it is set: each sample knows the mean at which it was taken, so
+ * snapshots of one setting can be compared even if the recorder thinned out. */
 static uint64_t
 rate_of(const struct segment_header *header)
 {
     return header->settings.mean_bytes > 0 ? header->settings.mean_bytes : 1;
 }
 
-/* The recorder began with the first sample of any thread that still has its
- * place: the main thread keeps it. */
+/* How long the recorder counts: since the first sample of any thread that still
+ * has its slot, as the main thread does. */
 static uint64_t
 counted_ms(const struct making *m)
 {

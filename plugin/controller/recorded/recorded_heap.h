@@ -8,7 +8,7 @@ struct error;
 struct heap_dump;
 struct segment_copy;
 
-/* The live samples that were taken since the last reset, each with its own
+/* Makes a dump of the live samples since the last reset, each with its own
  * weight, its thread and its age at at_ms, of clock_ms().  NULL with *err. */
 struct heap_dump *recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
                                 struct error *err);

@@ -1,8 +1,12 @@
 /*
  * recorded_maps.c - see recorded_maps.h.
  *
- * The modules are read off the segment, and their files opened, once for each:
- * they never change, and a file that is replaced later has been found by then.
+ * A dump needs the mappings of its process, but a process that hangs or has
+ * ended has none to read: the recorder notes each module (path, addresses,
+ * build-id) when it first meets it.  Its file is opened here, by its path, and
+ * counts only if the build-id is the same; so an upgraded file is not taken for
+ * the old one.  Each module is looked for once, as it never changes, and the
+ * descriptor is kept: a file that is replaced later has been opened by then.
  */
 #include "recorded_maps.h"
 
@@ -35,6 +39,8 @@ module_build_id_equals(const struct segment_module *module,
            memcmp(module->build_id, elf->build_id, elf->build_id_size) == 0;
 }
 
+/* Addresses and offsets are rounded to pages, as the kernel maps them; segments
+ * outside of the module's range are a lie of the file or of the segment. */
 static void
 keep_code(struct recorded_module *to, const struct segment_module *module,
           const struct elf_file *elf)
@@ -58,7 +64,7 @@ keep_code(struct recorded_module *to, const struct segment_module *module,
     }
 }
 
-/* Whether the file is the module's; then where its code lies is known. */
+/* Whether the file is the module's; if so, notes where its code lies. */
 static bool
 inspect_module_file(struct recorded_module *to,
                     const struct segment_module *module, int fd,
@@ -82,11 +88,11 @@ write_path(const struct segment_module *module, char path[SEGMENT_PATH_MAX + 1])
     memcpy(path, module->path, module->path_size);
     path[module->path_size] = '\0';
     for (char *c = path; *c; c++)
-        if (*c == '\n') /* of a file, or of a process that wrote to it */
+        if (*c == '\n') /* from a file's name, or a hostile process */
             *c = '?';
 }
 
-/* At its path, if it is the same still. */
+/* Looks at the module's path; the file counts if its build-id is the same. */
 static void
 find_here(struct recorded_module *to, const struct segment_module *module,
           struct objects *objects)
@@ -98,6 +104,7 @@ find_here(struct recorded_module *to, const struct segment_module *module,
     if (module->build_id_size == 0)
         return;
     write_path(module, path);
+    /* the path is the database's word: it may be a fifo or a terminal by now */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         inspect_module_file(to, module, fd, path)) {
@@ -111,7 +118,7 @@ find_here(struct recorded_module *to, const struct segment_module *module,
     fd_close(fd);
 }
 
-/* What the process has there now, if it is the same. */
+/* Looks at what the process has mapped there now, if it is the same. */
 static void
 find_mapped(struct recorded_module *to, const struct segment_module *module,
             const struct mappings *mapped, struct objects *objects)
@@ -132,7 +139,8 @@ find_mapped(struct recorded_module *to, const struct segment_module *module,
     }
 }
 
-/* The kernel's own, and one whose path was cut, are not looked for. */
+/* False for the vdso, and for a module whose path was cut: they have no file to
+ * look for. */
 static bool
 has_file(const struct segment_module *module)
 {
@@ -140,7 +148,7 @@ has_file(const struct segment_module *module)
            memchr(module->path, '/', module->path_size) != NULL;
 }
 
-/* A segment of another program, or of the same, executed again. */
+/* Forgets the modules of another process, or of the same before an exec. */
 static void
 clear_maps_of_other_owner(struct recorded_maps *maps,
                           const struct segment_header *header)
@@ -177,7 +185,8 @@ modules_overlap(const struct segment_module *a, const struct segment_module *b)
     return a->start < b->end && b->start < a->end;
 }
 
-/* Without a build-id a file is known by its path alone. */
+/* Whether a later module has lain at its addresses: without a build-id, what is
+ * mapped there now may be that one's file. */
 static bool
 is_module_replaced(const struct segment_copy *copy, uint32_t index,
                    const struct segment_module *module)
@@ -232,7 +241,7 @@ recorded_maps_clear(struct recorded_maps *maps)
 
 /* ---- moves ---- */
 
-/* Whether one of those before it, which has stayed, lies there. */
+/* Whether a module before it, that was not moved, lies at these addresses. */
 static bool
 is_module_range_taken(const struct segment_copy *copy, const uint64_t *moves,
                       uint32_t index, const struct segment_module *module)
@@ -270,7 +279,7 @@ write_code(const struct segment_module *module,
     char path[SEGMENT_PATH_MAX + 1];
 
     write_path(module, path);
-    /* Without its file: what lies in it is named by the module alone. */
+    /* without a file, addresses in it are named by the module alone */
     if (!file->found)
         buffer_format(out, "%" PRIx64 "-%" PRIx64 " r-xp 0 00:00 0 %s\n",
                       module->start + move, module->end + move, path);
@@ -296,6 +305,7 @@ compare_module_starts(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
+/* Sorted by the moved addresses, as the kernel's text is by its own. */
 int
 recorded_maps_write(const struct recorded_maps *maps,
                     const struct segment_copy *copy, struct buffer *out,

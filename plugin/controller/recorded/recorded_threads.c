@@ -1,4 +1,11 @@
-/* recorded_threads.c - see recorded_threads.h. */
+/*
+ * recorded_threads.c - gives each live sample the thread that took it.
+ *
+ * A segment has a fixed number of thread slots, which ended threads leave to
+ * new ones: by its generation a sample tells whether the slot is still its
+ * thread's; if not, it goes to the unknown thread, number 0.  Only threads with
+ * live samples get a number.  Names are the database's, so they are cleaned.
+ */
 #include "recorded_threads.h"
 
 #include <stdlib.h>
@@ -28,8 +35,8 @@ compare_holders(const void *a, const void *b)
     return x->started_ns < y->started_ns ? -1 : x->started_ns > y->started_ns;
 }
 
-/* The kernel gives the tid of a thread that has ended to another one, whose it
- * is then. */
+/* Marks threads whose tid the kernel has given to a younger one: a reader who
+ * looks the tid up would find the wrong thread. */
 static int
 find_passed_on(struct recorded_threads *threads, uint32_t slot_count)
 {
@@ -68,6 +75,7 @@ recorded_threads_init(struct recorded_threads *threads,
     if (!threads->list || !threads->numbers || !threads->passed_on ||
         find_passed_on(threads, slot_count) != 0)
         return -1;
+    /* number 0: threads that are not known */
     threads->list[threads->count++].name = "";
     return 0;
 }

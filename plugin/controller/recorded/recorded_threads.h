@@ -14,15 +14,15 @@ struct segment_sample;
 struct recorded_threads {
     const struct segment_copy *copy;
     struct arena *arena; /* of the names and the list */
-    /* The first stands for threads that are not known: their slot in the
-     * segment has gone to another one, or they found none. */
+    /* The first entry stands for unknown threads: their slot in the segment has
+     * gone to another thread, or they found none. */
     struct heap_thread *list;
     uint32_t count;
     uint32_t *numbers; /* by slot in the segment: of list; 0: not in it */
-    bool *passed_on;   /* likewise: its tid is a younger thread's by now */
+    bool *passed_on;   /* by slot: its tid is a younger thread's by now */
 };
 
-/* Into a zeroed struct.  -1: no memory. */
+/* Call it with a zeroed struct.  -1: no memory. */
 int recorded_threads_init(struct recorded_threads *threads,
                           const struct segment_copy *copy, struct arena *arena);
 /* The list stays in arena. */

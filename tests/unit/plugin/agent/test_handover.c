@@ -63,7 +63,7 @@ hand_over(struct agent *agent)
     ck_assert_int_ge(next.channel.listener, 0);
 }
 
-/* A fork's child has the key. */
+/* A fork's child has the key, too, but another pid. */
 START_TEST(a_message_of_another_process_is_skipped)
 {
     struct agent agent = served();

@@ -1,4 +1,4 @@
-/* test_jemalloc_known.c - what the agent takes from HEAPWIRE_JEMALLOC. */
+/* test_jemalloc_known.c - how the agent parses HEAPWIRE_JEMALLOC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const char good[] = "3f0c,1a2b30,je_,JE_MALLOC_CONF,scan";
 
-/* From a block of exactly that size. */
+/* Parses a copy in a block of exactly that size. */
 static size_t
 parse(const char *text, struct known out[KNOWN_MAX])
 {
@@ -88,7 +88,7 @@ START_TEST(what_is_malformed_is_passed_over)
 }
 END_TEST
 
-/* Cut anywhere, it is not an entry, or one with a shorter last word. */
+/* Cut anywhere, the text is no entry, or one with a shorter last word. */
 START_TEST(what_is_cut_off_means_nothing_else)
 {
     struct known known[KNOWN_MAX];

@@ -193,7 +193,7 @@ START_TEST(what_the_program_sets_itself_is_left_alone)
     fake.decay[0][3] = 10000;
     fake.fresh[1] = 0;
     check_as_it_was();
-    /* and what it had set before a second one is put back */
+    /* and a value that it had set before a second lever is put back */
     ck_assert_int_eq(levers_decay(&host, 500, 20, 60, "ann"), 0);
     fake.decay[0][3] = 4444;
     ck_assert_int_eq(levers_decay(&host, 600, 20, 60, "ann"), 0);
@@ -247,7 +247,7 @@ START_TEST(background_threads_are_as_they_were)
     ck_assert_int_eq(levers_undo(&host), 0);
     ck_assert(!fake.background);
     ck_assert_uint_eq(fake.switches, 4);
-    /* that they are on already changes nothing */
+    /* they are on already: nothing changes */
     fake.background = true;
     ck_assert_int_eq(levers_background(&host, true, 60, "ann"), 0);
     ck_assert_int_eq(levers_undo(&host), 0);
@@ -272,7 +272,7 @@ START_TEST(a_jemalloc_without_a_lever_says_so)
 }
 END_TEST
 
-/* Of eight writes: two of new arenas, two of each of three. */
+/* There are eight writes: two for new arenas, two for each of three arenas. */
 START_TEST(a_failure_half_way_leaves_nothing)
 {
     fake.fail_write = EIO;
@@ -290,7 +290,7 @@ START_TEST(a_failure_leaves_alone_what_it_did_not_reach)
     fake.fail_at = (unsigned)_i + 1;
     ck_assert_int_eq(levers_decay(&host, -1, 77, 60, "ann"), EIO);
     check_as_it_was();
-    /* Nor does what an earlier lever had set count. */
+    /* Nor does a value that an earlier lever had set count. */
     ck_assert_int_eq(levers_decay(&host, -1, 77, 60, "ann"), 0);
     ck_assert_int_eq(levers_undo(&host), 0);
     check_as_it_was();

@@ -1,4 +1,5 @@
-/* test_malloc_conf.c - what is put in front of jemalloc's variable. */
+/* test_malloc_conf.c - the options that are put in front of jemalloc's
+ * variable. */
 #include <string.h>
 
 #include "malloc_conf.h"
@@ -14,20 +15,20 @@ static const struct {
     {BOTH, "", "", BOTH},
     {BOTH, "narenas:2", NULL, BOTH ",narenas:2"},
     {"prof:true", "a:1,b:2", NULL, "prof:true,a:1,b:2"},
-    /* The program's own words stay, and what it says of prof is meant. */
+    /* the user's own options stay, and their prof counts */
     {BOTH, "prof_active:true,x:1", NULL, "prof:true,prof_active:true,x:1"},
     {BOTH, "x:1,prof_active:true", NULL, "prof:true,x:1,prof_active:true"},
     {BOTH, "prof:false", NULL, NULL},
     {BOTH, "x:1,prof:true", NULL, NULL},
-    /* A key is a whole one. */
+    /* only a whole key is equal */
     {BOTH, "prof_final:true", NULL, BOTH ",prof_final:true"},
     {BOTH, "xprof:false", NULL, BOTH ",xprof:false"},
     {BOTH, "x:prof:false", NULL, BOTH ",x:prof:false"},
-    /* Compiled in: all but prof itself. */
+    /* compiled-in options count, except prof */
     {BOTH, NULL, "prof_active:true,background_thread:true", "prof:true"},
     {BOTH, "x:1", "prof:false", BOTH ",x:1"},
     {BOTH ",prof_stats:true", "x:1", "prof_stats:false", BOTH ",x:1"},
-    /* Nothing that brings prof:true. */
+    /* nothing would set prof:true */
     {"", "x:1", NULL, NULL},
     {"prof_active:false", NULL, NULL, NULL},
     {"prof:false", NULL, NULL, NULL},

@@ -15,7 +15,8 @@ START_TEST(a_request_that_was_not_seen_is_taken_back)
 }
 END_TEST
 
-/* Between the look that ends its loop and the one that says what for. */
+/* Between the check that ends the thread's loop and the one that asks what
+ * for. */
 START_TEST(a_thread_that_has_seen_the_request_goes)
 {
     phase_reset();

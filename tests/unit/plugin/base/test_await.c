@@ -1,4 +1,4 @@
-/* test_await.c - threads that wait for news, and for their time. */
+/* test_await.c - waits end by notification, by deadline and by cancel. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "errors.h"
 #include "suite.h"
 
-/* One that waits, on a thread of its own. */
+/* A thread of its own that waits. */
 struct waiter {
     struct await await;
     pthread_t thread;
@@ -114,7 +114,8 @@ note_what(void *arg, bool begins)
     ck_assert_str_eq(atomic_load(&w->await.waits), "User sleep");
 }
 
-/* Until its own time, the await's, news, or a cancel: the first one. */
+/* A wait ends at its own time, the await's, a notification or a cancel,
+ * whichever comes first. */
 START_TEST(time_that_was_asked_for_moves_the_deadline)
 {
     struct await await;

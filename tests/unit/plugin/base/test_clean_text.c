@@ -36,7 +36,7 @@ START_TEST(only_printable_utf8_stays)
 }
 END_TEST
 
-/* Sixteen bytes, or eight, are looked at as one. */
+/* Blocks of 16 or 8 bytes are checked at once: each byte of one must count. */
 START_TEST(each_byte_is_judged_wherever_it_stands)
 {
     char in[16], out[17];
@@ -110,7 +110,8 @@ encode(uint32_t code, char out[4])
     return 4;
 }
 
-/* Counted: an assertion takes longer than all the rest. */
+/* Errors are counted: one assertion each would take longer than all the
+ * rest. */
 START_TEST(every_character_is_utf8_and_no_part_of_one)
 {
     unsigned wrong = 0;
@@ -135,7 +136,7 @@ START_TEST(every_character_is_utf8_and_no_part_of_one)
 }
 END_TEST
 
-/* What is read as a character, and written as one, is what was there. */
+/* A sequence is UTF-8 only if decoding and encoding it again gives the same. */
 START_TEST(nothing_else_is_utf8)
 {
     unsigned wrong = 0;

@@ -258,7 +258,8 @@ START_TEST(a_late_answer_is_taken_and_its_descriptors_closed)
 }
 END_TEST
 
-/* Of a database with a hundred gigabytes, or on a busy machine. */
+/* A slow but living agent: a database of a hundred gigabytes, or a busy
+ * machine. */
 START_TEST(what_takes_long_is_waited_for)
 {
     static const enum agent_op ops[] = {AGENT_LEVER, AGENT_SMAPS};
@@ -313,7 +314,7 @@ START_TEST(stopped_and_ended_processes_are_reported)
     ck_assert_int_eq(waitpid(child, NULL, WCONTINUED), child);
     agent_client_refresh(&client);
     ck_assert(!client.status.stopped);
-    /* Its connection ends, and the process does not. */
+    /* The connection ends, but not the process. */
     ck_assert_int_eq(shutdown(agent, SHUT_WR), 0);
     agent_client_refresh(&client);
     ck_assert_int_eq(client.status.state, NODE_ABSENT);
@@ -389,7 +390,7 @@ START_TEST(what_can_still_change_is_not_mapped)
 }
 END_TEST
 
-/* Mappings are the node's word as well. */
+/* The mappings are the node's text, too: not trusted. */
 static const struct {
     const char *maps, *says; /* NULL: taken as it is */
 } maps[] = {

@@ -66,7 +66,7 @@ START_TEST(profiling_is_switched_and_read)
 }
 END_TEST
 
-/* What became of a request: its error's text, or "". */
+/* The result of a request: its error's text, or "". */
 static const char *
 outcome(struct controller *c, const struct job_request *request)
 {
@@ -119,7 +119,7 @@ START_TEST(a_reset_spares_kept_snapshots_and_sane_rates_unless_forced)
         {{.kind = JOB_SNAPSHOT}, "", 0},
         {{.kind = JOB_RESET, .lg_sample = 20}, "snapshot heap_", 0},
         {{.kind = JOB_RESET, .lg_sample = 20, .force = true}, "", 20},
-        /* Those of before the last reset are lost already. */
+        /* snapshots from before the last reset cannot be compared any more */
         {{.kind = JOB_RESET, .lg_sample = 19}, "", 19},
     };
     struct node_status status;
@@ -228,7 +228,7 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     ck_assert_ptr_nonnull(strstr(err.text, "not responding since"));
     flight_leave(seat);
 
-    /* What the kernel knows, and why there is no more. */
+    /* the kernel's figures, and why there are no others */
     seat = controller_submit(c, &(struct job_request){.kind = JOB_STATS}, waker,
                              &err);
     ck_assert_ptr_nonnull(seat);
@@ -258,7 +258,7 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
                              waker, &err);
     ck_assert_int_eq(wait_for(seat, &woken, &result, &err), FLIGHT_DONE);
     flight_leave(seat);
-    /* Of what it was asked while it was late it would hear by now. */
+    /* it would have got by now what was asked while it was late */
     ck_assert_int_eq(agent_count(&agent, AGENT_STATS), 0);
     controller_stop(c);
     agent_stop(&agent);
@@ -323,7 +323,7 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
         ck_assert_msg(seat != NULL, "%d: %s", i, err.text);
         flight_leave(seat);
     }
-    /* what changes things is not joined: each has half of what is free */
+    /* changes are not joined: each user has half of the free places */
     for (int user = 0; user < 3; user++) {
         struct job_request change = {JOB_ENABLE, .owner = users[user]};
 
@@ -365,7 +365,7 @@ START_TEST(an_ended_database_is_reported_with_its_time)
     ck_assert_ptr_null(controller_submit(
         c, &(struct job_request){.kind = JOB_ENABLE}, waker, &err));
     ck_assert_ptr_nonnull(strstr(err.text, "ended at 20"));
-    /* Its child, a daemon, lives and may not use the directory. */
+    /* Its child, a daemon, lives on, and may not use the directory. */
     controller_set_absence(c, 4711, "the database runs as uid 1");
     ck_assert_ptr_null(controller_submit(
         c, &(struct job_request){.kind = JOB_ENABLE}, waker, &err));
@@ -374,7 +374,7 @@ START_TEST(an_ended_database_is_reported_with_its_time)
 }
 END_TEST
 
-/* As a static program, which no agent is in. */
+/* Like a static program, which has no agent in it. */
 START_TEST(one_without_an_agent_ended_as_its_parent_wrote)
 {
     const struct observe_request request = {.kind = OBSERVE_CPU, .seconds = 1};

@@ -46,7 +46,7 @@ fill(struct dump *dump)
     ck_assert(!dump->text.failed);
 }
 
-/* What the agent would have handed out. */
+/* The files that the agent would have handed out. */
 static void
 put_self(struct objects *objects, const struct dump *dump)
 {
@@ -86,7 +86,7 @@ make(const struct dump *dump, struct objects *objects, struct error *err)
     return snapshot;
 }
 
-/* As Go has it, on the way to C: a symbol alone.  Nothing calls it. */
+/* A symbol as Go has on the way to C.  Nothing calls it. */
 void border(void) __asm__("runtime.asmcgocall.abi0");
 __asm__(".pushsection .text\n"
         ".globl runtime.asmcgocall.abi0\n"

@@ -131,7 +131,7 @@ START_TEST(statistics_that_make_no_sense_are_an_error)
 }
 END_TEST
 
-/* An older agent is not asked for them: it would hang up. */
+/* An older agent is not asked for allocators: it would hang up. */
 START_TEST(allocators_are_listed_by_an_agent_that_knows_them)
 {
     struct job_result result = run(JOB_STATS);
@@ -191,7 +191,8 @@ static const struct sharing {
     {JOB_RECENT, JOB_RECENT, TIME, false, AGENT_DUMP},
 };
 
-/* Both answers of a sharing.  False: so slow that they had to differ. */
+/* The answers of two requests that should share.  False: they were so slow that
+ * they had to differ. */
 static bool
 run_both(const struct sharing *s, struct job_result *first,
          struct job_result *second)

@@ -126,7 +126,7 @@ START_TEST(the_risk_comes_first)
 }
 END_TEST
 
-/* Of what is there, or was set before. */
+/* Compared with the present values, or those set before. */
 START_TEST(a_decay_is_shorter_longer_or_the_same)
 {
     static const struct {
@@ -174,7 +174,7 @@ START_TEST(what_is_replaced_is_told)
 }
 END_TEST
 
-/* It would hang up. */
+/* An older agent would hang up. */
 START_TEST(an_older_agent_is_not_asked)
 {
     struct agent_client client = {.fd = -1, .status.state = NODE_CONNECTED};
@@ -208,7 +208,7 @@ START_TEST(the_next_end_is_known)
         (struct lever_force){.in_force = true, .until_ms = 1500};
     ck_assert_int_eq(lever_job_next(&status, 1000), 500);
     ck_assert_int_eq(lever_job_next(&status, 2000), 0);
-    /* overdue: it is not looked at all the time */
+    /* an overdue one is not asked for all the time */
     ck_assert_int_eq(lever_job_next(&status, 3000), 2000);
 }
 END_TEST

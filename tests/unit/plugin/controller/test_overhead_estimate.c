@@ -71,7 +71,8 @@ START_TEST(the_overhead_is_samples_times_what_one_costs)
     ck_assert_double_eq_tol(overhead.report.cpus,
                             200e-6 * overhead_estimate_sample_us(10), 1e-9);
     ck_assert_double_eq_tol(overhead.report.budget_cpus, .01, 1e-9);
-    /* A sample costs more where stacks are deep; not known is not free. */
+    /* A sample costs more where stacks are deep; an unknown depth is not
+     * free. */
     ck_assert_double_gt(overhead_estimate_sample_us(120),
                         2 * overhead_estimate_sample_us(30));
     ck_assert_double_gt(overhead_estimate_sample_us(0), 5);
@@ -96,7 +97,7 @@ START_TEST(samples_that_jemalloc_counts_are_not_estimated)
     overhead_estimate_samples_text(&overhead.report, text, sizeof(text));
     ck_assert_str_eq(text, "400 samples a second, counted, 5.8 us "
                            "each");
-    /* Fewer than before: another one's. */
+    /* Fewer than before: the count is another process's. */
     reading = at(8, 1008);
     reading.sampled_ever = (struct stats_figure)KNOWN(10);
     reads(&overhead, reading);
@@ -123,10 +124,10 @@ START_TEST(stacks_by_tables_cost_less)
             (struct stats_figure)KNOWN(7 + cases[i].by_library);
         reads(&overhead, reading);
         ck_assert_double_eq_tol(overhead.report.sample_us, cases[i].us, 1e-6);
-        /* There are not fewer than were counted. */
+        /* There are at least as many samples as were counted. */
         ck_assert_double_eq_tol(overhead.report.samples_per_second,
                                 i == 3 ? 225 : 200, 1e-6);
-        /* No tables any more. */
+        /* Stacks are not walked by tables any more. */
         reads(&overhead, at(8, 1800));
         ck_assert_double_eq_tol(overhead.report.sample_us, 5.8, 1e-6);
     }
@@ -154,7 +155,7 @@ START_TEST(only_readings_in_a_row_end_it)
         "its estimated overhead, 1.16 % of a CPU (2000 samples a "
         "second of 1000.0 MB a second or more, 5.8 us each), was above "
         "the budget of 1.00 % in 3 readings");
-    /* It stays on: again. */
+    /* It stays on: the verdict is repeated. */
     ck_assert(reads(&overhead, at(21, megabytes + 3000)));
 }
 END_TEST
@@ -176,7 +177,8 @@ END_TEST
 
 START_TEST(metadata_that_grows_ends_it)
 {
-    /* Its growth in MB, the heap in MB, and whether that is too much. */
+    /* The growth of metadata in MB, the heap in MB, and whether that is too
+     * much. */
     static const struct {
         double growth, heap;
         bool ends;
@@ -225,7 +227,7 @@ START_TEST(cpu_time_is_measured_before_and_since)
     ck_assert(overhead.report.measured_since &&
               overhead.report.measured_before);
     ck_assert_double_eq_tol(overhead.report.cpus_since, 1, 1e-9);
-    /* Off again: what was while it was on is no figure any more. */
+    /* Off again: the figures from while it was on do not count any more. */
     reading.active = false;
     reads(&overhead, reading);
     ck_assert(!overhead.report.measured_since && !overhead.report.estimated);

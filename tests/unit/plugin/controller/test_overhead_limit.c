@@ -48,7 +48,7 @@ tear_down(void)
     agent_stop(&agent);
 }
 
-/* Greets and looks, as if the time for it had come. */
+/* Greets and takes a reading, as if it were due. */
 static bool
 look(void)
 {
@@ -117,7 +117,7 @@ START_TEST(too_dear_a_profile_is_ended_and_reported)
                                  "the overhead guard switched profiling off in "
                                  "/usr/bin/test (pid "));
     ck_assert_ptr_nonnull(strstr(logged, client.status.overhead.reason));
-    /* Off, and it stays known why. */
+    /* It is off, and the reason stays known. */
     ck_assert(!look());
     ck_assert_ptr_nonnull(
         strstr(client.status.overhead.reason, "above the budget"));

@@ -26,7 +26,7 @@ tear_down(void)
     fixture_fini(&f);
 }
 
-/* Of return addresses, innermost first. */
+/* Return addresses, innermost first. */
 static void
 put_stack(uint32_t stack, const uint64_t *addresses, uint32_t depth)
 {
@@ -153,7 +153,7 @@ START_TEST(addresses_are_listed_once_and_ascend)
 }
 END_TEST
 
-/* The lost one has no frames: its entries share nobody's. */
+/* The stack for lost samples has no frames: its entries share nobody's. */
 START_TEST(a_stack_without_frames_changes_no_other)
 {
     static const uint64_t stack[] = {0x9001, 0x3001};

@@ -50,7 +50,7 @@ tear_down(void)
     fixture_fini(&f);
 }
 
-/* And a stack of it: what no stack names is not read. */
+/* Adds a module and a stack in it: a module that no stack names is not read. */
 static struct segment_module *
 put_module(uint32_t index, uint64_t start, const char *path)
 {
@@ -140,7 +140,7 @@ START_TEST(the_code_of_a_file_that_is_the_same_is_mapped)
 }
 END_TEST
 
-/* Of one segment of code. */
+/* A module with one segment of code. */
 static int
 make_bare_elf(void)
 {
@@ -196,7 +196,7 @@ START_TEST(of_another_file_only_the_name_is_known)
 }
 END_TEST
 
-/* In another container, for instance; it is asked once. */
+/* The file is in another container, for instance; the agent is asked once. */
 START_TEST(a_file_that_lies_elsewhere_is_found_among_what_is_mapped)
 {
     struct mapping there = {.start = BASE,
@@ -226,7 +226,8 @@ START_TEST(a_file_that_lies_elsewhere_is_found_among_what_is_mapped)
 }
 END_TEST
 
-/* Without a build-id: the one that lies there now may be the last alone. */
+/* Without a build-id only the last module may be the one that lies there
+ * now. */
 START_TEST(a_file_without_a_build_id_is_known_by_its_place)
 {
     struct mapping there = {.start = BASE,

@@ -16,7 +16,7 @@
         true, MB_OF(n)                                                         \
     }
 
-/* A database of 1,000 MB without any illness. */
+/* A database of 1,000 MB with nothing unusual. */
 static struct diagnosis_facts
 healthy(void)
 {
@@ -81,7 +81,7 @@ make_killed_unseen(struct diagnosis_facts *f)
     f->last_snapshot = NULL;
 }
 
-/* It had what is else advised. */
+/* It already had what is advised otherwise. */
 static void
 make_killed_too_soon(struct diagnosis_facts *f)
 {
@@ -455,7 +455,7 @@ START_TEST(what_is_unusual_just_now_is_not_nothing)
 }
 END_TEST
 
-/* That all its memory grows is sure; of which function is not. */
+/* It is certain that its memory grows, but not in which function. */
 START_TEST(growth_is_told_whatever_is_known_of_functions)
 {
     struct diagnosis_facts facts = healthy();
@@ -734,7 +734,7 @@ START_TEST(without_jemalloc_the_owners_are_the_parts)
     ck_assert(strstr(page.data, "    900.0 MB   90 %  glibc's malloc"));
     ck_assert(strstr(page.data, "    100.0 MB   10 %  not told apart, or new"));
     ck_assert(strstr(page.data, "the kernel has 3.0 MB of page tables"));
-    /* of one that hangs: its figures are not known, what it has is */
+    /* one that hangs: its figures are not known, its mappings are */
     facts.owned_by_jemalloc = (struct fact){true, MB_OF(80)};
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);

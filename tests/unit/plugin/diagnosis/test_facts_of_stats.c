@@ -47,7 +47,7 @@ enum { SAMPLES = 200, NOW_MS = 1000000 };
 static struct history_sample samples[SAMPLES];
 static size_t sample_count;
 
-/* So long ago, with so many bytes outside. */
+/* A sample of so long ago, with so many bytes outside. */
 static void
 add_sample(int64_t ago_s, uint64_t outside)
 {
@@ -84,7 +84,8 @@ START_TEST(figures_become_facts)
 }
 END_TEST
 
-/* jemalloc counts them as not resident; the kernel may still have them. */
+/* jemalloc does not count muzzy pages as resident; the kernel may still have
+ * them. */
 START_TEST(muzzy_pages_are_free_and_not_outside)
 {
     char more[sizeof(text) + 40];
@@ -100,7 +101,7 @@ START_TEST(muzzy_pages_are_free_and_not_outside)
 }
 END_TEST
 
-/* It is jemalloc's choice, and no restart gives it back. */
+/* Padding is jemalloc's layout: no restart gives it back. */
 START_TEST(padding_of_large_blocks_is_no_fragmentation)
 {
     static const char padded[] = "arenas.bin.0.size 8\n"

@@ -1,4 +1,4 @@
-/* test_owners.c - who has what of RSS no jemalloc has, by a map. */
+/* test_owners.c - whose the part of RSS is that no jemalloc has, by a map. */
 #include <string.h>
 
 #include "memory_map.h"

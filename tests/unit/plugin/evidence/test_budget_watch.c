@@ -131,7 +131,7 @@ tear_down(void)
     store_close(store);
 }
 
-/* A second of the sampler.  Whether a snapshot is wanted. */
+/* Runs a second of the sampler; true if a snapshot is wanted. */
 static bool
 pass_second(void)
 {
@@ -185,7 +185,8 @@ START_TEST(a_change_is_looked_at_at_once)
 }
 END_TEST
 
-/* 0.1 % of the time, but for the first one, which has to find names. */
+/* At most 0.1 % of the time, but for the first check, which has to find
+ * names. */
 START_TEST(what_is_costly_is_done_less_often)
 {
     takes_ms = 5000;

@@ -184,7 +184,7 @@ static const struct fixture_name names[] = {
     {0x6001, "list<int>::push(int)", false, NULL, 0},
     {0}};
 
-/* A sampling rate of 1 byte: what is sampled is what is there. */
+/* At a sampling rate of 1 byte every allocation is sampled. */
 static struct snapshot *
 take(const char *stacks)
 {

@@ -1,4 +1,4 @@
-/* test_highest.c - which of the snapshots taken by itself stays. */
+/* test_highest.c - which automatic snapshot stays pinned. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ tear_down(void)
     store_close(store);
 }
 
-/* Taken by the database of that pid, when its RSS was so. */
+/* A snapshot of the database of that pid, at that RSS. */
 static void
 take(const char *name, enum snapshot_cause cause, int32_t pid, uint64_t rss)
 {
@@ -55,7 +55,7 @@ take(const char *name, enum snapshot_cause cause, int32_t pid, uint64_t rss)
     snapshot_unref(snapshot);
 }
 
-/* The names, those that are pinned with a star. */
+/* The names of all snapshots; a star marks a pinned one. */
 static void
 check_kept(const char *expected)
 {
@@ -72,7 +72,7 @@ check_kept(const char *expected)
     ck_assert_str_eq(got, expected);
 }
 
-/* Of one database: it would only take the place of others. */
+/* Two of one database are not kept: the second would push out others. */
 START_TEST(a_peak_goes_with_a_higher_one)
 {
     reason = HIGHEST_PEAK ": 100 bytes";

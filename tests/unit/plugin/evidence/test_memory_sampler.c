@@ -263,7 +263,7 @@ start(const struct marks_rules *rules)
     return sampler;
 }
 
-/* Until there are count samples; takes the last. */
+/* Waits until there are count samples, and copies the last. */
 static void
 await_samples(struct memory_sampler *sampler, size_t count,
               struct history_sample *last)
@@ -378,7 +378,7 @@ START_TEST(an_ended_database_is_not_sampled)
 }
 END_TEST
 
-/* One that was seen, and the next one. */
+/* A database that was seen, and the next one. */
 static const struct {
     int64_t last_seen_ms; /* the first, until it is looked at */
     int64_t later_ms;     /* the second started so long after now */
@@ -435,7 +435,7 @@ START_TEST(an_unseen_end_is_recorded_with_the_successor)
 }
 END_TEST
 
-/* A life in an earlier heapwired's history, and what is there now. */
+/* A database in an earlier heapwired's history, and what runs now. */
 static const struct {
     bool same, away; /* the same database; none is there */
     bool detached;   /* it lives, without an agent */
@@ -456,7 +456,7 @@ START_TEST(a_life_without_an_end_ended_unseen)
         .rules = marks_defaults, .segment = -1, .log = hear};
     struct history_sample life = {.pid = 815, .start_ticks = 12};
     struct process_stat self;
-    /* As heapwire-run records it: of a wrapper. */
+    /* As heapwire-run records the end of a wrapper. */
     struct death deaths[16], told = {.pid = 814, .signalled = true, .code = 9};
     struct memory_sampler *sampler;
     struct history *history;

@@ -16,7 +16,7 @@ int four(const char *a, void *b, size_t *c, void *d);
 int five(const char *a, void *b, size_t *c, void *d, size_t e);
 int six(const char *a, void *b, size_t *c, void *d, size_t e, size_t f);
 
-/* As mallctl does, each first looks whether all is initialised. */
+/* As mallctl does, each first checks whether everything is initialised. */
 int
 four(const char *a, void *b, size_t *c, void *d)
 {
@@ -33,7 +33,7 @@ five(const char *a, void *b, size_t *c, void *d, size_t e)
     return taker(a, b, c, d, 1, e) + 1;
 }
 
-/* The second and the fifth of five. */
+/* Uses only the second and the fifth of five arguments. */
 int
 two_and_fifth(const char *a, void *b, size_t *c, void *d, size_t e)
 {
@@ -53,7 +53,7 @@ six(const char *a, void *b, size_t *c, void *d, size_t e, size_t f)
     return taker(a, b, c, d, e, f) + 1;
 }
 
-/* As jemalloc's sdallocx, which has three: r8 is its own. */
+/* As jemalloc's sdallocx, which has three arguments and uses r8 for itself. */
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n"
         ".globl scratch\n"

@@ -14,8 +14,8 @@ emit(const char *key, const char *name, const void *value)
     printf("%s %s %p\n", key, name, value);
 }
 
-/* What a tool that moved the code leaves of it: a call of what starts no
- * function any more. */
+/* What a tool that moved the code leaves behind: a call of an address where no
+ * function starts any more. */
 #if defined HOST_MOVED && defined __x86_64__
 #define STALE(name)                                                            \
     __asm__ volatile("jmp 1f; lea %0, %%rdi; xor %%r8d, %%r8d; call main+1\n"  \
@@ -24,7 +24,7 @@ emit(const char *key, const char *name, const void *value)
 #define STALE(name) (void)name
 #endif
 
-/* As stats_print does: name and key, the value if there is one. */
+/* As stats_print does: prints the name, and the value if there is one. */
 #define PRINT(name)                                                            \
     do {                                                                       \
         size_t value = 0, size = sizeof(value);                                \

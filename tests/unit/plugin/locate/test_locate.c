@@ -1,4 +1,5 @@
-/* test_locate.c - what jemalloc a file brings: locate_hosts.cmake has them. */
+/* test_locate.c - which jemalloc a file brings: locate_hosts.cmake builds
+ * them. */
 #include "locate.h"
 
 #include <dlfcn.h>
@@ -102,14 +103,15 @@ START_TEST(a_split_debug_file_of_the_same_build_is_asked)
     ck_assert_int_eq(file.jemallocs[0].how, LOCATE_DEBUG);
     ck_assert_str_eq(file.jemallocs[0].prefix, "Any_");
     ck_assert_uint_eq(file.jemallocs[0].mallctl, mallctl);
-    /* Which is whose cannot be said without a build-id. */
+    /* Without a build-id it cannot be known whether the debug file belongs to
+     * it. */
     locate_host("no_id", ".split");
     ck_assert_int_eq(file.jemallocs[0].how, LOCATE_SCAN);
 }
 END_TEST
 
-/* A compiler that sees callers and function at once makes another one of it,
- * with fewer arguments: that is not to be called. */
+/* A compiler that sees a function and its callers may make a clone of it with
+ * fewer arguments, which must not be called. */
 START_TEST(what_is_no_mallctl_any_more_is_not_found)
 {
     locate_host("cloned", ".stripped");
@@ -237,7 +239,7 @@ static const struct {
     {"real_cxx", "main", false},
 };
 
-/* Of a function, by nm. */
+/* The address of a function, by nm. */
 static uint64_t
 address_of(const char *name, const char *function)
 {
@@ -258,7 +260,7 @@ address_of(const char *name, const char *function)
     return found;
 }
 
-/* In the stripped program, at an address that the other has the name of. */
+/* In the stripped program, at an address that is known from the other one. */
 START_TEST(functions_of_jemalloc_are_known_without_symbols)
 {
     const char *host = functions[_i].host;
@@ -323,7 +325,8 @@ see_file(const char *path, const struct stat *st, int type, struct FTW *at)
     return 0;
 }
 
-/* Whatever is installed here; HEAPWIRE_TEST_ALL: all of it, for a minute. */
+/* Tries the files that are installed here; with HEAPWIRE_TEST_ALL all of them,
+ * which takes a minute. */
 START_TEST(nothing_that_is_installed_is_taken_for_one)
 {
     static const char *const trees[] = {"/usr/bin", "/usr/sbin", "/usr/lib",
@@ -351,7 +354,7 @@ END_TEST
 
 /* ---- the user's word ---- */
 
-/* What is said against it, "" if nothing. */
+/* Why the address is refused; "" if it is not. */
 static const char *
 against(const char *path, const char *symbol, uint64_t address)
 {

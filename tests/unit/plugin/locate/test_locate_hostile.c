@@ -35,7 +35,7 @@ locate_image_spec(const struct image_spec *wish)
     ck_assert_str_eq(file.jemallocs[0].variable, "JE_MALLOC_CONF");
 }
 
-/* Found, or not, it is where it is. */
+/* If it is found, it is found at its real address. */
 static void
 check_found(enum locate_how how)
 {
@@ -87,7 +87,7 @@ START_TEST(another_machine_is_not_scanned)
 }
 END_TEST
 
-/* What is found must be code that is there. */
+/* Whatever is found must be an address of code in the file. */
 static void
 check_sane(size_t size)
 {
@@ -140,7 +140,7 @@ START_TEST(any_wild_byte_in_its_tables_is_survived)
 }
 END_TEST
 
-/* A symbol that lies in no code, or is no function, is none. */
+/* A symbol outside of the code, or of no function, is ignored. */
 START_TEST(a_symbol_must_be_a_function_in_the_code)
 {
     static const uint64_t elsewhere[] = {0, IMAGE_TEXTS, IMAGE_SIZE,
