@@ -10,6 +10,8 @@ bytes_text(double bytes)
     struct bytes_text out;
     unsigned unit = 0;
 
+    /* From 1000 on, not 1024, so that no text has four digits before the
+     * point. */
     while ((bytes >= 1000 || bytes <= -1000) &&
            unit + 1 < sizeof(units) / sizeof(units[0])) {
         bytes /= 1024;

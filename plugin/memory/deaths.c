@@ -1,8 +1,16 @@
 /*
  * deaths.c - see deaths.h.
  *
- * A line: a time for people, words "key=value", the program last.  Unknown keys
- * are passed over.
+ * A line has a time for people, words "key=value", and the program last, as it
+ * may contain blanks.  A reader passes over keys that it does not know, so
+ * older and newer programs share the file.
+ *
+ * heapwire-run and heapwired both append, and the last line may be written
+ * while the disk is full or a file size limit is reached: that is when
+ * databases die.  So space for one line is reserved while the database runs, a
+ * line is one write, and what a failed write left is cut off again.  The file
+ * stays small (64 KB): it is read whole for each append, and halved when it is
+ * full.
  */
 #include "deaths.h"
 
@@ -28,6 +36,7 @@
 #define NEW_FILE DEATHS_FILE ".new"
 
 enum { MB = 1 << 20 };
+/* One second in all. */
 enum { LOCK_TRIES = 100, LOCK_STEP_NS = 10 * 1000 * 1000 };
 
 static const int64_t at_max_ms = 253402300799999; /* year 9999 */
@@ -57,6 +66,8 @@ death_was_clean(const struct death *death)
 uint64_t
 death_oom_kills(const struct death *death)
 {
+    /* heapwired shares the cgroup, so the kernel's count includes its
+     * deaths. */
     uint64_t before = death->oom_before.value + death->oom_own.value;
 
     if (!death->oom_before.known || !death->oom_after.known ||
@@ -72,6 +83,7 @@ describe_unseen(const struct death *death, char *out, size_t size)
     size_t used;
 
     clock_text(death->at_ms, at, sizeof(at));
+    /* Only the time of day; the row of the table has the date. */
     snprintf(out, size, "ended unseen after %.8s",
              strlen(at) > 11 ? at + 11 : at);
     used = strlen(out);
@@ -257,6 +269,8 @@ figure_of(int64_t value)
 static bool
 make_death(const struct numbers *n, struct death *out)
 {
+    /* Exactly one of status, signal and unknown says how it ended.  A number
+     * that is missing is -1, a wrong one INT64_MIN: neither is within. */
     if (!is_within(n->at, at_max_ms) || !is_within(n->started, at_max_ms) ||
         !is_within(n->pid, INT32_MAX) || !is_within(n->asked, 128) ||
         is_within(n->status, 255) + is_within(n->signal, 128) +
@@ -336,7 +350,8 @@ lock_deaths_directory(const char *dir)
     return -1;
 }
 
-/* Not tried again after a part: past a limit of size that is a signal. */
+/* A short write is an error and is not continued: past RLIMIT_FSIZE the second
+ * write() would raise SIGXFSZ. */
 static int
 write_at_once(int fd, const char *data, size_t size)
 {
@@ -347,7 +362,8 @@ write_at_once(int fd, const char *data, size_t size)
     return n == (ssize_t)size ? 0 : -1;
 }
 
-/* A line that was torn by a crash is ended first. */
+/* If a crash tore the last line, that is ended first: else both would be
+ * lost. */
 static int
 write_death_line(int fd, const struct buffer *old, const struct buffer *line)
 {
@@ -359,7 +375,8 @@ write_death_line(int fd, const struct buffer *old, const struct buffer *line)
     return 0;
 }
 
-/* The file is left as it was, and what is reserved for it, where that fails. */
+/* On failure the file is cut back to its old size.  ftruncate() is left out
+ * when nothing was written, as it would also free the reserved space. */
 static int
 append_line(int fd, const struct buffer *old, const struct buffer *line)
 {
@@ -399,7 +416,8 @@ rewrite_deaths_file(const char *dir, const struct buffer *old,
     return rc;
 }
 
-/* Something else that lies there is set aside, and what is far too large. */
+/* Opens the file; a directory, a link, another user's file or a far too large
+ * one in its place is renamed first. */
 static int
 open_deaths(const char *dir)
 {
@@ -419,7 +437,9 @@ open_deaths(const char *dir)
                : -1;
 }
 
-/* Beyond its end: the file reads as before. */
+/* FALLOC_FL_KEEP_SIZE: the blocks lie beyond the end, so the file reads as
+ * before.  A file system without fallocate() reserves nothing; that is no
+ * error. */
 void
 deaths_reserve(const char *dir)
 {
@@ -432,9 +452,9 @@ deaths_reserve(const char *dir)
     fd_close(locked);
 }
 
-/* The lines of old, if now has none: else rewrite_deaths_file() has made it, or
- * a new end.
- */
+/* Copies the lines of the deleted file, whose last descriptor is old, to the
+ * new one.  If that has lines already, rewrite_deaths_file() has replaced the
+ * file, or an end was appended meanwhile: nothing is copied. */
 static int
 rewrite_death_lines(int now, int old)
 {
@@ -469,7 +489,7 @@ deaths_watch(const char *dir, int fd)
     if (now >= 0 && rewrite_death_lines(now, fd) == 0) {
         fd_close(fd);
         fd = now;
-    } else { /* the only copy */
+    } else { /* the old descriptor has the only copy of the lines */
         fd_close(now);
     }
     fd_close(locked);
@@ -498,7 +518,9 @@ deaths_append(const char *dir, const struct death *death, struct error *err)
     }
     if (old.size + line.size > DEATHS_FILE_MAX)
         rc = rewrite_deaths_file(dir, &old, &line);
-    if (rc != 0) /* on a full disk, too, there may be room that was reserved */
+    /* A full disk has no room for a new file, but the reserved space takes one
+     * more line. */
+    if (rc != 0)
         rc = append_line(fd, &old, &line);
     if (rc != 0)
         error_sys(err, ER_UNKNOWN, "cannot write %s/" DEATHS_FILE, dir);

@@ -23,14 +23,14 @@ struct error;
 enum {
     DEATHS_FILE_MAX = 64 * 1024,
     DEATHS_LINE_MAX = 1024,
-    DEATHS_MAX = 512, /* that are read */
+    DEATHS_MAX = 512, /* lines that are read at most */
     DEATH_PROGRAM_MAX = 512
 };
 
 #define DEATHS_FILE "deaths"
 #define LINGER_FILE "linger" /* heapwire-run's, once the database has died */
 
-/* Whether it was started again, and how. */
+/* How heapwire-run started it again. */
 enum death_restart {
     DEATH_FINAL,
     /* Before its main was reached: without prof:true, and what heapwire-run had
@@ -41,7 +41,7 @@ enum death_restart {
 
 struct death {
     int64_t at_ms;      /* wall clock */
-    int64_t started_ms; /* likewise */
+    int64_t started_ms; /* wall clock */
     int32_t pid;
     int32_t recorded; /* the recorder's process, where that is another, which
                          had ended before, behind a script; 0 */
@@ -52,15 +52,15 @@ struct death {
     bool oom_machine; /* oom_... are of all of the machine: its cgroup does not
                          count them */
     enum death_restart restarted;
-    int32_t code;  /* of exit, or the signal */
+    int32_t code;  /* the exit status, or the signal */
     int32_t asked; /* the signal that asked it to end; 0: none */
     /* Processes of its cgroup that the kernel killed for want of memory, until
      * it was started and until it ended. */
     struct stats_figure oom_before, oom_after;
-    /* Of one that ended unseen, when it was looked at last, at at_ms: bytes,
-     * and bytes a second. */
+    /* Of a database that ended unseen: its last sample, taken at at_ms, in
+     * bytes and bytes a second. */
     struct stats_figure rss, limit, growth;
-    /* Of oom_after those that were heapwireds, and their helpers. */
+    /* How many of oom_after were heapwireds and their helpers. */
     struct stats_figure oom_own;
     char program[DEATH_PROGRAM_MAX];
 };
@@ -80,8 +80,9 @@ void death_format(const struct death *death, struct buffer *out);
 /* Reserves disk space for a line, if possible, so that an end can be written on
  * a full disk. */
 void deaths_reserve(const char *dir);
-/* Keeps the file open: where somebody deleted it, its lines are written again.
- * fd: of the last call; -1.  That of the next; close it. */
+/* Keeps the file open, and writes its lines again if somebody deleted it.
+ * fd is what the last call returned, -1 at first; the caller closes the last
+ * one. */
 int deaths_watch(const char *dir, int fd);
 /* Appends a line and syncs it.  -1 with *err; the file is then unchanged. */
 int deaths_append(const char *dir, const struct death *death,

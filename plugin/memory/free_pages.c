@@ -1,9 +1,12 @@
 /*
  * free_pages.c - see free_pages.h.
  *
- * Without background threads jemalloc gives an arena's free pages back only
- * when a thread that uses this arena allocates or frees: an arena that is idle
- * keeps them for ever.
+ * jemalloc frees pages late on purpose: dirty pages wait dirty_decay_ms for
+ * reuse, then become muzzy (MADV_FREE), then go back.  Without background
+ * threads this clock is moved only by a thread that allocates or frees in that
+ * arena: an idle arena keeps its pages for ever, which looks like a leak from
+ * outside.  This tells which of the causes it is, from figures that the agent
+ * sent, and names the lever that helps.
  */
 #include "free_pages.h"
 
@@ -66,7 +69,8 @@ free_pages_bytes(const struct stats *stats)
     return sum_free_pages(stats, &most);
 }
 
-/* What most of them are: each kind has its time. */
+/* Each kind has a decay time of its own; the message is about the kind that has
+ * more. */
 static bool
 are_muzzy(const struct stats *stats)
 {
@@ -79,8 +83,8 @@ are_muzzy(const struct stats *stats)
     return muzzy > dirty;
 }
 
-/* That of arenas made from now on, which is the others' unless the program set
- * them one by one. */
+/* The default for new arenas.  It holds for the existing ones, too, unless the
+ * program set arena.<i>.*_decay_ms.  opt.* is what an older agent sends. */
 static bool
 find_decay_ms(const struct stats *stats, int64_t *out)
 {
@@ -100,6 +104,7 @@ free_pages_cause(const struct stats *stats, int64_t *decay_ms)
 
     if (known && *decay_ms < 0)
         return FREE_PAGES_NEVER;
+    /* Before the time: with no thread to apply it, no decay time matters. */
     if (threads && background == 0)
         return FREE_PAGES_IDLE;
     return threads && known ? FREE_PAGES_DECAY : FREE_PAGES_UNKNOWN;

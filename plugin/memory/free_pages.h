@@ -13,14 +13,15 @@ struct stats;
 
 enum free_pages_cause {
     FREE_PAGES_UNKNOWN, /* the jemalloc does not tell what it is set to */
-    FREE_PAGES_NEVER,   /* dirty_decay_ms is -1: of what most of them are */
-    FREE_PAGES_IDLE,    /* background_thread is 0 */
-    FREE_PAGES_DECAY    /* they go back after dirty_decay_ms, likewise */
+    /* dirty_decay_ms or muzzy_decay_ms, by the kind of most pages, is -1 */
+    FREE_PAGES_NEVER,
+    FREE_PAGES_IDLE, /* background_thread is 0 */
+    FREE_PAGES_DECAY /* background threads give them back after that time */
 };
 
-/* Dirty and muzzy, of all arenas together. */
+/* Dirty and muzzy pages of all arenas, in bytes. */
 uint64_t free_pages_bytes(const struct stats *stats);
-/* Why they stay.  *decay_ms: of FREE_PAGES_DECAY. */
+/* Why they stay.  Sets *decay_ms for FREE_PAGES_DECAY. */
 enum free_pages_cause free_pages_cause(const struct stats *stats,
                                        int64_t *decay_ms);
 

@@ -11,8 +11,12 @@
  *     sample   number u64, at i64, pid u32, flags u32, start_ticks u64,
  *              started i64, then the figures, u64 each: all ones: not known
  *
- * Written with pwrite, not through a mapping: a full disk is then an error, not
- * a SIGBUS.
+ * The memory sampler adds a sample each second.  It writes at most one record
+ * for each ring, in place, so the file needs no log, no rename and no cleaning
+ * up: after a crash at most the newest records are torn, and their checksums
+ * show it.  pwrite() is used, and no shared mapping: a full disk is then an
+ * error, not a SIGBUS.  All samples are in memory, too (4 MB), so reading
+ * never waits for the disk, and a file that was deleted can be written again.
  */
 #include "history.h"
 
@@ -52,10 +56,12 @@ struct history {
     struct history_sample samples[HISTORY_SAMPLES];
     uint64_t numbers[HISTORY_SAMPLES]; /* 0: no sample there */
     uint64_t next[RINGS];              /* the number of the next */
-    int fd;                            /* the adding thread's; -1: no file */
-    char *dir;                         /* where it lies */
-    bool faulty;                       /* the last write failed */
-    bool loads;                        /* an older file, not written yet */
+    /* used by the adding thread alone; -1: no file */
+    int fd;
+    char *dir;   /* where it lies */
+    bool faulty; /* the last write failed */
+    /* an older file is being read: write nothing */
+    bool loads;
     void (*log)(const char *line);
 };
 
@@ -77,8 +83,8 @@ ring_of_history_slot(size_t place)
     return ring;
 }
 
-/* Samples that lie where their numbers belong; how many slots hold something
- * else. */
+/* Takes the samples whose number belongs in their slot.  Returns how many slots
+ * hold something else than that or zeros. */
 static size_t
 load_history_samples(struct history *history, const uint8_t *bytes, size_t size)
 {
@@ -110,7 +116,8 @@ static void add_history_sample(struct history *history,
                                const struct history_sample *sample,
                                bool replace_last);
 
-/* Of a file of version 1, in their order. */
+/* Adds the samples of a version 1 file from the oldest on.  They pass through
+ * the rings as if they were new, so minutes and hours are made of them. */
 static void
 take_first_version(struct history *history, const uint8_t *bytes, size_t size)
 {
@@ -214,8 +221,8 @@ write_record(int fd, uint64_t place, const uint8_t record[HISTORY_RECORD])
     return n == HISTORY_RECORD;
 }
 
-/* The head, and all that is known.  false: not even the head; a full disk
- * behind it is told with the next sample. */
+/* Writes the head and all samples.  False if not even the head could be
+ * written; a disk that is full later is reported with the next sample. */
 static bool
 write_history_file(const struct history *history, int fd)
 {
@@ -255,7 +262,8 @@ use_file(struct history *history)
         without_file(history);
 }
 
-/* Writes all that is known into a new file where somebody deleted it. */
+/* Writes all samples into a new file if somebody deleted the old one.  Called
+ * before each write; costs an fstat(). */
 static void
 renew_file(struct history *history)
 {
@@ -265,7 +273,8 @@ renew_file(struct history *history)
     if (fstat(history->fd, &st) != 0 || st.st_nlink > 0)
         return;
     fd = open_history_file(
-        history->dir); /* the directory may not be there again */
+        /* fails while the directory is missing; tried again next second */
+        history->dir);
     if (fd < 0 || !write_history_file(history, fd)) {
         fd_close(fd);
         return;
@@ -309,7 +318,8 @@ history_close(struct history *history)
     mem_free(history);
 }
 
-/* Logs a fault once, until it is over. */
+/* Logs a fault once, not each second.  The samples are read without the lock:
+ * only this thread changes them. */
 static void
 write_newest_sample(struct history *history, int ring)
 {
@@ -332,7 +342,7 @@ same_database(const struct history_sample *a, const struct history_sample *b)
     return a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
 
-/* The latest of a ring but for so many; NULL: there is none. */
+/* The sample that is so many before the latest; NULL: there is none. */
 static struct history_sample *
 latest_sample(struct history *history, int ring, uint64_t but)
 {
@@ -365,7 +375,8 @@ in_slot(const struct history_sample *sample, int ring, int64_t at_ms)
     return sample && sample->at_ms / slot_ms == at_ms / slot_ms;
 }
 
-/* Figures of the allocator are few, and worth more than a peak without. */
+/* The allocator is asked each ten seconds only: a sample that has its figures
+ * is worth more than a higher rss without them. */
 static bool
 is_higher_memory_sample(const struct history_sample *sample,
                         const struct history_sample *last)
@@ -375,8 +386,10 @@ is_higher_memory_sample(const struct history_sample *sample,
     return sample->rss.value >= last->rss.value;
 }
 
-/* To a ring of minutes or hours; whether that changed it.  Each database of a
- * minute has one, but for the third and later ones. */
+/* Puts a sample into the ring of minutes or hours; returns whether that changed
+ * it.  A restart within a minute gives a second record for that minute, so the
+ * peak of the dead database is kept.  A third is merged into the second: a
+ * database that restarts in a loop must not fill the ring. */
 static bool
 thin_sample(struct history *history, int ring,
             const struct history_sample *sample)
@@ -395,7 +408,7 @@ thin_sample(struct history *history, int ring,
     return true;
 }
 
-/* again: in the place of the last one. */
+/* Adds a sample, or puts it in the place of the last one. */
 static void
 add_history_sample(struct history *history, const struct history_sample *sample,
                    bool replace_last)
@@ -429,7 +442,7 @@ history_renew(struct history *history, const struct history_sample *sample)
     add_history_sample(history, sample, true);
 }
 
-/* The number of the oldest that may be there. */
+/* The oldest number whose slot was not reused. */
 static uint64_t
 oldest_number(const struct history *history, int ring)
 {
@@ -447,7 +460,8 @@ sample_at(const struct history *history, int ring, uint64_t number)
     return history->numbers[place] == number ? &history->samples[place] : NULL;
 }
 
-/* From when on finer rings have samples. */
+/* The time from which on finer rings have samples: a coarser one is read up to
+ * there. */
 static int64_t
 finer_from_ms(const struct history *history, int ring)
 {
@@ -467,7 +481,8 @@ finer_from_ms(const struct history *history, int ring)
     return from_ms;
 }
 
-/* *next has the ring's number, of those that are read before, in front. */
+/* The position *next: the highest byte counts the rings that were read to their
+ * end, the rest is a sample's number.  Rings are read coarsest first. */
 enum { RING_SHIFT = 56 };
 
 static size_t
@@ -478,6 +493,7 @@ read_ring(struct history *history, int ring, uint64_t *next,
     uint64_t number = *next & (((uint64_t)1 << RING_SHIFT) - 1);
     size_t count = 0;
 
+    /* Samples may have been added, and slots reused, since the last call. */
     if (number < oldest_number(history, ring))
         number = oldest_number(history, ring);
     for (; number < history->next[ring] && count < max; number++) {
@@ -523,6 +539,8 @@ take_allocators(struct history_sample *out, const struct history_sample *from)
     out->allocator_ms = from->allocated.known ? from->at_ms : 0;
 }
 
+/* Looks from the newest sample back, and past the first match until one of the
+ * same database has the allocator's figures. */
 static bool
 find_last(const struct history *history, int ring, int64_t from_ms,
           int64_t until_ms, struct history_sample *out)

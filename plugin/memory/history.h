@@ -43,8 +43,9 @@ struct history_sample {
     bool unresponsive; /* it did not answer */
     struct stats_figure rss, cgroup_current, cgroup_cache, cgroup_limit;
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
-    int64_t allocator_ms; /* by history_last: when those were taken */
-    uint32_t seconds;     /* as read: of how many it is the highest */
+    int64_t allocator_ms; /* set by history_last: when these six were taken */
+    /* set by history_read: the span of which it is the peak */
+    uint32_t seconds;
 };
 
 struct history;
@@ -58,13 +59,13 @@ void history_close(struct history *history); /* NULL is fine */
 /* May wait for the disk. */
 void history_add(struct history *history, const struct history_sample *sample);
 
-/* Puts it in the place of the last one: the same second, looked at again. */
+/* Replaces the last sample: the same second was sampled again. */
 void history_renew(struct history *history,
                    const struct history_sample *sample);
 
-/* Oldest first, at most max, each time once, in the finest steps that there
- * are: from *next on (0: the first) and moves *next behind the last; how many:
- * 0 at the end, or where history is NULL. */
+/* Reads at most max samples from *next on (0: the oldest), in the finest steps
+ * that exist for each time, and moves *next behind the last one.  Returns their
+ * number: 0 at the end, or if history is NULL. */
 size_t history_read(struct history *history, uint64_t *next,
                     struct history_sample *out, size_t max);
 

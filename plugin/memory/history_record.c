@@ -15,6 +15,8 @@ enum {
 };
 
 static const uint64_t magic = 0x0079726f74736968; /* "history" */
+/* Samples of nine million years: a higher number is damage, and would make
+ * history_open() continue from there. */
 static const uint64_t number_max = (uint64_t)1 << 48;
 static const int64_t at_max_ms = 253402300799999; /* year 9999 */
 
@@ -29,7 +31,7 @@ compute_record_checksum(const uint8_t record[HISTORY_RECORD])
     return sum;
 }
 
-/* Fills up with zeros and seals. */
+/* Fills up the record with zeros and adds the checksum. */
 static void
 seal_history_record(struct buffer *b, uint8_t record[HISTORY_RECORD])
 {
@@ -124,6 +126,8 @@ history_record_decode(const uint8_t *record, struct history_sample *out)
     for (int i = 0; i < FIGURES; i++) {
         uint64_t value = reader_u64(&r);
 
+        /* UINT64_MAX stands for unknown; so does any other value above what a
+         * column can hold. */
         if (value <= INT64_MAX)
             *figure_at(out, i) = (struct stats_figure){true, value};
     }

@@ -1,4 +1,12 @@
-/* leave_reason.c - see leave_reason.h. */
+/*
+ * leave_reason.c - see leave_reason.h.
+ *
+ * The agent holds an fcntl lock on the file as long as it serves.  Such a lock
+ * ends with the process, however that ends, so the file's text is believed only
+ * while nobody holds the lock.  The text names a pid and its start time,
+ * because a pid is reused: the reason counts only while that very process
+ * lives.
+ */
 #include "leave_reason.h"
 
 #include <fcntl.h>
@@ -23,7 +31,7 @@ is_agent_lock_taken(int fd, pid_t *holder)
     return held;
 }
 
-/* The lock, unless an agent holds it; -1. */
+/* Opens the lock file; -1 if an agent holds the lock. */
 static int
 open_free_lock(const char *state_dir, int flags)
 {
@@ -71,7 +79,7 @@ read_leave_reason_at(const char *state_dir, off_t at, pid_t greeted, pid_t peer,
     if (!reader_line(&lock, &line))
         return false;
     clean_text(line, text);
-    /* NOLINTNEXTLINE(cert-err34-c): what they name must live */
+    /* NOLINTNEXTLINE(cert-err34-c): bounded widths */
     if (sscanf(text, LEAVE_REASON_TAG "%9d %19llu %n", &pid, &start_ticks,
                &why) != 2 ||
         why == 0 || text[why] == '\0' ||
@@ -89,6 +97,8 @@ bool
 leave_reason_read(const char *state_dir, pid_t greeted, pid_t peer, char *out,
                   size_t size)
 {
+    /* At 0 is what an agent that had served wrote, at AGENT_EARLY_AT what one
+     * wrote that never came to serve. */
     return read_leave_reason_at(state_dir, 0, greeted, peer, out, size) ||
            read_leave_reason_at(state_dir, AGENT_EARLY_AT, greeted, peer, out,
                                 size);

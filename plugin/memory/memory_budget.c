@@ -1,4 +1,16 @@
-/* memory_budget.c - see memory_budget.h. */
+/*
+ * memory_budget.c - see memory_budget.h.
+ *
+ * Two things are checked, as each alone is not enough.  The account bounds what
+ * heapwired takes by itself, and divides it between users.  What the machine
+ * and our cgroup have left bounds it where the database has taken nearly all:
+ * then the OOM killer could choose the database because of us.  The second look
+ * reads files of the kernel, so it is taken only once for each 4 MB; the
+ * account is a few additions under one lock.
+ *
+ * Each session, statement and decoder holds a reservation of its own, which
+ * only its thread changes.  Called on the loop's thread and on workers.
+ */
 #include "memory_budget.h"
 
 #include <pthread.h>
@@ -69,6 +81,7 @@ left_in_the_cgroup(void)
         return UINT64_MAX;
     used = own.cgroup_current.value;
     if (own.cgroup_cache.known && own.cgroup_cache.value <= used)
+        /* The kernel reclaims file pages before it kills. */
         used -= own.cgroup_cache.value;
     return own.cgroup_limit.value > used ? own.cgroup_limit.value - used : 0;
 }
@@ -82,12 +95,12 @@ memory_left(void)
 }
 
 enum {
-    /* So many bytes are taken between two looks at what is left: a look reads
-     * files of the kernel's. */
+    /* After so many more bytes the free memory is read again, from files of the
+     * kernel. */
     CHECK_BYTES = 4 << 20,
-    /* No large block is taken where less is left. */
+    /* Where less is free, only small blocks are granted. */
     LEFT_MIN = 16 << 20,
-    USERS = 64, /* who have any; all further ones are one */
+    USERS = 64, /* who hold memory; all further ones share the last slot */
     NOBODY = 0
 };
 
@@ -104,6 +117,7 @@ static struct {
 static unsigned
 find_budget_user(const char *owner)
 {
+    /* Slot 0 is NOBODY's; a slot is free while it holds no bytes. */
     unsigned place = USERS - 1;
 
     if (!owner)
@@ -127,6 +141,8 @@ is_shared_out(unsigned place, size_t more)
     size_t unused =
         taken < MEMORY_BUDGET_BYTES ? MEMORY_BUDGET_BYTES - taken : 0;
 
+    /* The rule of user_quota.h in bytes: a user may hold as much as stays
+     * free. */
     if (place == NOBODY)
         return unused < MEMORY_BUDGET_KEPT ||
                more > unused - MEMORY_BUDGET_KEPT;
@@ -143,7 +159,8 @@ charge_reservation(struct memory_reservation *reservation, unsigned place,
     reservation->bytes = bytes;
 }
 
-/* Of what was free before, clients' memory may have half. */
+/* sum is taken already and so no longer in left: at most half of what was free
+ * without it. */
 static bool
 is_left(size_t sum)
 {
@@ -162,8 +179,11 @@ resize_reservation(struct memory_reservation *reservation, const char *owner,
 
     if (bytes == had)
         return true;
+    /* Giving back is never refused, nor what a login or a short statement
+     * needs. */
     always |= bytes < had || bytes <= MEMORY_BUDGET_SMALL;
     pthread_mutex_lock(&budget.lock);
+    /* Whoever took the first byte stays the owner until it is empty. */
     place = had > 0 ? reservation->user : find_budget_user(owner);
     refused = !always && is_shared_out(place, bytes - had);
     before = budget.taken;
@@ -171,6 +191,8 @@ resize_reservation(struct memory_reservation *reservation, const char *owner,
         charge_reservation(reservation, place, bytes);
     sum = budget.taken;
     pthread_mutex_unlock(&budget.lock);
+    /* Charged first and read afterwards, without the lock: two threads that ask
+     * at a time then see each other's bytes. */
     if (refused || always || sum / CHECK_BYTES == before / CHECK_BYTES ||
         is_left(sum))
         return !refused;
@@ -217,7 +239,8 @@ memory_budget_explain(struct error *err, const char *what)
 const struct arena_meter decode_budget_meter = {decode_budget_take,
                                                 decode_budget_give};
 
-static size_t ceiling = DECODE_BUDGET_BYTES; /* set before threads are */
+/* Set before any thread starts; 0: none. */
+static size_t ceiling = DECODE_BUDGET_BYTES;
 static struct {
     pthread_mutex_t lock;
     size_t used;

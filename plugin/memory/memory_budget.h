@@ -53,7 +53,8 @@ uint64_t memory_left(void);
 /* Of the machine's alone. */
 uint64_t memory_left_machine(void);
 
-/* The machine's: MemAvailable of a text as /proc/meminfo has it. */
+/* Bytes of MemAvailable in a text in the form of /proc/meminfo; UINT64_MAX: it
+ * has none. */
 uint64_t memory_left_of(const char *meminfo, size_t size);
 
 /*
@@ -61,9 +62,9 @@ uint64_t memory_left_of(const char *meminfo, size_t size);
  * sent by peers.
  *
  * A few bytes of such a file can stand for a gigabyte, and heapwired shares its
- * cgroup with the database.  So it has a part of what memory_budget.h has for
- * all, and a decoder asks before it takes memory.  Decoded snapshots count as
- * long as they live.  Any thread.
+ * cgroup with the database.  So decoding has a part of the budget above, and a
+ * decoder asks before it takes memory.  Decoded snapshots count as long as they
+ * live.  Any thread.
  */
 
 /* Sets another ceiling, before anything is decoded; 0: none, and free memory is
@@ -75,11 +76,11 @@ void decode_budget_set(size_t bytes);
 bool decode_budget_take(size_t bytes);
 void decode_budget_give(size_t bytes);
 
-/* The two, for an arena. */
+/* decode_budget_take and decode_budget_give, for an arena. */
 extern const struct arena_meter decode_budget_meter;
 
-/* Fills err if this thread was refused any since it began: why, and what to
- * do. */
+/* Around a decoding, on one thread: explain fills err, if the budget refused
+ * memory since begin, with why and what to do. */
 void decode_budget_begin(void);
 void decode_budget_explain(struct error *err);
 size_t decode_budget_used(void);

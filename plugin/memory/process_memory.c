@@ -3,7 +3,14 @@
  *
  * Of the two versions of cgroups, the one whose hierarchy has the memory
  * controller counts: version 1 where /proc/<pid>/cgroup names "memory", else
- * version 2.
+ * version 2.  Where the cgroup lies in the file system depends on what is
+ * mounted here: a container sees a part of the hierarchy, so the path is put
+ * together from /proc/<pid>/cgroup and the mount's root in
+ * /proc/self/mountinfo.
+ *
+ * The memory sampler reads these figures each second; so only files that the
+ * kernel makes from counters are used (statm, not smaps), and the cgroup's path
+ * is looked up apart.
  */
 #include "process_memory.h"
 
@@ -26,7 +33,7 @@ static const uint64_t no_limit = (uint64_t)1 << 62;
 
 /* ---- the process ---- */
 
-/* All of it is 0 once the process has ended, until its parent waits for it. */
+/* A zombie reads as all zeros, hence size > 0: it has no figures. */
 static void
 read_resident(pid_t pid, struct stats *stats)
 {
@@ -132,7 +139,7 @@ find_path(const char *cgroup, bool v2, struct span *path)
     return false;
 }
 
-/* The n-th word, from 0, of a line; empty behind the last. */
+/* The n-th word of a line, counted from 0; empty if there are fewer. */
 static struct span
 nth_line_word(struct span line, unsigned n)
 {
@@ -151,8 +158,10 @@ nth_line_word(struct span line, unsigned n)
     }
 }
 
-/* "31 23 0:28 <root> <mount point> <options> [...] - <type> <source> <options>"
- * -> root and mount point, of the hierarchy that is looked for. */
+/* A line of mountinfo (proc_pid_mountinfo(5)): "31 23 0:28 <root> <mount point>
+ * <options> [...] - <type> <source> <options>".  The number of optional fields
+ * before "-" varies.  Sets root and point if it is the hierarchy that is looked
+ * for. */
 static bool
 is_mount(struct span line, bool v2, struct span *root, struct span *point)
 {
@@ -175,8 +184,9 @@ is_mount(struct span line, bool v2, struct span *root, struct span *point)
     return false;
 }
 
-/* A path above what is mounted here ("/..", another container's) has no place
- * here; names with a backslash are encoded and not worth the trouble. */
+/* A path outside of what is mounted here ("/..", another container's) cannot be
+ * reached.  Names with a backslash are octal escapes of blanks; they are not
+ * decoded, and count as not found. */
 static bool
 make_path(struct span root, struct span point, struct span path,
           struct cgroup_path *out)
@@ -230,7 +240,8 @@ cgroup_find(const char *cgroup, const char *mountinfo, struct cgroup_path *out)
 
 /* ---- its figures ---- */
 
-/* A number in a file of a cgroup's directory; "max" is none. */
+/* The number in a file of a cgroup's directory; "max" means no limit, and is
+ * unknown. */
 static struct stats_figure
 read_figure(const char *directory, size_t size, const char *name)
 {
@@ -249,8 +260,8 @@ read_figure(const char *directory, size_t size, const char *name)
     return figure;
 }
 
-/* The numbers behind words in a file of lines "word number", read once: the
- * kernel makes it anew, and not for nothing. */
+/* Finds the numbers behind all the words in one read of a file of lines "word
+ * number": the kernel sums up the whole file for each read. */
 static void
 read_lines_of(const char *path, const char *const *words,
               struct stats_figure *figures, size_t count)
@@ -281,6 +292,7 @@ read_line_of(const char *path, const char *word)
 static struct stats_figure
 read_cache(const char *directory, size_t size, bool v2)
 {
+    /* Of version 1 the words without total_ leave out child cgroups. */
     static const char *const words[2][2] = {
         {"total_active_file", "total_inactive_file"},
         {"active_file", "inactive_file"}};
@@ -300,9 +312,10 @@ cgroup_read_kernel(const struct cgroup_path *cgroup, const char *const *words,
     char path[4200];
 
     snprintf(path, sizeof(path), "%s/memory.current", cgroup->path);
+    /* Only the root cgroup has no memory.current. */
     if (access(path, R_OK) == 0)
         snprintf(path, sizeof(path), "%s/memory.stat", cgroup->path);
-    read_lines_of(path, words, figures, count); /* else of no such lines */
+    read_lines_of(path, words, figures, count); /* else it cannot be opened */
 }
 
 struct stats_figure
@@ -316,7 +329,8 @@ process_memory_oom_kills(const struct cgroup_path *cgroup)
     return read_line_of(path, "oom_kill");
 }
 
-/* A parent's limit binds its children. */
+/* A parent's limit binds its children: the smallest one on the way up counts,
+ * with the use of the cgroup that has it. */
 void
 cgroup_read(const struct cgroup_path *cgroup, struct stats *stats)
 {
@@ -326,6 +340,8 @@ cgroup_read(const struct cgroup_path *cgroup, struct stats *stats)
     size_t size = strlen(cgroup->path), counted = size;
 
     stats->cgroup_current = read_figure(cgroup->path, size, current);
+    /* Above the mount's root there may be limits that cannot be seen from
+     * here. */
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         struct stats_figure limit = read_figure(cgroup->path, size, maximum);
 
@@ -386,7 +402,8 @@ process_memory_read(pid_t pid, struct stats *stats)
     bool found = process_memory_find_cgroup(pid, &cgroup);
 
     process_memory_read_at(pid, found ? &cgroup : NULL, stats);
-    /* Without a file: of System V or POSIX, or without a name. */
+    /* Memory shared between processes: System V, POSIX or anonymous.  statm
+     * counts it among the file pages. */
     stats->rss_shared = read_status_bytes(pid, "RssShmem:");
 }
 

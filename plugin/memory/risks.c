@@ -1,7 +1,9 @@
 /*
  * risks.c - see risks.h.
  *
- * Numbers behind # are of jemalloc's own issues, others of its commits.
+ * Numbers behind # are those of jemalloc's own issues, others of its commits.
+ * heapwire warns and does not refuse: most databases never meet these faults,
+ * and their operators know what they risk.
  */
 #include "risks.h"
 
@@ -81,7 +83,7 @@ _Static_assert(OPTIONS + sizeof(bad_versions) / sizeof(bad_versions[0]) <=
                    RISKS_MAX,
                "every risk has room");
 
-/* 0: not one that can be read. */
+/* 0 if the text is no version, such as a development build's. */
 static unsigned
 parse_version(const char *text)
 {
@@ -134,6 +136,8 @@ risks_pages_per_sample(const char *version)
 {
     unsigned number = parse_version(version);
 
+    /* Up to 5.3.0 a sampled small object is promoted to the smallest large size
+     * class, of four pages.  Also assumed of an unknown version. */
     return number > VERSION(5, 3, 0) ? 1 : 4;
 }
 

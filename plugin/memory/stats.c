@@ -1,8 +1,14 @@
 /*
  * stats.c - see stats.h.
  *
- * The agent's text is untrusted: unknown names are passed over, numbers of
- * bins and arenas have ceilings, and a word where a number belongs is an error.
+ * The agent's text is untrusted: it comes from a process that may be broken or
+ * hostile.  Unknown names are passed over, so agent and heapwired may be of
+ * different versions; numbers of bins and arenas have ceilings, and a word
+ * where a number belongs is an error.  Tables map each figure's name to its
+ * field, so a new figure is one row.
+ *
+ * All arrays have their largest size from the start (140 KB), so that nothing
+ * has to grow.  Each line is compared with at most a dozen names.
  */
 #include "stats.h"
 
@@ -59,7 +65,8 @@ static const struct figure_field large_figures[] = {
     {NULL, 0, false},
 };
 
-/* base is what holds metadata, internal what is metadata of other kinds. */
+/* metadata has two sources: base is the blocks that jemalloc keeps its
+ * structures in, internal what it allocates for itself elsewhere. */
 static const struct figure_field arena_figures[] = {
     OF_ARENA("nthreads", threads, false),
     OF_ARENA("small.allocated", small_allocated, false),
@@ -108,7 +115,8 @@ refuse_stats_line(struct parser *p, struct span line, const char *why)
     return -1;
 }
 
-/* Decimal digits and nothing else; what a column can hold. */
+/* Accepts decimal digits alone, up to INT64_MAX, which is what a column can
+ * hold. */
 static bool
 parse_stats_number(struct span text, uint64_t *out)
 {
@@ -164,6 +172,8 @@ put_stats_figure(struct parser *p, const struct figure_field *fields,
         if (fields->pages &&
             (p->page == 0 || number > (uint64_t)INT64_MAX / p->page))
             return refuse_stats_line(p, line, "no possible number of pages");
+        /* Added, not set: base and internal share a field.  arenas.page must
+         * have come before. */
         *at += fields->pages ? number * p->page : number;
         return 0;
     }
@@ -202,7 +212,6 @@ put_large(struct parser *p, uint64_t index, struct span field,
     return put_stats_figure(p, large_figures, last, field, value, line);
 }
 
-/* They come one after the other, ascending. */
 static int
 put_arena(struct parser *p, uint64_t index, struct span field,
           struct span value, struct span line)
@@ -281,6 +290,8 @@ parse_stats_line(struct parser *p, struct span line)
     name.size = (size_t)(space - line.data);
     value.data = space + 1;
     value.size = line.size - name.size - 1;
+    /* Sizes of bins and large classes come as arenas.*, their counts as
+     * stats.arenas.4096.*, jemalloc's sum over all arenas. */
     if (split_numbered(name, "arenas.bin", &bin, &rest))
         return put_bin(p, bin_sizes, bin, rest, value, line);
     if (split_numbered(name, "arenas.lextent", &bin, &rest))

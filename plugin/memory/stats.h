@@ -41,10 +41,11 @@ struct stats_arena {
     uint64_t threads;
     uint64_t small_allocated, large_allocated; /* bytes, so are all below */
     uint64_t active, dirty, muzzy, mapped, retained, metadata, resident;
-    uint64_t tcache; /* of allocated: free, in the caches of threads */
+    /* the part of allocated that is free, in threads' caches */
+    uint64_t tcache;
 };
 
-/* As mallctl names it; of opt.* some are words. */
+/* A figure by its mallctl name; some of opt.* are words. */
 struct stats_named {
     const char *name, *text;
     bool is_number;
@@ -61,7 +62,8 @@ struct stats {
     /* The kernel's: of the process, then of the cgroup that holds it and has
      * the smallest limit (no limit: the process's own), just now. */
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
-    struct stats_figure rss_shared; /* of rss_file what is no file's */
+    /* the part of rss_file that is shared memory */
+    struct stats_figure rss_shared;
     /* Of cgroup_current the file pages, which the kernel takes back first. */
     struct stats_figure cgroup_cache;
     const struct stats_named *named; /* what is not of a bin or an arena */
@@ -87,8 +89,8 @@ struct stats {
 };
 
 enum {
-    /* Figures that were taken further from each other than that are not
-     * subtracted. */
+    /* Figures that were taken further apart than that are not subtracted from
+     * each other. */
     STATS_TOGETHER_MS = 1500,
     STATS_TEXT_MAX = 4 << 20, /* bytes that an agent may send */
     STATS_NAMED_MAX = 512,

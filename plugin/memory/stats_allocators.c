@@ -1,4 +1,9 @@
-/* stats_allocators.c - see stats_allocators.h. */
+/*
+ * stats_allocators.c - see stats_allocators.h.
+ *
+ * One line for each jemalloc, fields "key=value" between tabs; untrusted, as
+ * the agent's other texts.  Unknown keys are passed over.
+ */
 #include "stats_allocators.h"
 
 #include <string.h>
@@ -89,7 +94,7 @@ put_allocator_field(struct stats *stats, struct stats_allocator *a,
         }
         return 0;
     }
-    return 0; /* of a newer agent */
+    return 0; /* an unknown key, of a newer agent */
 }
 
 static bool
@@ -110,6 +115,7 @@ parse_allocator_line(struct stats *stats, struct stats_allocator *a,
     *a = (struct stats_allocator){"", "", "", "", "", "", .counted = false};
     if (!is_allocator_text(line))
         return refuse_allocator_text(line, "control bytes", err);
+    /* <=: an empty field behind the last tab is an error, too. */
     for (const char *at = line.data; at <= end;) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
         const char *stop = tab ? tab : end;

@@ -35,11 +35,11 @@ int stats_allocators_parse(struct stats *stats, const char *text, size_t size,
                            struct error *err);
 
 /*
- * Elsewhere: what lies in jemallocs of the database that are not profiled: a
- * library may bring its own (DuckDB, polars and pyarrow in Python).
+ * "Elsewhere" is what lies in jemallocs of the database that are not profiled:
+ * a library may bring its own (DuckDB, polars and pyarrow in Python).
  *
- * One is worth a warning from so many bytes on, if they are a twentieth of all
- * that jemallocs have allocated: DuckDB in Python holds 1 MB when idle.
+ * Such a jemalloc is worth a warning if it holds at least 4 MB and a twentieth
+ * of what all jemallocs have allocated: DuckDB in Python holds 1 MB when idle.
  */
 enum {
     ELSEWHERE_WORTH_BYTES = 4 << 20,
@@ -47,7 +47,8 @@ enum {
     ELSEWHERE_TEXT_MAX = 1024 /* with the NUL */
 };
 
-/* Of all jemallocs that are not chosen and count; not known: there are none. */
+/* Sums over the jemallocs that are not chosen and have figures; unknown if
+ * there are none. */
 struct stats_figure elsewhere_allocated(const struct stats *stats);
 struct stats_figure elsewhere_resident(const struct stats *stats);
 /* Whether one that is not chosen has no figures. */

@@ -1,10 +1,14 @@
 /*
  * function_name.c - see function_name.h.
  *
- * jeprof deletes innermost brackets until none is left.  Cutting the output
- * back to the opening bracket whenever one closes gives the same in one pass:
- * what the brackets held has lost its own by then.  So does leaving out what
- * the outermost hold, if none lacks its other one.
+ * jeprof deletes innermost brackets until none is left, which is quadratic.
+ * Cutting the output back to the opening bracket whenever one closes gives the
+ * same in one pass: what the brackets held has lost its own by then.  If every
+ * bracket has a partner, it is enough to leave out what the outermost ones
+ * hold, which copies nothing inside them.
+ *
+ * Each of up to some 100,000 names of a profile passes through here, so
+ * brackets are looked for 16 bytes at a time.  Pure; any thread.
  */
 #include "function_name.h"
 
@@ -19,14 +23,32 @@
 #include "rust_name.h"
 
 enum {
-    NESTING_MAX = 1024, /* what is deeper pairs wrongly, harmlessly */
+    NESTING_MAX = 1024, /* a deeper bracket is kept as text */
     BLOCK = 16          /* bytes that are looked at together */
 };
 
+<<<<<<< HEAD
 /* A kind of brackets, which differ in one bit. */
+=======
+static bool
+is_blank_character(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool
+is_identifier_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
+           c == '_';
+}
+
+/* A kind of brackets.  '(' and ')' differ in one bit, and so do '<' and '>':
+ * setting it makes both the same character, so one comparison finds either. */
+>>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 struct brackets {
     char open, close;
-    bool and_const; /* what they are deleted with, where it follows */
+    bool and_const; /* " const" behind them is deleted, too */
 };
 
 static const struct brackets parentheses = {'(', ')', true};
@@ -34,7 +56,7 @@ static const struct brackets angles = {'<', '>', false};
 
 #ifdef __SSE2__
 
-/* A bit for each byte of a block that is a bracket. */
+/* Bit i is set if byte i of the block is a bracket of the kind. */
 static inline unsigned
 block_bracket_mask(const char *block, char bit, char both)
 {
@@ -60,7 +82,7 @@ block_bracket_mask(const char *block, char bit, char both)
 
 #endif
 
-/* Where text goes on after brackets that close at i. */
+/* The position behind brackets that close at i, and behind a " const". */
 static size_t
 position_after_brackets(const char *text, size_t size, size_t i,
                         const struct brackets *b)
@@ -75,7 +97,7 @@ position_after_brackets(const char *text, size_t size, size_t i,
                                                                 : i + 1;
 }
 
-/* Whatever the brackets: those that have no other stay. */
+/* The general case: a bracket without a partner is kept, as in "operator<". */
 static size_t
 delete_any(const char *text, size_t size, const struct brackets *b, char *out)
 {
@@ -96,8 +118,8 @@ delete_any(const char *text, size_t size, const struct brackets *b, char *out)
 
 /*
  * Copies text to out without balanced pairs of brackets and what they hold.
- * Nearly always each has its other one: then nothing within the outermost has
- * to be copied.  There is a whole block more of text, of whatever.
+ * The fast case is that every bracket has a partner; else delete_any() begins
+ * anew.  text must be readable for a whole block beyond size.
  */
 static size_t
 delete_pairs(const char *text, size_t size, const struct brackets *b, char *out)
@@ -132,7 +154,7 @@ delete_pairs(const char *text, size_t size, const struct brackets *b, char *out)
     return kept + size - from;
 }
 
-/* The last "<blank>word::": what stands before the word is a type. */
+/* Bytes of the return type: up to the last blank that "word::" follows. */
 static size_t
 type_size(const char *text, size_t size)
 {
@@ -165,6 +187,8 @@ function_name_shorten(struct span name, struct buffer *out)
     first = text + size + BLOCK;
     memcpy(text, name.data, size);
     memset(text + size, 0, BLOCK);
+    /* Parentheses first: arguments may hold "operator<" or "->", whose angle
+     * brackets have no partner. */
     size = delete_pairs(text, size, &parentheses, first);
     memset(first + size, 0, BLOCK);
     size = delete_pairs(first, size, &angles, text);
@@ -183,8 +207,8 @@ function_text_starts_with(const char *text, const char *end, const char *word)
     return (size_t)(end - text) >= size && memcmp(text, word, size) == 0;
 }
 
-/* Behind "operator" and its sign, which may look like brackets, at text; text
- * itself when that is none. */
+/* The position behind "operator" and its sign, which may look like brackets;
+ * text itself if it is no operator. */
 static const char *
 behind_operator(const char *text, const char *end)
 {
@@ -201,7 +225,7 @@ behind_operator(const char *text, const char *end)
     return at;
 }
 
-/* Behind what may follow a function's arguments. */
+/* The position behind the qualifiers that may follow a function's arguments. */
 static const char *
 behind_qualifiers(const char *text, const char *end)
 {
@@ -220,11 +244,12 @@ behind_qualifiers(const char *text, const char *end)
     return text;
 }
 
-/* Of a name: where it begins, where its arguments do and what follows them. */
+/* Where the name, its arguments and what follows these begin. */
 struct plain_parts {
     const char *first, *arguments, *behind;
 };
 
+<<<<<<< HEAD
 static bool
 opens_bracket(const char *at)
 {
@@ -251,6 +276,11 @@ skip_operator_name(const char *text, const char *at, const char *end)
 /* The arguments are the first outer parentheses that only qualifiers and a
  * compiler's note in brackets follow; the name begins behind the last outer
  * blank before them.  False: there are none, or brackets do not match. */
+=======
+/* False if the name has no arguments, or its brackets do not match.  Arguments
+ * that a "::" follows are those of an enclosing function, as in
+ * "f(int)::{lambda()#1}": the search goes on. */
+>>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 static bool
 find_plain_name_parts(const char *text, const char *end,
                       struct plain_parts *parts)
@@ -275,9 +305,21 @@ find_plain_name_parts(const char *text, const char *end,
                 return false;
             if (depth > 0 || !parts->arguments)
                 continue;
+<<<<<<< HEAD
             next = parts->behind = behind_qualifiers(next, end);
             if (next == end || function_text_starts_with(next, end, " ["))
                 return true;
+=======
+            next = behind_qualifiers(at + 1, end);
+            parts->arguments = opened;
+            parts->behind = next;
+            /* " [clone .cold]" and the like end a name, too. */
+            if (next == end || function_text_starts_with(next, end, " ["))
+                return true;
+            at = next - 1;
+            /* Behind "operator" a blank is a part of the name: "operator new".
+             */
+>>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
         } else if (*at == ' ' && depth == 0 && !operator_seen) {
             parts->first = next;
         }

@@ -19,8 +19,8 @@ struct buffer;
 void function_name_shorten(struct span name, struct buffer *out);
 
 /*
- * Appends name without its arguments and the type that it returns alone:
- * functions of different template arguments, scopes and operators stay
+ * Appends name without its arguments and the type that it returns, and nothing
+ * else: functions of different template arguments, scopes and operators stay
  * different.
  *     void ns::Map<int>::put<char>(int, char) const  -> ns::Map<int>::put<char>
  * A name that is no C++ function's, or that ends within brackets, stays whole.

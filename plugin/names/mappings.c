@@ -11,9 +11,11 @@
 #include "reader.h"
 #include "search.h"
 
+/* The kernel writes a path of at most a page, with escapes. */
 enum { LINE_MAX_BYTES = 8192 };
 
-/* One hexadecimal or decimal number at *at, then the given character. */
+/* Parses one number at *at, and steps over the character after, which must
+ * follow.  strtoull() would take a minus sign. */
 static bool
 parse_maps_number(const char **at, int base, char after, uint64_t *out)
 {
@@ -27,8 +29,8 @@ parse_maps_number(const char **at, int base, char after, uint64_t *out)
     return true;
 }
 
-/* "start-end perms offset major:minor inode   path"; the path stays in line,
- * size bytes of it. */
+/* Parses "start-end perms offset major:minor inode path" (proc_pid_maps(5)).
+ * m->path points into line; *path_size is its length without " (deleted)". */
 static bool
 parse_maps_line(const char *line, struct mapping *m, size_t *path_size)
 {

@@ -16,10 +16,10 @@ enum { MAPPINGS_MAX = 65536 };
 struct mapping {
     uint64_t start, end;    /* addresses, end exclusive */
     uint64_t offset;        /* of start, in the file */
-    uint64_t device, inode; /* makedev(); inode 0 when no file */
+    uint64_t device, inode; /* device as makedev() gives it; inode 0: no file */
     bool executable;
     bool deleted;     /* the path ended in " (deleted)" */
-    const char *path; /* "" when anonymous; "(deleted)" removed */
+    const char *path; /* "" when anonymous; without " (deleted)" */
 };
 
 struct mappings {

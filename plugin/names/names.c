@@ -1,4 +1,15 @@
-/* names.c - see names.h.  An open-addressing table over one arena. */
+/*
+ * names.c - see names.h.
+ *
+ * An open-addressing table with linear probing, from addresses to locations
+ * that lie in one arena.  A profile has up to some 100,000 addresses and nearly
+ * as many texts, many of them equal: a text is stored once, and comparing two
+ * is comparing pointers.  Slots hold the address beside the pointer, so a probe
+ * touches one cache line.
+ *
+ * One thread builds the table; it is then immutable but for names_keep_made(),
+ * where threads race to add a derived value and the first one wins.
+ */
 #include "names.h"
 
 #include <stdio.h>
@@ -11,7 +22,7 @@
 
 enum { TABLE_FIRST = 256, NOTE_MAX = 256 };
 
-/* With the address, so that looking for one touches nothing else. */
+/* The address is here, too, so that a probe does not follow the pointer. */
 struct slot {
     uint64_t address;
     struct location *location; /* NULL: free */
@@ -105,7 +116,8 @@ find_location_slot(struct slot *slots, size_t capacity, uint64_t address)
     return &slots[i];
 }
 
-/* More of them, while under the limit. */
+/* Moves all to a larger table; -1 past the limit or without memory.  The arena
+ * has the same limit for all else. */
 static int
 set_capacity(struct names *names, size_t capacity)
 {
@@ -141,7 +153,8 @@ grow_locations(struct names *names)
                : 0;
 }
 
-/* Where there is no memory it may be enough for those that do come. */
+/* A failure is ignored: the table grows again with each addition, and it may be
+ * large enough for those that do come. */
 void
 names_expect(struct names *names, size_t count)
 {
@@ -182,7 +195,8 @@ intern_name_text(struct names *names, const char *text)
     return names_text(names, (struct span){text, strlen(text)});
 }
 
-/* Of another table's text, which stays where it is. */
+/* As intern_name_text(), for a text that another table keeps at its address:
+ * texts remembers the address, so each is hashed once. */
 static const char *
 intern_known(struct names *names, const char *text)
 {
@@ -193,7 +207,8 @@ intern_known(struct names *names, const char *text)
     return texts_get(names->texts, number);
 }
 
-/* NULL: no memory; *added: it was not there before. */
+/* The location of an address, added if it is new (*added); keep interns its
+ * texts.  NULL without memory. */
 static struct location *
 add_code_location(struct names *names, uint64_t address,
                   const struct frame *frames, uint32_t frame_count,
@@ -226,6 +241,8 @@ add_code_location(struct names *names, uint64_t address,
     location->frames = copies;
     location->frame_count = frame_count;
     location->module = "";
+    /* Looked up again: grow_locations() may have moved the table.  Last, so
+     * that a failure above adds nothing. */
     *find_location_slot(names->slots, names->capacity, address) =
         (struct slot){address, location};
     names->count++;

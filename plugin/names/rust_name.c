@@ -1,9 +1,15 @@
 /*
  * rust_name.c - see rust_name.h.
  *
- * Only text that C++ never has identifies a name as Rust's: "<type>::",
- * "::<types>", hashes, and " .> ", which an arrow becomes in the older
- * mangling.  All other names of Rust are shortened right as C++'s.
+ * Rust's names come demangled, in two dialects (legacy and v0), among C and C++
+ * names, and nothing says which language a name is of.  Only text that C++
+ * never has identifies a name as Rust's: "<type>::", "::<types>", hashes, and "
+ * .> ", which an arrow becomes in the legacy mangling.  All other names of Rust
+ * are shortened right as C++'s.
+ *
+ * A recursive descent over the text, with a ceiling on nesting; every output is
+ * shorter than its input or a fixed word, so the caller's buffer of twice the
+ * size suffices.
  */
 #include "rust_name.h"
 
@@ -16,7 +22,7 @@ enum { NESTING_MAX = 32 };
 struct writer {
     char *out;
     size_t size;
-    bool rust; /* something was seen that C++ does not have */
+    bool rust; /* something was found that C++ does not have */
 };
 
 static bool
@@ -27,7 +33,6 @@ rust_text_starts_with(struct span text, const char *word)
     return text.size >= size && memcmp(text.data, word, size) == 0;
 }
 
-/* What hashes are written in. */
 static bool
 is_hash_digit(char c)
 {
@@ -49,7 +54,8 @@ rust_text_contains(struct span text, const char *word)
 bool
 rust_name_is_global_allocator(struct span name)
 {
-    return rust_text_contains(name, "GlobalAlloc") && /* nearly none does */
+    /* quick test: nearly no name has it */
+    return rust_text_contains(name, "GlobalAlloc") &&
            (rust_text_contains(name,
                                " as core::alloc::global::GlobalAlloc>::") ||
             rust_text_contains(name, " as core::alloc::GlobalAlloc>::") ||
@@ -58,7 +64,7 @@ rust_name_is_global_allocator(struct span name)
             rust_text_contains(name, "<impl core::alloc::GlobalAlloc for "));
 }
 
-/* Of "->", or " .>": it closes nothing. */
+/* Whether the '>' at i ends an arrow, "->" or " .>", and so closes nothing. */
 static bool
 ends_arrow(struct span text, size_t i)
 {
@@ -67,7 +73,8 @@ ends_arrow(struct span text, size_t i)
             (i > 1 && text.data[i - 1] == '.' && text.data[i - 2] == ' '));
 }
 
-/* How brackets change at i: 1 opens, -1 closes. */
+/* The change of nesting at i: 1 for an opening bracket, -1 for a closing
+ * one. */
 static int
 bracket_depth_change(struct span text, size_t i)
 {
@@ -81,7 +88,8 @@ bracket_depth_change(struct span text, size_t i)
                : 0;
 }
 
-/* What the bracket that text begins with holds. */
+/* Sets *inner to what the bracket holds that text begins with; false if it does
+ * not close. */
 static bool
 take_bracket(struct span text, struct span *inner)
 {
@@ -97,7 +105,7 @@ take_bracket(struct span text, struct span *inner)
     return false;
 }
 
-/* Where word stands outside all brackets, or text.size. */
+/* The position of word outside all brackets, or text.size. */
 static size_t
 find_word_outside_brackets(struct span text, const char *word)
 {
@@ -112,7 +120,7 @@ find_word_outside_brackets(struct span text, const char *word)
     return text.size;
 }
 
-/* Other languages' "<...>". */
+/* Names in angle brackets of C++ and Java: "<lambda(int)>", "<init>". */
 static bool
 is_non_rust_bracket(struct span inner)
 {
@@ -132,7 +140,7 @@ append_rust_text(struct writer *w, const char *text, size_t size)
 
 static bool put_type(struct writer *w, struct span text, unsigned nesting);
 
-/* The type of "type as trait". */
+/* Writes the type of "type as trait". */
 static bool
 put_self(struct writer *w, struct span inner, unsigned nesting)
 {
@@ -140,7 +148,7 @@ put_self(struct writer *w, struct span inner, unsigned nesting)
     return put_type(w, inner, nesting);
 }
 
-/* The type of "trait for type", or of "type". */
+/* Writes the type of "trait for type", or of "type". */
 static bool
 put_implemented(struct writer *w, struct span inner, unsigned nesting)
 {
@@ -157,7 +165,8 @@ ends_colons(const struct writer *w, size_t first)
     return w->size >= first + 2 && memcmp(w->out + w->size - 2, "::", 2) == 0;
 }
 
-/* text begins with a bracket that stands in a path which began at first. */
+/* Handles the angle bracket that text begins with, in a path whose output began
+ * at first.  False: it is not Rust's. */
 static bool
 put_angles(struct writer *w, struct span text, struct span inner, size_t first,
            unsigned nesting)
@@ -176,17 +185,16 @@ put_angles(struct writer *w, struct span text, struct span inner, size_t first,
     if (w->size == first)
         return put_self(w, inner, nesting);
     if (rust_text_starts_with(inner, "impl ")) {
-        w->size = first; /* what precedes is where the code stands */
+        w->size = first; /* what precedes it is the module of the impl block */
         return put_implemented(w, skip_rust_prefix(inner, strlen("impl ")),
                                nesting);
     }
-    w->size -= 2; /* "::" */
+    w->size -= 2; /* the "::" of a turbofish, "call::<T>" */
     return w->size > first;
 }
 
-/* Bytes of the hash that distinguishes crates of one name,
- * "[0123456789abcdef]", of which
- * "::" follows; 0: text begins with none. */
+/* Bytes of the hash "[0123456789abcdef]" that distinguishes crates of one name
+ * (v0), if "::" follows it; else 0. */
 static size_t
 crate_size(struct span text)
 {
@@ -236,7 +244,7 @@ put_path(struct writer *w, struct span text, unsigned nesting)
     return w->size > first;
 }
 
-/* References, pointers and what says how a type is meant. */
+/* Skips references, pointers and other qualifiers of a type. */
 static struct span
 skip_qualifiers(struct span text)
 {
@@ -248,7 +256,7 @@ skip_qualifiers(struct span text)
         size_t size =
             rust_text_starts_with(text, words[i]) ? strlen(words[i]) : 0;
 
-        /* Up to a blank: a lifetime, an ABI, lifetimes. */
+        /* A lifetime ('a), an ABI ("C") or for<'a>: up to the next blank. */
         if (rust_text_starts_with(text, "'") ||
             rust_text_starts_with(text, "\"") ||
             rust_text_starts_with(text, "for<"))
@@ -299,13 +307,14 @@ put_type(struct writer *w, struct span text, unsigned nesting)
         return true;
     }
     text.size =
-        find_word_outside_brackets(text, "+"); /* more that it implements */
+        /* further bounds: "dyn A + Send" */
+        find_word_outside_brackets(text, "+");
     while (text.size > 0 && text.data[text.size - 1] == ' ')
         text.size--;
     return put_path(w, text, nesting + 1);
 }
 
-/* Less the "::h0123456789abcdef" at its end. */
+/* The name without the "::h0123456789abcdef" that legacy names end with. */
 static struct span
 without_hash(struct span name)
 {
@@ -337,6 +346,7 @@ rust_name_shorten(struct span name, char *out, size_t *size)
          !rust_text_contains(name, " .> ")))
         return false;
     w.rust = whole || name.size < hashed || rust_text_contains(name, " .> ");
+    /* Known to be Rust's, but not understood: it stays whole. */
     if (whole || !put_path(&w, name, 0)) {
         if (!w.rust)
             return false;

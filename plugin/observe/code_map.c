@@ -1,4 +1,16 @@
-/* code_map.c - see code_map.h. */
+/*
+ * code_map.c - see code_map.h.
+ *
+ * A sample is a list of addresses; files are needed to unwind and to name them.
+ * Their paths are the other process's, which may live in another mount
+ * namespace, may have deleted a library since, or have a different file under
+ * the path: so each file is opened by the kernel's link, and by its path only
+ * with its inode compared.  Opened once, a file stays the same, whatever is
+ * installed meanwhile.
+ *
+ * Children have their parent's code at the same addresses, so one map serves
+ * all; what a child loaded itself is added to it.
+ */
 #include "code_map.h"
 
 #include <errno.h>
@@ -21,7 +33,7 @@ enum {
     MAPS_BYTES_MAX = 16 << 20,
     ARENA_BYTES_MAX = 64 << 20,
     VDSO_MAX = 1 << 16,
-    VDSO_INODE = 1 /* on device 0, which has no files */
+    VDSO_INODE = 1 /* on device 0, where no file is */
 };
 
 bool
@@ -37,8 +49,8 @@ code_map_is_refused(int32_t pid)
     return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
-/* A database that was started as root and became another user is closed to
- * that user: its memory may have what root read. */
+/* A database that was started as root and became another user is not dumpable:
+ * the kernel keeps that user out, as its memory may have what root read. */
 static void
 set_mappings_refused_error(int32_t pid, struct error *err)
 {
@@ -78,10 +90,10 @@ read_maps(struct code_map *map, struct error *err)
     return rc;
 }
 
-/* By a path, the file that is mapped; -1.  Its device is not compared: on btrfs
- * and overlayfs stat() and maps disagree about it.  A file of another device
- * may have the same number, but hardly the same path and room for the mapping.
- */
+/* Opens the mapped file by a path; -1 if another file is there.  The device is
+ * not compared: on btrfs and overlayfs stat() and maps disagree about it.  A
+ * file of another device may have the same inode number, but hardly the same
+ * path, and be large enough for the mapping. */
 static int
 open_mapped_path(const char *path, const struct mapping *m)
 {
@@ -95,9 +107,10 @@ open_mapped_path(const char *path, const struct mapping *m)
     return -1;
 }
 
-/* A link of the kernel's leads to the very file, also to one that was deleted,
- * but needs privileges; then the path does, as that process sees it.  Whoever
- * may trace the process may follow its link to the program. */
+/* /proc/PID/map_files leads to the very file, even if it was deleted, but needs
+ * CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  Without, the path is tried, as that
+ * process sees it (/proc/PID/root).  /proc/PID/exe needs no more than the right
+ * to trace. */
 static int
 open_process_mapping(int32_t pid, const struct mapping *m)
 {
@@ -119,7 +132,7 @@ open_process_mapping(int32_t pid, const struct mapping *m)
     return fd;
 }
 
-/* -1: there is none. */
+/* An unnamed file in memory or, where that is forbidden, in /tmp; -1. */
 static int
 open_nameless(const struct code_map *map)
 {
@@ -128,8 +141,9 @@ open_nameless(const struct code_map *map)
     return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* The kernel's own code, which is the same in all processes and has no file: a
- * copy of what this one has.  With a number it is an object as others. */
+/* The vdso is the kernel's code, the same in all processes, and has no file: a
+ * copy of this process's one stands for it.  With an inode number it is an
+ * object like others. */
 static void
 open_vdso(struct code_map *map, struct mapping *m)
 {
@@ -152,7 +166,8 @@ open_files(struct code_map *map)
         const struct mapping *m = &map->maps.list[i];
 
         if (m->executable && strcmp(m->path, "[vdso]") == 0)
-            open_vdso(map, (struct mapping *)(uintptr_t)m); /* our arena's */
+            /* it lies in our arena */
+            open_vdso(map, (struct mapping *)(uintptr_t)m);
         else if (m->executable && m->inode != 0 &&
                  !objects_known(&map->objects, m->device, m->inode))
             objects_put(&map->objects, m->device, m->inode,
@@ -188,8 +203,8 @@ code_map_open(struct code_map *map, int32_t pid, struct error *err)
     return -1;
 }
 
-/* The executable ones alone, with room for so many more.  Other processes have
- * code where this one has data. */
+/* A copy of the executable mappings, with room for more.  The others are
+ * dropped: a child may have code where its parent has data. */
 static struct mapping *
 code_alone(const struct code_map *map, size_t more, size_t *count)
 {
@@ -203,8 +218,7 @@ code_alone(const struct code_map *map, size_t more, size_t *count)
     return list;
 }
 
-/* Where m is, or would be, in the list: the first that ends behind its start.
- */
+/* Where m is or belongs in the list: the first that ends behind its start. */
 static size_t
 find_mapping_index(const struct mapping *list, size_t count,
                    const struct mapping *m)

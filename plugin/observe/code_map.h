@@ -1,6 +1,6 @@
 /*
- * code_map.h - where the code of another process lies, and its files, found
- * without asking it.
+ * code_map.h - where the code of another process lies, and the files that it is
+ * of, found without asking the process.
  */
 #ifndef HW_CODE_MAP_H
 #define HW_CODE_MAP_H
@@ -16,23 +16,24 @@ struct arena;
 struct error;
 
 struct code_map {
-    bool memfd; /* may be made here: CONFINED_MEMFD; else it is a file */
+    /* memfd_create() is allowed (CONFINED_MEMFD); else /tmp is used */
+    bool memfd;
     int32_t pid;
     struct arena *arena;
     struct mappings maps;
-    struct objects objects; /* of those maps, as far as they can be opened */
-    char program[512];      /* its path; "" unknown */
+    struct objects objects; /* the files of maps that can be opened */
+    char program[512];      /* path of its program; "" unknown */
     char clash[64]; /* the first file whose range was taken, in a child; "" */
 };
 
-/* Whether its memory and files are closed to us. */
+/* Whether this user may not read its mappings. */
 bool code_map_is_refused(int32_t pid);
-/* Into a struct that is zeroed, but for memfd.  -1 with *err: no such process,
- * or it may not be looked at. */
+/* Fills a struct that is zeroed, apart from memfd.  -1 with *err: no such
+ * process, or it may not be looked at. */
 int code_map_open(struct code_map *map, int32_t pid, struct error *err);
-/* Puts in the code that a process has which was forked from that one, where it
- * has more.  How many of its mappings lie where another's are: they are left
- * out.  A process that cannot be looked at has nothing more. */
+/* Adds the code that a forked child loaded itself.  Returns how many of its
+ * mappings overlap others and so were left out.  A child that cannot be looked
+ * at adds nothing. */
 size_t code_map_join(struct code_map *map, int32_t child);
 void code_map_close(struct code_map *map); /* zeroed is fine */
 

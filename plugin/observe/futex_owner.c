@@ -1,4 +1,13 @@
-/* futex_owner.c - see futex_owner.h. */
+/*
+ * futex_owner.c - see futex_owner.h.
+ *
+ * A deadlock is a circle of owners, and the owner of a mutex stands in the
+ * memory of the process, in a layout of the C library's that is not documented.
+ * So a word is taken for an owner only if all that is around it fits: known
+ * kinds, a lock word that the waiting thread saw, counts that agree with the
+ * kind.  A condition variable or a futex of the program's own fails these
+ * tests, and then no owner is named.
+ */
 #include "futex_owner.h"
 
 #include <inttypes.h>
@@ -32,7 +41,9 @@ futex_wait_parse(const char *text, struct futex_wait *out)
            operation == FUTEX_WAIT_REQUEUE_PI || out->kernel_knows_it;
 }
 
-/* glibc: lock, count, owner, users, kind; nptl/pthreadP.h has the kinds. */
+/* glibc's struct __pthread_mutex_s: lock, count, owner, users, kind
+ * (nptl/pthreadP.h).  Mutexes of priority inheritance are asked of the kernel's
+ * word instead. */
 static int32_t
 glibc_owner(const struct futex_wait *wait, const uint32_t *mutex)
 {
@@ -41,7 +52,7 @@ glibc_owner(const struct futex_wait *wait, const uint32_t *mutex)
         TYPE = 3,
         ROBUST = 16,
         INHERIT = 32,
-        KNOWN = 0x3ff, /* also protected, shared, with or without elision */
+        KNOWN = 0x3ff, /* type, robust, inherit, protect, shared, elision */
         CONTENDED = 2
     };
     uint32_t lock = mutex[0], count = mutex[1], owner = mutex[2];
@@ -49,7 +60,9 @@ glibc_owner(const struct futex_wait *wait, const uint32_t *mutex)
 
     if ((kind & ~(uint32_t)KNOWN) != 0 || (kind & INHERIT) != 0 || users == 0)
         return 0;
-    if ((kind & ROBUST) != 0) /* of each type it counts */
+    /* robust: the count is kept for each type, and the lock word has the
+     * owner */
+    if ((kind & ROBUST) != 0)
         return count > 0 && (lock & FUTEX_TID_MASK) == owner ? (int32_t)owner
                                                              : 0;
     if ((count > 0) != ((kind & TYPE) == RECURSIVE))
@@ -57,7 +70,8 @@ glibc_owner(const struct futex_wait *wait, const uint32_t *mutex)
     return lock == CONTENDED && wait->value == CONTENDED ? (int32_t)owner : 0;
 }
 
-/* musl: type, lock, waiters.  A lock of type 0 has no owner. */
+/* musl's pthread_mutex_t: _m_type, _m_lock, _m_waiters.  A normal mutex, type
+ * 0, does not record its owner. */
 static int32_t
 musl_owner(const struct futex_wait *wait, const uint32_t *words)
 {
@@ -89,7 +103,9 @@ futex_owner_is_sure(const struct futex_wait *wait,
 {
     enum { USERS = 3, KIND = 4, TID_MAX = 1 << 22 };
     const uint32_t *mutex = words + FUTEX_WORD;
-    uint32_t links = 0; /* of robust mutexes, which the kernel unlocks */
+    /* the list links of robust mutexes, which the kernel unlocks when their
+     * owner ends */
+    uint32_t links = 0;
 
     for (size_t i = FUTEX_WORD + KIND + 2; i < FUTEX_WORDS; i++)
         links |= words[i];

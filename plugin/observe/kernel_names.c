@@ -1,4 +1,12 @@
-/* kernel_names.c - see kernel_names.h. */
+/*
+ * kernel_names.c - see kernel_names.h.
+ *
+ * Loads all of /proc/kallsyms (15 MB with all modules) for a profile that asked
+ * for kernel frames, sorted by address, and drops it with the profile.  Lookup
+ * is a binary search.  Made-up addresses are hashes of names, so the same
+ * function has the same address on each node and after each boot, and profiles
+ * can be compared and summed.
+ */
 #include "kernel_names.h"
 
 #include <inttypes.h>
@@ -23,9 +31,10 @@ enum {
 
 struct kernel_symbol {
     uint64_t address;
-    uint32_t name; /* in the text, ended by NUL */
+    uint32_t name; /* offset of its name in text, ended by NUL */
     uint32_t
-        file_order; /* in the file: the first of equal addresses is taken */
+        /* of aliases at one address, the first in the file is taken */
+        file_order;
     bool code, taken;
 };
 
@@ -44,7 +53,7 @@ parse_kallsyms_line(char *line, const char *text, struct kernel_symbol *out)
 
     out->address = strtoull(line, &end, 16);
     if (out->address < KERNEL_HALF || end[0] != ' ' || !end[1] || end[2] != ' ')
-        return false; /* 0: this user may not know */
+        return false; /* all are 0 where kptr_restrict hides them */
     type = (char)(end[1] | 0x20);
     out->code = type == 't' || type == 'w';
     line = end + 3;
@@ -77,7 +86,8 @@ parse_lines(struct kernel_names *names)
     for (char *line = text, *next; line < end; line = next) {
         struct kernel_symbol *symbol = &names->list[names->count];
 
-        next = memchr(line, '\n', (size_t)(end - line)); /* not at a NUL */
+        /* memchr, as names end with a NUL by now */
+        next = memchr(line, '\n', (size_t)(end - line));
         next = next ? next : end;
         *next++ = '\0';
         symbol->file_order = (uint32_t)names->count;
@@ -88,7 +98,7 @@ parse_lines(struct kernel_names *names)
     return 0;
 }
 
-/* Of text, which it takes over. */
+/* Makes the names of text, which it owns from here on. */
 static struct kernel_names *
 new_names(struct buffer *text, struct error *err)
 {
@@ -117,7 +127,8 @@ kernel_names_parse(const char *text, size_t size, struct error *err)
     return new_names(&copy, err);
 }
 
-/* What cannot be read has no names: a container may hide it. */
+/* A file that cannot be read, as in many containers, gives no names; that is no
+ * error. */
 struct kernel_names *
 kernel_names_load(struct error *err)
 {
@@ -155,7 +166,8 @@ kernel_symbol_name(const struct kernel_names *names,
     return names->text.data + symbol->name;
 }
 
-/* FNV-1a: it must be the same everywhere, and nobody gains by equal ones. */
+/* FNV-1a, without a seed: all nodes must get the same address.  A collision
+ * merges two functions, and nobody gains by making one. */
 static uint64_t
 make_address(const char *name)
 {
@@ -166,7 +178,7 @@ make_address(const char *name)
     return KERNEL_NAMES_FIRST + 1 + (hash >> (64 - HASH_BITS));
 }
 
-/* NULL: in none. */
+/* The function that holds the address; NULL: none, or it is data. */
 static struct kernel_symbol *
 find_kernel_symbol(const struct kernel_names *names, uint64_t address)
 {
@@ -197,7 +209,7 @@ kernel_names_take(struct kernel_names *names, const uint64_t *frames,
     for (size_t i = 0; i < count && taken < room; i++) {
         struct kernel_symbol *symbol;
 
-        /* Words of perf's own (PERF_CONTEXT_KERNEL) are the highest. */
+        /* Markers of perf (PERF_CONTEXT_KERNEL) are the highest numbers. */
         if (frames[i] < KERNEL_HALF || frames[i] >= (uint64_t)-4095)
             continue;
         symbol = find_kernel_symbol(names, frames[i] - (passed++ > 0));
@@ -206,7 +218,7 @@ kernel_names_take(struct kernel_names *names, const uint64_t *frames,
             symbol->taken = true;
             out[taken] = make_address(kernel_symbol_name(names, symbol));
         }
-        /* Several without a name are one. */
+        /* Adjacent frames without a name become one. */
         if (symbol || taken == 0 || out[taken - 1] != KERNEL_NAMES_FIRST)
             taken++;
     }
@@ -219,7 +231,7 @@ static int
 name_kernel_location(struct profile *profile, uint64_t address,
                      const char *name)
 {
-    struct location *list = /* our arena's */
+    struct location *list = /* it lies in our arena */
         (struct location *)(uintptr_t)profile->locations;
     size_t low = 0, high = profile->location_count;
     struct frame *frame;
@@ -233,7 +245,7 @@ name_kernel_location(struct profile *profile, uint64_t address,
             high = middle;
     }
     if (low == profile->location_count || list[low].address != address)
-        return 0; /* its stack found no room */
+        return 0; /* its stack was beyond the ceilings */
     frame = arena_alloc(profile->arena, sizeof(*frame));
     if (!frame)
         return -1;

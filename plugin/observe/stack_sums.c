@@ -1,8 +1,10 @@
 /*
  * stack_sums.c - see stack_sums.h.
  *
- * An open hash table of stacks, which lie in an arena and are linked in the
- * order of their first samples.
+ * Samples are summed up as they come, so memory depends on the number of
+ * different stacks, not on the length of the profile.  An open hash table of
+ * stacks, which lie in an arena and are linked in the order of their first
+ * samples, so that growing the table needs no other list.
  */
 #include "stack_sums.h"
 
@@ -26,7 +28,7 @@ struct stack_sums {
     struct arena *arena;
     struct stack_sum **slots, *first, **last;
     size_t capacity, count, frames;
-    uint64_t left_out; /* samples whose stack found no room */
+    uint64_t left_out; /* samples of stacks beyond the ceilings */
 };
 
 struct stack_sums *
@@ -143,7 +145,8 @@ stack_sums_left_out(const struct stack_sums *sums)
 
 /* ---- as a dump ---- */
 
-/* Each frame gets an address of its own; sorting finds equal ones. */
+/* Each frame gets an entry in addresses; heap_stacks_sort() merges equal
+ * ones. */
 static int
 add_summed_stack(struct heap_dump *dump, const struct stack_sum *sum)
 {

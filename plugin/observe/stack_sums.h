@@ -1,6 +1,6 @@
 /*
- * stack_sums.h - the samples of a profile of time, summed by stack while they
- * come.
+ * stack_sums.h - the samples of a profile of time, summed up by stack as they
+ * arrive.
  */
 #ifndef HW_STACK_SUMS_H
 #define HW_STACK_SUMS_H
@@ -26,7 +26,7 @@ int stack_sums_add(struct stack_sums *sums, const uint64_t *addresses,
 /* Samples whose stack was beyond the ceilings. */
 uint64_t stack_sums_left_out(const struct stack_sums *sums);
 
-/* All of them, as heap_dump.h has other kinds; without mappings.  NULL with
+/* All sums as a dump of that kind (heap_dump.h), without mappings.  NULL with
  * *err. */
 struct heap_dump *stack_sums_dump(const struct stack_sums *sums,
                                   enum profile_kind kind, struct error *err);

@@ -21,7 +21,8 @@ struct thread_group {
 struct thread_groups {
     struct thread_group *list; /* the largest first, then by their first tid */
     size_t count;
-    const struct thread_entry **threads; /* of all groups */
+    /* the groups' arrays, one after the other */
+    const struct thread_entry **threads;
 };
 
 /* -1: no memory. */
@@ -29,8 +30,7 @@ int thread_groups_init(struct thread_groups *groups,
                        const struct thread_list *list);
 void thread_groups_fini(struct thread_groups *groups); /* zeroed is fine */
 
-/* The group of each thread, by its index in the list; of has room for them all.
- */
+/* Sets of[i] to the group of thread i of the list, for all threads. */
 void thread_groups_each(const struct thread_groups *groups,
                         const struct thread_list *list,
                         const struct thread_group **of);

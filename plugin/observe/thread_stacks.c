@@ -1,9 +1,15 @@
 /*
  * thread_stacks.c - copies each thread's stack, and finds its callers.
  *
- * One that waits in a system call is not stopped, at first: /proc says where
- * its stack and its code are, and its stack does not change.  Where its callers
- * need more registers than that, and where it runs, it is stopped for a moment.
+ * A thread that waits in a system call is not stopped, at first: /proc says
+ * where its stack and its code are, and its stack does not change while it
+ * waits.  Stopping all of a database's threads would cost each of them some 10
+ * us, and most of them wait.  Only where the callers cannot be found without
+ * more registers, or the thread ran meanwhile, it is stopped for a moment, in a
+ * second round.
+ *
+ * Copies are made by the dozen (thread_tracer.h) and unwound here, on the
+ * caller's thread, while the threads run on.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,15 +30,15 @@ struct stacks {
     struct thread_list *list;
     const struct threads_options *options;
     struct thread_wanted *wanted;
-    size_t *indices;    /* in list, of those that are wanted */
-    size_t count, next; /* that are wanted; in the next round */
+    size_t *indices;    /* the wanted threads' indices in list */
+    size_t count, next; /* how many are wanted in this round; in the next */
     uint8_t *deep;
-    const char *last; /* reason */
+    const char *last; /* the last reason, as most threads have the same */
     struct thread_tracer *tracer;
 };
 
-/* Mostly all threads have the same reason, which is kept once: without the
- * tid. */
+/* Returns a lasting copy of the reason.  Mostly all threads have the same one,
+ * so the tid is taken out of it, and the text is kept once. */
 static const char *
 keep_why(struct thread_list *list, int32_t tid, const char *text,
          const char **last)
@@ -52,8 +58,9 @@ keep_why(struct thread_list *list, int32_t tid, const char *text,
     return *last;
 }
 
-/* Whether the thread waits where it did when it was copied.  A stop is a time
- * that it ran: of one that was stopped the place must do. */
+/* Whether the thread still waits as when it was copied.  If it was not stopped,
+ * it must not have run since.  A stop itself counts as a run, so of one that
+ * was stopped sp and pc must be the same. */
 static bool
 waits_there(const struct thread_entry *entry, const struct thread_copy *copy)
 {
@@ -68,11 +75,9 @@ waits_there(const struct thread_entry *entry, const struct thread_copy *copy)
            sp == values[REGISTER_SP] && pc == values[REGISTER_PC];
 }
 
-/*
- * A stack that is deeper than a copy: of a thread that waits, the rest is read
- * while it does, and is of the same moment if it still waits then.  So the
- * pause is as short as others'.
- */
+/* Reads on in a stack that is deeper than its copy, without stopping the thread
+ * for longer: what is read is of the same moment if the thread still waits as
+ * it did afterwards.  Else it is dropped. */
 static bool
 read_further(const struct stacks *s, const struct thread_entry *entry,
              struct thread_copy *copy)
@@ -113,7 +118,8 @@ find_callers(const struct stacks *s, struct thread_entry *entry,
     return entry->addresses ? 0 : -1;
 }
 
-/* It is copied in the next round. */
+/* Adds the thread to the next round.  Its slot is at most that of a thread of
+ * this round that was looked at, so nothing unread is overwritten. */
 static void
 want_copy(struct stacks *s, size_t place, bool unstopped)
 {
@@ -134,6 +140,7 @@ unwind_thread_copy(struct stacks *s, size_t place,
     int rc = find_callers(s, entry, *copy, &end);
 
     if (copy->registers.missing) {
+        /* A rule needed a register that /proc does not tell. */
         if (end == UNWIND_END_RULE)
             want_copy(s, place, false);
         return rc;
@@ -146,8 +153,8 @@ unwind_thread_copy(struct stacks *s, size_t place,
     return rc;
 }
 
-/* Of those that are wanted from there on: how many were looked at.  What could
- * not be copied keeps its slot.  0: no memory. */
+/* Copies and unwinds a batch from first on; returns how many are dealt with,
+ * including one that failed, whose why is set.  0: no memory. */
 static size_t
 copy_stack_batch(struct stacks *s, size_t first)
 {
@@ -176,7 +183,7 @@ copy_wanted_stacks(struct stacks *s, struct error *err)
     size_t i = 0, taken;
 
     s->count = s->next;
-    s->next = 0; /* those are put in the place of who was looked at */
+    s->next = 0; /* want_copy() fills the front of the same arrays */
     while (i < s->count) {
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,

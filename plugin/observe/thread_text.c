@@ -1,4 +1,10 @@
-/* thread_text.c - see thread_text.h. */
+/*
+ * thread_text.c - see thread_text.h.
+ *
+ * Equal stacks are written once, as most of a database's threads wait in the
+ * same place.  Names in it come from the process and its files, so all pass
+ * through shown_name() or are clean already.
+ */
 #include "thread_text.h"
 
 #include <inttypes.h>
@@ -16,7 +22,7 @@
 
 enum {
     NAME_BYTES_MAX = 4096,
-    STATES_SHOWN = 8, /* kinds of lines of one group; the rest is counted */
+    STATES_SHOWN = 8, /* different states of one group; the rest is counted */
     WAITS_SHOWN = 8
 };
 
@@ -43,7 +49,7 @@ append_frame_source(struct buffer *out, const struct location *location,
     }
 }
 
-/* One line for each function, also where the compiler put it into another. */
+/* One line for each function, also for those that the compiler inlined. */
 static void
 add_frames(struct buffer *out, const struct location *location,
            uint64_t address, unsigned *number)
@@ -75,8 +81,8 @@ thread_stack_write(const struct thread_list *list,
                    entry->addresses[i], &number);
 }
 
-/* As profiles' views call it, so that one's functions are found in the other.
- */
+/* Appends a function's name as views of profiles have it, so that a name from
+ * here finds the function there.  ';' separates frames, so it is replaced. */
 static void
 add_folded(struct buffer *out, const char *name, bool inlined)
 {
@@ -154,8 +160,8 @@ same_wait(const struct thread_entry *a, const struct thread_entry *b)
     return a->futex == b->futex && a->owner == b->owner;
 }
 
-/* Those of the group from index i on that are like the one there; 0: one before
- * it is. */
+/* How many of the group are like thread i, if it is the first of these; else 0.
+ * Quadratic, but bounded by what is shown. */
 static size_t
 count_alike(const struct thread_group *group, size_t i,
             bool (*alike)(const struct thread_entry *,
@@ -259,7 +265,8 @@ add_group(struct buffer *out, const struct thread_list *list,
 
 /* ---- all ---- */
 
-/* The first thread in these groups with that number; NULL: none has it. */
+/* The thread with the lowest tid in these groups that is in that deadlock;
+ * NULL: none is. */
 static const struct thread_entry *
 find_deadlock(const struct thread_groups *groups, uint32_t number)
 {
@@ -319,7 +326,7 @@ has_function(const struct thread_list *list, const struct thread_entry *entry,
     return function.size == 0;
 }
 
-/* What is missing of them. */
+/* Appends what is missing of children. */
 static void
 append_missing_children(struct buffer *out, const struct thread_list *list)
 {
@@ -343,7 +350,7 @@ append_missing_children(struct buffer *out, const struct thread_list *list)
                       list->unjoined);
 }
 
-/* Leaves those alone in which the function is. */
+/* Keeps the groups whose stack has the function. */
 static void
 choose_groups(const struct thread_list *list, struct span function,
               struct thread_groups *groups)

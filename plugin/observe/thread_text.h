@@ -31,9 +31,9 @@ struct thread_list;
 enum { THREAD_TEXT_MAX = 32 << 20 }; /* bytes: a ceiling for out */
 
 struct thread_text_options {
-    int32_t tid; /* this thread alone; 0: all */
-    /* Stacks alone in which a function's name has this, and deadlocks of their
-     * threads; size 0: all. */
+    int32_t tid; /* only this thread; 0: all */
+    /* Only stacks in which a function's name contains this, and deadlocks of
+     * their threads; size 0: all. */
     struct span function;
 };
 
@@ -43,7 +43,7 @@ int thread_text_write(const struct thread_list *list,
                       const struct thread_text_options *options,
                       struct buffer *out, struct error *err);
 
-/* The lines of one stack; none: "". */
+/* Appends the lines of one stack; nothing if it has none. */
 void thread_stack_write(const struct thread_list *list,
                         const struct thread_entry *entry, struct buffer *out);
 /* "root;...;leaf" */

@@ -1,10 +1,13 @@
 /*
- * thread_waits.c - for which futex each thread waits, who holds it, and whether
+ * thread_waits.c - which futex each thread waits for, who holds it, and whether
  * threads wait for each other in a circle.
  *
- * None is stopped, so what was read of one may be over a moment later.  A
- * circle is therefore read twice: where all of its threads still wait as they
- * did, and none of them gives up some time, it is a deadlock.
+ * No thread is stopped, so what was read of one may be over a moment later.  A
+ * circle is therefore read twice: if all of its threads still wait as they did,
+ * and none of these waits has a timeout, it is a deadlock, as nothing in it can
+ * move.  Costs some file reads and one process_vm_readv() for each thread that
+ * waits; linear in their number, unless the process has a pid namespace of its
+ * own.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,12 +27,12 @@ enum { SYSCALL_MAX = 256, STATUS_MAX = 4096 };
 
 struct waits {
     struct thread_list *list;
-    /* By index in list: the tid as the process itself counts; NULL: as we do.
-     */
+    /* By index in list: the tid in the process's own pid namespace; NULL: it is
+     * the same as ours. */
     int32_t *inner;
 };
 
-/* In a pid namespace of its own a process has other tids: the last of NSpid. */
+/* The thread's tid in its own pid namespace: the last number of NSpid. */
 static int32_t
 inner_tid(int32_t pid, int32_t tid)
 {
@@ -59,7 +62,7 @@ find_inner_tids(struct waits *waits)
     return waits->inner ? 0 : -1;
 }
 
-/* Our tid of the process's own; 0: it has no such thread. */
+/* Converts the process's own tid to ours; 0: there is no such thread. */
 static int32_t
 outer_tid(const struct waits *waits, int32_t inner)
 {
@@ -73,7 +76,8 @@ outer_tid(const struct waits *waits, int32_t inner)
     return 0;
 }
 
-/* The int before it may lie on a page that is not there: it comes last. */
+/* The int before the futex comes last, as it may lie on a page that does not
+ * exist: process_vm_readv() stops at the first piece that fails. */
 static bool
 read_words(int32_t pid, uint64_t address, uint32_t words[FUTEX_WORDS])
 {
@@ -91,8 +95,9 @@ read_words(int32_t pid, uint64_t address, uint32_t words[FUTEX_WORDS])
            process_vm_readv(pid, to, 2, from, 2, 0) >= (ssize_t)size;
 }
 
-/* Read again once the owner is gone: unlocking takes its tid out of the mutex.
- */
+/* Whether the owner ended with the mutex locked.  The mutex is read again after
+ * the owner is known to be gone: had it unlocked first, its tid would no longer
+ * be there. */
 static bool
 owner_ended(const struct thread_entry *entry, const struct futex_wait *wait,
             int32_t owner)
@@ -132,7 +137,7 @@ find_wait(const struct waits *waits, struct thread_entry *entry)
         entry->owner = owner;
 }
 
-/* Whom it waits for as long as it takes; NULL: nobody that is known. */
+/* The thread that it waits for without a timeout; NULL: none is known. */
 static struct thread_entry *
 find_blocking_thread(const struct thread_list *list,
                      const struct thread_entry *entry)
@@ -142,7 +147,8 @@ find_blocking_thread(const struct thread_list *list,
     return (struct thread_entry *)thread_list_find(list, entry->owner);
 }
 
-/* Whether all of the circle that begins at first still wait as they did. */
+/* Whether all threads of the circle that begins at first still wait as
+ * before. */
 static bool
 still_waits(const struct waits *waits, const struct thread_entry *first)
 {
@@ -174,9 +180,9 @@ number_circle(const struct waits *waits, struct thread_entry *first)
     } while (entry != first);
 }
 
-/* Each thread waits for one other at most: whoever walks on from a thread ends
- * somewhere, comes to where another walk was, or to where it was itself, which
- * is in a circle.  seen: by index, the walk's number. */
+/* Each thread waits for at most one other.  So a walk from a thread either
+ * ends, or meets an earlier walk, or meets itself: then that thread is in a
+ * circle.  seen has, by index, the number of the walk that came by; linear. */
 static void
 find_circles(const struct waits *waits, uint32_t *seen)
 {

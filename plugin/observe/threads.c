@@ -1,4 +1,10 @@
-/* threads.c - see threads.h: the list, out of /proc. */
+/*
+ * threads.c - see threads.h: the list, from /proc.
+ *
+ * Everything is read from files of /proc, one thread after the other, and may
+ * be of different moments.  Those of waits come first, then stacks are copied,
+ * as a stop disturbs what a thread waits in.
+ */
 #include "threads.h"
 
 #include <inttypes.h>
@@ -18,12 +24,13 @@
 #include "thread_work.h"
 
 enum {
-    ARENA_MAX = 96 << 20, /* all threads, and stacks as deep as may be, and
-                             again of who was stopped after all */
+    /* THREADS_MAX threads with the deepest stacks, some of them twice, as they
+     * were stopped in the second round */
+    ARENA_MAX = 96 << 20,
     STAT_MAX = 1024,
     WCHAN_MAX = 128,
     TITLE_MAX = 256,
-    KERNEL_MAX = 8192 /* the kernel writes 64 lines at most */
+    KERNEL_MAX = 8192 /* the kernel writes at most 64 lines */
 };
 
 static struct thread_list *
@@ -51,7 +58,7 @@ ticks_to_milliseconds(uint64_t ticks)
     return ticks * 1000 / (uint64_t)(per_second > 0 ? per_second : 100);
 }
 
-/* A copy that is fit for rows and terminals. */
+/* A copy without control characters: threads name themselves. */
 static const char *
 copy_thread_text(struct arena *arena, const char *text, size_t size)
 {
@@ -62,8 +69,8 @@ copy_thread_text(struct arena *arena, const char *text, size_t size)
     return copy;
 }
 
-/* A line is "[<0>] futex_wait+0x60/0x90", and the innermost comes first.  "":
- * this user may not know. */
+/* Reads /proc/PID/task/TID/stack, whose lines are "[<0>] futex_wait+0x60/0x90",
+ * innermost first, and reverses it.  "": this user may not read it. */
 static void
 read_kernel(int32_t pid, int32_t tid, char out[KERNEL_MAX])
 {
@@ -73,7 +80,8 @@ read_kernel(int32_t pid, int32_t tid, char out[KERNEL_MAX])
     out[0] = '\0';
     if (!sample_task_read(pid, tid, "stack", text, sizeof(text)))
         return;
-    while ((end = strrchr(text, '\n'))) { /* a line that was cut is left out */
+    /* a last line that was cut is left out */
+    while ((end = strrchr(text, '\n'))) {
         *end = '\0';
         line = strrchr(text, '\n');
         line = strchr(line ? line + 1 : text, ' ');
@@ -84,8 +92,8 @@ read_kernel(int32_t pid, int32_t tid, char out[KERNEL_MAX])
     }
 }
 
-/* The first word of a child's command line, which PostgreSQL's, as Redis's,
- * make a sentence of what they do.  -1: no memory. */
+/* The child's title: the first argument of its command line, into which
+ * PostgreSQL and Redis write a sentence about what they do.  -1: no memory. */
 static int
 read_title(struct thread_list *list, struct thread_entry *entry)
 {
@@ -135,7 +143,8 @@ read_thread_entry(struct thread_list *list, bool calls,
     return entry->name && entry->wchan && (entry->kernel || !*kernel) ? 0 : -1;
 }
 
-/* Those that end meanwhile do not matter. */
+/* Lists the tids of all processes.  Threads that end meanwhile are left out
+ * later. */
 static int
 list_tids(struct thread_list *list, struct error *err)
 {
@@ -219,7 +228,7 @@ fill_thread_list(struct thread_list *list,
                   list->pid);
         return -1;
     }
-    /* Before any is stopped: that changes how some wait. */
+    /* Before any is stopped, as a stop makes some waits begin anew. */
     if (thread_waits_find(list, err) != 0)
         return -1;
     return options->stacks ? thread_stacks_take(list, options, err) : 0;

@@ -25,25 +25,26 @@ enum { THREADS_MAX = 8192, THREAD_DEPTH_MAX = 512 };
 struct thread_entry {
     int32_t tid, pid;
     const char *name;
-    /* What ps calls the process, if it is a child; NULL: the first one. */
+    /* What ps shows of the process, if it is a child; NULL: the database's own
+     * process. */
     const char *process;
     char state;        /* as in /proc: R, S, D, T, t, Z, ... */
-    bool timed;        /* it waits for a futex, but not for ever */
-    bool owner_ended;  /* has owner: nobody will unlock the mutex */
+    bool timed;        /* it waits for a futex with a timeout */
+    bool owner_ended;  /* owner has ended, and nobody will unlock the mutex */
     const char *wchan; /* the kernel's function in which it waits; "" */
-    /* Its calls in there, "outermost;...;innermost"; NULL: it runs, this user
-     * may not know, or it is not asked for. */
+    /* Its calls in the kernel, "outermost;...;innermost"; NULL: it runs, this
+     * user may not know, or it was not asked for. */
     const char *kernel;
     uint64_t user_ms, system_ms; /* processor time since its start */
     const uint64_t *addresses;   /* leaf first; all but the first are one less
                                     than the return address */
     uint32_t depth;              /* 0: no stack */
-    uint32_t pause_us;           /* that it was stopped for */
-    const char *why; /* the stack is missing, or ends too soon; "" */
-    uint64_t futex;  /* the address that it waits for; 0: none */
-    int32_t owner;   /* the tid that holds that mutex; 0: not known */
-    /* Threads of one number wait for each other in a circle, for ever: from 1;
-     * 0: in none. */
+    uint32_t pause_us;           /* for how long it was stopped */
+    const char *why; /* why the stack is missing or ends too soon; "" */
+    uint64_t futex;  /* address of the futex that it waits for; 0: none */
+    int32_t owner;   /* tid that holds this mutex; 0: unknown */
+    /* Number of its deadlock, from 1: threads with one number wait for each
+     * other in a circle.  0: none. */
     uint32_t deadlock;
 };
 
@@ -58,35 +59,34 @@ struct thread_list {
     int64_t taken_ms;    /* wall clock */
     int32_t pid;
     size_t process_count; /* with those that it forked (processes.h) */
-    size_t beyond;        /* likewise, for which there was no room */
+    size_t beyond;        /* processes for which there was no room */
     size_t closed;        /* children that may not be looked at */
-    size_t clashes;       /* code of children where others have other code */
-    size_t unjoined;      /* children whose libraries were not looked at */
+    size_t clashes;       /* files of children that overlap others' code */
+    size_t unjoined;      /* children whose own libraries were not looked at */
     struct arena *arena;  /* holds all of it but names */
     int references;       /* atomic */
 };
 
 struct threads_options {
-    int32_t pid; /* as this process sees it */
-    bool stacks; /* else no thread is stopped: what /proc says */
+    int32_t pid; /* in this process's pid namespace */
+    bool stacks; /* if false, no thread is stopped: only what /proc says */
     bool kernel; /* with what they call in the kernel */
-    /*
-     * With stacks: finds the callers of a thread that was copied, and goes on
-     * already.  At most room addresses, as struct thread_entry has them;
-     * returns their number.
-     */
+    /* With stacks: finds the callers in a copy of a thread, which runs on
+     * meanwhile.  Writes at most room addresses, as in struct thread_entry;
+     * returns their number. */
     uint32_t (*walk)(void *arg, const struct thread_copy *copy,
                      uint64_t *addresses, uint32_t room, enum unwind_end *end);
     void *arg;
-    uint64_t deadline_ms; /* clock_ms, after which none is copied; 0: none */
+    /* clock_ms() after which no thread is copied; 0: none */
+    uint64_t deadline_ms;
     const atomic_bool *cancelled; /* or NULL */
 };
 
 /*
- * Lists the threads of the process and of those that it forked, from this
- * thread.  What one of them does not
- * allow is missing of that one, whose why says so.  -1 with *err: there is no
- * such process, it cannot be looked at, no memory, cancelled.
+ * Lists the threads of the process and of those that it forked, on the caller's
+ * thread.  A thread that cannot be copied is listed without a stack, and why
+ * says so.  -1 with *err: there is no such process, it cannot be looked at, no
+ * memory, cancelled.
  */
 int threads_take(const struct threads_options *options,
                  struct thread_list **out, struct error *err);

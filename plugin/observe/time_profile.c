@@ -1,4 +1,16 @@
-/* time_profile.c - see time_profile.h. */
+/*
+ * time_profile.c - see time_profile.h.
+ *
+ * One observation, straight down, on a thread of its own
+ * (controller/observer.c): map the code, load unwind tables, sample, sum up,
+ * name, write remarks.  Samples are unwound as they come, since a stack is 64
+ * KB and its addresses are some 100 bytes; names come last, and once for each
+ * address.
+ *
+ * A process that is not dumpable is opened twice, as briefly as possible: while
+ * its files are opened, and while events are opened or threads are stopped.
+ * Making unwind tables may take long, and lies between the two.
+ */
 #include "time_profile.h"
 
 #include <inttypes.h>
@@ -26,14 +38,16 @@
 #include "unwind_walk.h"
 
 enum {
-    THREADS_MS = 10000, /* to stop and copy all of them */
-    LOCK_STEP_MS = 100, /* between checks whether it is cancelled */
+    /* to copy all threads; the process may be made dumpable for that long */
+    THREADS_MS = 10000,
+    LOCK_STEP_MS = 100, /* between looks at cancelled */
     TEXT_MAX = 2048,
     DEPTH_MAX = 512,
-    KERNEL_MAX = 127, /* of them, in the kernel */
+    KERNEL_MAX = 127, /* of DEPTH_MAX, frames in the kernel */
     JOINED_MAX = 256  /* processes whose libraries are looked at */
 };
 
+/* Once naming begins the process itself is needed no more. */
 static void
 enter_observe_stage(const struct observing *observing, enum observe_stage stage)
 {
@@ -50,9 +64,9 @@ open_observed_object(void *arg, const struct mapping *mapping)
     return objects_open(arg, mapping->device, mapping->inode);
 }
 
-/* That of children. */
+/* What joining children's code gave. */
 struct joined {
-    size_t clashes;  /* which has no place */
+    size_t clashes;  /* files that overlap others */
     size_t left_out; /* children beyond JOINED_MAX */
 };
 
@@ -69,7 +83,7 @@ join_children(struct code_map *map, struct joined *joined)
         joined->left_out = processes.count - JOINED_MAX;
 }
 
-/* The process's code, and its children's. */
+/* Maps the code of the process and of its children. */
 static int
 open_code_map(const struct observing *observing, struct code_map *map,
               bool *opened, struct joined *joined, struct error *err)
@@ -85,7 +99,7 @@ open_code_map(const struct observing *observing, struct code_map *map,
     return rc;
 }
 
-/* Likewise, with their unwind tables, which may have to be made. */
+/* The same, with unwind tables, which may have to be made first. */
 static int
 open_code(const struct observing *observing, struct code_map *map,
           struct unwind_loaded *loaded, bool *opened, struct joined *joined,
@@ -105,7 +119,8 @@ open_code(const struct observing *observing, struct code_map *map,
     return -1;
 }
 
-/* Who has the symboliser may need it for long.  False: cancelled. */
+/* Another observation may hold the symboliser for long, so the wait looks at
+ * cancelled.  False: cancelled. */
 static bool
 lock_names(const struct observing *observing)
 {
@@ -148,7 +163,7 @@ name_observed_addresses(const struct observing *observing, struct code_map *map,
     }
     if (!atomic_load(observing->cancelled))
         return names;
-    names_free(names); /* some addresses have none */
+    names_free(names); /* incomplete: the symboliser gave up, too */
     error_set(err, ER_QUERY_INTERRUPTED, "the profile was cancelled");
     return NULL;
 }
@@ -159,14 +174,13 @@ struct taking {
     struct unwind_source source;
     struct unwind_loaded loaded;
     struct stack_sums *sums;
-    struct kernel_names *kernel; /* NULL: its frames are not asked for */
+    struct kernel_names *kernel; /* NULL: kernel frames were not asked for */
     uint64_t cut;          /* stacks whose outermost frame was not reached */
-    uint32_t milliseconds; /* that were asked for */
+    uint32_t milliseconds; /* as asked for */
     struct joined joined;
     bool opened; /* the process was made dumpable for this */
     const struct code_map *map;
-    char stop_texts[2][TIME_STOPPED_TEXT]; /* the process: at the begin, at the
-                                              end */
+    char stop_texts[2][TIME_STOPPED_TEXT]; /* at the beginning and at the end */
 };
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
@@ -197,7 +211,7 @@ copy_profile_text(struct profile *profile, const struct buffer *text,
     return text->failed || !*to ? -1 : 0;
 }
 
-/* How it was taken. */
+/* Writes how the profile was taken. */
 static void
 write_way(const struct taking *t, const struct sampler_report *report,
           struct buffer *out)
@@ -234,7 +248,7 @@ write_lack(uint64_t n, const char *one, const char *more, struct buffer *out)
         buffer_format(out, "; %" PRIu64 " %s", n, n == 1 ? one : more);
 }
 
-/* Of them: what is missing. */
+/* Writes what is missing of child processes. */
 static void
 write_children(const struct taking *t, const struct sampler_report *report,
                struct buffer *out)
@@ -265,7 +279,7 @@ write_children(const struct taking *t, const struct sampler_report *report,
                       t->joined.left_out);
 }
 
-/* What it lacks, around what could not be named. */
+/* Writes what the profile lacks. */
 static void
 write_lacks(const struct taking *t, const struct sampler_report *report,
             struct buffer *out)
@@ -382,6 +396,8 @@ sample_with_stop_notes(const struct sampler_options *options, struct taking *t,
 {
     int rc;
 
+    /* A process that is stopped uses no time: that explains an empty
+     * profile. */
     time_remarks_read_stop(options->pid, t->stop_texts[0]);
     rc = sampler_run(options, unwind_profile_sample, t, report, err);
     time_remarks_read_stop(options->pid, t->stop_texts[1]);
@@ -435,7 +451,8 @@ compare_frame_addresses(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Ascending and distinct; the caller frees them.  NULL: no memory. */
+/* All addresses of the stacks, ascending and distinct; the caller frees them.
+ * NULL: no memory. */
 static uint64_t *
 collect_addresses(const struct thread_list *threads, size_t *count)
 {

@@ -20,26 +20,27 @@ struct symbolizer;
 struct thread_list;
 struct unwind_tables;
 
-/* Of all observations. */
+/* Shared by all observations. */
 struct observe_names {
     struct symbolizer *symbolizer;
-    pthread_mutex_t lock; /* who has it */
+    pthread_mutex_t lock; /* guards symbolizer; held while it works */
 };
 
 enum observe_stage { OBSERVE_SAMPLING = 1, OBSERVE_NAMING, OBSERVE_MAKING };
 
 /* One observation. */
 struct observing {
-    struct unwind_tables *tables; /* for one observation at a time */
+    struct unwind_tables *tables; /* used by one observation at a time */
     struct observe_names *names;
     const atomic_bool *cancelled;
-    int stop_fd;        /* readable: give up */
+    int stop_fd;        /* becomes readable when the work is to stop */
     int32_t pid;        /* the database's, as this process sees it */
-    const char *exe;    /* what the process's program is called; "" unknown */
+    const char *exe;    /* name of the process's program; "" unknown */
     atomic_uint *stage; /* enum observe_stage, for other threads to look at */
     bool memfd;         /* see struct code_map */
-    /* The process is looked at from now on; true: it was made dumpable for
-     * that.  And not any more: what follows may take long. */
+    /* Called before the process is looked at, and after.  The first returns
+     * true if the process was made dumpable for it; the second undoes that, as
+     * what follows may take long. */
     bool (*make_readable)(void *arg);
     void (*restore_closed)(void *arg);
     void *arg;
@@ -51,7 +52,7 @@ struct profile *time_profile_take(const struct observing *observing,
                                   const struct sampler_options *options,
                                   struct error *err);
 
-/* kernel: with their calls in there.  A reference; NULL with *err. */
+/* kernel: with their calls in the kernel.  A reference; NULL with *err. */
 struct thread_list *observe_threads_take(const struct observing *observing,
                                          bool kernel, struct error *err);
 

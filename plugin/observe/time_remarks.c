@@ -17,8 +17,9 @@
 #include "unwind_tables.h"
 
 enum {
-    BORN_SHOWN = 10,   /* threads; and where they are */
-    BORN_SHARE = 10,   /* one of so many samples */
+    /* fewer threads are not worth a remark; and if they are */
+    BORN_SHOWN = 10,
+    BORN_SHARE = 10,   /* at least a tenth of the samples */
     STATUS_MAX = 4096, /* of /proc/PID/status */
     NAME_BYTES = 32
 };
@@ -41,6 +42,7 @@ time_remarks_rate(const struct sampler_report *report, struct buffer *out)
         buffer_format(out, ", %" PRIu32 " ticks a second in place of %" PRIu32,
                       report->hz, most);
     }
+    /* A quarter fewer than possible is not worth a reason. */
     if (report->hz + report->hz / 3 >= most)
         return;
     buffer_text(out, report->hz_wanted > most ? ", and " : ": ");
@@ -77,7 +79,8 @@ time_remarks_short(const struct sampler_report *report, struct buffer *out)
 void
 time_remarks_chance(const struct profile *profile, struct buffer *out)
 {
-    /* Of a half, whose error is the largest: sqrt(p (1 - p)) is a half, too. */
+    /* The error of a share p is proportional to sqrt(p (1 - p)), which is
+     * largest, a half, for p = 1/2. */
     if (profile->kind == PROFILE_CPU && profile->bytes > 0)
         buffer_format(out,
                       PROFILE_CHANCE "shares are off by up to %.1f points, in "
@@ -125,7 +128,7 @@ time_remarks_tables(const struct profile *profile,
 
 /* ---- a process that does not run ---- */
 
-/* What follows it in the text, as a number and as a character. */
+/* What follows the name in /proc/PID/status, without blanks; "". */
 static const char *
 field_of(const char *status, const char *name)
 {
@@ -134,7 +137,7 @@ field_of(const char *status, const char *name)
     return at ? at + strlen(name) + strspn(at + strlen(name), "\t ") : "";
 }
 
-/* Another observation's tracer is a thread of this process. */
+/* Whether the tracer is another observation's, a thread of this process. */
 static bool
 is_own_thread(long tid)
 {

@@ -1,10 +1,16 @@
 /*
  * estimator.c - see estimator.h.
  *
- * Exponential distances have no memory: at any point that does not depend on
- * what lies ahead, the distance to the next mark may be drawn anew.  So a long
- * one is cut at SAMPLER_POLL_BYTES, a new mean begins at once, and the bytes
- * behind a mark in a sampled block need not be walked.
+ * A Poisson process samples each byte independently of the others, so the
+ * estimate has no bias for any pattern of sizes; fixed distances would resonate
+ * with a loop's.  Exponential distances have no memory: at any point that does
+ * not depend on what lies ahead, the distance to the next mark may be drawn
+ * anew.  So a long one is cut at SAMPLER_POLL_BYTES, a new mean applies at
+ * once, and the bytes behind a mark in a sampled block need not be walked.
+ *
+ * The recorder runs this inside malloc, on each of the program's threads; a
+ * thread's state is its own, so there is no lock.  exp and log are computed
+ * here, because libm would be one more library in the host.
  */
 #include "estimator.h"
 
@@ -15,7 +21,8 @@ enum { CAPPED_SHIFT_MAX = 20 };
 static const double LN_2 = 0.693147180559945309417;
 static const double SQRT_2 = 1.41421356237309504880;
 
-/* 1 - e^-x, for x >= 0, to 1e-15 of itself. */
+/* 1 - e^-x for x >= 0, with a relative error of 1e-15.  1 - exp(-x) itself
+ * would cancel for a small block, whose x is tiny. */
 static double
 one_less_exp(double x)
 {
@@ -33,7 +40,9 @@ one_less_exp(double x)
     return sum;
 }
 
-/* -ln of a number spread evenly over (0, 1]. */
+/* -ln(u) for a uniform u in (0, 1]: exponentially distributed, mean 1.  Splits
+ * u into a power of two and a number near 1, whose logarithm is 2 artanh((u -
+ * 1) / (u + 1)). */
 static double
 draw_exponential(uint64_t random)
 {
@@ -87,6 +96,8 @@ sampler_chooses(struct sampler *s, double chance)
 bool
 sampler_hits(struct sampler *s, uint64_t size)
 {
+    /* No mark within left: the distance from there on is drawn anew, and hits
+     * if it ends within the block.  The 1 is the extra byte. */
     double beyond = (double)(size - s->left) + 1;
 
     if (s->mean == 0 ||

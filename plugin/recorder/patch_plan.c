@@ -1,4 +1,11 @@
-/* patch_plan.c - see patch_plan.h. */
+/*
+ * patch_plan.c - see patch_plan.h.
+ *
+ * The reader runs inside of the database before main: it has no allocation and
+ * no I/O, and trusts nothing, as anybody may set the variable.  Format: a
+ * version byte, then counts, runs of bytes with a size in front, and 64-bit
+ * addresses, all as two hexadecimal digits a byte.
+ */
 #include "patch_plan.h"
 
 #include <string.h>
@@ -87,7 +94,19 @@ patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX])
 
 /* ---- reading ---- */
 
+<<<<<<< HEAD
 /* How many bytes; 0: they are none. */
+=======
+static int
+parse_hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+}
+
+/* Returns the number of bytes; 0: the text is no hexadecimal. */
+>>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 static size_t
 parse_plan_hex(const char *text, uint8_t out[BYTES_MAX])
 {
@@ -103,7 +122,7 @@ parse_plan_hex(const char *text, uint8_t out[BYTES_MAX])
     return *text ? 0 : size;
 }
 
-/* A run's size; none is longer than room. */
+/* Reads a run of at most room bytes; returns its size. */
 static uint8_t
 read_plan_run(struct reader *r, void *out, size_t room)
 {
@@ -135,6 +154,7 @@ read_function(struct reader *r, struct patch_function *f)
         fix->at = reader_u8(r);
         fix->behind = reader_u8(r);
         fix->target = reader_u64(r);
+        /* The recorder writes these 4 bytes: they must lie within the code. */
         if (fix->at + 4 + fix->behind > f->code_size)
             r->failed = true;
     }

@@ -2,12 +2,12 @@
  * patch_plan.h - how a program's own malloc is led to the recorder.
  *
  * heapwire-run decodes the entries of its functions, from the file; the
- * recorder in the program has no decoder, and carries out what stands here.  A
- * function's first instructions move to memory near it, where a jump leads on
- * behind them; a jump to the recorder takes their place.  All addresses are the
- * file's.
+ * recorder in the program has no decoder, and carries out this plan.  A
+ * function's first instructions are moved to memory near it, and are followed
+ * by a jump to the instruction behind them; a jump to the recorder takes their
+ * place.  All addresses are those of the file.
  *
- * The text, hexadecimal, is the value of a variable of the environment.  Pure.
+ * The plan is passed as hexadecimal text in an environment variable.  Pure.
  */
 #ifndef HW_PATCH_PLAN_H
 #define HW_PATCH_PLAN_H
@@ -21,16 +21,17 @@
 enum {
     PATCH_FUNCTIONS_MAX = 16,
     PATCH_NAME_MAX = 16,
-    PATCH_JUMP = 5,          /* bytes of a jump with a 32-bit distance */
-    PATCH_ORIGINAL_MAX = 19, /* replaced: whole instructions, at least a jump */
-    PATCH_CODE_MAX = 64,     /* what they become elsewhere */
+    PATCH_JUMP = 5, /* bytes of a jump with a 32-bit distance */
+    /* bytes replaced: whole instructions, at least a jump's 5 */
+    PATCH_ORIGINAL_MAX = 19,
+    PATCH_CODE_MAX = 64, /* bytes that they become elsewhere */
     PATCH_FIXES_MAX = 6,
     PATCH_CALLS_MAX = 16,
     PATCH_TEXT_MAX = 8192 /* with the NUL */
 };
 
-/* 4 bytes of the moved code are a distance: from the end of their instruction,
- * which is so many bytes behind them, to target. */
+/* The 4 bytes at at in the moved code are a distance to target, from the end of
+ * their instruction, which lies behind bytes after them. */
 struct patch_fix {
     uint8_t at, behind;
     uint64_t target;
@@ -47,12 +48,13 @@ struct patch_function {
     uint8_t fix_count;
 };
 
-/* One of the functions calls another: that leads to its moved entry instead,
- * and counts once.  At address are the 4 bytes of the distance. */
+/* A call of one of the functions to another.  It is led to the other's moved
+ * entry, past the recorder, so that it counts once.  At address are the 4 bytes
+ * of its distance. */
 struct patch_call {
     uint64_t address;
     uint8_t original[4];
-    uint8_t function; /* of the plan's */
+    uint8_t function; /* index in the plan */
 };
 
 struct patch_plan {
@@ -64,14 +66,15 @@ struct patch_plan {
 
 /* False: the plan is longer than PATCH_TEXT_MAX. */
 bool patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX]);
-/* False: it is none, or its sizes cannot be. */
+/* False: the text is no plan, or its sizes are impossible. */
 bool patch_plan_read(const char *text, struct patch_plan *plan);
 
-/* Fills the distances of the code that is to lie at address, where the program
- * is loaded bias bytes above its file's addresses.  False: one is too far. */
+/* Copies the moved code and fills in its distances, for code that is to lie at
+ * place in a program that is loaded bias bytes above its file's addresses.
+ * False: a target is too far. */
 bool patch_fix_code(const struct patch_function *f, uint64_t place,
                     uint64_t bias, uint8_t code[PATCH_CODE_MAX]);
-/* A distance of 4 bytes, to the target from behind them.  False: too far. */
+/* Writes the 4 bytes of a distance from from to target.  False: too far. */
 bool patch_distance(uint64_t from, uint64_t target, uint8_t out[4]);
 
 #endif

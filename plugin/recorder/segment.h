@@ -1,19 +1,19 @@
 /*
- * segment.h - the memory in which a program's recorder and an observer meet.
+ * segment.h - the memory that a program's recorder shares with an observer.
  *
  * A memfd, sized and filled by its starter (segment_layout.h), sealed against
  * shrinking and growing.  The recorder maps it; the observer copies it by pread
  * (segment_read.h) and writes nothing but the settings.  Little-endian, all
  * fields of fixed width; a part is an array.  What was never written is zero.
  *
- * The order of publication, so that SIGKILL at any instruction leaves at most
- * one wrong sample a thread:
+ * The order of publication.  It makes sure that SIGKILL at any instruction
+ * leaves at most one wrong sample for each thread:
  *   module  its fields, then its start by release store
  *   stack   its modules, its frames, its fields, then its hash
  *   sample  its stack, its thread, its fields, then its key; removal clears the
  *           key first.  Only then are the stack's sums added to.
- * A hash or a key with SEGMENT_CLAIM is a writer's, who is at work or has been
- * interrupted for ever: it says nothing.
+ * A hash or a key with SEGMENT_CLAIM marks a slot whose writer is at work, or
+ * was interrupted for ever: a reader ignores the slot.
  */
 #ifndef HW_SEGMENT_H
 #define HW_SEGMENT_H
@@ -22,16 +22,18 @@
 
 #define SEGMENT_MAGIC 0x31434552505748ULL /* "HWPREC1" */
 #define SEGMENT_CLAIM (1ULL << 63)
-/* Of a key's claim: a realloc's.  The sample still counts, and its fields have
- * the key.  The thread's slot + 1 is below, its generation above 32 bits. */
+/* In a claimed key: a realloc is under way.  The sample still counts, and its
+ * fields have the key.  The lower 32 bits of a claim are the thread's slot + 1,
+ * above them is its generation. */
 #define SEGMENT_REALLOC          (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
-/* A frame: the return address below, the module's index + 1 above. */
+/* A frame: the return address in the lower bits, the module's index + 1
+ * above. */
 #define SEGMENT_PC_BITS 48
 #define SEGMENT_PC_MASK ((1ULL << SEGMENT_PC_BITS) - 1)
 
-/* No mean is larger, and no block. */
+/* Upper bound of means and of blocks. */
 #define SEGMENT_MEAN_MAX (1ULL << 48)
 
 enum {
@@ -42,9 +44,10 @@ enum {
     SEGMENT_BUILD_ID_MAX = 64,
     SEGMENT_PATH_MAX = 424,
     SEGMENT_NAME_MAX = 16,
-    SEGMENT_OBJECT = 256,    /* sums of objects are in 256ths */
-    SEGMENT_LARGE = 4 << 20, /* blocks of this size are thinned apart */
-    /* The stack of samples whose own could not be kept. */
+    SEGMENT_OBJECT = 256, /* sums of objects are in 256ths */
+    /* blocks of this size or more are thinned separately */
+    SEGMENT_LARGE = 4 << 20,
+    /* The stack of samples whose own stack could not be kept. */
     SEGMENT_STACK_LOST = 0
 };
 
@@ -64,8 +67,8 @@ struct segment_part {
     uint32_t entry_bytes;
 };
 
-/* What the observer wishes; the recorder looks when a thread takes a sample,
- * and after each SAMPLER_POLL_BYTES bytes at most. */
+/* What the observer requests.  The recorder reads it when a thread takes a
+ * sample, and after at most SAMPLER_POLL_BYTES bytes. */
 struct segment_settings {
     uint32_t active;             /* 0: nothing is sampled, frees are followed */
     uint32_t samples_per_second; /* of a thread; 0: no cap */
@@ -73,7 +76,7 @@ struct segment_settings {
     uint64_t since_ns;           /* samples taken before are forgotten */
 };
 
-/* What became of patch_plan.h's plan, if there was one. */
+/* What became of the plan (patch_plan.h), if there was one. */
 enum segment_patch {
     SEGMENT_PATCH_NONE,
     SEGMENT_PATCH_DONE,
@@ -94,30 +97,32 @@ struct segment_header {
     /* Stacks that the library's unwinder took, and not unwind tables; from 0
      * again behind the highest. */
     uint32_t by_library;
-    /* 128: a cache line of the observer's. */
+    /* Offset 128: a cache line that the observer writes. */
     struct segment_settings settings;
     struct segment_settings
         first_settings; /* each owner's begins as this one */
-    /* The owner before, whose end made a daemon of this one; or 0. */
+    /* The previous owner, if its end made this one a daemon; or 0. */
     uint64_t forked_from;
     uint64_t unused_settings;
-    /* 192: the recorder's. */
+    /* Offset 192: written by the recorder. */
     uint64_t owner;         /* process id: 0 until a program claims it */
     uint64_t owner_started; /* its start, in ticks since boot */
-    /* Programs that have had it: each counts once before the table is emptied
-     * for it, and once after. */
+    /* Counts the owners so far: raised once before the table is emptied for a
+     * new one, and once after. */
     uint32_t executions;
     /* Each owner begins with zeros from here on. */
     uint32_t module_count;
     uint32_t thread_count;
-    uint32_t thinning;       /* tid of the thread that thins, or 0 */
-    uint64_t mean_bytes;     /* in use: the settings', doubled where need was */
-    uint64_t mean_large;     /* that of large blocks, if it is greater */
-    uint64_t mean_requested; /* the setting that they come from */
-    uint64_t frame_count;    /* may pass the part's: those are lost */
-    uint64_t live_samples;   /* nearly */
-    uint64_t live_large;     /* of them, those of large blocks */
-    uint64_t lost_samples;   /* found no room: too few by so many */
+    uint32_t thinning; /* tid of the thread that thins, or 0 */
+    /* in use: the settings' mean, doubled where the table was full */
+    uint64_t mean_bytes;
+    uint64_t mean_large;     /* the mean of large blocks, if it is greater */
+    uint64_t mean_requested; /* the setting from which both were derived */
+    /* may exceed the part's count: those stacks are lost */
+    uint64_t frame_count;
+    uint64_t live_samples;   /* approximate */
+    uint64_t live_large;     /* how many of these are of large blocks */
+    uint64_t lost_samples;   /* samples that found no room */
     uint64_t lost_stacks;    /* samples of SEGMENT_STACK_LOST */
     uint64_t doublings;      /* of either mean */
     uint64_t missed_threads; /* samples of threads that found no room */
@@ -125,8 +130,8 @@ struct segment_header {
 };
 
 struct segment_module {
-    uint64_t start, end; /* of its mapping; start last */
-    uint64_t base;       /* add it to an address of the file's */
+    uint64_t start, end; /* of its mapping; start is stored last */
+    uint64_t base;       /* add it to an address of the file */
     uint32_t build_id_size;
     uint32_t path_size; /* may pass SEGMENT_PATH_MAX: then it was cut */
     uint8_t build_id[SEGMENT_BUILD_ID_MAX];
@@ -137,14 +142,14 @@ struct segment_stack {
     uint64_t hash; /* 0: none here */
     uint32_t first_frame;
     uint32_t depth;
-    /* Of its samples, by their weights, since the recorder began. */
+    /* Weighted sums of its samples since the recorder began. */
     uint64_t allocated_bytes, allocated_objects;
     uint64_t freed_bytes, freed_objects;
     uint64_t unused[2];
 };
 
 struct segment_sample {
-    uint64_t key;     /* again: differs from the key where a copy is torn */
+    uint64_t key;     /* the key again: differs from it in a torn copy */
     uint64_t size;    /* bytes, as the program asked for them */
     uint64_t mean;    /* its weight is 1/estimator_chance(size, mean) */
     uint64_t time_ns; /* CLOCK_MONOTONIC_COARSE */
@@ -157,7 +162,7 @@ struct segment_sample {
 struct segment_thread {
     uint32_t tid;        /* 0: none here */
     uint32_t generation; /* one more for each thread that has had the slot */
-    uint64_t started_ns; /* of its first sample */
+    uint64_t started_ns; /* time of its first sample */
     char name[SEGMENT_NAME_MAX];
 };
 

@@ -10,8 +10,11 @@
  *             bytes u64, sum of the copy's pages u64, sum of what is in front
  *             of this and of the note u64, note
  *
- * The pages of a part are copied before those that they refer to, as
- * segment_read.c does, and the segment's header last.
+ * evidence/last_moment.c calls this about once a second, while the recorder
+ * writes without a lock: the point is to have the profile of a database whose
+ * death takes heapwired with it.  So pages of a part are copied before those
+ * that they refer to, as in segment_read.c, and the segment's header last.  A
+ * page is known by its hash, so an idle database costs reads and no writes.
  */
 #include "segment_file.h"
 
@@ -45,21 +48,21 @@ static const enum segment_part_id order[] = {
     SEGMENT_FRAMES, SEGMENT_MODULES, SEGMENT_THREADS,
 };
 
-/* One of the two, or a file in memory. */
+/* One of the two copies, or a file in memory. */
 struct copy {
     int fd;
     uint64_t at;      /* where it begins in fd */
-    uint64_t *hashes; /* of its pages; 0: of zeros */
+    uint64_t *hashes; /* of its pages as they are in the copy; 0: zeros */
     int64_t written;  /* bytes */
 };
 
 struct segment_file {
     int fd;
-    uint64_t bytes; /* of the segment; 0: nothing was copied yet */
+    uint64_t bytes; /* size of the segment; 0: nothing was copied yet */
     struct copy copies[COPIES];
     int newest;
-    uint64_t number, sum; /* of the newest; 0: there is none */
-    bool touched;         /* the head of the other one is void */
+    uint64_t number, sum; /* of the newest copy; number 0: there is none */
+    bool touched;         /* the head of the older copy has been made void */
     uint8_t chunk[CHUNK_PAGES * PAGE];
 };
 
@@ -111,14 +114,15 @@ sum_pages(const uint64_t *hashes, uint64_t pages)
     return sum;
 }
 
-/* The first range with something in it, in pages; false: there is none. */
+/* Narrows from and until (pages) to the first range that is no hole; false:
+ * there is none. */
 static bool
 next_range(int fd, uint64_t offset, uint64_t *from, uint64_t *until)
 {
     off_t data = lseek(fd, (off_t)(offset + *from * PAGE), SEEK_DATA), hole;
 
     if (data < 0)
-        return errno != ENXIO; /* it cannot tell: all of it */
+        return errno != ENXIO; /* the file system cannot tell: take all of it */
     if ((uint64_t)data >= offset + *until * PAGE)
         return false;
     hole = lseek(fd, data, SEEK_HOLE);
@@ -129,7 +133,7 @@ next_range(int fd, uint64_t offset, uint64_t *from, uint64_t *until)
     return true;
 }
 
-/* What makes the copy's head void, before its first page changes. */
+/* Called before a page of the copy changes: its head must be void by then. */
 typedef bool (*before_page)(void *arg);
 
 struct copying {
@@ -152,11 +156,12 @@ put_pages(struct copying *c, const uint8_t *pages, uint64_t at, size_t count)
                             c->to->at + at * PAGE))
         return true;
     for (size_t i = 0; i < count; i++)
-        c->to->hashes[at + i] = UINT64_MAX; /* nobody knows what it has */
+        /* a write failed: its content is unknown */
+        c->to->hashes[at + i] = UINT64_MAX;
     return false;
 }
 
-/* Those of the chunk that differ, in runs. */
+/* Writes the pages of the chunk that differ, in runs. */
 static bool
 put_changed(struct copying *c, uint64_t at, size_t count)
 {
@@ -178,7 +183,7 @@ put_changed(struct copying *c, uint64_t at, size_t count)
     return put_pages(c, c->chunk + (count - run) * PAGE, at + count - run, run);
 }
 
-/* Where the segment has a hole. */
+/* The segment has a hole there: the copy's pages become zeros. */
 static bool
 put_zeros(struct copying *c, uint64_t from, uint64_t until)
 {
@@ -245,7 +250,8 @@ copy_segment_parts(struct copying *c, const struct segment_header *header,
     }
     if (!copy_pages(c, 0, 1))
         return false;
-    /* Who takes it over says so first, and empties it then. */
+    /* A new owner raises executions before it empties the table: what was
+     * copied is of one owner if it is the same now. */
     if (segment_owner_read(c->segment, &now) && segment_owner_same(&now, owner))
         return true;
     errno = ESTALE;
@@ -292,7 +298,7 @@ write_head(int fd, int copy, const struct head *head, const void *note)
     return ok && write_segment_bytes(fd, page, PAGE, (uint64_t)copy * PAGE);
 }
 
-/* False: void, or damaged. */
+/* False: the head is void or damaged. */
 static bool
 parse_head(const uint8_t page[PAGE], struct head *head)
 {
@@ -364,7 +370,7 @@ segment_file_fd(const struct segment_file *file)
     return file->fd;
 }
 
-/* Once: all segments of a file are of one size. */
+/* Sizes the file at the first write: all segments of a file have one size. */
 static bool
 reserve_segment_copies(struct segment_file *file, uint64_t bytes)
 {
@@ -392,6 +398,8 @@ reserve_segment_copies(struct segment_file *file, uint64_t bytes)
     return true;
 }
 
+/* Overwrites the magic number of the older copy's head, once before its first
+ * change.  A copy without changes keeps its head, and costs no write. */
 static bool
 make_void(void *arg)
 {
@@ -428,6 +436,7 @@ segment_file_write(struct segment_file *file, int segment,
     if (!copy_segment_parts(&copying, &header, owner))
         return -1;
     head.sum = sum_pages(copy->hashes, pages_of(file->bytes));
+    /* Nothing changed since the newest copy, nor in this one. */
     if (!file->touched && file->number > 0 && head.sum == file->sum)
         return 0;
     if (!write_head(file->fd, other, &head, note))
@@ -439,7 +448,7 @@ segment_file_write(struct segment_file *file, int segment,
     return copy->written + PAGE;
 }
 
-/* -1 with errno. */
+/* An empty sealed file in memory; -1 with errno. */
 static int
 open_memory(uint64_t bytes)
 {
@@ -455,7 +464,7 @@ open_memory(uint64_t bytes)
     return -1;
 }
 
-/* Into memory, as long as the pages' sum is right; -1. */
+/* Reads a copy into memory; -1 if the sum of its pages is wrong. */
 static int
 read_copy(int fd, int copy, const struct head *head, uint8_t *chunk)
 {
@@ -503,6 +512,7 @@ segment_file_read(int fd, struct buffer *note)
                    segment_read_range(fd, pages[i], (uint64_t)i * PAGE, PAGE) &&
                    parse_head(pages[i], &heads[i]);
     for (int i = 0; i < COPIES && memory < 0; i++) {
+        /* The newer one first; the older one if that is damaged. */
         copy = there[1] && (!there[0] || heads[1].number > heads[0].number);
         if (!there[copy])
             break;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* segment_file.c copies parts by whole pages. */
 enum { PART_ALIGN = 4096 };
 
 static const uint32_t entry_bytes[SEGMENT_PARTS] = {

@@ -1,8 +1,8 @@
 /*
  * segment_layout.h - where the parts of a segment lie: planned and checked.
  *
- * Pure.  Used by the starter, the recorder inside the
- * host, and the observer: no dependency but libc.
+ * Pure.  Used by the starter, the recorder inside the host, and the observer:
+ * no dependency but libc.
  */
 #ifndef HW_SEGMENT_LAYOUT_H
 #define HW_SEGMENT_LAYOUT_H
@@ -19,7 +19,8 @@ struct segment_capacity {
     uint32_t modules, stacks, frames, samples, threads;
 };
 
-/* What a database needs: 40,000 live samples, 5 MB where they are used. */
+/* What a database needs: 40,000 live samples; 5 MB of memory when all are
+ * used. */
 struct segment_capacity segment_capacity_default(void);
 
 /* The header of an empty segment; its settings are off.  False if it is too

@@ -14,6 +14,7 @@ segment_make(const struct segment_header *header)
     int fd = memfd_create("heapwire-recorder", MFD_ALLOW_SEALING), error;
     struct segment_header first = *header;
 
+    /* Each later owner begins with these (start_over() in claim_segment.c). */
     first.first_settings = first.settings;
     if (fd < 0)
         return -1;

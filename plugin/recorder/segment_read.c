@@ -24,9 +24,9 @@
 
 /* A slot that is in use. */
 struct live_sample {
-    struct segment_sample sample; /* unused: its slot */
+    struct segment_sample sample; /* member unused: its slot */
     union {
-        uint64_t key; /* until the fields are there */
+        uint64_t key; /* until the fields are read */
         double weight;
     };
 };
@@ -44,12 +44,12 @@ _Static_assert(sizeof(struct seen_stack) == sizeof(struct segment_stack),
 
 struct segment_copy {
     struct segment_header header;
-    uint64_t damaged; /* entries that cannot be */
+    uint64_t damaged; /* number of impossible entries */
     bool cut;         /* it could not be read to its end */
     struct live_sample *samples;
     struct seen_stack *stacks;      /* the first is SEGMENT_STACK_LOST */
-    uint64_t *frames;               /* as far as the stacks name them */
-    struct segment_module *modules; /* likewise, the frames */
+    uint64_t *frames;               /* up to the last that a stack refers to */
+    struct segment_module *modules; /* up to the last that a frame refers to */
     struct segment_thread *threads;
     uint32_t counts[SEGMENT_PARTS];
 };
@@ -58,10 +58,11 @@ struct segment_copy {
 struct reading {
     int fd;
     struct segment_copy *copy;
-    uint8_t *piece;    /* PIECE_BYTES */
-    bool passed_on;    /* to another process or program, while it was read */
-    uint32_t *numbers; /* of a slot of the stacks: in the copy, + 1; or 0 */
-    uint32_t rooms[SEGMENT_PARTS]; /* of the copy's lists */
+    uint8_t *piece; /* PIECE_BYTES */
+    bool passed_on; /* another process or program took it over meanwhile */
+    /* by slot of the stacks: its number in the copy + 1, or 0 */
+    uint32_t *numbers;
+    uint32_t rooms[SEGMENT_PARTS]; /* capacities of the copy's lists */
 };
 
 enum { PIECE_BYTES = 64 << 10, LIST_FIRST = 256 };
@@ -87,7 +88,8 @@ segment_read_range(int fd, void *to, uint64_t at, uint64_t size)
     return true;
 }
 
-/* Where the next bytes begin that are no hole, of at to end. */
+/* Where the next data after at begins, or end: most of the segment is a
+ * hole. */
 static uint64_t
 skip_hole(int fd, uint64_t at, uint64_t end)
 {
@@ -95,13 +97,13 @@ skip_hole(int fd, uint64_t at, uint64_t end)
 
     if (data < 0)
         return errno == ENXIO ? end : at;
-    if ((uint64_t)data > end) /* of another part */
+    if ((uint64_t)data > end) /* it lies in another part */
         return end;
     return (uint64_t)data > at ? (uint64_t)data : at;
 }
 
-/* Gives take all entries of a part, but for those of holes, which are zero: in
- * pieces that fit a core's cache.  -1: no memory. */
+/* Calls take for all entries of a part that do not lie in holes (those are
+ * zero), in pieces that fit a core's cache.  -1: no memory. */
 static int
 scan_segment_part(struct reading *r, enum segment_part_id id,
                   int (*take)(struct reading *r, uint32_t first,
@@ -130,7 +132,7 @@ scan_segment_part(struct reading *r, enum segment_part_id id,
     return 0;
 }
 
-/* The index of one more entry in a list of the copy; NULL: no memory. */
+/* Appends an entry to a list of the copy; NULL: no memory. */
 static void *
 add_copy_entry(struct reading *r, enum segment_part_id id, void **list,
                size_t size)
@@ -154,7 +156,8 @@ add_copy_entry(struct reading *r, enum segment_part_id id, void **list,
 
 /* ---- samples ---- */
 
-/* A claim is no damage: its writer is at work, or has been interrupted. */
+/* Collects keys in use.  A claim is no damage: its writer is at work, or was
+ * interrupted. */
 static int
 take_keys(struct reading *r, uint32_t first, uint32_t count)
 {
@@ -175,7 +178,8 @@ take_keys(struct reading *r, uint32_t first, uint32_t count)
     return 0;
 }
 
-/* Those of one piece, from the i-th on, without what is behind the last. */
+/* Reads the fields of the samples from the i-th on that lie in one piece;
+ * returns the index behind them. */
 static uint32_t
 read_sample_piece(struct reading *r, uint32_t i)
 {
@@ -218,7 +222,8 @@ can_be(const struct reading *r, const struct segment_sample *sample)
            r->numbers[sample->stack] != 0;
 }
 
-/* A slot that has been used again meanwhile is no damage. */
+/* Whether fields and key belong together.  A slot that was reused between the
+ * two reads is no damage. */
 static bool
 check_sample(struct reading *r, struct live_sample *live)
 {
@@ -308,7 +313,7 @@ take_stack_entries(struct reading *r, uint32_t first, uint32_t count)
     return 0;
 }
 
-/* The one whose samples have none is always there. */
+/* Stack 0, of samples without a stack, always exists. */
 static int
 read_stacks(struct reading *r)
 {
@@ -327,7 +332,7 @@ read_stacks(struct reading *r)
 
 /* ---- what those refer to ---- */
 
-/* The first entries of a part.  NULL: no memory. */
+/* Reads the first count entries of a part.  NULL: no memory. */
 static void *
 read_first(struct reading *r, enum segment_part_id id, uint32_t count)
 {
@@ -371,7 +376,7 @@ frame_module_number(uint64_t frame)
     return (uint32_t)(frame >> SEGMENT_PC_BITS); /* + 1 */
 }
 
-/* A frame of a module that cannot be has none. */
+/* A frame whose module is impossible becomes one without a module. */
 static int
 read_modules(struct reading *r)
 {
@@ -438,7 +443,7 @@ read_segment_header(int fd, struct segment_header *header, struct error *err)
     return fault ? -1 : 0;
 }
 
-/* What refers to something comes before it. */
+/* Reads what refers to something before what it refers to. */
 static int
 read_parts(struct reading *r)
 {
@@ -453,6 +458,8 @@ read_parts(struct reading *r)
     if (pread(r->fd, &now, sizeof(now), 0) == (ssize_t)sizeof(now)) {
         r->passed_on =
             now.owner != header->owner || now.executions != header->executions;
+        /* The parts were checked: a header that changed since is not
+         * trusted. */
         memcpy(now.parts, header->parts, sizeof(now.parts));
         *header = now;
     }
@@ -475,7 +482,7 @@ segment_read(int fd, struct error *err)
         segment_copy_free(r.copy);
         return NULL;
     }
-    /* Written as far as it is read. */
+    /* Not cleared: it is read only as far as it was written. */
     r.piece = r.copy ? mem_alloc_unset(PIECE_BYTES) : NULL;
     if (r.piece)
         rc = read_parts(&r);

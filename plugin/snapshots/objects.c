@@ -1,4 +1,10 @@
-/* objects.c - see objects.h. */
+/*
+ * objects.c - see objects.h.
+ *
+ * A table with linear search: some dozens of files, looked up once each per
+ * profile.  A file that could not be opened is remembered with -1, so that the
+ * agent is not asked for it again with each dump.
+ */
 #include "objects.h"
 
 #include <fcntl.h>
@@ -53,6 +59,7 @@ objects_known(struct objects *objects, uint64_t device, uint64_t inode)
     bool known;
 
     pthread_mutex_lock(&objects->lock);
+    /* A full table knows all: nothing more is asked of the agent. */
     known = objects->count == OBJECTS_MAX ||
             find_known_object(objects, device, inode) >= 0;
     pthread_mutex_unlock(&objects->lock);
@@ -88,7 +95,9 @@ objects_open(struct objects *objects, uint64_t device, uint64_t inode)
     return fd;
 }
 
-/* "" where there is none, or the file cannot be read. */
+/* The file's build-id as text; "" if it has none or cannot be read.  The
+ * descriptor is a duplicate: objects_clear() may close the original
+ * meanwhile. */
 static void
 read_mapping_build_id(struct objects *objects, const struct mapping *mapping,
                       char text[ELF_BUILD_ID_TEXT])
@@ -123,7 +132,7 @@ fill_profile_module(struct profile *profile, const struct mapping *mapping,
     module->start = mapping->start;
     module->end = mapping->end;
     module->offset = mapping->offset;
-    /* A file's mappings follow each other. */
+    /* A file's mappings follow each other, so its build-id is read once. */
     if (last && mapping->inode && last->device == mapping->device &&
         last->inode == mapping->inode) {
         module->path = module[-1].path;

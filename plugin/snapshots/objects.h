@@ -1,8 +1,9 @@
 /*
  * objects.h - descriptors of the files mapped by one incarnation of the node.
  *
- * Who has the agent fills it, because only the agent can open them; who has the
- * names reads it.  Its own lock is the last in the order.
+ * The holder of the agent's lock fills it, because the agent can open files
+ * that heapwired cannot (another user's, or in another mount namespace); the
+ * holder of the names' lock reads it.  Its own lock is the last in the order.
  */
 #ifndef HW_OBJECTS_H
 #define HW_OBJECTS_H
@@ -21,14 +22,15 @@ struct objects {
     pthread_mutex_t lock; /* guards all below */
     struct {
         uint64_t device, inode;
-        int fd; /* -1: the agent has none */
+        int fd; /* -1: the agent could not open it */
     } list[OBJECTS_MAX];
     int count;
 };
 
 void objects_init(struct objects *objects);
 void objects_fini(struct objects *objects);
-void objects_clear(struct objects *objects); /* another incarnation */
+/* when the database was started anew */
+void objects_clear(struct objects *objects);
 
 bool objects_known(struct objects *objects, uint64_t device, uint64_t inode);
 /* Takes fd (-1: there is none); closes it when the table is full. */
@@ -39,10 +41,10 @@ int objects_open(struct objects *objects, uint64_t device, uint64_t inode);
 
 enum { MODULES_MAX = 1024 /* executable mappings of files */ };
 
-/* Fills the profile's modules, the files that its addresses lie in, with
- * build-ids, before others see it.  objects has the mapped
- * files; NULL: no build-id is known.  Mappings past the ceiling are left out.
- * -1 with *err without memory. */
+/* Fills the profile's modules, the mapped files of code, with build-ids; call
+ * it before others see the profile.  objects has the files' descriptors; NULL:
+ * no build-id is known.  Mappings past the ceiling are left out.  -1 with *err
+ * without memory. */
 int modules_fill(struct profile *profile, const struct mappings *maps,
                  struct objects *objects, struct error *err);
 

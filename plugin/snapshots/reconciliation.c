@@ -1,4 +1,16 @@
-/* reconciliation.c - see reconciliation.h. */
+/*
+ * reconciliation.c - see reconciliation.h.
+ *
+ * A profile never adds up to what the allocator has allocated: it is an
+ * estimate, it lacks what is older than profiling, and memory moves while it is
+ * taken.  A reader who sees 114 MB of 120 must be told whether the difference
+ * is chance, or what else it is.  So the figures of one moment are subtracted,
+ * the difference is compared with the 95 % margin of the estimate, and the
+ * likeliest reason is named.  Figures of different moments are shown, and not
+ * subtracted.
+ *
+ * Pure arithmetic and text; unseen_find() is the only place that subtracts.
+ */
 #include "reconciliation.h"
 
 #include <math.h>
@@ -12,10 +24,9 @@
 #include "snapshot.h"
 #include "stats.h"
 
-/* The agent knows of profiling since it started: where it found it on, as it
- * was from the first instruction, only a reset forgets what was allocated
- * before.
- */
+/* Why the profile lacks memory.  The agent knows of profiling since it started:
+ * if it found profiling active, that was so from the first instruction, and
+ * only a reset forgets what was allocated before. */
 static const char *
 reason_of(const struct profile *profile, const struct agent_hello *hello)
 {
@@ -34,7 +45,8 @@ reason_of(const struct profile *profile, const struct agent_hello *hello)
 }
 
 /* Whether the figures are those of a jemalloc whose functions have a prefix, as
- * it is built into a library: what is recorded is what malloc gives. */
+ * one built into a library.  The recorder sees malloc() alone, so these bytes
+ * are none of the profile's. */
 static bool
 is_prefixed_jemalloc(const struct agent_hello *hello)
 {
@@ -69,6 +81,7 @@ unseen_find(const struct profile *profile, const struct snapshot_memory *memory,
     out->compared = true;
     out->missing = (double)memory->allocated.value - profile->bytes;
     out->pages = reconciliation_sample_pages(hello, profile->samples);
+    /* At most the whole gap can be due to them. */
     if (out->pages > out->missing)
         out->pages = out->missing > 0 ? out->missing : 0;
 }
@@ -80,7 +93,7 @@ unseen_is_beyond_chance(const struct unseen *unseen)
     return unseen->compared && unseen->missing > unseen->margin;
 }
 
-/* Pages of samples are left out: each sample is seen. */
+/* Pages of samples are left out, as every sample is in the profile. */
 void
 unseen_fill(struct snapshot *snapshot)
 {
@@ -109,7 +122,7 @@ bytes_in_megabytes(double bytes)
     return bytes / 1048576.0;
 }
 
-/* Figures are unsigned; their gaps are not. */
+/* In double, as a gap may be negative. */
 static double
 figure_gap_megabytes(struct stats_figure larger, struct stats_figure smaller)
 {
@@ -151,14 +164,15 @@ write_profile(const struct profile *profile, struct buffer *out)
     }
 }
 
-/* A sampled large object has had its pages anyway: not more of them. */
+/* "Up to": a sampled large object needs no pages of its own. */
 static void
 write_unseen_missing(const struct unseen *unseen, struct buffer *out)
 {
     double pages = bytes_in_megabytes(unseen->pages);
 
     buffer_format(out, "%.1f more, ", bytes_in_megabytes(unseen->missing));
-    if (unseen->pages > unseen->margin && pages >= 0.05) /* as it is shown */
+    /* else it would read 0.0 */
+    if (unseen->pages > unseen->margin && pages >= 0.05)
         buffer_format(out,
                       "up to %.1f of it pages of the samples themselves, the "
                       "rest ",
@@ -169,7 +183,7 @@ write_unseen_missing(const struct unseen *unseen, struct buffer *out)
                   unseen->why, bytes_in_megabytes(unseen->margin));
 }
 
-/* What the profile lacks of what is allocated, or has too much. */
+/* What the profile lacks of the allocated bytes, or has too much. */
 static void
 write_gap(const struct profile *profile, const struct unseen *unseen,
           struct buffer *out)
@@ -207,7 +221,6 @@ write_allocated(const struct profile *profile, const struct snapshot_memory *m,
                       apart_ms < 0 ? "before" : "after");
 }
 
-/* Not all jemallocs have figures. */
 static void
 write_prefixed_jemalloc(const struct snapshot_memory *m, struct buffer *out)
 {
@@ -241,9 +254,9 @@ write_allocator(const struct snapshot_memory *m, struct buffer *out)
     buffer_text(out, "free pages not given back yet");
 }
 
-/* What lies outside the profiled jemalloc.  Others' free pages are besides, and
- * all of those that were built without statistics; not all that is in use in
- * them need be in memory. */
+/* What of RSS lies outside the profiled jemalloc.  Other jemallocs may have
+ * free pages in addition, or no statistics at all; and bytes in use in them
+ * need not be in memory, so they may exceed what is left. */
 static void
 write_outside(const struct snapshot_memory *m, double outside,
               struct buffer *out)

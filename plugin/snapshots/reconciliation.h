@@ -34,27 +34,29 @@ void reconciliation_write(const struct profile *profile,
                           struct buffer *out);
 
 /*
- * What of the allocated memory a profile does not see, and why, in bytes.
+ * The allocated memory that a profile does not see, and why, in bytes.
  *
  * The one place that subtracts a profile from the allocators' figures: the head
  * of each view says it in words, pictures draw it.
  */
 struct unseen {
-    bool compared;    /* figures and profile are of one moment: all but margin
-                         and elsewhere is 0 otherwise */
-    double missing;   /* allocated by the profiled jemalloc, less the profile;
-                         may be negative */
-    double margin;    /* of missing, by chance: profile_margin() */
-    double pages;     /* of missing, at most: pages of the samples themselves */
+    bool compared;  /* figures and profile are of one moment: all but margin
+                       and elsewhere is 0 otherwise */
+    double missing; /* allocated by the profiled jemalloc, less the profile;
+                       may be negative */
+    double margin;  /* how much of missing may be chance: profile_margin() */
+    /* how much of missing may be pages of the samples themselves */
+    double pages;
     double elsewhere; /* in jemallocs of the process that are not profiled */
-    const char *why;  /* ... missing is, where it is beyond chance */
+    const char *why;  /* why missing is beyond chance */
 };
 
-/* Bytes of pages that so many samples have to themselves, at most. */
+/* An upper bound of the bytes of pages that so many samples have to
+ * themselves. */
 double reconciliation_sample_pages(const struct agent_hello *hello,
                                    uint64_t samples);
 
-/* hello: of the greeting before the dump. */
+/* hello is the greeting before the dump. */
 void unseen_find(const struct profile *profile,
                  const struct snapshot_memory *memory,
                  const struct agent_hello *hello, struct unseen *out);

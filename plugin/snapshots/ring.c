@@ -1,10 +1,19 @@
-/* ring.c - see ring.h. */
+/*
+ * ring.c - see ring.h.
+ *
+ * Growth over a day shows only between hourly snapshots, growth over weeks
+ * between daily ones.  So all of the last 48 intervals stay, and of older ones
+ * one a day, for two weeks.  The rule looks at times alone and keeps no state:
+ * a snapshot that stays once must stay until it is too old, or the thinning
+ * would leave holes.
+ */
 #include "ring.h"
 
 #include <math.h>
 
-/* By age alone.  An old one stays where it is far enough from the last one that
- * stays, so that those that stay do so until they are too old. */
+/* By age alone.  An old one stays if it is far enough behind the last one that
+ * stays; counted from the oldest, so the choice is the same at each call.  Half
+ * an interval of tolerance: timers are late. */
 static void
 thin_by_age(struct ring_item *items, size_t count, int64_t now_ms,
             int64_t every_ms)
@@ -25,9 +34,9 @@ thin_by_age(struct ring_item *items, size_t count, int64_t now_ms,
     }
 }
 
-/* The one that is missed least: near to others, for its age; before that what
- * is of a time to come, as the clock was set back: nothing is compared with it.
- */
+/* The one that is missed least: the smallest gap between its neighbours, in
+ * proportion to its age.  Before all others go those with a future time, as the
+ * clock was set back: nothing can be compared with them. */
 static size_t
 find_least(const struct ring_item *items, size_t count, int64_t now_ms,
            int64_t every_ms)
@@ -37,7 +46,8 @@ find_least(const struct ring_item *items, size_t count, int64_t now_ms,
 
     for (size_t i = 0; i < count; i++) {
         int64_t age_ms = now_ms - items[i].taken_ms;
-        double gap = INFINITY; /* how far back it goes counts most */
+        /* the oldest and the newest have no gap, and go last */
+        double gap = INFINITY;
         size_t after = i + 1;
 
         if (items[i].goes)
@@ -74,7 +84,7 @@ ring_thin(struct ring_item *items, size_t count, int64_t now_ms,
     while (left > RING_MAX || bytes > bytes_max) {
         i = find_least(items, count, now_ms, (int64_t)every_ms);
         if (i == count)
-            return; /* the new one alone */
+            return; /* only the new one is left */
         items[i].goes = true;
         left--;
         bytes -= items[i].bytes;

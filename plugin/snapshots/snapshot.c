@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "profile.h"
 
-static atomic_uint_fast64_t serials; /* a counter, and no more */
+static atomic_uint_fast64_t serials; /* a counter; orders nothing else */
 
 uint64_t
 snapshot_serial(void)
@@ -59,7 +59,7 @@ snapshot_is_name(const char *name, size_t size)
     return true;
 }
 
-/* Callers with words of their own cut at the semicolon. */
+/* Callers that offer another way out cut the text at the semicolon. */
 #define HOW_NEVERTHELESS                                                       \
     "a script's .force(), or the option 'force' of SELECT top(...) and its "   \
     "like, compares them nevertheless"

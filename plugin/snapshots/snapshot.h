@@ -15,16 +15,17 @@
 
 enum { SNAPSHOT_NAME_MAX = 64, SNAPSHOT_REASON_MAX = 127 };
 
-/* What views and tables call the fresh one; none is kept under it. */
+/* What views and tables call a fresh snapshot; no snapshot may have this
+ * name. */
 #define SNAPSHOT_NOW "now"
-/* Likewise the two kept ones of the heap that were taken last. */
+/* Reserved, too: the two kept heap snapshots that were taken last. */
 #define SNAPSHOT_LAST     "last"
 #define SNAPSHOT_PREVIOUS "previous"
-/* Likewise profiles that are taken from outside: cpu, cpu:10, cpu:10:99
+/* Reserved, too: profiles that are taken from outside: cpu, cpu:10, cpu:10:99
  * (sql/cluster/observed_name.h). */
 #define SNAPSHOT_CPU  "cpu"
 #define SNAPSHOT_WALL "wall"
-/* Likewise the sums of several nodes' (sql/cluster/cluster_ask.h). */
+/* Reserved, too: sums over several nodes (sql/cluster/cluster_ask.h). */
 #define SNAPSHOT_CLUSTER         "cluster"
 #define SNAPSHOT_CLUSTER_BY_NODE "cluster_by_node"
 
@@ -39,14 +40,15 @@ enum snapshot_cause {
     SNAPSHOT_RING /* kept by default: ring.h */
 };
 
-/* Of about that moment, bytes. */
+/* Figures of about the snapshot's moment, in bytes. */
 struct snapshot_memory {
-    /* Wall clock, of jemalloc's figures and of rss and rss_file; 0: not known.
-     * They are compared where stats_together. */
+    /* Wall clock, when jemalloc's figures were taken, and rss and rss_file; 0:
+     * unknown.  They are compared if stats_together(). */
     int64_t allocator_ms, rss_ms;
     struct stats_figure allocated, active, metadata, resident, mapped, retained;
     struct stats_figure rss, rss_file, cgroup_current, cgroup_limit;
-    /* Allocated by the jemallocs that are not profiled; where there are any. */
+    /* Allocated by jemallocs that are not profiled; unknown if there are
+     * none. */
     struct stats_figure elsewhere;
 };
 
@@ -73,8 +75,9 @@ void snapshot_unref(struct snapshot *snapshot); /* NULL is fine */
 /* [a-z0-9_]{1,64}: no name is ever a path. */
 bool snapshot_is_name(const char *name, size_t size);
 
-/* Why the two cannot be compared (of another kind or process; of the heap:
- * other rate, or a reset between them); -1 with *err. */
+/* 0 if the two can be compared.  -1 with *err: they are of different kinds
+ * or processes, or, of the heap, of different rates or before and after a
+ * reset. */
 int snapshot_comparable(const struct snapshot *snapshot,
                         const struct snapshot *base, struct error *err);
 

@@ -1,4 +1,16 @@
-/* snapshot_body.c - see snapshot_body.h. */
+/*
+ * snapshot_body.c - see snapshot_body.h.
+ *
+ * Every text is written once and referred to by number, addresses are
+ * differences, and numbers are length-encoded, so a profile of 10,000 stacks
+ * has about a megabyte before deflate.  Texts come first in the file but are
+ * known last, so the rest is encoded into a buffer of its own.
+ *
+ * A file may be forged, with correct checksums: every number is checked against
+ * what it counts or indexes before use, and a count must fit into the bytes
+ * that are left before memory is taken for it.  The decoded profile is charged
+ * to the decode budget.  Linear in the file's size.
+ */
 #include "snapshot_body.h"
 
 #include <string.h>
@@ -20,7 +32,8 @@
 
 enum {
     PROFILE_BYTES_MAX = 1 << 30, /* decoded; as that of a new profile */
-    /* The fewest bytes that one takes: what a count may promise. */
+    /* The fewest bytes that one of each takes: bounds what a count may
+     * promise. */
     TEXT_BYTES = 1,
     LOCATION_BYTES = 8,
     FRAME_BYTES = 3,
@@ -38,8 +51,8 @@ enum {
 };                                                         /* of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
-/* Numbers that a database may really have, and that can be added up, and times:
- * any until the year 9999, or before 1970. */
+/* Estimates are finite and small enough to be added up.  Times reach until the
+ * year 9999, and may be as far before 1970. */
 static const double real_max = 1e300;
 static const int64_t time_max_ms = 253402300799999;
 
@@ -175,7 +188,7 @@ put_profile(struct encoder *e, const struct profile *profile)
         snapshot_waste_encode(profile, e->out);
 }
 
-/* Texts are known once all else was written, and come first. */
+/* Texts are known only after all else was encoded. */
 static void
 put_body_texts(struct encoder *e, struct buffer *out)
 {
@@ -226,7 +239,7 @@ out:
 /* ---- decoding ---- */
 
 struct decoder {
-    struct reader r; /* fails, too, where numbers make no sense */
+    struct reader r; /* also set to failed where numbers make no sense */
     struct arena *arena;
     const char **texts;
     size_t text_count;
@@ -236,14 +249,15 @@ struct decoder {
 static void *
 allocate_decoded_array(struct decoder *d, size_t count, size_t size)
 {
-    void *place = arena_alloc(d->arena, count * size); /* 2^28 * 2^7 */
+    /* count is below 2^28: no overflow */
+    void *place = arena_alloc(d->arena, count * size);
 
     if (!place)
         d->no_memory = d->r.failed = true;
     return place;
 }
 
-/* A count of things that take so many bytes at least. */
+/* Reads a count of things of which each takes at least so many bytes. */
 static size_t
 get_count(struct decoder *d, size_t least, size_t max)
 {
@@ -355,7 +369,7 @@ get_location(struct decoder *d, struct location *location)
     location->frames = frames;
 }
 
-/* Ascending: every address lies behind the one before. */
+/* Addresses must ascend: code that looks them up relies on it. */
 static void
 get_locations(struct decoder *d, struct profile *profile)
 {

@@ -78,7 +78,10 @@
 #include "snapshot_head.h"
 #include "zlib_memory.h"
 
-enum { DEFLATE_RATIO_MAX = 1032 /* what zlib can make of one byte */ };
+enum {
+    DEFLATE_RATIO_MAX = 1032 /* zlib's largest expansion of one byte
+                                (zlib.net/zlib_tech.html) */
+};
 
 static int
 pack_snapshot_body(const struct buffer *body, struct buffer *out,
@@ -89,6 +92,8 @@ pack_snapshot_body(const struct buffer *body, struct buffer *out,
     char *place;
     int rc = -1;
 
+    /* Fast: snapshots are taken while memory is short, and on the database's
+     * machine. */
     if (deflateInit(&stream, Z_BEST_SPEED) != Z_OK) {
         error_memory(err, "packing a snapshot");
         return -1;
@@ -182,6 +187,8 @@ unpack_snapshot_body(const void *bytes, const struct snapshot_body *body,
         error_memory(err, "a snapshot");
         return -1;
     }
+    /* All input used, all output filled: neither more nor less than the head
+     * says. */
     if (rc != Z_STREAM_END || stream.avail_in || stream.avail_out) {
         error_set(err, ER_UNKNOWN, "its body is not what its head says");
         return -1;
@@ -189,7 +196,9 @@ unpack_snapshot_body(const void *bytes, const struct snapshot_body *body,
     return 0;
 }
 
-/* The body's bytes, the caller's to free and give, or NULL with *err. */
+/* Unpacks the body.  The caller frees the bytes, and gives their size back to
+ * the decode budget.  NULL with *err.  Checks come before memory is taken:
+ * length, checksum, and whether deflate can expand so far. */
 static char *
 check_body(const void *bytes, size_t size, const struct snapshot_head *head,
            struct error *err)
@@ -217,7 +226,7 @@ check_body(const void *bytes, size_t size, const struct snapshot_head *head,
         decode_budget_explain(err);
         return NULL;
     }
-    unpacked = mem_alloc(body->size + 1); /* never 0 bytes */
+    unpacked = mem_alloc(body->size + 1); /* +1: never 0 bytes */
     if (!unpacked)
         error_memory(err, "a snapshot");
     else if (unpack_snapshot_body(packed, body, unpacked, err) == 0)
@@ -227,6 +236,8 @@ check_body(const void *bytes, size_t size, const struct snapshot_head *head,
     return NULL;
 }
 
+/* Joins head and body: the head has all that a list of snapshots shows, and the
+ * body only what views need. */
 static void
 take_entry(struct snapshot *snapshot, const struct store_entry *entry)
 {
@@ -246,6 +257,8 @@ take_entry(struct snapshot *snapshot, const struct store_entry *entry)
     snapshot->profile->truncated = entry->truncated;
 }
 
+/* Cleans a text of a foreign file, which may hold what a terminal would
+ * obey. */
 static void
 clean_field_text(char *text, size_t size)
 {
@@ -334,10 +347,10 @@ snapshot_decode_head(const void *bytes, size_t size, struct store_entry *out,
 }
 
 /*
- * Snapshots from elsewhere.
+ * Import of raw jemalloc profiles.
  *
- * A raw profile's modules are not looked up here: this machine's files may
- * differ, so names would be wrong.
+ * Their modules are not looked up on this machine: its files may differ, so
+ * names would be wrong.
  */
 
 enum {
@@ -354,8 +367,8 @@ bytes_begin_with(const void *bytes, size_t size, const char *with)
     return size >= strlen(with) && memcmp(bytes, with, strlen(with)) == 0;
 }
 
-/* "libc.so.6+0x1234", the offset as it is in the file; 0x<address> is what an
- * address is called that is not added. */
+/* Names an address "libc.so.6+0x1234", with the offset in the file.  An address
+ * outside of all files is not added, and is then shown as 0x<address>. */
 static int
 name_address(struct names *names, const struct mapping *mapping,
              uint64_t address)
@@ -430,6 +443,7 @@ import_raw(const void *bytes, size_t size, struct error *err)
         goto out;
     }
     find_dump_program(dump, snapshot->hello.exe, sizeof(snapshot->hello.exe));
+    /* A dump's text has no time of its own. */
     snapshot->taken_ms = clock_wall_ms();
     snapshot->profile =
         profile_new(dump, names, snapshot->hello.exe, NULL, err);

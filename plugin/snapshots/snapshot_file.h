@@ -21,22 +21,22 @@ enum { SNAPSHOT_FILE_MAX = 256 << 20, SNAPSHOT_FILE_HEAD_MAX = 16384 };
 
 int snapshot_encode(const struct snapshot *snapshot, struct buffer *out,
                     struct error *err);
-/* Likewise for another node, with what this one counts among the allocator's
- * (allocator.h). */
+/* The same for another node, with marks at frames that this node counts among
+ * the allocator's (allocator.h). */
 int snapshot_export(const struct snapshot *snapshot, const char *wrappers,
                     struct buffer *out, struct error *err);
 /* One reference, or NULL with *err. */
 struct snapshot *snapshot_decode(const void *bytes, size_t size,
                                  struct error *err);
-/* Likewise for a file from outside: removes from its texts what harms terminals
+/* The same for a file from outside: removes from its texts what harms terminals
  * and logs. */
 struct snapshot *snapshot_decode_foreign(const void *bytes, size_t size,
                                          struct error *err);
-/* Its head alone: the first SNAPSHOT_FILE_HEAD_MAX bytes do. */
+/* Decodes the head alone; the first SNAPSHOT_FILE_HEAD_MAX bytes suffice. */
 int snapshot_decode_head(const void *bytes, size_t size,
                          struct store_entry *out, struct error *err);
-/* Such a file, or a raw jemalloc profile (heap_v2), whose addresses stay
- * numbers where its modules cannot be read: an imported snapshot, nameless. */
+/* Decodes such a file, or a raw jemalloc profile (heap_v2), whose addresses are
+ * named by module and offset alone.  The snapshot has no name yet. */
 struct snapshot *snapshot_import(const void *bytes, size_t size,
                                  struct error *err);
 

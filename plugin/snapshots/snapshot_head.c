@@ -1,4 +1,12 @@
-/* snapshot_head.c - see snapshot_head.h. */
+/*
+ * snapshot_head.c - see snapshot_head.h.
+ *
+ * A list of snapshots reads heads alone: 16 KB at most for each file, without
+ * unpacking.  One table of fields drives both directions, so that encoder and
+ * decoder cannot disagree.  A file is written in the oldest version that can
+ * hold it, so that older nodes of a cluster, and an older heapwired after a
+ * downgrade, still read what they understand.
+ */
 #include "snapshot_head.h"
 
 #include <math.h>
@@ -16,15 +24,15 @@
 static const char magic[8] = SNAPSHOT_FILE_MAGIC; /* less its NUL */
 enum {
     VERSION = 2,
-    VERSION_WRAPPED = 3,   /* only where something of it is in the body */
-    VERSION_ELSEWHERE = 4, /* only where that figure is known */
-    VERSION_PARTS = 5,     /* only where the body has threads and ages */
-    VERSION_KIND = 6,      /* only where it is not of the heap */
-    VERSION_WASTE = 7,     /* only where the body has it */
-    VERSION_NUMBERED = 8,  /* only where the body has jemalloc's threads */
+    VERSION_WRAPPED = 3,   /* used if a location has wrappers */
+    VERSION_ELSEWHERE = 4, /* used if memory.elsewhere is known */
+    VERSION_PARTS = 5,     /* used if the body has threads and ages */
+    VERSION_KIND = 6,      /* used for a profile that is not of the heap */
+    VERSION_WASTE = 7,     /* used if the body has waste */
+    VERSION_NUMBERED = 8,  /* used if the body has jemalloc's threads */
     VERSION_LAST = VERSION_NUMBERED,
     FRAME = sizeof(magic) + 4 + 4, /* magic, version, size */
-    CHECKSUM = 4                   /* behind all */
+    CHECKSUM = 4                   /* at the end */
 };
 
 void
@@ -115,7 +123,8 @@ static const struct field {
     FIELD(U32, kind),
     FIELD(U64, duration_ms),
 };
-/* Something was added there: add it here, and raise VERSION. */
+/* If one of these fails, a member was added: add it to the table, behind all
+ * others, with a version of its own. */
 _Static_assert(sizeof(struct agent_hello) == 1344, "a field is missing");
 _Static_assert(sizeof(struct snapshot_memory) ==
                    11 * sizeof(struct stats_figure) + 2 * sizeof(int64_t),
@@ -270,7 +279,7 @@ is_valid_wall_time(int64_t ms)
     return ms >= 0 && ms <= max_ms;
 }
 
-/* Checks what a checksum cannot: a forged file has a correct one. */
+/* Checks values: a forged file has correct checksums. */
 static bool
 makes_sense(const struct snapshot_head *head)
 {
@@ -297,6 +306,7 @@ snapshot_head_decode(const void *bytes, size_t size, struct snapshot_head *out,
         error_set(err, ER_UNKNOWN, "it is not a snapshot of heapwire");
         return -1;
     }
+    /* Before the checksum, which a later version may compute otherwise. */
     if ((version < 1 || version > VERSION_LAST) && !r.failed) {
         error_set(err, ER_UNKNOWN,
                   "its version is %u, and this heapwire knows 1 to %d", version,

@@ -16,17 +16,17 @@ struct buffer;
 struct error;
 struct snapshot;
 
-/* The body's position, and its checksum. */
+/* The body's size and checksum. */
 struct snapshot_body {
     uint64_t packed, size; /* bytes in the file, and unpacked */
-    uint32_t checksum;     /* of the packed ones */
+    uint32_t checksum;     /* CRC-32 of the packed bytes */
     bool wrapped;          /* some location has frames of wrappers */
 };
 
 struct snapshot_head {
-    struct store_entry entry; /* but for pinned and on_disk */
+    struct store_entry entry; /* without pinned and on_disk */
     struct snapshot_body body;
-    size_t size; /* bytes of the head itself: there the body begins */
+    size_t size; /* bytes of the head; the body follows */
 };
 
 /* Fills the entry that a list shows of snapshot. */

@@ -17,7 +17,8 @@
 
 enum {
     PARTS_MAX = 1 << 22,
-    /* The fewest bytes that one takes: what a count may promise. */
+    /* The fewest bytes that one of each takes: bounds what a count may
+     * promise. */
     THREAD_BYTES = 2,
     PART_BYTES = 20
 };
@@ -76,7 +77,7 @@ read_list_count(struct reader *r, size_t least, size_t max)
     return r->failed ? 0 : (size_t)count;
 }
 
-/* Below the limit. */
+/* Reads a number below the limit: an index. */
 static uint32_t
 read_below(struct reader *r, uint64_t limit)
 {
@@ -127,7 +128,8 @@ read_heap_threads(struct reader *r, bool foreign, bool numbered,
     return 0;
 }
 
-/* By stack, thread and age, each once. */
+/* Parts ascend by stack, thread and age, each triple once: code that merges
+ * profiles relies on it. */
 static bool
 is_part_after(const struct live_part *part, const struct live_part *last)
 {

@@ -12,11 +12,11 @@ struct buffer;
 struct profile;
 struct reader;
 
-/* The profile has parts. */
+/* profile->parts must not be NULL. */
 void snapshot_parts_encode(const struct profile *profile, struct buffer *out);
-/* Into a profile whose stacks are read, and its arena; r fails where they make
- * no sense.  foreign: as in snapshot_body.h; numbered: the threads are
- * jemalloc's.  -1: no memory. */
+/* Decodes into a profile whose stacks have been read, and its arena; r is set
+ * to failed where values make no sense.  foreign is as in snapshot_body.h;
+ * numbered: the threads are jemalloc's.  -1: no memory. */
 int snapshot_parts_decode(struct reader *r, bool foreign, bool numbered,
                           struct profile *profile);
 

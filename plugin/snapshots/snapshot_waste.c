@@ -1,4 +1,9 @@
-/* snapshot_waste.c - see snapshot_waste.h. */
+/*
+ * snapshot_waste.c - see snapshot_waste.h.
+ *
+ * The figures are written that waste is computed from, not the result: a later
+ * version may compute it better, also of old snapshots.
+ */
 #include "snapshot_waste.h"
 
 #include <stdbool.h>
@@ -15,7 +20,8 @@
 
 enum {
     SIZES_MAX = 1 << 22,
-    /* The fewest bytes that one takes: what a count may promise. */
+    /* The fewest bytes that one of each takes: bounds what a count may
+     * promise. */
     CLASS_BYTES = 5,
     SIZE_BYTES = 26
 };
@@ -44,7 +50,7 @@ encode_sizes(const struct live_sizes *sizes, struct buffer *out)
     }
 }
 
-/* Of the heap, in the file's order. */
+/* The heap's figures in the file's order. */
 enum { FIGURES = 8 };
 
 static void
@@ -85,7 +91,7 @@ snapshot_waste_encode(const struct profile *profile, struct buffer *out)
         encode_sizes(profile->sizes, out);
 }
 
-/* Bytes, which become an SQL integer. */
+/* A number of bytes, at most what an SQL integer holds. */
 static uint64_t
 read_sql_size(struct reader *r)
 {
@@ -115,7 +121,7 @@ read_positive(struct reader *r)
     return real;
 }
 
-/* Each once, by stack and number. */
+/* Sizes ascend by stack and number of the size class, each pair once. */
 static int
 read_sizes(struct reader *r, struct profile *profile)
 {
@@ -172,7 +178,8 @@ snapshot_waste_decode(struct reader *r, struct profile *profile)
 
     list_figures(&heap, figures);
     heap.arenas_left_out = flags & ARENAS_LEFT_OUT;
-    profile->rate = reader_lenenc(r); /* as in the head, which comes later */
+    /* waste_fill() needs it, and the head's is set later */
+    profile->rate = reader_lenenc(r);
     heap.at_ms = (int64_t)reader_u64(r);
     for (size_t i = 0; i < FIGURES; i++)
         *figures[i] = read_sql_size(r);

@@ -11,10 +11,10 @@ struct error;
 struct profile;
 struct reader;
 
-/* The profile has waste. */
+/* profile->waste must not be NULL. */
 void snapshot_waste_encode(const struct profile *profile, struct buffer *out);
-/* Into a profile whose stacks are read, and its arena; r fails where it makes
- * no sense.  -1: no memory. */
+/* Decodes into a profile whose stacks have been read, and its arena; r is set
+ * to failed where values make no sense.  -1: no memory. */
 int snapshot_waste_decode(struct reader *r, struct profile *profile);
 
 #endif

@@ -1,5 +1,15 @@
 /*
- * store.c - see store.h; store_keep.c has what adds.
+ * store.c - see store.h.
+ *
+ * Snapshots are large and seldom read, and there may be 320: at the start only
+ * the heads of their files are read, and a body is decoded when it is asked
+ * for.  Decoded ones stay in memory up to STORE_MEMORY_MAX, the least recently
+ * used leave first; a snapshot that a reader holds lives on by its reference
+ * count.
+ *
+ * Lists must be quick on the event loop while another thread waits for the
+ * disk: hence two locks, see store_state.h.  store_keep.c has what adds and
+ * evicts.
  */
 #include "store_state.h"
 
@@ -52,7 +62,9 @@ has_other_heaps(const struct store *store)
     return false;
 }
 
-/* The heap's that was taken last, but for one (NULL: for none). */
+/* The heap snapshot that was taken last, apart from but (may be NULL).
+ * Those of the ring count only if there are no others: "last" means what a
+ * user took. */
 static struct stored_snapshot *
 taken_last(const struct store *store, const struct stored_snapshot *but)
 {
@@ -71,7 +83,7 @@ taken_last(const struct store *store, const struct stored_snapshot *but)
     return last;
 }
 
-/* Likewise; name may also be what is short for one. */
+/* As store_lookup(); name may also be SNAPSHOT_LAST or SNAPSHOT_PREVIOUS. */
 static struct stored_snapshot *
 store_find_alias(const struct store *store, const char *name)
 {
@@ -109,7 +121,9 @@ store_memory_of(const struct snapshot *snapshot)
     return profile_bytes(snapshot->profile);
 }
 
-/* Lets decoded ones go that can be read again, but for the latest. */
+/* Drops decoded snapshots that can be read again from disk until the rest fits,
+ * the least recently used first; never the one used last, which its caller is
+ * about to return. */
 static void
 drop_idle_snapshots(struct store *store)
 {
@@ -157,6 +171,7 @@ store_let_go(struct store *store, struct stored_snapshot *stored,
     char file[FILE_STORE_NAME];
 
     store_file(stored->entry.name, stored->entry.pinned, file);
+    /* The file goes first: if that fails, the snapshot stays in the list. */
     if (stored->entry.on_disk && file_store_remove(&store->dir, file, err) != 0)
         return -1;
     pthread_mutex_lock(&store->lock);
@@ -178,8 +193,8 @@ log_skipped_snapshot(void *arg, const char *file, const char *why)
     log_to(store->log, "%s/%s is passed over: %s", store->dir.path, file, why);
 }
 
-/* The place of one more: where there is no room the oldest goes out of the
- * list, not out of the directory. */
+/* Makes room for one more entry: if the list is full, the oldest leaves the
+ * list, but its file stays in the directory. */
 static bool
 reserve_store_entry(struct store *store, const struct stored_snapshot *stored)
 {
@@ -200,6 +215,10 @@ reserve_store_entry(struct store *store, const struct stored_snapshot *stored)
     return true;
 }
 
+/* Takes a file of the directory into the list, when the store is opened.  Only
+ * its head is read: all bodies would take minutes, and are decoded when
+ * somebody asks.  A bad file is logged and left alone, since it may be a newer
+ * release's. */
 static void
 on_snapshot_file_found(void *arg, const struct file_found *file)
 {
@@ -211,7 +230,7 @@ on_snapshot_file_found(void *arg, const struct file_found *file)
     ssize_t size;
 
     snprintf(name, sizeof(name), "%.*s", (int)file->stem, file->name);
-    if (store_means_sampling(name)) { /* older releases allowed it */
+    if (store_means_sampling(name)) { /* older releases allowed this name */
         log_skipped_snapshot(
             store, name,
             "statements mean a profile by it that they take; rename it");
@@ -247,6 +266,8 @@ out:
     stored_snapshot_free(stored);
 }
 
+/* The order of the list: by when a snapshot was kept, which is its file's time;
+ * then by when it was taken. */
 static int
 by_age(const void *left, const void *right)
 {
@@ -297,6 +318,7 @@ store_open(const struct store_options *options, void (*log)(const char *line),
     store->options.dir = NULL;
     if (store->options.count > STORE_KEEP_MAX)
         store->options.count = STORE_KEEP_MAX;
+    /* Without a directory, all snapshots stay in memory. */
     if (!options->dir && store->options.bytes > STORE_MEMORY_MAX)
         store->options.bytes = STORE_MEMORY_MAX;
     if (!options->dir || load_store_directory(store, options->dir, err) == 0)
@@ -335,7 +357,7 @@ store_close(struct store *store)
 
 /* ---- the rest ---- */
 
-/* The stored one, or NULL with *err.  Call with a lock. */
+/* As store_find_alias(), with *err if there is none.  Call with a lock. */
 static struct stored_snapshot *
 require_stored_snapshot(struct store *store, const char *name,
                         struct error *err)
@@ -366,7 +388,8 @@ find_decoded_snapshot(struct store *store, const char *name)
     return snapshot;
 }
 
-/* From its file.  Call with disk. */
+/* Reads and decodes its file, and keeps the result in memory.  Call with
+ * disk. */
 static struct snapshot *
 read_snapshot_file(struct store *store, struct stored_snapshot *stored,
                    struct error *err)
@@ -390,10 +413,13 @@ read_snapshot_file(struct store *store, struct stored_snapshot *stored,
                   entry->name, why.text);
         goto out;
     }
+    /* The file's name counts, as somebody may have renamed it. */
     memcpy(snapshot->name, entry->name, sizeof(snapshot->name));
     snapshot->serial = entry->serial;
     if (store_in_ring(store, entry))
-        goto out; /* many are read one after the other, and seldom */
+        /* not cached: trends read all of the ring one after the other, and
+         * would drive out all others */
+        goto out;
     pthread_mutex_lock(&store->lock);
     stored->snapshot = snapshot_ref(snapshot);
     store_use(store, stored);
@@ -415,7 +441,8 @@ store_get(struct store *store, const char *name, struct error *err)
     pthread_mutex_lock(&store->disk);
     stored = require_stored_snapshot(store, name, err);
     if (stored && stored->snapshot)
-        snapshot = snapshot_ref(stored->snapshot); /* another read it */
+        /* another thread has read it meanwhile */
+        snapshot = snapshot_ref(stored->snapshot);
     else if (stored)
         snapshot = read_snapshot_file(store, stored, err);
     pthread_mutex_unlock(&store->disk);
@@ -509,7 +536,7 @@ store_set_ring(struct store *store, uint64_t every_ms)
     store->ring_ms = every_ms;
     pthread_mutex_unlock(&store->lock);
     if (pthread_mutex_trylock(&store->disk) != 0)
-        return; /* by the next one that has it */
+        return; /* whoever takes disk next calls store_take_ring() */
     store_take_ring(store);
     pthread_mutex_unlock(&store->disk);
 }

@@ -24,19 +24,21 @@ struct error;
 struct store;
 
 enum {
-    STORE_KEEP_MAX = 256, /* whatever the options say */
+    STORE_KEEP_MAX = 256, /* upper bound of options.count */
     STORE_COUNT_MAX = STORE_KEEP_MAX + RING_MAX,
-    /* Of decoded snapshots, which are read again from their files; without
-     * files of all. */
+    /* Bytes of decoded snapshots that stay in memory, as they can be read again
+     * from their files; without a directory, of all snapshots. */
     STORE_MEMORY_MAX = 128 << 20 /* less than decoding has (memory_budget.h) */
 };
 
 struct store_options {
     const char *dir; /* NULL: memory alone; made 0700 where missing */
-    uint32_t count;  /* of snapshots */
-    uint64_t bytes;  /* of their files, or of memory without a directory */
-    int64_t age_ms;  /* older ones go; 0: none does */
-    /* Between two of the ring, which has room of its own; 0: there is none. */
+    uint32_t count;  /* number of snapshots */
+    /* bytes of their files, or of memory without a directory */
+    uint64_t bytes;
+    int64_t age_ms; /* older ones are deleted; 0: none is */
+    /* Interval of the ring of automatic snapshots, which has room of its own;
+     * 0: no ring. */
     uint64_t ring_ms;
 };
 extern const struct store_options store_defaults;
@@ -51,14 +53,15 @@ struct store_entry {
     enum snapshot_cause cause;
     char reason[SNAPSHOT_REASON_MAX + 1];
     bool pinned;   /* never evicted */
-    bool on_disk;  /* survives */
-    uint64_t size; /* bytes there, or in memory */
+    bool on_disk;  /* it survives heapwired */
+    uint64_t size; /* bytes on disk, or in memory */
     struct agent_hello hello;
     struct snapshot_memory memory;
     enum profile_kind kind;
     uint64_t duration_ms; /* how long it was sampled; 0: of the heap */
     uint64_t rate, samples, stacks;
-    double bytes, objects; /* or nanoseconds and samples: profile_kind.h */
+    /* of time: nanoseconds and samples (profile_kind.h) */
+    double bytes, objects;
     bool truncated;
     char note[256];
 };
@@ -66,8 +69,8 @@ struct store_entry {
 /* Skips damaged files, with a line to log (or NULL). NULL with *err. */
 struct store *store_open(const struct store_options *options,
                          void (*log)(const char *line), struct error *err);
-/* Likewise, but in memory alone where the directory cannot be used, which is
- * logged, and which heapwire.snapshots says of each. */
+/* The same, but in memory alone if the directory cannot be used.  That is
+ * logged, and the table heapwire.snapshots shows it for each snapshot. */
 struct store *store_open_anyhow(const struct store_options *options,
                                 void (*log)(const char *line),
                                 struct error *err);
@@ -99,17 +102,17 @@ int store_pin(struct store *store, const char *name, bool pinned,
 /* The entry of one; -1 with *err when none has the name. */
 int store_find(struct store *store, const char *name, struct store_entry *out,
                struct error *err);
-/* Oldest first, at most max; how many. */
+/* Fills at most max entries, oldest first; returns their number. */
 size_t store_list(struct store *store, struct store_entry *out, size_t max);
-/* Removes those that are older than the options allow.  Those whose files
- * somebody deleted are written again from memory, where they stay, not on disk,
- * as long as that fails; what is not in memory is listed no longer.  Call now
- * and then: it does nothing while another writes. */
+/* Removes those that are older than the options allow.  A snapshot whose file
+ * somebody deleted is written again if it is in memory, and stays there while
+ * that fails; else it leaves the list.  Call it now and then: it does nothing
+ * while another thread writes. */
 void store_expire(struct store *store);
 
-/* Between two of the ring from now on; 0: there is none, and those that are
- * there are kept as other automatic ones.  Does not wait for the disk: where
- * another writes, that change is the last by the old one. */
+/* Sets the interval of the ring; 0: no ring, and its snapshots count as other
+ * automatic ones.  Does not wait for the disk: a write that is under way still
+ * uses the old interval. */
 void store_set_ring(struct store *store, uint64_t every_ms);
 uint64_t store_get_ring(struct store *store);
 

@@ -1,7 +1,12 @@
 /*
- * store_keep.c - adds a snapshot and evicts old ones.
+ * store_keep.c - adds a snapshot and evicts old ones; see store.h.
  *
- * See store.h.
+ * What goes is planned first, on a copy of the sizes and times, while nothing
+ * is changed; the new file is written and synced next; only then old files are
+ * removed.  So a failure at any point leaves the old snapshots, and a crash at
+ * worst one too many.  On a full disk the order is reversed, if that is certain
+ * to help.  All of it runs with the disk lock, on the thread of the job or
+ * statement that keeps a snapshot.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,14 +26,15 @@
 
 /* ---- which snapshots go: call with disk ---- */
 
-/* What is to go, of the store's list, and after them the new one. */
+/* What is to go: a candidate for each of the store's list, in its order, and
+ * one for the new snapshot behind them. */
 struct plan {
     struct eviction_candidate candidates[STORE_COUNT_MAX + 1];
-    size_t count; /* but for the new one */
+    size_t count; /* without the new one */
 };
 
-/* Snapshots past their age go; then, until there is room, the oldest automatic
- * ones, then the oldest that a user asked for.  Those of the ring stay. */
+/* Priorities above FILE_GOES: until there is room the oldest automatic
+ * snapshots go, then the oldest that a user asked for. */
 enum { EVICT_AUTOMATIC = FILE_GOES + 1, EVICT_REQUESTED };
 
 static int
@@ -47,7 +53,8 @@ eviction_priority(const struct store *store, const struct store_entry *entry,
                : EVICT_AUTOMATIC;
 }
 
-/* Reads the clock once: it may be set back meanwhile. */
+/* Plans what is past its age.  The clock is read once: it may be set back
+ * between two readings. */
 static void
 plan_expired(const struct store *store, struct plan *plan)
 {
@@ -62,6 +69,7 @@ plan_expired(const struct store *store, struct plan *plan)
     }
 }
 
+/* The oldest first, as ring_thin() needs them. */
 static int
 compare_ring(const void *a, const void *b)
 {
@@ -70,7 +78,7 @@ compare_ring(const void *a, const void *b)
     return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
-/* Of the ring alone: for one more of it. */
+/* Plans for one more snapshot of the ring: only others of the ring go. */
 static int
 plan_ring(const struct store *store, const struct store_entry *added,
           struct plan *plan, struct error *err)
@@ -104,6 +112,8 @@ plan_ring(const struct store *store, const struct store_entry *added,
     return 0;
 }
 
+/* Plans for one more snapshot outside of the ring, which stays: the least
+ * important others go until count and bytes are within the options. */
 static int
 plan_evictions(const struct store *store, uint64_t size, struct plan *plan,
                struct error *err)
@@ -124,7 +134,8 @@ plan_evictions(const struct store *store, uint64_t size, struct plan *plan,
     for (size_t i = 0; i < plan->count; i++)
         if (store_in_ring(store, &store->list[i]->entry) &&
             plan->candidates[i].priority == FILE_STAYS) {
-            plan->candidates[i].bytes = 0; /* of the ceiling for the others */
+            /* it does not count towards the general ceiling */
+            plan->candidates[i].bytes = 0;
             ring++;
         }
     if (file_store_evict(plan->candidates, plan->count + 1, most->count + ring,
@@ -140,7 +151,8 @@ plan_evictions(const struct store *store, uint64_t size, struct plan *plan,
     return -1;
 }
 
-/* One whose file cannot be removed stays, too. */
+/* Removes what is planned, from the back, as removing shifts the list.  One
+ * whose file cannot be removed stays in the list, too. */
 static void
 carry_out(struct store *store, struct plan *plan)
 {
@@ -176,11 +188,12 @@ store_make_name(struct store *store, struct snapshot *snapshot)
     pthread_mutex_unlock(&store->lock);
 }
 
-/* Whether there is no room for so many bytes, and letting go makes it. */
+/* Whether the disk has no room for so many bytes, and the planned removals make
+ * enough. */
 static bool
 would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
 {
-    enum { SLACK = 1 << 16 /* what the file system needs besides */ };
+    enum { SLACK = 1 << 16 /* for the file system's own needs */ };
     uint64_t room, all, wanted = bytes + SLACK, freed = 0;
 
     for (size_t i = 0; i < plan->count; i++)
@@ -190,7 +203,8 @@ would_help(const struct store *store, const struct plan *plan, uint64_t bytes)
            freed >= wanted - room;
 }
 
-/* What somebody wants is worth more than what is kept by default. */
+/* Plans to remove the whole ring: what a user asks for is worth more than what
+ * is kept by default. */
 static void
 plan_without_ring(const struct store *store, struct plan *plan)
 {
@@ -219,8 +233,8 @@ write_once(struct store *store, struct store_entry *entry,
     return rc;
 }
 
-/* The new one is safely there before old ones go.  Only where the disk has no
- * room for both do they go first, when that makes room enough. */
+/* Writes the new file while all old ones are still there.  Only if the disk is
+ * full, old ones go first, provided that this makes room enough. */
 static int
 write_snapshot_file(struct store *store, struct stored_snapshot *stored,
                     const struct buffer *bytes, struct plan *plan,
@@ -239,7 +253,7 @@ write_snapshot_file(struct store *store, struct stored_snapshot *stored,
     return write_once(store, &stored->entry, bytes, err);
 }
 
-/* The directory itself may be gone. */
+/* Makes the directory again if somebody deleted it. */
 static void
 renew_directory(struct store *store)
 {
@@ -251,8 +265,8 @@ renew_directory(struct store *store)
                rc > 0 ? "makes it again" : err.text);
 }
 
-/* Writes again what is in memory; its age stays.  Readers change stored->used
- * meanwhile, under the other lock. */
+/* Writes the snapshot again from memory, with its old age.  Works on a copy of
+ * the entry: with disk alone it may be read, but not changed. */
 static int
 rewrite_deleted_snapshot(struct store *store,
                          const struct stored_snapshot *stored,
@@ -271,7 +285,8 @@ rewrite_deleted_snapshot(struct store *store,
     return rc;
 }
 
-/* False: it went out of the list, being in no memory either. */
+/* Checks that the file is still there.  False: it is not, nor is the snapshot
+ * in memory, so it left the list. */
 static bool
 check_stored_file(struct store *store, struct stored_snapshot *stored)
 {
@@ -300,8 +315,9 @@ check_stored_file(struct store *store, struct stored_snapshot *stored)
     return stays;
 }
 
-/* Some other program deletes files: those that it deleted are not listed as if
- * they were there.  The oldest is written first, and so is the oldest later. */
+/* Other programs delete files, such as cleaners of /var.  Files are written
+ * again in the order of the list, which is by age, so a restart lists them in
+ * the same order. */
 static void
 check_stored_files(struct store *store)
 {
@@ -389,7 +405,7 @@ store_check_name(struct store *store, const char *name, struct error *err)
     return 0;
 }
 
-/* Takes stored, also on failure. */
+/* Owns stored from here on, also on failure.  Call with disk. */
 static int
 keep_new_snapshot(struct store *store, struct stored_snapshot *stored,
                   const struct buffer *bytes, struct error *err)
@@ -412,10 +428,10 @@ keep_new_snapshot(struct store *store, struct stored_snapshot *stored,
     }
     carry_out(store, &plan);
     pthread_mutex_lock(&store->lock);
-    if (store->count == STORE_COUNT_MAX) /* a file that does not go */
+    if (store->count == STORE_COUNT_MAX) /* a file could not be removed */
         store_remove_entry(store, store->list[0]);
     store->list[store->count++] = stored;
-    if (in_ring && stored->entry.on_disk) { /* seldom read */
+    if (in_ring && stored->entry.on_disk) { /* seldom read, so not cached */
         snapshot_unref(stored->snapshot);
         stored->snapshot = NULL;
     }
@@ -437,6 +453,8 @@ store_add(struct store *store, struct snapshot *snapshot, struct error *err)
         error_memory(err, "a snapshot");
         goto out;
     }
+    /* Encoded before the lock is taken: deflate takes its time.  to_disk never
+     * changes after store_open(). */
     if (to_disk && snapshot_encode(snapshot, &bytes, err) != 0)
         goto out;
     snapshot_describe(snapshot, &stored->entry);

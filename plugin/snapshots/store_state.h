@@ -17,34 +17,36 @@
 struct stored_snapshot {
     struct store_entry entry;
     struct snapshot *snapshot; /* a reference, or NULL: in its file alone */
-    uint64_t used;             /* when it was asked for; a count; of lock */
+    /* value of uses when it was last asked for; guarded by lock */
+    uint64_t used;
 };
 
 struct store {
     pthread_mutex_t disk, lock;
-    struct store_options options; /* its dir is not used */
-    uint64_t ring_ms; /* of lock: options' from the next change of disk on */
+    struct store_options options; /* options.dir is not used */
+    /* guarded by lock; becomes options.ring_ms at the next change */
+    uint64_t ring_ms;
     struct file_store dir; /* fd -1: memory alone */
     void (*log)(const char *line);
     struct stored_snapshot *list[STORE_COUNT_MAX]; /* oldest first */
     size_t count;
     uint64_t uses;
-    unsigned serial; /* of made-up names */
+    unsigned serial; /* of store_make_name() */
 };
 
 void stored_snapshot_free(struct stored_snapshot *stored); /* NULL is fine */
 
-/* Makes ring_ms the options'.  Call with disk. */
+/* Copies ring_ms to the options.  Call with disk. */
 void store_take_ring(struct store *store);
 
-/* Whether it has the ring's room, and no other. */
+/* Whether it counts towards the ring's room instead of the general one. */
 bool store_in_ring(const struct store *store, const struct store_entry *entry);
 
 /* Call with a lock; NULL: no such name. */
 struct stored_snapshot *store_lookup(const struct store *store,
                                      const char *name);
 
-/* Whether statements mean a profile by it that they take. */
+/* Whether the name stands for a profile that a statement takes. */
 bool store_means_sampling(const char *name);
 
 /* Removes it from the list and from memory, not from the directory.  Call with
@@ -63,7 +65,7 @@ uint64_t store_memory_of(const struct snapshot *snapshot);
 #define STORE_PINNED ".pinned"
 void store_file(const char *name, bool pinned, char file[FILE_STORE_NAME]);
 
-/* Its file and all.  Call with disk. */
+/* Removes its file and its entry.  Call with disk. */
 int store_let_go(struct store *store, struct stored_snapshot *stored,
                  struct error *err);
 

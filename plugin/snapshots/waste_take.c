@@ -16,9 +16,10 @@ find_stat_by_name(const struct stats *stats, const char *name)
     return NULL;
 }
 
-/* Whether each large extent has a page more than its size, so that blocks do
- * not all begin at the same line of a processor's cache: a choice when jemalloc
- * was built, since 5.3 also when it starts. */
+/* Whether each large extent has one page more than its size (cache oblivious):
+ * jemalloc places blocks at random cache lines in it, so that they do not all
+ * compete for the same ones.  A choice when jemalloc is built, since 5.3 also
+ * when it starts. */
 static bool
 is_cache_oblivious(const struct stats *stats)
 {

@@ -5,8 +5,8 @@
 struct stats;
 struct waste_heap;
 
-/* Nothing is known (at_ms is 0) where the statistics are not jemalloc's, lack
- * its size classes. */
+/* out->at_ms is 0, and nothing is known, if the statistics are not jemalloc's
+ * or lack its size classes. */
 void waste_take(const struct stats *stats, struct waste_heap *out);
 
 #endif

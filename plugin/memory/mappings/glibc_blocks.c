@@ -17,7 +17,8 @@
 #include "memory_map.h"
 #include "parts.h"
 
-/* A heap_info: up to where the heap may be used. */
+/* Whether a heap_info (malloc/arena.c) lies there: ar_ptr, prev, size,
+ * mprotect_size.  *usable is the last: up to there the heap is writable. */
 static bool
 is_heap(const struct map_peek *peek, uint64_t at, uint64_t *usable)
 {
@@ -55,7 +56,8 @@ glibc_heaps_find(const struct memory_map *map, const struct map_peek *peek,
     }
 }
 
-/* The size of such a block; 0: there is none. */
+/* The size of a mapped block (malloc_chunk: prev_size, size with IS_MMAPPED 2
+ * as its only flag); 0 if there is none. */
 static uint64_t
 read_block_size(const struct map_peek *peek, uint64_t at, uint64_t end)
 {
@@ -67,7 +69,7 @@ read_block_size(const struct map_peek *peek, uint64_t at, uint64_t end)
     return size % MAP_PAGE == 0 && w[0] < size && size <= end - at ? size : 0;
 }
 
-/* A row of blocks from there on: where it ends. */
+/* Where the row of adjacent blocks that begins at at ends. */
 static uint64_t
 find_row_end(const struct map_peek *peek, uint64_t at, uint64_t end,
              size_t *left)
@@ -81,8 +83,8 @@ find_row_end(const struct map_peek *peek, uint64_t at, uint64_t end,
     return at;
 }
 
-/* Behind something else, a row of blocks goes on to the end: what merely looks
- * like one does not. */
+/* A row that does not begin where the stretch does must reach its end: words
+ * that merely look like a header do not lead to one. */
 static void
 add_blocks(const struct map_peek *peek, uint64_t start, uint64_t end,
            bool anywhere, size_t *left, struct parts *out)

@@ -13,16 +13,17 @@ struct parts;
 
 enum {
     GLIBC_HEAP = 64 << 20,
-    /* Pages that are looked at for a block: of 128 MB that are none. */
+    /* At most so many pages are looked at for a block, found or not: 128 MB
+     * without any. */
     GLIBC_PROBES_MAX = 32768
 };
 
 /* Adds its arenas' heaps. */
 void glibc_heaps_find(const struct memory_map *map, const struct map_peek *peek,
                       struct parts *out);
-/* Adds the blocks that it has mapped one by one, from where a mapping, or what
- * follows one of the (sorted) parts, begins.  anywhere: also behind what is
- * none. */
+/* Adds the blocks that malloc has mapped one by one.  They are looked for where
+ * a mapping begins, and behind each of the (sorted) known parts; with anywhere
+ * also behind pages that are no block. */
 void glibc_blocks_find(const struct memory_map *map,
                        const struct map_peek *peek, const struct parts *known,
                        bool anywhere, struct parts *out);

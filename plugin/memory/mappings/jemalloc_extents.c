@@ -34,7 +34,7 @@ enum {
                       */
 };
 
-/* The memory in which it may lie. */
+/* A mapping in which extents may lie. */
 struct anonymous {
     uint64_t start, end;
 };
@@ -44,7 +44,8 @@ struct extent_search {
     struct parts *out;
     struct anonymous *list;
     size_t count;
-    size_t last; /* found in there last */
+    /* index of the last hit: neighbours in metadata are neighbours in memory */
+    size_t last;
     uint64_t left;
     bool missed; /* what should have been read could not be */
     uint64_t words[PIECE / sizeof(uint64_t)];
@@ -75,7 +76,9 @@ add_extent(struct extent_search *s, uint64_t start, uint64_t end)
     parts_add(s->out, &part);
 }
 
-/* The address of a large one may lie anywhere in its first page. */
+/* Any three words (bits, address, size) that fit.  The address of a large
+ * extent may lie anywhere in its first page, at a cache line: jemalloc
+ * randomizes it.  The lower bits of the size hold other fields. */
 static void
 read_extents(struct extent_search *s, size_t words)
 {
@@ -100,6 +103,8 @@ read_block(struct extent_search *s, uint64_t at, uint64_t end)
 {
     uint64_t entries[PIECE_PAGES];
 
+    /* Runs of pages that are in memory are read at once; a page that is not was
+     * never written, and holds no extent. */
     for (; at < end && s->left >= PIECE; at += PIECE) {
         size_t pages = s->peek->pages(s->peek->arg, at, entries, PIECE_PAGES);
 
@@ -120,7 +125,8 @@ read_block(struct extent_search *s, uint64_t at, uint64_t end)
     }
 }
 
-/* Whether a block of metadata begins there, and its size. */
+/* Whether a block of metadata begins there (base_block_t): its size, the next
+ * block, and itself as the first extent, within the block. */
 static bool
 is_metadata(struct extent_search *s, uint64_t at, uint64_t end, uint64_t *size)
 {

@@ -1,11 +1,16 @@
 /*
  * map_owners.c - see map_owners.h.
  *
- * Most mappings have a name.  In what has none, stretches are looked for of
- * which something says whose they are: a thread's stack pointer, jemalloc's
- * metadata, the headers of glibc's malloc.  What is left is judged by its
- * address (behind a file's data, above a guard page), and is the program's own
- * else.
+ * Most mappings have a name.  What has none is one or several neighbours'
+ * memory: the kernel joins anonymous mappings of equal permissions, whoever
+ * asked for them.  So stretches are looked for that something identifies: a
+ * thread's stack pointer, jemalloc's metadata, the headers of glibc's malloc.
+ * What is left is judged by its address (behind a file's data, above a guard
+ * page), and else is the program's own.
+ *
+ * Where a mapping is divided, the pages of each piece are counted, so that the
+ * pieces' rss add up to the mapping's.  Runs on a thread of the controller, for
+ * one statement; reads up to 512 MB of the process, and never writes to it.
  */
 #include "map_owners.h"
 
@@ -23,8 +28,8 @@
 
 enum {
     GUARD_MAX = 1 << 20,
-    /* What jemalloc has no extent of, beside some that it has, and is smaller
-     * than that: it changed them while they were read. */
+    /* A smaller hole between two extents is jemalloc's, too: the extent there
+     * was changed while metadata were read. */
     SLACK = 2 << 20,
     COUNTED_TOGETHER = 512
 };
@@ -39,7 +44,7 @@ struct owners {
     struct parts parts;
     bool extents; /* all of jemalloc's are known */
     uint64_t stack_size;
-    size_t uncounted_pages; /* that may be counted yet */
+    size_t uncounted_pages; /* how many may still be counted */
 };
 
 /* ---- by name ---- */
@@ -100,7 +105,8 @@ judge_by_name(struct owners *o, struct memory_range *range)
 
 /* ---- stacks ---- */
 
-/* How many threads have their stack pointer in there. */
+/* How many threads have their stack pointer in the range; *first is the
+ * lowest. */
 static size_t
 count_threads_in(const struct owners *o, const struct memory_range *range,
                  const struct map_thread **first)
@@ -134,8 +140,8 @@ compare_stack_sizes(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The size that most stacks have: neighbours may have joined the others.  Of
- * one alone it is the usual one. */
+/* The size that most stacks of one thread have: other mappings may have been
+ * joined with neighbours.  If no two agree, the limit's default. */
 static uint64_t
 usual_stack_size(const struct owners *o)
 {
@@ -184,7 +190,8 @@ find_stacks(struct owners *o)
         if (!range->bare || range->permissions[1] != 'w' ||
             (count = count_threads_in(o, range, &first)) == 0)
             continue;
-        /* The mapping may go on above with what is something else's. */
+        /* A stack lies at the lower end, above its guard page; what the kernel
+         * joined to it lies above. */
         if (o->stack_size > 0 && range->size > o->stack_size &&
             first[count - 1].sp - range->start < o->stack_size)
             part.end = range->start + o->stack_size;
@@ -196,7 +203,8 @@ find_stacks(struct owners *o)
 
 /* ---- what has no name ---- */
 
-/* A file whose data lie right before that; NULL: none does. */
+/* The file whose writable data end where the range begins (this is its .bss);
+ * NULL: there is none. */
 static const char *
 find_data_before(const struct owners *o, const struct memory_range *range)
 {
@@ -212,7 +220,8 @@ find_data_before(const struct owners *o, const struct memory_range *range)
     return NULL;
 }
 
-/* Nothing was found in there: it is judged by its address. */
+/* Judges a stretch that nothing identifies.  Order matters: a rule further down
+ * holds for what the ones before leave. */
 static void
 judge_by_address(struct owners *o, const struct memory_range *whole,
                  struct memory_range *range)
@@ -231,6 +240,7 @@ judge_by_address(struct owners *o, const struct memory_range *whole,
         range->kind = RANGE_FILE;
         range->owner = file;
         range->evidence = "behind that file's data";
+        /* Where the memory may be read, its header has been looked for. */
     } else if (!o->hints->peek && range->start % GLIBC_HEAP == 0 && after &&
                after->bare && after->start == range->end &&
                memcmp(after->permissions, "---p", 4) == 0 &&
@@ -242,6 +252,8 @@ judge_by_address(struct owners *o, const struct memory_range *whole,
                (o->stack_size == 0 || range->size <= o->stack_size)) {
         range->kind = RANGE_STACK;
         range->evidence = "a guard page below";
+        /* Not all extents are known, so what is left is likely jemalloc's, if
+         * it has that much. */
     } else if (o->hints->jemalloc && !o->extents &&
                (o->hints->jemalloc_most == 0 ||
                 range->size <= o->hints->jemalloc_most)) {
@@ -255,7 +267,7 @@ judge_by_address(struct owners *o, const struct memory_range *whole,
     }
 }
 
-/* Pages of it that are in memory; false: too many to count. */
+/* Counts the bytes that are in memory; false: too many pages to count. */
 static bool
 count_present(struct owners *o, uint64_t start, uint64_t end, uint64_t *bytes)
 {
@@ -275,7 +287,7 @@ count_present(struct owners *o, uint64_t start, uint64_t end, uint64_t *bytes)
         for (size_t i = 0; i < got; i++)
             *bytes += entries[i] & MAP_PAGE_PRESENT ? MAP_PAGE : 0;
         if (got < count)
-            break; /* it is no more */
+            break; /* it was unmapped meanwhile */
         start += (uint64_t)count * MAP_PAGE;
     }
     return true;
@@ -340,8 +352,9 @@ keep_memory_range(struct owners *o, const struct memory_range *range)
     return 0;
 }
 
-/* The largest of its pieces has what is not the others', whose pages are
- * counted.  False: they are too many. */
+/* Counts all pieces but the largest, which gets the rest of rss: so the
+ * count stays small where small pieces lie in a large heap.  False: too many
+ * pages. */
 static bool
 count_pieces(struct owners *o, const struct memory_range *whole,
              const struct piece *largest, uint64_t *left)
@@ -374,7 +387,7 @@ largest_piece(const struct owners *o, const struct memory_range *whole)
     return largest;
 }
 
-/* Out of what is left, and no more than it has room for. */
+/* Adds bytes to a piece, at most what is left and what fits into it. */
 static void
 give_rss(struct memory_range *range, uint64_t bytes, uint64_t *left)
 {
@@ -401,7 +414,7 @@ cut_range(struct owners *o, const struct memory_range *whole)
         range.evidence = "its largest part: there is too much to count";
         return keep_memory_range(o, &range);
     }
-    o->uncounted_pages = pages; /* it is the same once more */
+    o->uncounted_pages = pages; /* the same pages are counted again below */
     range.part = true;
     range.dirty = range.anonymous = range.swap = 0;
     for (uint64_t at = whole->start; at < whole->end; at = piece.end) {
@@ -421,13 +434,15 @@ cut_range(struct owners *o, const struct memory_range *whole)
         if (keep_memory_range(o, &range) != 0)
             return -1;
     }
+    /* Pages may have come and gone between the kernel's figure and the count:
+     * the remainder goes to pieces that have room. */
     for (size_t i = first; i < o->map->count && left > 0; i++)
         give_rss(&o->map->list[i], left, &left);
     o->map->rest.rss += left;
     return 0;
 }
 
-/* Small holes between jemalloc's extents in a mapping are its own. */
+/* Joins extents of one mapping that are less than SLACK apart. */
 static void
 close_holes(struct owners *o)
 {
@@ -444,8 +459,8 @@ close_holes(struct owners *o)
     parts_sort(parts);
 }
 
-/* Whether what was found can be all: another jemalloc than those that are known
- * may write its metadata otherwise. */
+/* Whether the extents found are about all: at least 90 % of what jemalloc says
+ * it has mapped.  An unknown version may lay out its metadata differently. */
 static bool
 is_all_of_jemalloc(const struct owners *o)
 {
@@ -470,7 +485,8 @@ find_owner_parts(struct owners *o)
         close_holes(o);
         o->extents = o->extents && is_all_of_jemalloc(o);
     }
-    /* A thread whose stack jemalloc has allocated has that. */
+    /* After the extents: a stack that the program allocated by jemalloc stays
+     * jemalloc's, as the first part has the place. */
     o->stack_size = usual_stack_size(o);
     find_stacks(o);
     if (peek) {
@@ -485,7 +501,7 @@ find_owner_parts(struct owners *o)
     parts_sort(&o->parts);
 }
 
-/* Of a mapping without a name. */
+/* A mapping without a name: divided if several own it and it has pages. */
 static int
 judge_bare(struct owners *o, const struct memory_range *whole)
 {
@@ -498,8 +514,8 @@ judge_bare(struct owners *o, const struct memory_range *whole)
     return keep_memory_range(o, &range);
 }
 
-/* Of what has no access: a guard belongs to what it guards, and the end of an
- * arena's heap to that. */
+/* Gives mappings without access to their neighbours: a guard page to the stack
+ * above it, the reserved end of an arena's heap to that heap. */
 static void
 name_reserves(struct memory_map *map)
 {

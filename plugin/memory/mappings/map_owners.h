@@ -21,14 +21,14 @@ enum {
 };
 
 struct map_thread {
-    uint64_t sp; /* 0: not known, it runs */
+    uint64_t sp; /* stack pointer; 0: unknown, the thread runs */
     int32_t tid;
     char name[64]; /* as the kernel has it: any bytes */
 };
 
 /* What is known in addition to the list. */
 struct map_hints {
-    int32_t pid;                /* whose "[stack]" is */
+    int32_t pid;                /* its main thread has "[stack]" */
     struct map_thread *threads; /* ascending by sp */
     size_t thread_count;
     uint64_t stack_size;         /* of a thread that asked for none; 0: any */
@@ -37,7 +37,7 @@ struct map_hints {
     uint64_t jemalloc_most;      /* bytes that it has mapped; 0: not known */
 };
 
-/* Gives each an owner; one of several owners becomes several.  -1 with *err:
+/* Gives each mapping an owner; one that has several is divided.  -1 with *err:
  * no memory. */
 int map_owners_find(struct memory_map *map, const struct map_hints *hints,
                     struct error *err);

@@ -27,11 +27,12 @@
 #include "stats.h"
 
 enum {
-    ENTRIES_TOGETHER = 4096,      /* of 16 MB */
+    ENTRIES_TOGETHER = 4096,      /* of 16 MB, 32 KB in size */
     COUNT_MS = 10000,             /* for all of it, at most */
-    RESERVE_PAGES_MAX = 32 << 20, /* of 128 GB: a larger one is left out */
-    CLOSED_PAGES_MAX = 1 << 18,   /* of 1 GB: a larger one comes last */
-    HUGE_PAGE = 2 << 20           /* the smallest */
+    RESERVE_PAGES_MAX = 32 << 20, /* 128 GB: a larger one is left out */
+    /* 1 GB: a larger one without access comes last */
+    CLOSED_PAGES_MAX = 1 << 18,
+    HUGE_PAGE = 2 << 20 /* the smallest */
 };
 
 #define PAGE_SWAPPED (UINT64_C(1) << 62)
@@ -60,7 +61,8 @@ is_range_inaccessible(const struct memory_range *range)
     return memcmp(range->permissions, "---", 3) == 0;
 }
 
-/* It takes long, or is likely to be empty. */
+/* It takes long, or is likely to be empty: such must not use up the time that
+ * others need. */
 static bool
 comes_last(const struct memory_range *range)
 {
@@ -68,8 +70,8 @@ comes_last(const struct memory_range *range)
                                      range->size / MAP_PAGE > CLOSED_PAGES_MAX);
 }
 
-/* Nobody uses it; or, as shared memory or a file in a process that has any huge
- * pages, it may be of these: their entries look like others. */
+/* Leaves out what nobody can use, and what may consist of hugetlbfs pages,
+ * which have no part in rss and whose entries look like others'. */
 static bool
 is_left_out(const struct memory_range *range, bool has_huge)
 {
@@ -91,7 +93,7 @@ count_entries(const uint64_t *entries, size_t count, struct memory_range *range)
     }
 }
 
-/* False: its time is over, and it is not known. */
+/* False if the time is over: half a count would be a wrong figure. */
 static bool
 count_range(int pagemap, uint64_t until_ms, uint64_t *entries,
             struct memory_range *range)
@@ -107,7 +109,7 @@ count_range(int pagemap, uint64_t until_ms, uint64_t *entries,
         n = pread(pagemap, entries, want * sizeof(*entries),
                   (off_t)(at / MAP_PAGE * sizeof(*entries)));
         if (n < (ssize_t)sizeof(*entries))
-            break; /* it is no more */
+            break; /* it was unmapped meanwhile */
         count_entries(entries, (size_t)n / sizeof(*entries), range);
         if (clock_ms() > until_ms) {
             range->rss = range->anonymous = range->swap = 0;
@@ -135,8 +137,8 @@ set_counted_pages_note(struct memory_map *map, size_t left_out, uint64_t bytes)
     map->remark = memory_map_text(map, text, strlen(text));
 }
 
-/* What comes last does not keep the others from being counted.  rss: what is
- * past the ceiling is the rest of it. */
+/* Counts all ranges in two passes, see comes_last().  The mappings past
+ * MEMORY_MAP_MAX get what is left of rss, if all others could be counted. */
 static void
 count_ranges(int pagemap, bool has_huge, uint64_t rss, uint64_t *entries,
              struct memory_map *map)

@@ -1,10 +1,15 @@
 /*
  * map_seen.c - see map_seen.h.
  *
- * Mappings grow, shrink, split and join, and a list with owners has them in
- * other pieces than the kernel's.  So address ranges are remembered, and not
- * mappings: what was there at the last scan keeps its time, the rest is new;
- * and a mapping has been there since at least half of it was.
+ * An unknown mapping that grew an hour ago matters more than one that was there
+ * at the start, but the kernel keeps no such time.  Mappings grow, shrink,
+ * split and join, and a list with owners has them in other pieces than the
+ * kernel's.  So address ranges are remembered, and not mappings: what was there
+ * at the last scan keeps its time, the rest is new; and a mapping has been
+ * there since at least half of it was.
+ *
+ * At most MAP_SEEN_MAX ranges are kept, the largest ones.  Scans pause 100
+ * times as long as they take: at most 1 % of a processor.
  */
 #include "map_seen.h"
 
@@ -17,7 +22,7 @@
 #include "memory_map.h"
 #include "search.h"
 
-enum { SCAN_TIME_RATIO = 100 /* of the time that scans take */ };
+enum { SCAN_TIME_RATIO = 100 /* pause, as a multiple of a scan's time */ };
 
 void
 map_seen_init(struct map_seen *seen)
@@ -50,7 +55,7 @@ compare_starts(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* How much of it was there then; of one that was not: 0. */
+/* Bytes of start to end that were first seen at than_ms or before. */
 static uint64_t
 sum_seen_before(const struct map_seen *seen, size_t first, uint64_t start,
                 uint64_t end, int64_t than_ms)
@@ -67,7 +72,7 @@ sum_seen_before(const struct map_seen *seen, size_t first, uint64_t start,
     return sum;
 }
 
-/* Since when half of it has been there; 0: that is not known. */
+/* Since when half of the range has been there; 0: unknown. */
 static int64_t
 find_seen(const struct map_seen *seen, uint64_t start, uint64_t end)
 {
@@ -91,7 +96,8 @@ is_remembered(const struct memory_range *range)
            range->permissions[3] == 'p';
 }
 
-/* Behind the others, or as a part of the last one. */
+/* Appends a range, or extends the last one if it is adjacent and as old.  Empty
+ * ones are passed over. */
 static void
 append_seen(struct seen_range *list, size_t *count,
             const struct seen_range *place)
@@ -106,7 +112,8 @@ append_seen(struct seen_range *list, size_t *count,
         list[(*count)++] = *place;
 }
 
-/* Those of a mapping: what was seen before, and what is new. */
+/* Appends a mapping's ranges: those that were seen before, and what lies
+ * between them as new. */
 static void
 remember_seen_ranges(const struct map_seen *seen, uint64_t start, uint64_t end,
                      int64_t now_ms, struct seen_range *list, size_t *count)
@@ -133,7 +140,9 @@ static void
 remember_all(struct map_seen *seen, const struct memory_map *map,
              int64_t now_ms)
 {
-    /* Two for a mapping and an old range in it, and what is behind them. */
+    /* Each old range in a mapping gives at most itself and a gap before it;
+     * each mapping one more at its end.  Two mappings may share an old
+     * range. */
     size_t room = 3 * map->count + 2 * seen->count + 1, count = 0;
     struct seen_range *list = mem_zalloc(room, sizeof(*list));
 
@@ -156,7 +165,7 @@ remember_all(struct map_seen *seen, const struct memory_map *map,
     seen->count = count;
 }
 
-/* With the lock: where it is another process than before. */
+/* With the lock: forgets all if it is another process than before. */
 static void
 reset_map_seen(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
 {
@@ -192,6 +201,7 @@ map_seen_scan(struct map_seen *seen, pid_t pid, uint64_t start_ticks)
     reset_map_seen(seen, pid, start_ticks);
     if (map)
         remember_all(seen, map, clock_wall_ms());
+    /* Also if it could not be read: a denied file is not tried each second. */
     seen->due_ms = began_ms + rest_ms;
     pthread_mutex_unlock(&seen->lock);
     memory_map_unref(map);

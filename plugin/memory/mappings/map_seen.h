@@ -38,11 +38,11 @@ void map_seen_fini(struct map_seen *seen);
 
 /* Whether a scan is due: after a while, or at another process. */
 bool map_seen_is_due(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
-/* Looks.  It may wait for the kernel, for as long as that has locked the memory
- * map of a process that hangs: nobody else waits then. */
+/* Scans.  It may wait as long as the kernel has the memory map of a hung
+ * process locked; the lock is not held then, so nobody else waits. */
 void map_seen_scan(struct map_seen *seen, pid_t pid, uint64_t start_ticks);
-/* Remembers the mappings of a map of that process, which was taken at now_ms,
- * and tells since when each foreign one has been there. */
+/* Remembers the mappings of that process, taken at now_ms, and sets
+ * first_seen_ms of each foreign one. */
 void map_seen_note(struct map_seen *seen, pid_t pid, uint64_t start_ticks,
                    struct memory_map *map, int64_t now_ms);
 

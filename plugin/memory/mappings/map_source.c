@@ -1,4 +1,16 @@
-/* map_source.c - see map_source.h. */
+/*
+ * map_source.c - see map_source.h.
+ *
+ * There are three ways to the figures.  smaps has them all, but the kernel
+ * holds the memory map for as long as it walks one mapping, so it is for small
+ * processes only.  maps with pagemap holds it for 2 MB at a time.  Where
+ * neither may be opened, the agent reads smaps within the database and hands
+ * the text over.  Memory itself is read by process_vm_readv(), only to find
+ * allocators' marks, and only pages that pagemap says are present.
+ *
+ * Runs on a thread of the controller (mappings_take.c) with no lock held: any
+ * of these reads may hang with the database.
+ */
 #include "map_source.h"
 
 #include <dirent.h>
@@ -30,7 +42,8 @@ enum {
     READ_TOGETHER = 1 << 18,
     MAPS_TEXT_BYTES = READ_TOGETHER + SMAPS_LINE_MAX + 1,
     SMALL_FILE = 1 << 16,
-    RUNNING_TRIES = 3 /* to meet a thread while it waits */
+    /* reads of a thread's syscall file, to meet it while it waits */
+    RUNNING_TRIES = 3
 };
 
 /* ---- the text ---- */
@@ -58,7 +71,7 @@ map_source_open(struct map_source *source)
     return source->smaps >= 0 ? 0 : -1;
 }
 
-/* By pieces: the whole of it may have 70 MB. */
+/* Reads and parses by pieces of 256 KB: the whole text may have 70 MB. */
 static int
 read_pieces(int fd, struct memory_map *map, struct error *err)
 {
@@ -179,7 +192,8 @@ read_map_threads(pid_t pid, struct map_thread *list)
     return count;
 }
 
-/* "Max stack size   8388608   unlimited   bytes"; 0: unlimited. */
+/* The soft limit, from "Max stack size 8388608 unlimited bytes", which
+ * pthread_create() takes as default; 0: unlimited or unknown. */
 static uint64_t
 read_stack_size(pid_t pid)
 {
@@ -235,7 +249,8 @@ peek_pages(void *arg, uint64_t at, uint64_t *out, size_t count)
     return n > 0 ? (size_t)n / sizeof(*out) : 0;
 }
 
-/* Whether its memory may be read: pagemap alone says what is there. */
+/* Whether its memory may be read: permission is tried on one byte that is
+ * there.  Pages of another size than 4 KB are not supported. */
 static bool
 open_peek(pid_t pid, const struct memory_map *map, struct peeked *out)
 {
@@ -324,7 +339,8 @@ add_rest(struct memory_map *map)
 
     if (map->rest_count == 0)
         return;
-    if (map->count == MEMORY_MAP_MAX) { /* it takes the last one's place */
+    /* the list is full: the sum takes the place of the last one */
+    if (map->count == MEMORY_MAP_MAX) {
         range = &map->list[--map->count];
         map->rest_count++;
         map->rest.size += range->size;
@@ -354,6 +370,7 @@ add_kernel_rows(const struct map_source *source, struct memory_map *map)
     if (source->pid != 0)
         add_kernels(map, RANGE_PAGE_TABLES, "the process", "VmPTE",
                     process_memory_page_tables(source->pid));
+    /* Only version 2 lists these in memory.stat. */
     if (cgroup && source->pid != 0 &&
         process_memory_find_cgroup(source->pid, cgroup) && cgroup->v2) {
         const char *name =

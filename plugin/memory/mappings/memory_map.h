@@ -67,7 +67,7 @@ struct memory_map {
     size_t bad_lines;    /* that no kernel writes */
     bool cut;            /* the text ends too soon: there are more */
     bool by_agent;       /* it read them itself */
-    bool not_dirty;      /* of none is known what is dirty */
+    bool not_dirty;      /* dirty is unknown of all */
     int64_t taken_ms;    /* wall clock */
     uint32_t took_ms;    /* to read and to sort out */
     const char *remark;  /* what is missing, and why; "" */
@@ -78,8 +78,8 @@ struct memory_map {
 
 /* NULL without memory. */
 struct memory_map *memory_map_new(void);
-/* One more, zeroed; NULL: past the ceiling, or without memory.  Those of before
- * move. */
+/* Adds one, zeroed.  NULL: past the ceiling, or without memory.  Pointers to
+ * earlier ones become invalid. */
 struct memory_range *memory_map_add(struct memory_map *map);
 /* A clean copy, cut at RANGE_NAME_MAX; "" without memory. */
 const char *memory_map_text(struct memory_map *map, const char *text,

@@ -1,4 +1,9 @@
-/* parts.c - see parts.h. */
+/*
+ * parts.c - see parts.h.
+ *
+ * Collected unsorted, as one extent of jemalloc after the other is found in its
+ * metadata, and sorted once: n log n.
+ */
 #include "parts.h"
 
 #include <stdlib.h>
@@ -22,10 +27,11 @@ compare_parts_by_start(const void *left, const void *right)
 
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    return (a->end < b->end) - (a->end > b->end); /* the longer one first */
+    /* so that it absorbs the shorter */
+    return (a->end < b->end) - (a->end > b->end);
 }
 
-/* Whether they may be one, as far as their owner goes. */
+/* Texts are compared by address: parts of one source share theirs. */
 static bool
 is_same_owner(const struct part *a, const struct part *b)
 {
@@ -60,7 +66,8 @@ parts_sort(struct parts *parts)
     parts->count = kept;
 }
 
-/* False: there is none. */
+/* At the ceiling the list is sorted, which joins neighbours.  Unless that frees
+ * half of it, it is full: else each further part would sort it again. */
 static bool
 grow_part_list(struct parts *parts)
 {

@@ -1,5 +1,5 @@
 /*
- * parts.h - stretches of a process's memory of which is known whose they are.
+ * parts.h - stretches of a process's memory whose owner is known.
  *
  * The kernel joins neighbours to one mapping, whoever asked for them.
  */
@@ -24,7 +24,7 @@ struct part {
 struct parts {
     struct part *list;
     size_t count, capacity;
-    bool full; /* some found no room, or memory */
+    bool full; /* some were dropped: no room or no memory */
 };
 
 void parts_fini(struct parts *parts); /* zeroed is fine */

@@ -68,8 +68,8 @@ parse_mapping_head(struct span line, struct memory_range *range,
         if (!strchr("rwxps-", word.data[i]) || !word.data[i])
             return false;
     memcpy(range->permissions, word.data, word.size);
-    take_smaps_word(&r); /* the offset, */
-    take_smaps_word(&r); /* and the device */
+    take_smaps_word(&r); /* offset */
+    take_smaps_word(&r); /* device */
     inode = take_smaps_word(&r);
     *name = reader_rest(&r);
     range->bare = name->size == 0 && span_is(inode, "0");
@@ -77,7 +77,8 @@ parse_mapping_head(struct span line, struct memory_range *range,
     return inode.size > 0;
 }
 
-/* Where the figures of the mapping go. */
+/* Returns where the figures of the mapping go: past the ceiling all are summed
+ * up in one. */
 static struct memory_range *
 add_smaps_range(struct smaps *smaps, const struct memory_range *range,
                 struct span name)
@@ -116,8 +117,8 @@ begin_mapping(struct smaps *smaps, struct span line)
     smaps->now = add_smaps_range(smaps, &range, name);
 }
 
-/* "Rss:                12 kB": adds it up, where that is no more than there is.
- */
+/* "Rss: 12 kB": adds it to *out; false if that would be more than the mapping's
+ * size. */
 static bool
 sum_smaps_figure(struct reader *r, uint64_t size, uint64_t *out)
 {
@@ -187,6 +188,7 @@ smaps_take(struct smaps *smaps, struct span text)
         take_smaps_line(smaps, (struct span){from, (size_t)(end - from)});
         taken += (size_t)(end - from) + 1;
     }
+    /* A line that never ends is dropped, or the reader would buffer it all. */
     if (taken == 0 && text.size > SMAPS_LINE_MAX) {
         smaps->map->bad_lines++;
         taken = text.size;

@@ -17,12 +17,14 @@ struct memory_map;
 struct memory_range;
 
 enum {
-    SMAPS_LINE_MAX = 8192, /* a path has a page at most, and \012 for a '\n' */
+    /* a path has at most a page, four bytes for each newline in it */
+    SMAPS_LINE_MAX = 8192,
 };
 
 struct smaps {
     struct memory_map *map;
-    struct memory_range *now; /* whose lines come; NULL: nobody's */
+    /* the one whose figures follow; NULL: they are skipped */
+    struct memory_range *now;
     uint64_t last_end;
     bool no_memory;
 };

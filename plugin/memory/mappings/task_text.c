@@ -39,12 +39,14 @@ read_hex_field(struct span field)
     return value;
 }
 
-/* "number 6 arguments sp pc"; "running"; "-1 sp pc". */
+/* /proc/<pid>/task/<tid>/syscall, see proc_pid_syscall(5): "number 6 arguments
+ * sp pc", "running", or "-1 sp pc".  A pc of 0 would be no thread's. */
 uint64_t
 task_text_sp(struct span text)
 {
     struct reader r = reader_of(text.data, text.size);
     struct span first = next_field(&r);
+    /* "-1": it waits, but in no system call, so no arguments follow. */
     int skipped = span_is(first, "-1") ? 0 : 6;
     uint64_t sp;
 

@@ -1,10 +1,13 @@
 /*
  * perf_rings.c - see perf_rings.h.
  *
- * The heads are read after the moment until which records are taken.  What a
- * record follows from was written before it, so it has been seen by then: the
- * kernel tells of a birth before the child runs, and of a program before that
- * does.
+ * The kernel writes a ring for each processor, without an order between them.
+ * They are merged by time: always the ring whose next record is the oldest, a
+ * linear search, as there are as many rings as processors.
+ *
+ * The heads are read after until_ns has passed.  What a record follows from was
+ * written before it, so it has been seen by then: the kernel writes a fork
+ * before the child runs, and an exec before the new program does.
  */
 #include "perf_rings.h"
 
@@ -35,6 +38,8 @@ perf_rings_open(struct perf_rings *rings, int cpu, int fd, size_t pages)
                         MAP_SHARED, fd, 0);
 
     if (map == MAP_FAILED)
+        /* mmap of a ring says EPERM if perf_event_mlock_kb and RLIMIT_MEMLOCK
+         * are too small. */
         return errno == EPERM ? ENOBUFS : errno;
     rings->list[rings->count++] =
         (struct perf_ring){.cpu = cpu,
@@ -61,7 +66,7 @@ perf_rings_fini(struct perf_rings *rings)
     mem_free(rings->record);
 }
 
-/* Records are of whole words, so none lies around the end. */
+/* Records consist of whole words, so a word never wraps around the end. */
 static uint64_t
 read_ring_word(const struct perf_ring *ring, uint64_t at)
 {
@@ -81,8 +86,9 @@ next_header(const struct perf_ring *ring)
     return header;
 }
 
-/* When its next record was written; UINT64_MAX: it has none.  A sample says it
- * behind pid and tid, all others at their end. */
+/* Sets next_ns to the time of the next record, UINT64_MAX if there is none.  A
+ * sample has its time behind pid and tid, any other record in its last word
+ * (sample_id_all). */
 static void
 find_next_record_time(struct perf_ring *ring)
 {
@@ -102,7 +108,7 @@ find_next_record_time(struct perf_ring *ring)
     ring->next_ns = read_ring_word(ring, at);
 }
 
-/* The whole of it, in one piece. */
+/* The whole record in one piece. */
 static const uint8_t *
 next_record(const struct perf_rings *rings, const struct perf_ring *ring)
 {
@@ -138,6 +144,7 @@ perf_rings_drain(struct perf_rings *rings, uint64_t until_ns,
 
     for (size_t i = 0; i < rings->count; i++) {
         ring = &rings->list[i];
+        /* Acquire: what lies before the head has been written. */
         ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
         ring->tail = ring->page->data_tail;
         find_next_record_time(ring);
@@ -151,6 +158,8 @@ perf_rings_drain(struct perf_rings *rings, uint64_t until_ns,
         header = next_header(ring);
         rc = take(arg, &header, next_record(rings, ring) + sizeof(header), err);
         ring->tail += header.size;
+        /* Only now may the kernel overwrite it: take has read the record in
+         * place. */
         __atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
         find_next_record_time(ring);
     }

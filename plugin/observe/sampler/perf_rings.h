@@ -2,8 +2,8 @@
  * perf_rings.h - the rings that the kernel writes events to, one for each
  * processor, read as one stream of records in order of time.
  *
- * Whose a sample is may be told by a record in another ring: of a birth, or of
- * a program that was executed.
+ * The order matters: which process a sample is of may depend on a record in
+ * another ring, of a fork or an exec.
  */
 #ifndef HW_PERF_RINGS_H
 #define HW_PERF_RINGS_H
@@ -15,12 +15,12 @@ struct error;
 struct perf_event_header;
 struct perf_event_mmap_page;
 
-/* With these two first, and sample_id_all, a record says its time: of
+/* With these two bits, and sample_id_all, each record has its time, by
  * CLOCK_MONOTONIC. */
 #define PERF_RINGS_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
 struct perf_ring {
-    int cpu, fd; /* fd: of the first event with this output */
+    int cpu, fd; /* fd: the event that owns this ring */
     struct perf_event_mmap_page *page;
     uint8_t *data;
     size_t size; /* of data: a power of two */
@@ -30,20 +30,20 @@ struct perf_ring {
 struct perf_rings {
     struct perf_ring *list;
     size_t count, page_bytes;
-    uint8_t *record; /* one that lay around the end of a ring */
+    /* a record that wrapped around the end of its ring, in one piece */
+    uint8_t *record;
 };
 
-/* Into a zeroed struct, for so many.  -1: no memory. */
+/* Initialises a zeroed struct for at most so many rings.  -1: no memory. */
 int perf_rings_init(struct perf_rings *rings, size_t most);
-/* One more.  An errno; ENOBUFS: so much may not be locked. */
+/* Adds a ring.  Returns 0 or an errno; ENOBUFS: so much memory may not be
+ * locked. */
 int perf_rings_open(struct perf_rings *rings, int cpu, int fd, size_t pages);
 void perf_rings_close(struct perf_rings *rings); /* all of them */
 void perf_rings_fini(struct perf_rings *rings);  /* zeroed is fine */
 
-/*
- * Takes all records that were written until then, a moment that has passed;
- * later ones stay.  What take says, where it is not 0, ends it.
- */
+/* Calls take for all records written until until_ns, which must have passed;
+ * later ones stay.  A result of take that is not 0 ends it and is returned. */
 int perf_rings_drain(struct perf_rings *rings, uint64_t until_ns,
                      int (*take)(void *arg,
                                  const struct perf_event_header *header,

@@ -68,9 +68,9 @@ copy_ptrace_registers(const native_registers *from,
  * makes EINTR of it. */
 enum { ERESTARTNOHAND = 514 };
 
-/* Calls which the kernel ends with EINTR for any stop (signal(7)), and which
- * have done nothing by then.  A wait that has a limit begins anew: so epoll's,
- * whose every user knows EINTR, only where that limit is short. */
+/* Calls that the kernel ends with EINTR for any stop (signal(7)), and that have
+ * done nothing by then.  A timeout begins anew, so epoll_wait() is restarted
+ * only if its timeout is short; its callers expect EINTR anyway. */
 static bool
 may_go_on(const native_registers *r)
 {
@@ -140,7 +140,7 @@ copy_stopped(struct ptrace_stop *stop)
     struct iovec whole = {&r, sizeof(r)};
 
     if (ptrace(PTRACE_GETREGSET, stop->tid, (void *)NT_PRSTATUS, &whole) != 0) {
-        stop->gone = errno == ESRCH; /* SIGKILL ends a stop */
+        stop->gone = errno == ESRCH; /* SIGKILL ended the stop */
         error_sys(stop->err, ER_UNKNOWN,
                   "cannot read the registers of thread %d", stop->tid);
         return -1;
@@ -164,7 +164,8 @@ copy_stopped(struct ptrace_stop *stop)
 
 /* ---- of one that waits ---- */
 
-/* If it has not run meanwhile, all of it is of one moment. */
+/* Copies a waiting thread without stopping it.  If it has not run between the
+ * two looks at its slices, registers and stack are of one moment. */
 static bool
 copy_waiting(struct ptrace_stop *stop)
 {
@@ -173,7 +174,7 @@ copy_waiting(struct ptrace_stop *stop)
     uint64_t sp, pc;
 
     if (!sample_task_times(stop->pid, stop->tid, &before) ||
-        before.slices == 0 || /* this kernel does not count */
+        before.slices == 0 || /* this kernel does not count slices */
         !sample_task_waits(stop->pid, stop->tid, &sp, &pc))
         return false;
     *copy =
@@ -207,9 +208,10 @@ is_traced_here(int32_t pid, int32_t tid)
     return access(path, F_OK) == 0;
 }
 
-/* Another copy of the same thread is over in a moment, but for a busy machine;
- * and another one may follow it, between two looks: again and again, where two
- * copy without a pause. */
+/* A thread can have one tracer.  If that is another observation's of this
+ * process, it is over in a moment, or a little later on a busy machine; another
+ * copy may follow it, again and again.  So it is tried for up to 200 ms, and
+ * for 2 ms if the tracer is not ours. */
 static long
 seize_thread(int32_t pid, int32_t tid)
 {
@@ -227,7 +229,8 @@ seize_thread(int32_t pid, int32_t tid)
     return rc;
 }
 
-/* Waits for the stop, or the end; the thread may be cancelled here alone. */
+/* Waits for the stop or the thread's end.  This thread may be cancelled here,
+ * and nowhere else, as it holds nothing here but what its end releases. */
 static int
 await_stop(int32_t tid, siginfo_t *info)
 {
@@ -242,7 +245,8 @@ await_stop(int32_t tid, siginfo_t *info)
     return rc;
 }
 
-/* The signal that is about to be delivered at this stop; 0: none. */
+/* The signal that is about to be delivered at this stop; 0: none (the upper
+ * byte has a ptrace event). */
 static int
 signal_of(const siginfo_t *info)
 {
@@ -268,7 +272,8 @@ copy_thread(struct ptrace_stop *stop)
                   stop->gone ? "it has ended" : why);
         return -1;
     }
-    /* Nobody else can have this tid while it is traced: is it still ours? */
+    /* While it is traced its tid cannot be reused: check that it is still a
+     * thread of that process. */
     if ((syscall(SYS_tgkill, stop->pid, stop->tid, 0) != 0 && errno == ESRCH) ||
         ptrace(PTRACE_INTERRUPT, stop->tid, NULL, NULL) != 0 ||
         await_stop(stop->tid, &info) != 0 || info.si_code != CLD_TRAPPED) {
@@ -279,7 +284,8 @@ copy_thread(struct ptrace_stop *stop)
     woken_us = now_us();
     rc = copy_stopped(stop);
     ptrace(PTRACE_DETACH, stop->tid, NULL, (void *)(uintptr_t)signal_of(&info));
-    /* Since this thread could have been woken, at most. */
+    /* An upper bound: from when this thread could have run on, so with the time
+     * that it waited for a processor. */
     stop->copy->pause_us =
         now_us() - woken_us + sample_wait_us(stop->schedstat) - waited_us;
     return rc;

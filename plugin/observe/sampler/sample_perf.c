@@ -40,16 +40,17 @@
 #include "sample_task.h"
 
 enum {
-    FDS_SHARE = 4,     /* 1 of so many, of what this process may have */
-    SHOWN_MS = 100,    /* less is not worth a word */
-    DRAIN_SAMPLES = 8, /* that may wait in a ring */
+    FDS_SHARE = 4,     /* a quarter of what this process may have */
+    SHOWN_MS = 100,    /* a smaller difference is not mentioned */
+    DRAIN_SAMPLES = 8, /* samples of one processor that may wait in a ring */
     DRAIN_MAX_MS = 50,
-    NEWBORN_MAX = 256, /* while events are opened, of threads without */
+    /* threads born while events are opened, that inherit none */
+    NEWBORN_MAX = 256,
     NEWBORN_ROUNDS = 8,
     OPENED_BEFORE_DRAIN = 16
 };
 
-/* What is tried where perf_event_mlock_kb is short. */
+/* Ring and stack sizes, tried in turn where perf_event_mlock_kb is small. */
 static const struct {
     uint32_t pages, stack_bytes;
 } sizes[] = {{256, SAMPLER_STACK_BYTES},
@@ -62,22 +63,22 @@ struct perf {
     struct sample_run *run;
     struct perf_event_attr attr;
     struct sample_tids tids;
-    size_t first; /* of them: whose events the rings are of */
+    size_t first; /* the thread in tids whose events own the rings */
     struct perf_rings rings;
     int *fds;
     size_t fd_count, fd_capacity;
-    bool opening; /* no sample counts yet */
-    bool blind;   /* a record was lost meanwhile */
-    bool foreign; /* there were other programs */
-    /* A bit for each pid: forked; executes another program.  Neither: a record
-     * of it was lost. */
+    bool opening; /* events are being opened: no sample counts yet */
+    bool blind;   /* a record was lost while events were opened */
+    bool foreign; /* children executed other programs */
+    /* Sets of pids: the database's, and those that executed another program.  A
+     * pid in neither set had its fork record lost. */
     uint8_t *own_pids, *foreign_pids;
 };
 
 /* ---- registers ---- */
 
 #if defined(__x86_64__)
-/* DWARF's numbers of what the kernel copies, in its order: asm/perf_regs.h. */
+/* DWARF's numbers of the registers, in the kernel's order (asm/perf_regs.h). */
 static const uint8_t dwarf_numbers[] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
                                         8, 9, 10, 11, 12, 13, 14, 15};
 enum { REGISTERS_FROM_R8 = 16 };
@@ -121,12 +122,12 @@ set_attr(struct perf *perf)
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
         .inherit = 1,
-        .task = 1, /* a record of each that inherits, */
-        .comm = 1, /* ... and of each that executes a program */
+        .task = 1, /* a record of each thread that inherits */
+        .comm = 1, /* ... and of each exec */
         .comm_exec = 1,
         .exclude_hv = 1,
         .watermark = 1,
-        .wakeup_watermark = UINT32_MAX, /* nobody waits for it */
+        .wakeup_watermark = UINT32_MAX, /* never: the rings are polled */
         .sample_regs_user = REGISTERS_MASK,
         .sample_stack_user = SAMPLER_STACK_BYTES};
     if (perf->run->options->kernel) {
@@ -135,8 +136,8 @@ set_attr(struct perf *perf)
     }
 }
 
-/* What of it the kernel has and allows.  An errno, or
- * SAMPLE_REFUSED_KERNEL. */
+/* Finds out what the kernel has and allows; sets exclude_kernel if needed.  0,
+ * an errno, or SAMPLE_REFUSED_KERNEL or _KILLED. */
 static int
 probe_perf_events(struct perf *perf)
 {
@@ -169,19 +170,19 @@ close_events(struct perf *perf)
     perf->fd_count = 0;
 }
 
-/* The first event of a processor.  An errno. */
+/* Opens a processor's first event, which owns the ring.  0 or an errno. */
 static int
 open_ring(struct perf *perf, int32_t tid, int cpu, uint32_t pages)
 {
     int fd = open_event(perf, tid, cpu);
 
     if (fd < 0)
-        return errno == ENODEV ? 0 : errno; /* it is switched off */
+        return errno == ENODEV ? 0 : errno; /* the processor is offline */
     perf->fds[perf->fd_count++] = fd;
     return perf_rings_open(&perf->rings, cpu, fd, pages);
 }
 
-/* As large as is allowed.  An errno. */
+/* Opens rings as large as is allowed.  0 or an errno. */
 static int
 open_rings(struct perf *perf, int cpus)
 {
@@ -200,7 +201,7 @@ open_rings(struct perf *perf, int cpus)
     return error;
 }
 
-/* The events of the first thread that has not ended.  An errno. */
+/* Opens the events of the first thread that has not ended.  0 or an errno. */
 static int
 open_first(struct perf *perf, int cpus)
 {
@@ -219,7 +220,7 @@ open_first(struct perf *perf, int cpus)
 
 /* ---- samples ---- */
 
-/* The frames in the kernel: how many, and each.  What is behind them; NULL:
+/* Reads the kernel's frames: a count, then each.  Returns what follows; NULL:
  * they do not fit. */
 static const uint8_t *
 take_kernel(const uint8_t *at, const uint8_t *end, struct sample *sample)
@@ -235,9 +236,9 @@ take_kernel(const uint8_t *at, const uint8_t *end, struct sample *sample)
     return at + count * sizeof(uint64_t);
 }
 
-/* The kernel's layout, of perf_event_open(2): pid and tid, time, frames in the
- * kernel if they were asked for, the registers' ABI, the registers, the stack's
- * size, the stack, how much of it was copied. */
+/* PERF_RECORD_SAMPLE in perf_event_open(2): pid and tid, time, callchain if
+ * asked for, the registers' ABI, the registers, the stack's size, the stack,
+ * and how much of it was copied. */
 static int
 parse_perf_sample(struct perf *perf, const uint8_t *at, size_t size,
                   struct error *err)
@@ -263,7 +264,8 @@ parse_perf_sample(struct perf *perf, const uint8_t *at, size_t size,
         return 0;
     memcpy(&abi, at, sizeof(abi));
     if (abi != PERF_SAMPLE_REGS_ABI_64 || size < fixed + 8) {
-        run->report->lost++; /* it is about to end, or runs 32-bit code */
+        /* the thread is about to end, or runs 32-bit code */
+        run->report->lost++;
         return 0;
     }
     memcpy(words, at + 8, sizeof(words));
@@ -287,7 +289,8 @@ mark_own_process(struct perf *perf, int32_t pid, bool ours)
     sample_bits_set(perf->own_pids, pid, ours);
 }
 
-/* pid, its parent's, tid, its parent's. */
+/* PERF_RECORD_FORK: pid, parent's pid, tid, parent's tid.  A child inherits to
+ * which set its parent belongs. */
 static void
 take_fork(struct perf *perf, const uint8_t *at)
 {
@@ -309,6 +312,8 @@ take_exec(struct perf *perf, const uint8_t *at)
     int32_t pid;
 
     memcpy(&pid, at, sizeof(pid));
+    /* The database itself may execute another program: it is still what the
+     * user asked for. */
     if (pid == perf->run->options->pid)
         return;
     perf->foreign = true;
@@ -349,7 +354,7 @@ drain_perf_records(struct perf *perf, struct error *err)
 
 /* ---- all threads ---- */
 
-/* All events of one more thread.  An errno. */
+/* Opens all events of one more thread.  0 or an errno. */
 static int
 open_thread(struct perf *perf, int32_t tid)
 {
@@ -358,7 +363,7 @@ open_thread(struct perf *perf, int32_t tid)
         int fd = open_event(perf, tid, ring->cpu);
 
         if (fd < 0 && errno == ESRCH)
-            return 0; /* it has ended */
+            return 0; /* the thread has ended */
         if (fd < 0)
             return errno;
         perf->fds[perf->fd_count++] = fd;
@@ -368,7 +373,8 @@ open_thread(struct perf *perf, int32_t tid)
     return 0;
 }
 
-/* The events of the other threads.  An errno; -1 with *err. */
+/* Opens the events of all other threads.  0, an errno, or -1 with *err.  Rings
+ * are drained in between, or fork records would be lost. */
 static int
 open_threads(struct perf *perf, struct error *err)
 {
@@ -384,8 +390,9 @@ open_threads(struct perf *perf, struct error *err)
     return error;
 }
 
-/* Those that are not seen yet, and have run: then what the kernel writes of a
- * birth has been written, and is read before this looks at them. */
+/* Lists threads that are not seen yet, and have run.  If a thread has run, its
+ * fork record, if any, has been written before; so it is read by the drain, and
+ * what is left inherited nothing. */
 static int
 list_newborn(struct perf *perf, struct sample_tids *tids, struct error *err)
 {
@@ -412,8 +419,8 @@ list_newborn(struct perf *perf, struct sample_tids *tids, struct error *err)
     return 0;
 }
 
-/* Of those whose inheritance no record told, as far as there is room: *opened,
- * how many.  An errno; -1 with *err. */
+/* Opens events for threads that inherited none, as far as there is room; adds
+ * their number to *opened.  0, an errno, or -1 with *err. */
 static int
 open_round(struct perf *perf, size_t *opened, struct error *err)
 {
@@ -432,7 +439,8 @@ open_round(struct perf *perf, size_t *opened, struct error *err)
     return error;
 }
 
-/* An errno; -1 with *err. */
+/* Repeats that until no such thread is left, at most NEWBORN_ROUNDS times.  0,
+ * an errno, or -1 with *err. */
 static int
 open_newborn(struct perf *perf, struct error *err)
 {
@@ -446,13 +454,14 @@ open_newborn(struct perf *perf, struct error *err)
     }
     if (error == 0)
         error = list_newborn(perf, &tids, err);
-    perf->run->report->unseen += (uint32_t)tids.count; /* without events */
+    /* these have no events */
+    perf->run->report->unseen += (uint32_t)tids.count;
     sample_tids_free(&tids);
     return error;
 }
 
-/* The rest of heapwired's descriptors is for connections: the limit was raised
- * at its start as far as it may be. */
+/* The other descriptors are for connections.  The limit was raised at the start
+ * as far as is allowed. */
 static size_t
 fds_max(void)
 {
@@ -462,7 +471,8 @@ fds_max(void)
                                                  : 0;
 }
 
-/* 1: why says why not; -1 with *err. */
+/* 0: all events are open, or the process has ended; 1: why says why not; -1
+ * with *err. */
 static int
 open_all(struct perf *perf, char *why, struct error *err)
 {
@@ -509,7 +519,7 @@ open_all(struct perf *perf, char *why, struct error *err)
 
 /* ---- the time ---- */
 
-/* What would be better. */
+/* Writes what is missing in the samples, and what would help. */
 static void
 write_sampling_limits(struct perf *perf)
 {
@@ -550,7 +560,7 @@ run_perf_sampling(struct perf *perf, struct error *err)
     if (step_ms > DRAIN_MAX_MS)
         step_ms = DRAIN_MAX_MS;
     rc = drain_perf_records(
-        perf, err); /* what was sampled meanwhile: of some alone */
+        perf, err); /* drops what was sampled so far, of some threads only */
     perf->opening = false;
     run->report->threads_first = run->report->threads;
     sample_run_begin(run);

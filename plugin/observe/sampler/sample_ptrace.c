@@ -37,17 +37,17 @@
 #include "thread_tracer.h"
 
 enum {
-    PAUSE_SHARE = 100,        /* 1 of so many: all pauses */
-    PAUSE_CREDIT_US = 2000,   /* of which so much may come at once */
-    SCAN_CPU_RATIO = 20,      /* 1 of so many, of one core: looking */
-    FIRST_THREADS = 200,      /* of more, no turn before others */
-    STOP_SLICES = 2,          /* that a stop makes a sleeping thread run, */
-    STOP_RUN_NS = 200 * 1000, /* and for how long at most */
-    KEPT_MAX = 64 << 20       /* bytes of stacks that are kept: from the half
-                                 on each has its share, so none is lost */
+    PAUSE_SHARE = 100,        /* all pauses: at most 1/100 of the time */
+    PAUSE_CREDIT_US = 2000,   /* so much of it may come at once */
+    SCAN_CPU_RATIO = 20,      /* looking: at most 1/20 of a core */
+    FIRST_THREADS = 200,      /* with more threads, no real-time priority */
+    STOP_SLICES = 2,          /* runs of a sleeper that a stop causes */
+    STOP_RUN_NS = 200 * 1000, /* and their time at most */
+    /* bytes of kept stacks; above the half each thread has a share */
+    KEPT_MAX = 64 << 20
 };
 
-/* Of a thread that was stopped: what it does until it runs again. */
+/* The copy of a stopped thread, valid until it runs again. */
 struct kept {
     struct thread_registers registers;
     size_t size;
@@ -57,16 +57,15 @@ struct kept {
 
 struct watched {
     int32_t tid, pid;
-    bool own;                  /* heapwire's, of which the clock's time is none
-                                  of the database's */
-    bool seen, failed;         /* a sample was taken; could not be */
-    bool stopped;              /* the slices of a stop are not in times yet */
-    bool pending;              /* it ran, and there was no time to stop it */
-    bool blind;                /* nobody knows what it does since given */
+    bool own;                  /* heapwire's own, left out of wall profiles */
+    bool seen, failed;         /* a copy was made; could not be made */
+    bool stopped;              /* times lacks the slices of a stop */
+    bool pending;              /* it ran, but no pause was left for it */
+    bool blind;                /* unknown what it does since given */
     struct sample_times times; /* at the last scan */
-    bool born;         /* since the first tick, and without a sample so far */
-    uint64_t given;    /* run_ns, or a moment: until then it has samples */
-    struct kept *kept; /* NULL: none */
+    bool born;                 /* after the first tick, and not sampled yet */
+    uint64_t given;            /* run_ns or time up to which it has samples */
+    struct kept *kept;         /* NULL: none */
 };
 
 struct sampler {
@@ -77,16 +76,17 @@ struct sampler {
     struct thread_tracer *tracer;
     struct thread_copies copies;
     size_t kept_bytes;
-    uint64_t unseen_ns, paused_us; /* paused: but for each thread's first */
+    uint64_t unseen_ns, paused_us; /* paused: but for first stops */
     uint32_t random;
     uint64_t ticks, slow_ticks, tick_ns, since_tick_ns;
-    int policy; /* of this thread, when it does not look */
+    int policy; /* of this thread, while it does not look */
     struct sched_param priority;
-    bool begun; /* the threads of the first tick are known */
-    char *why;  /* until something could be stopped */
+    bool begun; /* the first tick listed its threads */
+    char *why;  /* why none could be stopped so far */
 };
 
-/* Not for long at once: looking at many threads takes milliseconds. */
+/* Only where a look is short: at real-time priority nothing else would run on
+ * this processor meanwhile. */
 static void
 raise_tracer_priority(const struct sampler *s)
 {
@@ -127,8 +127,8 @@ sample_of(const struct watched *w, uint64_t nanoseconds)
         .stack = {w->kept->start, w->kept->bytes, w->kept->size}};
 }
 
-/* Of the clock: gives what was kept, which is of the time until now, or tells
- * of that time that it was not seen.  A first copy is of the time before it. */
+/* Wall clock: gives the kept copy as a sample of the time until now, or counts
+ * that as unseen.  A thread's first copy stands for the time before it, too. */
 static int
 deliver_wall_time(struct sampler *s, struct watched *w, uint64_t now_ns,
                   struct error *err)
@@ -165,7 +165,7 @@ drop_watched_thread(struct sampler *s, struct watched *w, struct error *err)
     return deliver_wall_time(s, w, sample_now_ns(), err);
 }
 
-/* One that the first tick did not meet was born since. */
+/* Whoever was not listed by the first tick was born later. */
 static struct watched
 new_thread(struct sampler *s, struct sample_tid thread)
 {
@@ -189,7 +189,7 @@ new_thread(struct sampler *s, struct sample_tid thread)
     return w;
 }
 
-/* Another process may have the number since. */
+/* A tid may be another process's thread by now. */
 static bool
 is_before(const struct watched *w, const struct sample_tid *thread)
 {
@@ -197,7 +197,7 @@ is_before(const struct watched *w, const struct sample_tid *thread)
            (w->tid == thread->tid && w->pid != thread->pid);
 }
 
-/* Those that were born join the list, those that have ended leave it. */
+/* Merges the listed threads into the watched ones: both ascend by tid. */
 static int
 update_watched_threads(struct sampler *s, struct error *err)
 {
@@ -258,7 +258,7 @@ count_stop(struct sampler *s, struct watched *w, uint64_t pause_us)
         report->pause_max_us = pause_us;
 }
 
-/* That of s->copies. */
+/* Handles the failure in s->copies.  A thread that has just ended is none. */
 static void
 count_copy_failure(struct sampler *s, struct watched *w)
 {
@@ -271,7 +271,7 @@ count_copy_failure(struct sampler *s, struct watched *w)
         snprintf(s->why, SAMPLE_REFUSED_MAX, "%s", copies->err.text);
 }
 
-/* Into s->copies; state: the thread's.  False: it could not be stopped. */
+/* Copies a thread into s->copies.  False: it could not be stopped. */
 static bool
 stop_thread(struct sampler *s, struct watched *w, char state)
 {
@@ -285,7 +285,7 @@ stop_thread(struct sampler *s, struct watched *w, char state)
     return !s->copies.failed;
 }
 
-/* What it does until it has run again. */
+/* Keeps the copy until the thread has run again. */
 static void
 keep_copy(struct sampler *s, struct watched *w, const struct thread_copy *copy)
 {
@@ -296,7 +296,7 @@ keep_copy(struct sampler *s, struct watched *w, const struct thread_copy *copy)
         size = share - sizeof(*w->kept);
     bytes = sizeof(*w->kept) + size;
     if (s->kept_bytes + bytes <= KEPT_MAX)
-        w->kept = mem_alloc_unset(bytes); /* some KB, written now */
+        w->kept = mem_alloc_unset(bytes); /* some KB, all written below */
     if (!w->kept) {
         s->run->report->lost++;
         w->failed = w->blind = true;
@@ -321,9 +321,9 @@ give_copy(struct sampler *s, struct watched *w, uint64_t nanoseconds,
     return deliver_ptrace_sample(s, &sample, err);
 }
 
-/* Processor time since its last sample.  The first one of a thread that was
- * born stands for those, too, which came and went between two ticks: for all
- * of the time since the last tick, but what it waited for a processor. */
+/* Processor time since the thread's last sample.  The first one of a newborn
+ * also stands for threads that came and went between two ticks: for all time
+ * since the last tick, less its share of waiting for a processor. */
 static uint64_t
 unsampled_processor_ns(const struct sampler *s, const struct watched *w)
 {
@@ -336,7 +336,8 @@ unsampled_processor_ns(const struct sampler *s, const struct watched *w)
     return own_ns > all_ns ? own_ns : all_ns;
 }
 
-/* Processor time: stopped where it runs now. */
+/* Processor time: stops the thread if it runs now; else a later sample
+ * counts. */
 static int
 sample_running_thread(struct sampler *s, struct watched *w, struct error *err)
 {
@@ -356,7 +357,7 @@ sample_running_thread(struct sampler *s, struct watched *w, struct error *err)
     return give_copy(s, w, nanoseconds, err);
 }
 
-/* The clock's time: stopped unless it is where it was. */
+/* Wall clock: stops the thread, as it has run since its last stop. */
 static int
 sample_waiting_thread(struct sampler *s, struct watched *w, struct error *err)
 {
@@ -371,7 +372,7 @@ sample_waiting_thread(struct sampler *s, struct watched *w, struct error *err)
         return 0;
     }
     state = sample_task_state(w->pid, w->tid);
-    w->pending = false; /* one in state D is asked again once it has run */
+    w->pending = false; /* one in state D is tried again once it has run */
     copied = stop_thread(s, w, state);
     w->stopped = copied && state != 'R';
     rc = deliver_wall_time(s, w, now_ns, err);
@@ -391,7 +392,7 @@ sample_one_thread(struct sampler *s, struct watched *w, struct error *err)
     if (w->own)
         return 0;
     if (!sample_task_times(w->pid, w->tid, &now))
-        return 0; /* it has just ended */
+        return 0; /* the thread has just ended */
     ran = now.run_ns != w->times.run_ns || now.slices != w->times.slices;
     if (w->stopped && now.slices - w->times.slices <= STOP_SLICES &&
         now.run_ns - w->times.run_ns <= STOP_RUN_NS &&
@@ -408,7 +409,8 @@ sample_one_thread(struct sampler *s, struct watched *w, struct error *err)
 
 /* ---- all of them ---- */
 
-/* Of the list from index i on, until one that is left out: how many. */
+/* Copies threads from index i on, up to one of heapwire's own; returns how many
+ * were dealt with. */
 static size_t
 meet_some(struct sampler *s, size_t i, const struct thread_wanted *wanted)
 {
@@ -434,8 +436,8 @@ meet_some(struct sampler *s, size_t i, const struct thread_wanted *wanted)
     return copies->count + copies->failed;
 }
 
-/* Of the clock, the first tick: each thread is stopped once, whatever they are
- * together; a thread pays for its own stop alone. */
+/* Wall clock, first tick: each thread is stopped once, without a budget, as
+ * each pays for its own stop only. */
 static int
 meet_all(struct sampler *s, struct error *err)
 {
@@ -467,8 +469,8 @@ sample_all_threads(struct sampler *s, struct error *err)
     size_t first;
     int rc = 0;
 
-    /* Where the budget ends within a tick, it is not always the same threads
-     * that it leaves out. */
+    /* Begins at a random thread: if the budget ends within a tick, it must not
+     * always be the same threads that are left out. */
     first = s->count > 0 ? s->random % s->count : 0;
     for (size_t i = 0;
          i < s->count && rc == 0 && sample_now_ns() < s->run->end_ns; i++) {
@@ -508,7 +510,8 @@ own_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Not at equal distances: a program has clocks, too. */
+/* Random intervals, 3/4 to 5/4 of the mean: at equal ones, work that the
+ * program does by a timer would always or never be met. */
 static uint64_t
 interval_ns(struct sampler *s, uint64_t look_ns)
 {
@@ -522,8 +525,8 @@ interval_ns(struct sampler *s, uint64_t look_ns)
     return interval * 3 / 4 + interval / 2 * (s->random >> 16) / 65536;
 }
 
-/* 1: nothing can be stopped.  The first tick is never left out: it counts the
- * threads that there was no time to meet. */
+/* 1: nothing can be stopped.  The first tick is made even if the time is over:
+ * it counts the threads that could not be met. */
 static int
 run_ptrace_sampling(struct sampler *s, struct error *err)
 {
@@ -546,7 +549,7 @@ run_ptrace_sampling(struct sampler *s, struct error *err)
     }
 }
 
-/* Whether the main thread, or another, may be stopped. */
+/* Stops the main thread once, to see whether ptrace is allowed. */
 static bool
 probe_thread_stops(struct sampler *s)
 {

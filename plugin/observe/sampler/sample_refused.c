@@ -1,5 +1,10 @@
-/* sample_refused.c - see sample_refused.h.  The kernel says EPERM or EACCES for
- * everything: so looks at each thing that can be the reason. */
+/*
+ * sample_refused.c - see sample_refused.h.
+ *
+ * The kernel says EPERM or EACCES for everything, and a user needs to know
+ * which setting to change.  So each thing that can be the reason is looked at
+ * in turn; the text says what would be needed.
+ */
 #include "sample_refused.h"
 
 #include <errno.h>
@@ -15,7 +20,7 @@
 
 enum { NO_NUMBER = -1000, STATUS_MAX = 4096, NAME_MAX_BYTES = 32 };
 
-/* NO_NUMBER: there is none. */
+/* The number in a file of /proc/sys; NO_NUMBER: it cannot be read. */
 static long
 read_sysctl_number(const char *path)
 {
@@ -26,7 +31,7 @@ read_sysctl_number(const char *path)
     return strtol(text, NULL, 10);
 }
 
-/* A field of /proc/PID/status; -1. */
+/* The number of a field of /proc/PID/status; -1 if it has none. */
 static long
 status_field(const char *status, const char *name, int base)
 {
@@ -61,7 +66,7 @@ read_refusal_target(int32_t pid, int32_t tid, struct target *t)
     t->capable = ((unsigned long)status_field(t->own, "\nCapEff:", 16) >>
                   SYS_PTRACE_BIT) &
                  1;
-    /* What is not dumpable belongs to root. */
+    /* The files in /proc of a process that is not dumpable belong to root. */
     snprintf(path, sizeof(path), "/proc/%d/mem", pid);
     t->undumpable =
         t->uid > 0 && stat(path, &st) == 0 && (long)st.st_uid != t->uid;
@@ -81,8 +86,8 @@ describe_tracer(long tracer, char *out, size_t size)
              name[0] ? name : "another program", tracer);
 }
 
-/* What holds of both ways: another user, or a process that is closed to its
- * own.  False: neither. */
+/* Reasons of both ways: the process is another user's, or not dumpable.  False:
+ * neither. */
 static bool
 describe_process_owner(const struct target *t, char *out, size_t size)
 {

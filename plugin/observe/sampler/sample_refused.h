@@ -9,17 +9,19 @@
 enum {
     SAMPLE_REFUSED_MAX = 400,
     SAMPLE_REFUSED_KERNEL =
-        10000,            /* for an errno: user space alone is allowed */
-    SAMPLE_REFUSED_KILLED /* likewise: a filter kills who asks */
+        /* in place of an errno: only user space may be sampled */
+    10000,
+    /* in place of an errno: a seccomp filter kills the caller */
+    SAMPLE_REFUSED_KILLED
 };
 
-/* Of ptrace, which failed with that errno. */
+/* Why ptrace failed with that errno. */
 void sample_refused_ptrace(int32_t pid, int32_t tid, int error, char *out,
                            size_t size);
-/* Of perf_event_open; ENOBUFS: of its memory. */
+/* Why perf_event_open failed with that errno; ENOBUFS: its ring's memory. */
 void sample_refused_perf(int32_t pid, int error, char *out, size_t size);
 
-/* Of perf_event_open: so many descriptors would have to be allowed. */
+/* Why perf_event_open is not used: it needs so many descriptors. */
 void sample_refused_descriptors(size_t needed, char *out, size_t size);
 
 #endif

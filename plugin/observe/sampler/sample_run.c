@@ -1,4 +1,10 @@
-/* sample_run.c - see sample_run.h. */
+/*
+ * sample_run.c - see sample_run.h.
+ *
+ * A pid may be reused while a profile runs, so the database is known by its pid
+ * and its start time, checked each 20 ms.  Threads that were met are a set of
+ * bits by tid: 512 KB, and one test for each sample.
+ */
 #include "sample_run.h"
 
 #include <stdio.h>
@@ -12,8 +18,9 @@
 #include "sample_task.h"
 
 enum {
-    STEP_NS = 20 * 1000 * 1000, /* between looks at cancelled */
-    TIDS = 1 << 22,             /* the kernel's PID_MAX_LIMIT */
+    /* 20 ms between looks at cancelled and at the process */
+    STEP_NS = 20 * 1000 * 1000,
+    TIDS = 1 << 22, /* the kernel's PID_MAX_LIMIT */
     SECOND_NS = 1000 * 1000 * 1000
 };
 
@@ -51,7 +58,8 @@ sample_bits_set(uint8_t *bits, int32_t tid, bool value)
         bits[tid / 8] &= (uint8_t)~bit;
 }
 
-/* Whether the process, or all of it but its main thread, is still there. */
+/* Whether the process still runs, and updates its ticks.  Its main thread may
+ * have ended (a zombie) while others run. */
 static bool
 check_main_process(struct sample_run *run)
 {
@@ -140,8 +148,8 @@ sample_run_init(struct sample_run *run, struct error *err)
     return 0;
 }
 
-/* What a child used goes over to its parent, once that has waited for it: but
- * not where it ignores SIGCHLD. */
+/* A child's time is added to its parent's cutime when that waits for it, but is
+ * lost if the parent ignores SIGCHLD.  So the larger of the two sums counts. */
 uint64_t
 sample_run_processor_ms(struct sample_run *run)
 {

@@ -15,9 +15,10 @@ struct sample_run {
     void *arg;
     struct sampler_report *report;
     uint32_t hz;
-    struct processes processes; /* that are sampled, when it began */
-    /* Of processor time: the process's, and all that its children used; first:
-     * when the time began. */
+    /* that are sampled, as listed at the beginning */
+    struct processes processes;
+    /* Processor time in ticks: the process's own, with all that its children
+     * used, and both at the beginning (first_). */
     uint64_t first_own_ticks, first_ticks, own_ticks, waited_ticks;
     uint64_t begin_ns, end_ns;
     uint8_t *seen; /* a bit for each tid */
@@ -31,32 +32,33 @@ uint64_t sample_now_ns(void);
 int sample_run_init(struct sample_run *run, struct error *err);
 void sample_run_fini(struct sample_run *run);
 
-/* Whom it met, and whom not: another way begins. */
+/* Forgets which threads were met, as another way begins. */
 void sample_run_reset(struct sample_run *run);
 
-/* The time begins: nothing of it goes on preparing. */
+/* Starts the clock, after all is prepared. */
 void sample_run_begin(struct sample_run *run);
 
-/* -1 with *err where it is. */
+/* 0, or -1 with *err if it was cancelled. */
 int sample_run_cancelled(const struct sample_run *run, struct error *err);
 
-/* Waits until then, or until the time is over or the process has ended: *over.
- * -1 with *err: cancelled. */
+/* Waits until until_ns.  *over is set if the profile's time is over or the
+ * process has ended.  -1 with *err: cancelled. */
 int sample_run_rest(struct sample_run *run, uint64_t until_ns, bool *over,
                     struct error *err);
 
-/* That the process, and its children, used since the time began. */
+/* Processor time of the process and its children since sample_run_begin(). */
 uint64_t sample_run_processor_ms(struct sample_run *run);
 
-/* The processes that are there now, of the same one. */
+/* Lists the processes anew; none if the database's pid is another process
+ * now. */
 void sample_run_list(struct sample_run *run);
-/* How many it has forked since they were listed that are there now. */
+/* How many children exist now that were not listed. */
 uint32_t sample_run_born(const struct sample_run *run);
-/* The threads of all these. */
+/* Lists the threads of all listed processes. */
 int sample_run_tids(const struct sample_run *run, struct sample_tids *tids,
                     struct error *err);
 
-/* A bit for each tid; false where that is none. */
+/* A set of tids, as bits.  A number that cannot be a tid is in none. */
 uint8_t *sample_bits_new(void);
 bool sample_bits_get(const uint8_t *bits, int32_t tid);
 void sample_bits_set(uint8_t *bits, int32_t tid, bool value);
@@ -68,8 +70,8 @@ int sample_run_give(struct sample_run *run, const struct sample *sample,
 
 /* ---- the ways ---- */
 
-/* 1: it is not allowed: why, of SAMPLE_REFUSED_MAX bytes, says it.  0: it is
- * done; -1 with *err. */
+/* 0: done; 1: not allowed, and why (SAMPLE_REFUSED_MAX bytes) says why not; -1
+ * with *err. */
 int sample_by_perf(struct sample_run *run, char *why, struct error *err);
 int sample_by_ptrace(struct sample_run *run, char *why, struct error *err);
 

@@ -17,7 +17,7 @@
 #include "processes.h"
 
 enum {
-    PAGE = 4096, /* at least; what is read together */
+    PAGE = 4096, /* the smallest page size */
     SYSCALL_MAX = 256
 };
 
@@ -67,7 +67,8 @@ sample_task_ended(int32_t pid, int32_t tid)
     return state == '\0' || state == 'Z' || state == 'X';
 }
 
-/* "number 6 arguments sp pc"; "running"; "-1 sp pc". */
+/* /proc/PID/task/TID/syscall is "number 6 arguments sp pc", "running" or "-1 sp
+ * pc": only the first has nine words. */
 bool
 sample_task_waits(int32_t pid, int32_t tid, uint64_t *sp, uint64_t *pc)
 {
@@ -80,7 +81,7 @@ sample_task_waits(int32_t pid, int32_t tid, uint64_t *sp, uint64_t *pc)
     /* NOLINTEND(cert-err34-c) */
 }
 
-/* The kernel's "run waited slices", in nanoseconds. */
+/* Parses schedstat, "run waited slices": nanoseconds, and a count. */
 static bool
 parse_schedstat(const char *text, unsigned long long out[3])
 {
@@ -115,6 +116,9 @@ sample_wait_us(int schedstat)
 size_t
 sample_task_memory(int32_t tid, uint64_t at, uint8_t *out, size_t size)
 {
+    /* One piece for each page: process_vm_readv() copies whole pieces until one
+     * fails, so a single piece that reaches beyond the stack would give
+     * nothing. */
     struct iovec local = {out, size}, remote[SAMPLE_MEMORY_MAX / PAGE + 1];
     size_t done = 0, count = 0;
     ssize_t n;
@@ -164,7 +168,8 @@ add_tid(struct sample_tids *tids, int32_t pid, int32_t tid, struct error *err)
     return 0;
 }
 
-/* NULL: *rc is -1 with *err, or it has ended. */
+/* NULL with *rc 0 if the process has ended, -1 with *err if it may not be
+ * listed. */
 static DIR *
 open_tasks(int32_t pid, int *rc, struct error *err)
 {
@@ -205,7 +210,8 @@ sort_tids(struct sample_tids *tids, int rc)
     return rc;
 }
 
-/* What was opened is that process's, if that is there afterwards. */
+/* The directory is opened before the process is checked: if that is still the
+ * listed one afterwards, so is what was opened. */
 int
 sample_tids_list_all(const struct processes *processes,
                      struct sample_tids *tids, struct error *err)

@@ -16,7 +16,8 @@ hz_of(const struct sampler_options *options)
     return options->wall ? SAMPLER_WALL_HZ : SAMPLER_HZ;
 }
 
-/* perf_event_open sees no thread that waits. */
+/* perf_event_open is tried first, as it stops nothing; it cannot see threads
+ * that wait, and ptrace cannot see the kernel's frames. */
 static int
 run_by(struct sample_run *run, struct error *err)
 {
@@ -39,7 +40,7 @@ run_by(struct sample_run *run, struct error *err)
     }
     if (rc != 1)
         return rc;
-    if (strstr(ptrace, perf)) /* the same holds of both */
+    if (strstr(ptrace, perf)) /* one reason for both */
         perf[0] = '\0';
     error_set(err, ER_NOT_SUPPORTED, "process %d cannot be sampled%s: %s%s%s",
               options->pid,

@@ -21,7 +21,7 @@ enum {
     SAMPLER_HZ = 99, /* unless told otherwise */
     SAMPLER_WALL_HZ = 20,
     SAMPLER_PTRACE_HZ_MAX = 50, /* of ptrace, whatever was asked for */
-    /* Of a stack that are copied, at most: perf's own ceiling. */
+    /* Bytes that are copied of a stack, at most: perf's own ceiling. */
     SAMPLER_STACK_BYTES = (64 << 10) - 8
 };
 
@@ -35,27 +35,27 @@ struct sampler_options {
     /* As this process sees it.  What it forked is sampled, too (processes.h);
      * by perf_event_open also what it forks meanwhile. */
     int32_t pid;
-    uint32_t milliseconds, hz; /* hz 0: as above */
-    /* Time of the clock: of threads that wait, too; else of the processor. */
+    uint32_t milliseconds, hz; /* hz 0: the default */
+    /* Time by the clock, also of threads that wait; else processor time. */
     bool wall;
     bool kernel; /* with frames in the kernel: by perf alone */
     enum sampler_way way;
     const atomic_bool *cancelled;
-    /* Or NULL.  By perf_event_open: all events are there, and the process need
-     * not let itself be looked at any more. */
+    /* NULL, or called with perf_event_open once all events are open: from then
+     * on the process need not be dumpable. */
     void (*attached)(void *arg);
     void *attached_arg;
 };
 
-/* One sample: it stands for so much time of that thread, which may be that of
- * many ticks. */
+/* One sample.  nanoseconds is the time of the thread that it stands for, which
+ * may be many ticks. */
 struct sample {
     int32_t tid;
     uint64_t nanoseconds;
     struct thread_registers registers;
     struct thread_stack stack;
-    /* In the kernel, above those, leaf first: as perf_event_open(2) has them.
-     */
+    /* Frames in the kernel, called from those, leaf first, as in
+     * perf_event_open(2). */
     const uint64_t *kernel;
     size_t kernel_count;
 };
@@ -68,22 +68,23 @@ struct sampler_report {
     uint64_t samples;
     uint64_t lost;          /* the kernel, or we, had no room or time for */
     uint32_t threads;       /* seen */
-    uint32_t threads_first; /* of them: when the time began */
-    bool slow_scans; /* of ptrace: looking at all of them makes ticks rarer */
-    uint32_t unseen; /* threads that could not be looked at, */
-    uint32_t unmet;  /* of the clock: for which there was no time */
-    uint64_t unseen_ms; /* of the clock: or not all the time; those times */
-    uint32_t children;  /* processes that it forked, in this */
-    uint32_t born;      /* likewise, meanwhile, and not in this */
-    uint32_t beyond;    /* likewise, for which there was no room */
+    uint32_t threads_first; /* of these, those that existed at the beginning */
+    bool slow_scans;    /* ptrace: looking at all threads made ticks rarer */
+    uint32_t unseen;    /* threads that could not be looked at */
+    uint32_t unmet;     /* wall: threads for which there was no time */
+    uint64_t unseen_ms; /* wall: time in which threads could not be looked at */
+    uint32_t children;  /* child processes that were sampled */
+    uint32_t born;      /* child processes forked meanwhile, not sampled */
+    uint32_t beyond;    /* child processes for which there was no room */
     uint32_t closed;    /* children that may not be looked at */
-    bool ended;         /* the process did, before the time was over */
+    bool ended;         /* the process ended before the time was over */
     bool kernel;        /* time in the kernel is sampled, too */
-    /* That the process used, as the kernel says: what samples of processor time
-     * add up to, but for the rests of perf's ticks, and, without kernel, the
-     * kernel's.  With all that its children used, in other programs, too. */
+    /* Processor time of the process and all its children, also in other
+     * programs, by the kernel's count.  Samples of processor time add up to it,
+     * apart from incomplete ticks of perf and, without kernel, time in the
+     * kernel. */
     uint64_t processor_ms;
-    /* Of ptrace: how long threads were stopped, in microseconds. */
+    /* ptrace: number of stops, and how long they took. */
     uint64_t stops, pause_total_us, pause_max_us;
     char why_not_better[ERROR_TEXT_MAX]; /* "" where there is no better way */
 };
@@ -103,9 +104,9 @@ int sampler_run(const struct sampler_options *options,
 
 struct thread_copy {
     struct thread_registers registers;
-    struct thread_stack stack; /* in the tracer's memory */
-    uint64_t pause_us;         /* that the thread was stopped for */
-    uint64_t slices;           /* where it was not: how often it had run */
+    struct thread_stack stack; /* bytes lie in the tracer's memory */
+    uint64_t pause_us;         /* for how long the thread was stopped */
+    uint64_t slices;           /* if it was not stopped: how often it had run */
 };
 
 #endif

@@ -2,10 +2,14 @@
  * thread_tracer.c - see thread_tracer.h.
  *
  * A thread for each copy would take three times as long as the copy, and so
- * would a turn of tracer and caller for each: so copies are made by the dozen.
- * Where that is allowed the tracer comes before all others on its processor: on
- * a busy machine the thread would else stay stopped for milliseconds until its
- * tracer's turn.
+ * would a handover between tracer and caller for each: so copies are made by
+ * the dozen.  If it is allowed, the tracer gets real-time priority: on a busy
+ * machine the stopped thread would else wait milliseconds until its tracer gets
+ * a processor.
+ *
+ * The caller may not wait for ever for a thread that does not stop, so all of
+ * the tracer's state is its own memory with two owners; whoever leaves last
+ * frees it.
  */
 #include "thread_tracer.h"
 
@@ -27,18 +31,19 @@
 #include "thread.h"
 
 enum {
-    STOP_MS = 250,    /* that a thread may take until it stops, */
-    STOP_MS_OF_D = 2, /* ... one in state D, which is likely to take longer; */
-    STOP_CHECKS = 8,  /* so often, where it waits for a processor; */
-    STOP_RECHECK_MS = 2, /* where it was not seen to wait for one */
-    END_MS = 1000,       /* that a tracer may take to end, on a busy machine */
-    LEFT_MAX = 8,        /* tracers that did not */
+    STOP_MS = 250,    /* that a thread may take until it stops */
+    STOP_MS_OF_D = 2, /* ... one in state D, which mostly takes much longer */
+    STOP_CHECKS = 8,  /* waits of that length, while it lacks a processor */
+    STOP_RECHECK_MS = 2, /* ... while it does not */
+    /* that a tracer may take to end, also on a busy machine */
+    END_MS = 1000,
+    LEFT_MAX = 8, /* tracers left alone; more are not started */
     TRACER_STACK_BYTES = 64 << 10,
-    COPIES_MAX = 32,      /* that are made together */
-    COPIED_MAX = 1 << 20, /* bytes of their stacks; most take some KB */
+    COPIES_MAX = 32,      /* that are made in one handover */
+    COPIED_MAX = 1 << 20, /* bytes of their stacks; most have some KB */
     ALIGNED = 16,
-    PRIORITY = 1,  /* the lowest one of SCHED_FIFO: before all of SCHED_OTHER */
-    REFERENCES = 2 /* the thread, and its caller */
+    PRIORITY = 1,  /* the lowest of SCHED_FIFO: above all of SCHED_OTHER */
+    REFERENCES = 2 /* the thread and its caller */
 };
 
 struct thread_tracer {
@@ -46,17 +51,17 @@ struct thread_tracer {
     pthread_cond_t changed;
     pthread_t thread;
     atomic_uint references;
-    bool over; /* the caller's: it has ended, or was left alone */
+    bool over; /* used by the caller alone: it has ended or was left alone */
     atomic_int tid;
-    /* With the lock: */
+    /* Guarded by the lock: */
     bool ends, ended, left;
-    bool busy;   /* with what follows, which is its own meanwhile */
-    size_t done; /* copies, which nobody changes any more */
-    /* Its own while it is busy: */
+    bool busy;   /* the tracer works; what follows is then its own */
+    size_t done; /* finished copies, which nobody changes any more */
+    /* The tracer's own while busy: */
     struct ptrace_stop stop;
     struct error err;
-    uint64_t until_ms;  /* it begins no more after that */
-    size_t count, used; /* threads; bytes */
+    uint64_t until_ms;  /* no copy is begun after that */
+    size_t count, used; /* number of wanted threads; bytes used */
     struct thread_wanted wanted[COPIES_MAX];
     struct thread_copy copies[COPIES_MAX];
     uint8_t bytes[COPIED_MAX];
@@ -74,7 +79,7 @@ release_tracer(struct thread_tracer *tracer)
     mem_free(tracer);
 }
 
-/* Also where it is cancelled. */
+/* Cleanup handler: runs also when the thread is cancelled. */
 static void
 on_tracer_end(void *arg)
 {
@@ -90,8 +95,8 @@ on_tracer_end(void *arg)
     release_tracer(tracer);
 }
 
-/* The next one of those that are wanted.  With the lock, but while it copies.
- */
+/* Makes the next copy.  Called with the lock, which is released while it
+ * copies. */
 static void
 make_copy(struct thread_tracer *tracer)
 {
@@ -144,7 +149,7 @@ run_thread_tracer(void *arg)
     pthread_cleanup_push(on_tracer_end, arg);
     make_copies(tracer);
     pthread_cleanup_pop(1);
-    return NULL; /* lets go of what is still traced */
+    return NULL; /* its end lets go of what is still traced */
 }
 
 static struct thread_tracer *
@@ -170,11 +175,13 @@ new_tracer(struct error *err)
     atomic_init(&tracer->references, REFERENCES);
     start.arg = tracer;
     if (thread_start(&tracer->thread, &start, err) != 0) {
-        release_tracer(tracer); /* the thread's */
+        /* the reference of the thread that does not exist */
+        release_tracer(tracer);
         release_tracer(tracer);
         return NULL;
     }
-    /* Not its own first step, for which it may wait as long as for a stop. */
+    /* Set from here: the tracer itself may have to wait long for its first
+     * turn. */
     if (confined_spares(CONFINED_PRIORITY))
         (void)pthread_setschedparam(tracer->thread, SCHED_FIFO, &first);
     return tracer;
@@ -199,7 +206,8 @@ end_tracer(struct thread_tracer *tracer, bool cancel)
         pthread_detach(tracer->thread);
     }
     pthread_mutex_unlock(&tracer->lock);
-    if (!tracer->left) /* else it may change that no more */
+    /* a tracer that was left alone may free itself at any time */
+    if (!tracer->left)
         pthread_join(tracer->thread, NULL);
 }
 
@@ -213,8 +221,9 @@ thread_tracer_free(struct thread_tracer *tracer)
     release_tracer(tracer);
 }
 
-/* As many as are made together.  One in state D is likely to be late, and soon
- * taken to be: it is alone. */
+/* Hands over as many threads as one batch may have.  One in state D makes a
+ * batch of its own, as it is likely to be late and would spoil the others'
+ * time. */
 static void
 want_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
             size_t count)
@@ -234,8 +243,8 @@ want_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
     pthread_mutex_unlock(&tracer->lock);
 }
 
-/* Whether the thread, or its tracer, waits for a processor: on a busy machine
- * that takes as long as it takes.  A tracer without a tid has not begun. */
+/* Whether the thread or its tracer waits for a processor, which may take long
+ * on a busy machine.  A tracer without a tid has not begun. */
 static bool
 lacks_processor(const struct thread_tracer *tracer,
                 const struct thread_wanted *thread)
@@ -246,8 +255,10 @@ lacks_processor(const struct thread_tracer *tracer,
            sample_task_state(getpid(), own) == 'R';
 }
 
-/* *count: that were made.  False: the next one takes too long.  One look does
- * not tell: between its two files the one may have woken the other. */
+/* Waits for the batch; *count is the number of copies made.  False: the next
+ * one takes too long.  Two looks in a row must find both idle:
+ * lacks_processor() reads two files, and between them one thread may have woken
+ * the other. */
 static bool
 await_copies(struct thread_tracer *tracer, const struct thread_wanted *threads,
              size_t *count)

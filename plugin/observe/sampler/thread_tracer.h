@@ -1,11 +1,12 @@
 /*
  * thread_tracer.h - the thread that copies others, one after the other.
  *
- * A tracer is a thread, and its end lets go of what it traces, whatever
- * happened.  So it ends after each copy that failed, and is cancelled where a
- * thread does not stop in time; the next copy starts another one.  Where even
- * that does not end it (the stack is of a file whose server hangs), it is left
- * alone: it has memory of its own, and goes when it can.  Of one caller.
+ * A tracer is a thread: when it ends, the kernel lets go of what it traces,
+ * whatever happened.  So it ends after a copy that failed, and is cancelled if
+ * a thread does not stop in time; the next copy starts another tracer.  If even
+ * cancelling does not end it (the stack lies in a file whose server hangs), it
+ * is left alone: it has memory of its own, and ends when it can.  A tracer
+ * belongs to one caller.
  */
 #ifndef HW_THREAD_TRACER_H
 #define HW_THREAD_TRACER_H
@@ -21,39 +22,39 @@ struct thread_tracer;
 
 struct thread_wanted {
     int32_t pid, tid;
-    char state;     /* of a moment ago */
-    bool unstopped; /* where it waits: its copy lacks most registers then */
+    char state; /* as it was a moment ago */
+    /* if it waits it need not be stopped; most registers are then missing */
+    bool unstopped;
 };
 
 struct thread_copies {
-    const struct thread_copy *list; /* good until the tracer's next call */
+    const struct thread_copy *list; /* valid until the tracer's next call */
     size_t count;
-    /* The thread behind those could not be copied: err says why, with
-     * ER_NOT_SUPPORTED where it is not allowed (the text says what would be
-     * needed).  gone: it has ended; else it did not stop in time. */
+    /* The thread after those could not be copied.  err says why;
+     * ER_NOT_SUPPORTED: it is not allowed (the text says what would be needed).
+     * gone: it has ended; else it did not stop in time. */
     bool failed, gone;
     struct error err;
 };
 
-/*
- * Stops each of the threads, but for those that may be copied without, copies
- * registers and stack, and lets it go on at once, whatever happens meanwhile:
- * where this process is killed, the kernel does.  *tracer: NULL at first.  The
- * first copy that fails ends it, or so many were made as find room: one is
- * copied, or failed, at least.
- */
+/* Stops each thread, unless it may be copied without, copies registers and
+ * stack, and lets it go on at once; if this process is killed meanwhile, the
+ * kernel lets it go.  *tracer is NULL at first.  Returns after the first copy
+ * that fails, or when the room for copies is full: at least one was copied or
+ * failed. */
 void thread_tracer_copy(struct thread_tracer **tracer,
                         const struct thread_wanted *threads, size_t count,
                         struct thread_copies *copies);
 void thread_tracer_free(struct thread_tracer *tracer); /* NULL is fine */
 
-/* As root, before it is given up: tracers come before others on their processor
- * after that, too (RLIMIT_RTPRIO), where the system lets root allow it. */
+/* Call it as root, before that is given up: raises RLIMIT_RTPRIO, so that
+ * tracers may still get real-time priority afterwards. */
 void thread_tracer_keep_priority(void);
 
 /* ---- ptrace_stop.c ---- */
 
-/* What to copy; ptrace_copy_here, by the tracer, fills the rest. */
+/* The caller sets what to copy; ptrace_copy_here(), on the tracer's thread,
+ * fills the rest. */
 struct ptrace_stop {
     int32_t pid, tid;
     bool unstopped;
@@ -65,8 +66,8 @@ struct ptrace_stop {
     int rc;
 };
 
-/* By a thread whose end follows if that fails, and which may be cancelled in
- * it, and there alone. */
+/* To be called on a thread that ends if this fails, and that may be cancelled
+ * in here only. */
 void ptrace_copy_here(struct ptrace_stop *stop);
 
 #endif

@@ -1,4 +1,16 @@
-/* allocator.c - see allocator.h. */
+/*
+ * allocator.c - see allocator.h.
+ *
+ * Nearly all stacks begin with several frames of the allocator, and charging
+ * malloc with all memory tells nobody anything.  Names decide, because that is
+ * what every dump has: a jemalloc linked into the program has no file of its
+ * own.  Lists of exact names are used rather than patterns, for a pattern like
+ * *alloc* would hide functions that users look for.
+ *
+ * Each short name is judged once and each location once (allocator_parts), so
+ * that allocator_cut, which runs for every stack of every view, only looks into
+ * an array.  No state; called on any thread that renders a view.
+ */
 #include "allocator.h"
 
 #include <string.h>
@@ -15,7 +27,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Also with jemalloc's prefixes before them, and "_default" behind. */
+/* The C allocation functions.  jemalloc's prefixes may stand before them, and
+ * "_default" behind them. */
 static const char *const c_functions[] = {
     "malloc",         "calloc",        "realloc",  "reallocarray",
     "posix_memalign", "aligned_alloc", "memalign", "valloc",
@@ -130,8 +143,8 @@ is_function_listed(const char *name, size_t size, const char *const *list,
     return false;
 }
 
-/* The size without compilers' suffixes: "malloc.part.0", "malloc [clone
- * .cold]". */
+/* The size of name without the suffix that compilers append to parts of a
+ * function: "malloc.part.0", "malloc [clone .cold]". */
 static size_t
 unsuffixed_name_size(const char *name)
 {
@@ -140,7 +153,7 @@ unsuffixed_name_size(const char *name)
     return clone ? (size_t)(clone - name) : strcspn(name, ".");
 }
 
-/* Whether a name of the list, and more, begins name. */
+/* Whether name begins with an entry of the list and is longer than it. */
 static bool
 starts_with_any(const char *name, const char *const *list, size_t count)
 {
@@ -170,6 +183,7 @@ allocator_is_entry(const char *name)
         return true; /* operator new, mangled */
     if (starts_with_any(name, own_names, COUNT(own_names)) || is_rusts(name))
         return true;
+    /* Newer rustc puts the allocator's symbols into a crate of that name. */
     if (name_starts_with(name, rust))
         name += sizeof(rust) - 1;
     size = unsuffixed_name_size(name);
@@ -217,9 +231,13 @@ allocator_cut(const struct allocator_part *parts, const uint32_t *stack,
     struct allocator_cut cut = {0, 0};
     uint32_t end = 0;
 
+    /* The reach is counted from where jemalloc's own object ends: how deep a
+     * stack begins within it depends on its build. */
     while (end < depth && parts[stack[end]].in_object)
         end++;
     end = depth - end > reach ? end + reach : depth;
+    /* The rootmost allocator frame within reach ends the cut; what lies between
+     * it and the leaf goes too, named or not. */
     while (end > 0 && parts[stack[end - 1]].frames == 0)
         end--;
     if (end == 0)
@@ -235,8 +253,8 @@ allocator_cut(const struct allocator_part *parts, const uint32_t *stack,
 
 /* ---- wrappers ---- */
 
-/* Only what returns memory to its caller is here: a function that allocates for
- * a structure of its own is what a user looks for. */
+/* Only functions that return the memory to their caller are listed: one that
+ * allocates for a structure of its own is what a user looks for. */
 static const char of_redis[] =
     "zmalloc*,zcalloc*,zrealloc*,ztrymalloc*,ztrycalloc*,ztryrealloc*,zstrdup*,"
     "valkey_malloc*,valkey_calloc*,valkey_realloc*,valkey_strdup*";
@@ -258,7 +276,7 @@ static const struct {
     {"mariadbd", of_mysql}, {"mysqld", of_mysql},  {"postgres", of_postgres},
 };
 
-/* The list's first name. */
+/* Whether the list's first name is "none". */
 static bool
 starts_with_none(const char *list)
 {
@@ -302,7 +320,7 @@ count_wrapper_names(const char *list)
     return n;
 }
 
-/* Printable; a '*' only at the end, and not alone. */
+/* A name must be printable; a '*' may stand only at its end, and not alone. */
 static bool
 is_allowed(struct span name)
 {
@@ -318,6 +336,8 @@ is_allowed(struct span name)
 int
 wrappers_add(char *list, const char *value, struct error *err)
 {
+    /* The new list is put together here, so that a refused value leaves the
+     * caller's list as it was. */
     char all[WRAPPERS_TEXT_BYTES];
     size_t size = strlen(list);
 
@@ -351,7 +371,8 @@ wrappers_add(char *list, const char *value, struct error *err)
     return 0;
 }
 
-/* Without compilers' suffixes: "f.part.0", "f [clone .cold]". */
+/* name without the suffix of a compiler: "f.part.0", "f [clone .cold]".  A dot
+ * at the start belongs to the name. */
 static struct span
 without_suffix(struct span name)
 {
@@ -417,13 +438,16 @@ enum { NAME_BYTES_MAX = 16 << 20, ENTRY_UNKNOWN = 0, ENTRY_NOT, ENTRY };
 struct partition {
     const struct allocator_rule *rule;
     const struct texts *texts;
-    uint8_t *entries; /* of a short name: see is_entry */
+    /* by short name: ENTRY_UNKNOWN until is_entry() has judged it */
+    uint8_t *entries;
     struct buffer scratch;
-    const char *symbol; /* the last one, and whether it allocates */
+    /* the last symbol asked for, and whether it allocates */
+    const char *symbol;
     bool symbol_allocates;
 };
 
-/* Whether the rule has a short name, asked once. */
+/* Whether the rule counts a short name as the allocator's.  Judging compares
+ * with about a hundred names, so the answer is kept. */
 static bool
 is_entry(struct partition *p, uint32_t short_name)
 {
@@ -444,7 +468,8 @@ is_entry(struct partition *p, uint32_t short_name)
     return *entry == ENTRY;
 }
 
-/* Neighbors usually have the same symbol. */
+/* Locations ascend by address, so neighbors usually have the same symbol; equal
+ * pointers show it without comparing texts. */
 static bool
 has_entry_symbol(struct partition *p, const struct location *location)
 {
@@ -463,6 +488,8 @@ part_of(struct partition *p, const struct location *location,
     uint32_t count = location->frame_count;
 
     if (p->rule->jeprofs) {
+        /* jeprof knows one name per address, the outermost function's; inlined
+         * ones go with it. */
         if (is_entry(p, short_names[count - 1]))
             part.frames = (uint16_t)count;
     } else if (location->in_allocator) {
@@ -471,6 +498,8 @@ part_of(struct partition *p, const struct location *location,
     } else if (has_entry_symbol(p, location)) {
         part.frames = (uint16_t)count;
     } else {
+        /* From the outermost frame inwards: all that an allocator function has
+         * inlined is the allocator's too. */
         while (count > location->wrapped &&
                !is_entry(p, short_names[count - 1]))
             count--;

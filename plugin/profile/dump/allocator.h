@@ -39,16 +39,18 @@ bool allocator_is_skipped_by_jeprof(const char *name);
 
 /* What the rules know about a location.  Small: every stack reads it. */
 struct allocator_part {
-    uint16_t frames; /* how many of its frames are the allocator's, innermost
-                        first */
-    bool all_frames; /* all of them are */
-    bool in_object;  /* it is jemalloc's, whatever its name is */
+    /* how many of its frames are the allocator's, counted from the innermost */
+    uint16_t frames;
+    bool all_frames; /* whether all of them are */
+    /* it lies in jemalloc's own shared object, whatever its name is */
+    bool in_object;
 };
 
 /* Where a stack begins after the cut. */
 struct allocator_cut {
-    uint32_t location; /* of the stack; its depth if nothing is left */
-    uint32_t frame;    /* of that location */
+    /* index in the stack; 0 if nothing is cut, the depth if nothing is left */
+    uint32_t location;
+    uint32_t frame; /* index of the first frame to show in that location */
 };
 
 /* parts has one entry per location of the profile; stack has depth indices into
@@ -69,24 +71,26 @@ enum {
     WRAPPERS_TEXT_BYTES = 1024 /* of a list, with the NUL */
 };
 
-/* Adds the names of value, separated by commas and blanks, to list, which has
- * WRAPPERS_TEXT_BYTES.  On -1 *err says what is allowed, and list is unchanged.
- */
+/* Adds the names of value, separated by commas, to list, which has room for
+ * WRAPPERS_TEXT_BYTES.  On -1 *err says what is allowed, and list is
+ * unchanged. */
 int wrappers_add(char *list, const char *value, struct error *err);
 
 /* Whether list (NULL: empty) has name, a short or plain one.  Writes to
  * scratch. */
 bool wrappers_have(const char *list, struct span name, struct buffer *scratch);
 
-/* How many frames of location, innermost first, are the allocator's by list, or
- * by the list of its own node (see names.h). */
+/* How many frames of location, counted from the innermost, are the allocator's
+ * by list, or by the list of the node that named it (location->wrapped,
+ * names.h). */
 uint16_t wrappers_count(const char *list, const struct location *location,
                         struct buffer *scratch);
 
 /* What counts as the allocator's. */
 struct allocator_rule {
-    bool jeprofs;                 /* jeprof's rule; else ours, with */
-    const char *wrappers, *known; /* lists: the user's, and our own; NULL */
+    /* jeprof's rule; else ours, with these lists */
+    bool jeprofs;
+    const char *wrappers, *known; /* the user's, and our own; NULL: empty */
 };
 
 /* Fills parts, one per location.  The frames of location i have the short names
@@ -96,9 +100,9 @@ int allocator_parts(const struct allocator_rule *rule,
                     const struct texts *texts, const uint32_t *first,
                     const uint32_t *short_names, struct allocator_part *parts);
 
-/* The list of those of a well-known database, which count without being named:
- * of program (a path); "" where it has none, or where list (NULL: empty) is the
- * user's and begins with "none". */
+/* The wrappers of a well-known database, which count without being named by a
+ * user.  program is a path.  "": the program is not known, or list, the user's
+ * (NULL: empty), begins with "none". */
 const char *known_wrappers(const char *program, const char *list);
 
 #endif

@@ -1,4 +1,15 @@
-/* dump_threads.c - see dump_threads.h. */
+/*
+ * dump_threads.c - see dump_threads.h.
+ *
+ * jemalloc numbers threads from 0 and never reuses a number, so a server with
+ * short connections has large numbers with gaps: a hash table maps them to
+ * indices, rather than an array.  Lists only grow, and every growth is charged
+ * to the dump's arena, because the text is the program's and may have any
+ * number of threads.  Past HEAP_THREADS_MAX a thread's share is counted for the
+ * unknown thread instead of being refused: the bytes stay right.
+ *
+ * Runs inside heap_dump.c, on the thread that parses.
+ */
 #include "dump_threads.h"
 
 #include <string.h>
@@ -13,6 +24,8 @@ enum { THREADS_FIRST = 64, SHARES_FIRST = 1024 /* powers of two */ };
 static uint32_t *
 find_number(const struct dump_threads *t, uint64_t number)
 {
+    /* Entries keep number + 1, so that 0 is left for threads that jemalloc does
+     * not number. */
     const size_t mask = t->capacity * 2 - 1;
     size_t i = hash_mix(hash_seed(t->slots), number) & mask;
 
@@ -21,7 +34,8 @@ find_number(const struct dump_threads *t, uint64_t number)
     return &t->slots[i];
 }
 
-/* The first of the list stands for all that are not known. */
+/* Doubles the lists.  The first entry, made with the list, stands for all
+ * threads that are not known. */
 static int
 grow_threads(struct dump_threads *t)
 {
@@ -50,7 +64,8 @@ grow_threads(struct dump_threads *t)
     return 0;
 }
 
-/* *thread: its index in the list; 0 where there are too many. */
+/* *thread is the thread's index in the list; 0, the unknown thread, if there
+ * are too many. */
 static int
 find_or_add_dump_thread(struct dump_threads *t, uint64_t number,
                         uint32_t *thread)
@@ -119,6 +134,8 @@ dump_threads_share(struct dump_threads *t, uint64_t number, uint64_t objects,
     struct heap_dump *dump = t->dump;
     uint32_t thread;
 
+    /* A list that ends too soon is noticed by profile.c, which then knows no
+     * threads of the later stacks. */
     if (objects == 0 || dump->share_count == HEAP_DUMP_SHARES_MAX)
         return 0;
     if (dump->share_count == t->share_capacity && grow_shares(t) != 0)

@@ -11,12 +11,13 @@
 #include "heap_dump.h"
 #include "reader.h"
 
-/* While a dump is parsed; zeroed, but for the dump. */
+/* State while a dump is parsed; zeroed at first, except for dump. */
 struct dump_threads {
     struct heap_dump *dump; /* gets the threads and the shares */
     struct heap_thread *list;
     size_t capacity, share_capacity;
-    uint32_t *slots; /* by hash: 1 + a thread's index; twice the capacity */
+    /* 1 + a thread's index, by hash of its number; twice the capacity */
+    uint32_t *slots;
 };
 
 /* jemalloc's number of a thread, and its name ("": none).  -1: no memory. */

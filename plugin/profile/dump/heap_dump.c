@@ -1,8 +1,17 @@
 /*
  * heap_dump.c - see heap_dump.h.
  *
- * One pass over the text, which is in memory, or read in pieces: then memory
- * holds the current line and at most one earlier line that the reader keeps.
+ * A dump of a large database has some hundred MB of text, nearly all of it
+ * addresses of stacks.  One pass reads it, from memory or in pieces that fit a
+ * core's cache: then memory holds the current line and at most one earlier line
+ * that the reader keeps.  Stacks keep indices instead of addresses, half the
+ * size and ready to look names up.
+ *
+ * The text comes from another process and may be anything: every list has a
+ * ceiling, all memory is charged to an arena, and a cut text gives what its
+ * whole lines say, marked as truncated.  Called by the controller with a new
+ * dump, by snapshots that are read back, and by heapwire-prof; a dump belongs
+ * to its thread.
  */
 #include "heap_dump.h"
 
@@ -45,6 +54,7 @@ heap_stacks_add(struct heap_stacks *stacks)
     struct heap_piece *piece = stacks->last;
 
     if (!piece || piece->count == HEAP_STACKS_PIECE) {
+        /* Not from the arena: profile_new adopts that, and frees these. */
         piece = arena_charge(stacks->indices, sizeof(*piece))
                     ? mem_alloc(sizeof(*piece))
                     : NULL;
@@ -61,7 +71,7 @@ heap_stacks_add(struct heap_stacks *stacks)
     return &piece->stacks[piece->count++];
 }
 
-/* Replaces the indices by those that the list has for them. */
+/* Replaces each index by new_indices' entry for it. */
 static void
 replace_address_indices(struct heap_stacks *stacks, const uint32_t *new_indices)
 {
@@ -84,8 +94,9 @@ struct numbered {
     uint32_t old;
 };
 
-/* Radix sort, the lowest digit first; a digit that all numbers share is
- * skipped.  The result is in list or in other. */
+/* Radix sort, the lowest digit first.  A digit that all numbers share is
+ * skipped: addresses share their upper ones.  The result is in list or in
+ * other. */
 static struct numbered *
 sort_numbered(struct numbered *list, struct numbered *other, size_t count)
 {
@@ -148,7 +159,8 @@ out:
 }
 
 enum {
-    DUMP_MEMORY_MAX = 512 << 20 /* of stacks' indices, and of mappings */
+    /* ceiling for the stacks' indices, and for the rest */
+    DUMP_MEMORY_MAX = 512 << 20
 };
 
 /* ---- the lines of the text ---- */
@@ -177,7 +189,8 @@ heap_lines_init(struct heap_lines *lines, struct span text,
     buffer_init(&lines->window, WINDOW_MAX);
 }
 
-/* The kept line goes first: it precedes what is left. */
+/* Frees the taken part of the window.  The kept line moves first, because it
+ * lies before what is left. */
 static void
 move_to_front(struct heap_lines *lines)
 {
@@ -236,6 +249,8 @@ heap_lines_next(struct heap_lines *lines, struct span *line, struct error *err)
     while (more > 0 && !newline) {
         size_t left = (size_t)(lines->end - lines->pos);
 
+        /* A newline is searched only in bytes that have come since the last
+         * search. */
         if (left > seen)
             newline = memchr(lines->pos + seen, '\n', left - seen);
         seen = left;
@@ -270,7 +285,7 @@ heap_lines_rest(struct heap_lines *lines, struct span *rest, struct error *err)
 
 /* ---- parsing ---- */
 
-enum { SAFE_DIGITS = 18 /* so many decimal digits cannot overflow */ };
+enum { SAFE_DIGITS = 18 /* this many decimal digits cannot overflow */ };
 
 static inline bool
 heap_text_take(struct reader *r, char c)
@@ -314,7 +329,7 @@ struct parser {
     struct heap_lines lines;
     struct heap_stack_text stacks;
     struct dump_threads threads;
-    bool counted; /* the last stack has counts already */
+    bool counted; /* the last stack has its counts */
 };
 
 static int
@@ -322,7 +337,7 @@ parse_stack(struct parser *p, struct reader r)
 {
     struct span line = {(const char *)r.pos, reader_left(&r)};
 
-    p->stacks.last = p->lines.kept; /* it may have moved */
+    p->stacks.last = p->lines.kept; /* reading more may have moved it */
     p->stacks.end = (const uint8_t *)p->lines.end;
     if (heap_stack_text_read(&p->stacks, r) != 0)
         return -1;
@@ -348,13 +363,14 @@ add_parsed_stack(struct parser *p, const struct heap_stack *counts)
     stack->addresses = p->stacks.stack;
     stack->depth = p->stacks.depth;
     dump->stack_count++;
+    /* A second line of counts under one '@' repeats the stack. */
     dump->sorted &= !p->counted;
     p->counted = true;
     return 0;
 }
 
-/* "t3: ..." before the stacks names a thread; else it is a share of the last.
- */
+/* A line "t3: ..." before the first stack names a thread; later it is that
+ * thread's share of the last stack. */
 static int
 add_thread_counts(struct parser *p, uint64_t number,
                   const struct heap_stack *counts, const struct reader *rest)
@@ -381,7 +397,7 @@ parse_counts(struct parser *p, struct reader r)
     uint64_t number = 0;
 
     if (!all_threads && (r.pos == r.end || *r.pos < '0' || *r.pos > '9'))
-        return 0; /* another word with a t */
+        return 0; /* another line that begins with a t */
     if (!all_threads)
         number = heap_text_decimal(&r);
     heap_text_expect(&r, ':');

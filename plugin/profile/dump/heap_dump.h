@@ -9,10 +9,10 @@
  *     MAPPED_LIBRARIES:
  *     <the text of /proc/self/maps>
  *
- * The totals "ever" are counted with
- * opt.prof_accum only, and 0 otherwise.  Lines of unknown form are skipped, as
- * jeprof does; known ones with impossible numbers are errors.  Counts are of
- * samples: profile.h estimates the real ones.
+ * The totals "ever" are counted only with opt.prof_accum, and are 0 otherwise.
+ * Lines of unknown form are skipped, as jeprof does; known ones with impossible
+ * numbers are errors.  Counts are of samples: profile.h estimates the real
+ * ones.
  */
 #ifndef HW_HEAP_DUMP_H
 #define HW_HEAP_DUMP_H
@@ -30,11 +30,11 @@ struct arena;
 struct arena_meter;
 struct error;
 
-/* Stacks are in pieces, for they never move.  Sized so that a freed piece fits
- * an arena's block of 64 kB. */
+/* Stacks are kept in pieces, so that they never move.  The size lets a freed
+ * piece be reused as an arena's block of 64 kB. */
 enum { HEAP_STACKS_PIECE = 900 };
 
-/* What samples in use stand for, and the variance of bytes. */
+/* What the samples in use stand for; variance is that of bytes. */
 struct heap_estimate {
     double objects, bytes, variance;
 };
@@ -47,23 +47,24 @@ struct heap_size {
 };
 
 struct heap_stack {
-    uint32_t *addresses; /* indices; leaf first */
+    uint32_t *addresses; /* indices into the dump's addresses; leaf first */
     uint32_t depth;      /* may be 0: the unwinder found nothing */
-    /* Where the dump has threads: of the objects in use. */
+    /* Of the objects in use, if the dump has threads. */
     uint32_t thread : 24, age : 8;
     uint64_t objects, bytes; /* in use */
     uint64_t objects_ever, bytes_ever;
-    /* Where the dump is weighted, as one rate does not tell them. */
+    /* If the dump is weighted: one rate does not tell the estimates then. */
     struct heap_estimate estimate;
-    /* A recorder's: of all entries of the stack, in one of them. */
+    /* If the dump is sized.  One entry of a stack has the sizes of all its
+     * entries. */
     const struct heap_size *sizes;
     uint32_t size_count;
 };
 
-/* What one thread has of a stack in use, as sampled: jemalloc's lines by
- * thread. */
+/* The sampled part of a stack in use that one thread allocated: one of
+ * jemalloc's lines by thread. */
 struct heap_share {
-    uint32_t stack, thread; /* indices of the dump's */
+    uint32_t stack, thread; /* indices into the dump's stacks and threads */
     uint64_t objects, bytes;
 };
 
@@ -75,7 +76,7 @@ struct heap_piece {
 
 struct heap_stacks {
     struct heap_piece *first, *last;
-    struct arena *indices; /* the memory of the stacks' addresses */
+    struct arena *indices; /* where the stacks' addresses are */
 };
 
 /* For makers of dumps.  -1: no memory. */
@@ -96,22 +97,23 @@ struct heap_source {
 };
 
 enum {
-    HEAP_DUMP_DEPTH_MAX = 1024,       /* addresses of one stack */
-    HEAP_DUMP_STACKS_MAX = 1 << 20,   /* real programs have thousands */
-    HEAP_DUMP_SHARES_MAX = 1 << 22,   /* what is above is of no known thread */
+    HEAP_DUMP_DEPTH_MAX = 1024,     /* addresses of one stack */
+    HEAP_DUMP_STACKS_MAX = 1 << 20, /* real programs have thousands */
+    /* shares beyond it count for no known thread */
+    HEAP_DUMP_SHARES_MAX = 1 << 22,
     HEAP_DUMP_ADDRESSES_MAX = 1 << 22 /* distinct ones */
 };
 
 struct heap_dump {
     enum profile_kind kind;
     uint64_t rate;        /* mean bytes, or nanoseconds, between two samples */
-    uint64_t duration_ms; /* how long it was sampled; 0: of the heap */
-    /* In the dump's order.  A stack may repeat unless jemalloc sorted them.
+    uint64_t duration_ms; /* how long the program was sampled; 0 for the heap */
+    /* In the dump's order.  A stack may repeat unless sorted is set.
      * profile_new takes them over. */
     struct heap_stacks stacks;
     size_t stack_count;
     bool sorted;
-    /* Stacks have estimates, and what was ever allocated is one. */
+    /* Stacks have estimates, and their counts "ever" are estimates already. */
     bool weighted;
     /* The addresses to be named: ascending, distinct.  All but a stack's first
      * are one less than in the text: the text has return addresses, and the
@@ -121,24 +123,25 @@ struct heap_dump {
     /* A recorder notes thread and age of each sample; jemalloc's dump has
      * shares of threads, by stack; other dumps have none. */
     struct heap_threads threads;
-    bool sized; /* likewise: stacks have sizes */
+    bool sized; /* a recorder's dump: stacks have sizes */
     struct heap_share *shares;
     size_t share_count;
-    uint64_t counted_ms;  /* how long the sums "ever" counted; 0: not known */
+    /* over which time the sums "ever" were counted; 0: not known */
+    uint64_t counted_ms;
     struct mappings maps; /* empty if the dump was cut before them */
-    bool truncated;       /* cut off; the whole lines before are here */
+    bool truncated;       /* the text was cut off; its whole lines are here */
     struct arena *arena;
 };
 
 /* Parses text, which may be freed afterwards.  NULL with *err. */
 struct heap_dump *heap_dump_parse(const char *text, size_t size,
                                   struct error *err);
-/* Likewise; meter counts the memory of the dump, and of the profile that takes
+/* The same; meter counts the memory of the dump, and of the profile that takes
  * its stacks. */
 struct heap_dump *heap_dump_parse_counted(const char *text, size_t size,
                                           const struct arena_meter *meter,
                                           struct error *err);
-/* Likewise, from source, keeping little of the text in memory. */
+/* The same from source, with little of the text in memory. */
 struct heap_dump *heap_dump_read(const struct heap_source *source,
                                  struct error *err);
 void heap_dump_free(struct heap_dump *dump); /* NULL is fine */

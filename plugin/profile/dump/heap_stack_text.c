@@ -1,9 +1,15 @@
 /*
  * heap_stack_text.c - see heap_stack_text.h.
  *
+ * Parsing addresses is most of the work of reading a dump, so it is avoided.
  * jemalloc sorts stacks from the leaf on, and all stacks have few roots:
- * addresses that a line shares with the line before, at either end, are not
- * parsed again.
+ * addresses that a line shares with the line before, at either end, are copied
+ * as indices.  The others are looked up by their spelling, sixteen bytes in two
+ * registers, without conversion to a number; only the first occurrence is
+ * converted.
+ *
+ * The usual spelling is jemalloc's own; any other takes a slow path, and gives
+ * the same indices after sorting.  Inner part of heap_dump.c.
  */
 #include "heap_stack_text.h"
 
@@ -28,7 +34,7 @@ heap_stack_text_fail(const struct heap_stack_text *t, const char *what)
 
 enum { HEAP_TEXT_EIGHT = sizeof(uint64_t) };
 
-/* 1 + the digit. */
+/* 1 + the digit's value; 0: not a digit. */
 static const uint8_t heap_text_hex_digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
     ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -38,7 +44,8 @@ static const uint8_t heap_text_hex_digits[256] = {
 
 static const uint64_t heap_text_ones = 0x0101010101010101ULL;
 
-/* Occurs in no text: the last byte's highest bit. */
+/* The highest bit of a word's last byte, which no spelling of an address sets:
+ * it tells a leaf's address from a caller's. */
 static const uint64_t heap_text_mark = 1ULL << 63;
 
 static inline uint64_t
@@ -54,26 +61,24 @@ heap_text_load_eight(const uint8_t *at)
 static inline uint64_t
 heap_text_up_to_blank(uint64_t text)
 {
-    /* Exact up to the first blank, the only one to borrow from bytes behind it.
-     */
+    /* The subtraction borrows from the bytes behind a blank only, so the first
+     * blank is found exactly. */
     uint64_t blanks =
         (text - heap_text_ones * '!') & ~text & heap_text_ones << 7;
 
     return ((blanks & -blanks) >> 7) - 1;
 }
 
-/* How many bytes such a mask covers. */
+/* How many bytes a mask of heap_text_up_to_blank() covers. */
 static inline unsigned
 heap_text_mask_size(uint64_t mask)
 {
     return ~mask ? (unsigned)__builtin_ctzll(~mask) / 8 : HEAP_TEXT_EIGHT;
 }
 
-/*
- * Reads the word between 0x and a blank or the end, which may be an address.
- * False for another spelling.  May read bytes up to end, which is r's end or
- * behind it.
- */
+/* Reads the word between 0x and a blank or the end, which may be an address.
+ * False if it is spelled otherwise.  May read bytes up to end, which is r's end
+ * or behind it. */
 static inline bool
 heap_text_usual_word(struct reader *r, const uint8_t *end,
                      struct heap_text_word *word)
@@ -102,7 +107,8 @@ heap_text_usual_word(struct reader *r, const uint8_t *end,
     return true;
 }
 
-/* The usual spelling of an address. */
+/* The spelling in which an address of unusual spelling is looked up: sixteen
+ * digits, with leading zeros. */
 static inline struct heap_text_word
 heap_text_word_of(uint64_t address)
 {
@@ -115,7 +121,7 @@ heap_text_word_of(uint64_t address)
     return word;
 }
 
-/* The number that a word spells; false: it is not one. */
+/* The number that a word spells; false: it spells none. */
 static inline bool
 heap_text_word_value(const struct heap_text_word *word, uint64_t *value)
 {
@@ -160,8 +166,8 @@ heap_text_hexadecimal(struct reader *r)
 
 enum { FIRST_CAPACITY = 1024 /* a power of two */ };
 
-/* The slot holds the spelling itself, so a look-up reads one place in memory.
- */
+/* A slot holds the spelling itself, so that a look-up reads one place in
+ * memory. */
 struct heap_address_slot {
     struct heap_text_word word;
     uint32_t number; /* 1 + index; 0: free */
@@ -180,6 +186,8 @@ static inline void
 heap_addresses_expect(const struct heap_addresses *addresses,
                       const struct heap_text_word *word)
 {
+    /* The table is larger than the cache: the slots of a line's words are
+     * fetched while the rest of the line is split. */
     __builtin_prefetch(heap_addresses_home_slot(addresses, word));
 }
 
@@ -237,7 +245,7 @@ grow_address_table(struct heap_addresses *addresses)
     return 0;
 }
 
-/* Counts all memory as holder's.  -1: no memory. */
+/* Charges all memory to holder.  -1: no memory. */
 static int
 heap_addresses_init(struct heap_addresses *addresses, struct arena *holder)
 {
@@ -264,8 +272,8 @@ heap_addresses_add(struct heap_addresses *addresses,
 
 /* ---- a line ---- */
 
-/* A stack's first address is marked: no call returns to it, so it differs from
- * the same text further on. */
+/* A stack's first address is marked: it is where the program was, not where a
+ * call returns to, so it is another address than the same text further on. */
 static int
 add_stack_address(struct heap_stack_text *t, struct heap_text_word word,
                   uint32_t *index)
@@ -288,7 +296,6 @@ add_stack_address(struct heap_stack_text *t, struct heap_text_word word,
 }
 
 /* How many bytes two lines have in common at their starts. */
-
 static size_t
 common_size(struct span a, struct span b)
 {
@@ -306,7 +313,7 @@ common_size(struct span a, struct span b)
     return i;
 }
 
-/* Likewise at their ends; each has at least size bytes. */
+/* How many of the last size bytes before a_end and b_end are the same. */
 static size_t
 common_tail(const char *a_end, const char *b_end, size_t size)
 {
@@ -324,8 +331,8 @@ common_tail(const char *a_end, const char *b_end, size_t size)
     return i;
 }
 
-/* Copies the addresses at the start that the last stack has too, and their
- * ends; returns how many. */
+/* Skips the addresses at the start of line that the last stack has too; returns
+ * how many.  The last one that is partly common is not counted. */
 static uint32_t
 take_common(const struct heap_stack_text *t, struct reader *r, struct span line)
 {
@@ -340,8 +347,9 @@ take_common(const struct heap_stack_text *t, struct reader *r, struct span line)
     return depth;
 }
 
-/* From which address on the last stack ends like the rest of r, each address
- * with the blank before it; shortens r by that. */
+/* Returns from which address on the last stack ends like r does, and takes
+ * these addresses off r's end.  Each is compared with the blank before it, so
+ * that no address matches by its last digits alone. */
 static uint32_t
 leave_common(const struct heap_stack_text *t, struct reader *r)
 {
@@ -359,8 +367,8 @@ leave_common(const struct heap_stack_text *t, struct reader *r)
     return from;
 }
 
-/* Appends the last stack's addresses from there on to the depth addresses of
- * this one. */
+/* Appends the last stack's addresses, from index from on, to the depth
+ * addresses of this one. */
 static uint32_t
 append_common_tail(struct heap_stack_text *t, uint32_t *indices, uint32_t depth,
                    uint32_t from, size_t size)
@@ -376,7 +384,7 @@ append_common_tail(struct heap_stack_text *t, uint32_t *indices, uint32_t depth,
     return depth;
 }
 
-/* Addresses in any other spelling. */
+/* Reads an address in any other spelling. */
 static int
 parse_unusual(struct heap_stack_text *t, struct reader *r,
               struct heap_text_word *word)
@@ -391,7 +399,7 @@ parse_unusual(struct heap_stack_text *t, struct reader *r,
 }
 
 /* Splits text, a part of line, into at most room words, and prefetches their
- * slots meanwhile.  Returns how many, or -1.  Not inlined, so that it has all
+ * slots.  Returns how many, or -1.  Not inlined, so that the loop has all
  * registers. */
 static __attribute__((noinline)) int
 split(struct heap_stack_text *t, const struct reader *text, const char *line,
@@ -406,7 +414,7 @@ split(struct heap_stack_text *t, const struct reader *text, const char *line,
         if (n == room)
             return heap_stack_text_fail(t, "a stack is too deep");
         if (!heap_text_usual_word(&r, seen, &words[n])) {
-            rest = r; /* lets r stay in registers */
+            rest = r; /* a copy, so that r stays in registers */
             if (parse_unusual(t, &rest, &words[n]) != 0)
                 return -1;
             r.pos = rest.pos;
@@ -449,9 +457,11 @@ heap_stack_is_behind(const uint64_t *list, const struct heap_stack *stack,
         return common < stack->depth;
     if (common == stack->depth)
         return false;
-    change = common > 0; /* the text has it again */
+    change = common > 0; /* the text has the return address, 1 more */
     a = list[stack->addresses[common]] + change;
     b = list[last->addresses[common]] + change;
+    /* jemalloc compares with memcmp: on x86-64 and arm64 the lowest byte
+     * first. */
     return __builtin_bswap64(a) > __builtin_bswap64(b);
 }
 
@@ -468,7 +478,7 @@ heap_stack_text_read(struct heap_stack_text *t, struct reader r)
         memcpy(indices, t->stack, depth * sizeof(*indices));
         memcpy(t->ends[!t->current], t->ends[t->current],
                depth * sizeof(**t->ends));
-        from = leave_common(t, &r); /* not the first: it is marked */
+        from = leave_common(t, &r); /* only behind the first, which is marked */
     }
     if (parse_addresses(t, &r, line.data, indices, &depth) != 0)
         return -1;

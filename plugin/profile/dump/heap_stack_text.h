@@ -38,18 +38,19 @@ struct heap_stack_text {
     struct error *err;
     size_t line;        /* for messages */
     struct span last;   /* the line of the last stack; kept by the caller */
-    const uint8_t *end; /* so far the text may be read */
-    struct arena *stack_arena; /* of stacks' indices */
+    const uint8_t *end; /* up to where the text may be read */
+    struct arena *stack_arena; /* for the stacks' indices */
     struct heap_addresses addresses;
-    bool sorted;     /* each stack is behind the one before */
+    /* each stack so far follows the one before in jemalloc's order */
+    bool sorted;
     uint32_t *stack; /* the last one's indices; NULL: none was read */
     uint32_t depth;
-    /* Where each address of the last stack ends in its line; and the same for
-     * the stack being read. */
+    /* Where each address ends in its line: ends[current] for the last stack,
+     * the other for the stack being read. */
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
     unsigned current;
-    /* Of the stack being read.  Not a local: it would be zeroed for each line.
-     */
+    /* The stack being read.  Members rather than locals, which would be zeroed
+     * for each line. */
     struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
     uint32_t indices[HEAP_DUMP_DEPTH_MAX];
 };

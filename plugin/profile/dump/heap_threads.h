@@ -20,7 +20,8 @@ enum {
 struct heap_thread {
     uint32_t tid;     /* 0: not known */
     const char *name; /* "": not known */
-    uint64_t number;  /* 1 + jemalloc's own; 0: none, as of a recorder's */
+    /* 1 + jemalloc's number; 0: none, as in a recorder's dump */
+    uint64_t number;
 };
 
 struct heap_threads {
@@ -29,8 +30,8 @@ struct heap_threads {
     bool numbered; /* by jemalloc: no tids, and no ages */
 };
 
-/* The pool of a thread: its name, each number in it replaced by one '*'.  A
- * digit before a letter, as in h2o, is no number.  Of "" it is "". */
+/* The pool of a thread: its name with each number replaced by one '*'. Digits
+ * before a letter, as in h2o, are no number.  The pool of "" is "". */
 void heap_thread_pool(const char *name, char out[HEAP_THREAD_NAME_MAX + 1]);
 
 /* The class of an age, and what it is called: "1 s to 10 s". */

@@ -2,8 +2,8 @@
 #ifndef HW_PROFILE_KIND_H
 #define HW_PROFILE_KIND_H
 
-/* Other kinds than the heap's have no "ever", and count their samples as
- * objects and their nanoseconds as bytes. */
+/* Kinds other than the heap have no counts "ever"; they count samples as
+ * objects and nanoseconds as bytes. */
 enum profile_kind {
     PROFILE_HEAP,
     PROFILE_CPU, /* time on the processor */

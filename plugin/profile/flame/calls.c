@@ -1,4 +1,14 @@
-/* calls.c - see calls.h. */
+/*
+ * calls.c - see calls.h.
+ *
+ * The JSON of a tree could be nested objects, but a tree of 100,000 frames is
+ * then large and slow to read, and as deep as the deepest stack, which some
+ * parsers refuse.  So it is a table in columns: the depths give the tree back,
+ * a name is written once and repeated as a number, and numbers compress well.
+ *
+ * Called on the thread that renders the view, and by flamegraph.c for the list
+ * within its picture.
+ */
 #include "calls.h"
 
 #include <math.h>
@@ -23,8 +33,9 @@ struct listing {
     const struct view_options *options;
     struct buffer *out, scratch;
     struct call_rows rows;
-    uint32_t *numbers; /* per text of the tree: 1 + its index in "names" */
-    uint32_t *named;   /* per row that brings a new name: its row */
+    /* by text of the tree: 1 + its index in "names"; 0: not used yet */
+    uint32_t *numbers;
+    uint32_t *named; /* by index in "names": the first row with that name */
     uint32_t name_count;
 };
 
@@ -118,7 +129,8 @@ add_row_name(struct listing *l, uint32_t i)
     l->out->failed |= l->scratch.failed;
 }
 
-/* A name's number is its position among those that came up first. */
+/* Names are numbered in the order in which they first occur.  A row that sums
+ * callees up, and the root, have names of their own. */
 static void
 add_numbers(struct listing *l)
 {
@@ -162,6 +174,7 @@ listed_name_module(const struct listing *l, uint32_t name)
 static int
 add_calls_modules(struct listing *l, struct error *err)
 {
+    /* Modules belong to names, of which there are fewer than rows. */
     struct texts *modules = texts_new_borrowing(l->tree->arena, false);
     uint32_t i = 0, number;
 
@@ -240,7 +253,7 @@ add_columns(struct listing *l, struct error *err)
             if (view_cancelled(l->options, i, err))
                 return -1;
             add_json_comma(l, i);
-            /* + 0.0: no "-0" */
+            /* + 0.0 makes -0 a 0 */
             buffer_format(l->out, "%.0f", round(columns[c].value(l, i)) + 0.0);
         }
         buffer_char(l->out, ']');

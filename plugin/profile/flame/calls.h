@@ -10,17 +10,16 @@
  *      "depth": [0, 1, …], "name": [0, 1, …],
  *      "total": [5767168, …], "self": [0, …]}
  *
- * unit is bytes, objects, time (nanoseconds) or samples; space: it is
- * bytes.  names and module go
- * together.  So do depth, name, total and self: of a frame
- * each, in the order of a walk that comes to callers first, the root first, its
- * depth 0.  A difference has "changed" too, the sum of all sizes below without
- * signs, and "noise": 1 for a frame whose change may be chance.  What is too
- * much or too deep is left out, and one frame "(3 smaller callees)" has its
- * sum.
+ * unit is bytes, objects, time (nanoseconds) or samples; space is true for
+ * bytes.  The entries of names and module belong together.  So do those of
+ * depth, name, total and self, one for each frame: in the order of a walk from
+ * callers to callees, with the root, whose depth is 0, first.  A difference has
+ * "changed" too, the sum of all sizes below without signs, and "noise": 1 for a
+ * frame whose change may be chance.  What is too much or too deep is left out,
+ * and one frame "(3 smaller callees)" has its sum.
  *
- * Names are clean (shown_name()), and <, > and & are escaped: it may stand
- * within XML or HTML.
+ * Names are clean (shown_name()), and <, > and & are escaped, so that the text
+ * may stand within XML or HTML.
  */
 #ifndef HW_CALLS_H
 #define HW_CALLS_H
@@ -31,12 +30,12 @@ struct error;
 struct profile;
 struct view_options;
 
-/* Appends it.  As the functions of forms.h. */
+/* Appends the JSON; as the functions of forms.h. */
 int calls_write(const struct profile *profile,
                 const struct view_options *options, struct buffer *out,
                 struct error *err);
 
-/* Likewise, of a tree of that profile, ordered by name. */
+/* The same for tree, a tree of that profile, ordered by name. */
 int calls_add(const struct profile *profile, const struct call_tree *tree,
               const struct view_options *options, struct buffer *out,
               struct error *err);

@@ -1,4 +1,16 @@
-/* flamegraph.c - see flamegraph.h. */
+/*
+ * flamegraph.c - see flamegraph.h.
+ *
+ * The SVG has to work in three places: in a browser, where its script draws
+ * anew for zoom and search; in viewers without scripts; and as a picture in a
+ * document.  So C draws all frames, at a fixed width and with texts cut to it,
+ * and appends the data of calls.c with the script.  A script alone would show
+ * nothing in the second case, and a picture alone cannot be zoomed.
+ *
+ * At most FLAMEGRAPH_FRAMES_MAX frames are drawn, the widest: browsers become
+ * slow beyond.  Colors come from a hash of the name, so equal profiles give
+ * equal files.  Called on the thread that renders the view.
+ */
 #include "flamegraph.h"
 
 #include <math.h>
@@ -17,7 +29,7 @@
 #include "view_options.h"
 #include "clean_text.h"
 
-/* In pixels; without its script the file is so wide. */
+/* In pixels.  WIDTH is that of the picture without its script. */
 enum {
     WIDTH = 1200,
     MARGIN = 10,
@@ -35,7 +47,7 @@ enum {
     COLOR_TEXT = sizeof("#rrggbb")
 };
 
-static const double narrowest = 0.1;   /* frame to be drawn */
+static const double narrowest = 0.1;   /* width of a frame that is drawn */
 static const double char_width = 7.25; /* of the monospaced font at 12 px */
 static const double gap = 0.5;         /* between two frames */
 
@@ -44,12 +56,14 @@ struct drawing {
     struct view_options options;
     struct call_tree *tree;
     struct buffer *out;
-    struct buffer name, figures; /* of the frame at hand, clean */
-    double *x;                   /* per node: its left edge, in weight */
+    /* scratch: texts of the current frame, clean */
+    struct buffer name, figures;
+    /* by node: its left edge, in the unit of the weights */
+    double *x;
     struct call_tree_cut cut;
     uint32_t dropped;
-    double width; /* of all frames: the rest is of what the profile lacks */
-    int top;      /* of the highest frame */
+    double width; /* of the root; the rest shows what the profile lacks */
+    int top;      /* y of the highest frame, less FRAME */
 };
 
 /* ---- colors ---- */
@@ -57,7 +71,8 @@ struct drawing {
 static uint32_t
 hash_frame_name(const char *name)
 {
-    uint32_t h = 2166136261U; /* FNV-1a: the same picture every time */
+    /* FNV-1a, not seeded: the picture is the same every time */
+    uint32_t h = 2166136261U;
 
     for (; *name; name++)
         h = (h ^ (unsigned char)*name) * 16777619U;
@@ -82,8 +97,8 @@ color_text(double hue, double saturation, double lightness, char *out)
              (unsigned)lround(rgb[2] * 255) & 0xff);
 }
 
-/* Equal names have equal colors.  In a difference the color says in which
- * direction it changed, and how much of the total. */
+/* Equal names have equal colors.  In a difference the color shows the direction
+ * of the change, and how large it is beside the largest. */
 static void
 color_of(const struct profile *profile, const struct call_tree *tree,
          uint32_t i, char out[COLOR_TEXT])
@@ -101,7 +116,7 @@ color_of(const struct profile *profile, const struct call_tree *tree,
         color_text(node->total > 0 ? 8 : 215, 0.85, 0.93 - 0.3 * part, out);
     } else if (i == 0 || strcmp(node->name, "(no frames)") == 0) {
         color_text(0, 0, 0.85, out);
-    } else { /* brendangregg.com's: green for memory, orange for time */
+    } else { /* as on brendangregg.com: green for memory, orange for time */
         color_text(profile->kind == PROFILE_HEAP ? 80 + h % 75 : 5 + h % 50,
                    0.42 + (h >> 8) % 100 / 500.0,
                    0.66 + (h >> 16) % 100 / 900.0, out);
@@ -122,11 +137,12 @@ choose_drawn_frames(struct drawing *d)
     d->cut =
         call_tree_cut_at(tree, tree->nodes[0].changed * narrowest / d->width,
                          FLAMEGRAPH_FRAMES_MAX);
-    /* With a total of 0, only the root is not drawn. */
+    /* With a total of 0 nothing is drawn, and there is nothing to report as too
+     * narrow. */
     d->dropped = tree->nodes[0].changed > 0 ? tree->count - d->cut.kept : 0;
 }
 
-/* Parents come before their children. */
+/* Parents come before their children in the list, so one pass suffices. */
 static void
 lay_out(struct drawing *d)
 {
@@ -142,7 +158,8 @@ lay_out(struct drawing *d)
     }
 }
 
-/* Lines of at most NOTE_COLUMNS, broken at blanks. */
+/* Draws note in lines of at most NOTE_COLUMNS, broken at blanks.  Returns the y
+ * behind it. */
 static int
 add_flamegraph_note(struct drawing *d, const char *note, int y)
 {
@@ -203,6 +220,7 @@ add_flamegraph_head(struct drawing *d)
     struct buffer notes, *out = d->out;
     int bar, height;
 
+    /* The head's size, which comes before the notes, depends on their lines. */
     buffer_init(&notes, 1 << 20);
     d->out = &notes;
     add_notes(d, &bar);
@@ -244,7 +262,7 @@ add_flamegraph_head(struct drawing *d)
     buffer_fini(&notes);
 }
 
-/* The text of a frame in addition to its name. */
+/* Adds the lines of a frame's tooltip below its name. */
 static void
 add_frame_figures(struct drawing *d, const struct call_tree_node *node)
 {
@@ -285,6 +303,8 @@ add_label(struct drawing *d, double x, double width, int y)
         return;
     if (shown_columns(d->name.data, size) < columns)
         columns = shown_columns(d->name.data, size);
+    /* textLength keeps the label within its frame in whatever font a viewer
+     * takes. */
     buffer_format(d->out, "<text x=\"%.2f\" y=\"%d\" textLength=\"%.1f\">",
                   x + PAD, y + 12, (double)columns * char_width);
     if (shown_columns(d->name.data, size) <= columns) {
@@ -326,7 +346,7 @@ add_frame(struct drawing *d, uint32_t i)
     buffer_text(d->out, "</g>\n");
 }
 
-/* Beside all frames. */
+/* Draws what the profile lacks as one block to the right of all frames. */
 static void
 add_unseen_frame(struct drawing *d)
 {

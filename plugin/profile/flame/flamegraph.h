@@ -30,7 +30,7 @@ int flamegraph_write(const struct profile *profile,
                      const struct view_options *options, struct buffer *out,
                      struct error *err);
 
-/* The script and the style of flame/, embedded by the build. */
+/* The script and the style in flame/, which the build embeds. */
 
 /* NUL-terminated. */
 extern const char flame_script[];

@@ -1,5 +1,20 @@
+<<<<<<< HEAD
 /* dot.c - see forms.h. */
 #include "ascii.h"
+=======
+/*
+ * dot.c - see forms.h.
+ *
+ * jeprof's graph, for tools and eyes that are used to it: the same lines in the
+ * same order with the same rounding, down to its abbreviated units, so that
+ * outputs can be compared by diff.  The differences are those that safety
+ * needs.  A name may hold anything and is escaped, cut and cleaned for a quoted
+ * label; and a legend says why a graph is empty.
+ *
+ * graph.c does the work; this only prints, one line per node and edge.
+ * dot_picture.c draws the graph for people.
+ */
+>>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 #include "forms.h"
 
 #include <math.h>
@@ -14,8 +29,9 @@
 #include "view_options.h"
 
 enum {
-    WEIGHT_MAX = 100000, /* graphviz crashes on larger ones */
-    LEGEND_COLUMNS = 50  /* of our own lines: the print is large */
+    WEIGHT_MAX = 100000, /* graphviz crashes on larger weights */
+    /* of the lines that jeprof does not have; its font is large */
+    LEGEND_COLUMNS = 50
 };
 
 /* The size of the UTF-8 character at s, or 0 if it is invalid. */
@@ -38,11 +54,12 @@ utf8_character_size(const char *s, size_t left)
             return 0;
     if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
         (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-        return 0; /* overlong, a surrogate, or past U+10FFFF */
+        return 0; /* overlong, a surrogate, or above U+10FFFF */
     return size;
 }
 
-/* One character of a name; '?' if a label cannot hold it. */
+/* Adds one character of a name; '?' if a label cannot hold it.  size is 0 for a
+ * byte that begins no valid character. */
 static void
 add_character(struct buffer *out, const char *s, size_t size)
 {
@@ -67,7 +84,8 @@ dot_name_end(const char *name)
     return end;
 }
 
-/* Text within quotes; in a label, a blank or "::" begins a new line. */
+/* Adds a name within quotes.  In a label, a blank or "::" begins a new line, as
+ * in jeprof's. */
 static void
 add_dot_name(struct buffer *out, const char *name, bool label)
 {
@@ -109,7 +127,8 @@ word_size(const char *text)
     return strcspn(text, " ");
 }
 
-/* A line per part of the memory's text; more for a long one. */
+/* Adds the memory's text: its parts, which "; " separates, become lines, and
+ * long ones are broken. */
 static void
 add_dot_memory(struct buffer *out, const char *memory)
 {
@@ -194,7 +213,8 @@ add_dot_edge(struct buffer *out, const struct graph *graph,
 {
     double part = graph->focus != 0 ? fabs(edge->value / graph->focus) : 0;
     double width = fmin(3 * part, 1) * 2;
-    /* Milliseconds: all nanoseconds would be too many. */
+    /* Time is weighed in milliseconds: in nanoseconds all weights would reach
+     * WEIGHT_MAX. */
     double weighed = edge->value / (options->measure == MEASURE_TIME ? 1e6 : 1);
     double weight = fmin(pow(fabs(weighed), 0.7), WEIGHT_MAX);
     bool inlined = strstr(graph->nodes[edge->callee].name, "(inline)");

@@ -1,4 +1,14 @@
-/* dot_fit.c - see dot_fit.h. */
+/*
+ * dot_fit.c - see dot_fit.h.
+ *
+ * An SVG cannot carry its font, and graphviz may have measured with yet another
+ * one.  SVG's textLength makes any font fit: the viewer stretches or squeezes
+ * the text to the width that is computed here from Helvetica's metrics, a table
+ * of 95 numbers.  A real font library would be a dependency for one attribute.
+ *
+ * graphviz's output is searched for the few tags that matter rather than
+ * parsed; text that is not understood stays as it is.
+ */
 #include "dot_fit.h"
 
 #include <math.h>
@@ -11,10 +21,10 @@
 
 enum { OTHER_WIDTH = 556, WIDE_WIDTH = 1000, POINTS_MAX = 8 };
 
-static const double box_margin = 6; /* of both sides */
+static const double box_margin = 6; /* at both sides together */
 
-/* Of ' ' to '~', in thousandths of the size: Adobe's metrics of Helvetica,
- * which Arial and Liberation Sans share. */
+/* Widths of ' ' to '~' in thousandths of the font's size: Adobe's metrics of
+ * Helvetica, which Arial and Liberation Sans share. */
 static const uint16_t widths[] = {
     278, 278, 355, 556, 556,  889, 667, 191, 333, 333, 389, 584, 278, 333,
     278, 278, 556, 556, 556,  556, 556, 556, 556, 556, 556, 556, 278, 278,
@@ -30,7 +40,8 @@ find_svg_text(const char *at, const char *end, const char *what)
     return at < end ? memmem(at, (size_t)(end - at), what, strlen(what)) : NULL;
 }
 
-/* Of what stands between the tags, at a size of 1. */
+/* The width of the text from at to end, which stands between tags, at a font
+ * size of 1.  An entity counts as the character that it stands for. */
 static double
 width_of_text(const char *at, const char *end)
 {
@@ -45,14 +56,15 @@ width_of_text(const char *at, const char *end)
             at = behind + 1;
         } else if (c >= ' ' && c <= '~') {
             sum += widths[c - ' '];
-        } else if (c >= 0xc0) { /* the first byte of a character */
+        } else if (c >= 0xc0) { /* the first byte of a longer character */
             sum += c >= 0xe0 ? WIDE_WIDTH : OTHER_WIDTH;
         }
     }
     return sum / 1000.0;
 }
 
-/* How wide the first polygon is; infinite: there is none, or it is an arrow. */
+/* The width of the first polygon, the node's box; infinite if there is none, or
+ * if it is an arrow's head. */
 static double
 width_of_box(const char *at, const char *end)
 {

@@ -1,8 +1,8 @@
 /*
  * dot_fit.h - texts of graphviz's SVG, kept in their boxes whatever the font.
  *
- * graphviz makes boxes as wide as their texts are in a font that it has; who
- * looks at the file has another.
+ * graphviz makes boxes as wide as their texts in a font that it has; the viewer
+ * of the file has another.
  */
 #ifndef HW_DOT_FIT_H
 #define HW_DOT_FIT_H
@@ -11,9 +11,10 @@
 
 struct buffer;
 
-/* Appends a part of an SVG, NUL-terminated behind its end, in which each text
- * gets the width that it has in Helvetica, and none more than the box of the
- * part, if it has one and no path, which is an arrow's. */
+/* Appends svg, a part of an SVG that is NUL-terminated behind the part's end.
+ * Each text in it gets the width that it has in Helvetica, and at most the
+ * width of the part's box.  A part has no box if it has a path, which is an
+ * arrow's. */
 void dot_fit_texts(const char *svg, size_t size, struct buffer *out);
 
 #endif

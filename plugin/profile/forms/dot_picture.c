@@ -1,4 +1,16 @@
-/* dot_picture.c - see dot_picture.h. */
+/*
+ * dot_picture.c - see dot_picture.h.
+ *
+ * jeprof's labels are long, and graphviz makes the tooltip of a box from its
+ * id, "N12".  Here labels are cut to a few lines, and afterwards the titles in
+ * graphviz's SVG, which browsers show as tooltips, are replaced by the whole
+ * name and figures.  Putting them into the source as a tooltip attribute would
+ * make graphviz escape and lay out kilobytes per box.
+ *
+ * plugin/views/graphviz.c runs graphviz in between: dot_picture before it,
+ * dot_picture_titled after it.  Names come from the program that is observed,
+ * so each one is cleaned and escaped for its place.
+ */
 #include "dot_picture.h"
 
 #include <math.h>
@@ -17,7 +29,7 @@
 
 enum {
     NAME_BYTES = 1024,
-    LABEL_COLUMNS = 96, /* of a name; its middle is cut out */
+    LABEL_COLUMNS = 96, /* of a label's name; a longer one loses its middle */
     LINE_COLUMNS = 32,
     LEGEND_COLUMNS = 100,
     LEGEND_BYTES = 4096,
@@ -32,12 +44,13 @@ struct painter {
     const struct graph *graph;
     const struct view_options *options;
     struct buffer *out;
-    struct buffer name, line; /* clean */
+    struct buffer name, line; /* scratch: the current name and line, clean */
 };
 
 /* ---- texts ---- */
 
-/* Within quotes, where graphviz reads HTML's entities, too. */
+/* Adds text within quotes.  graphviz reads HTML's entities there, so a '&' has
+ * to be one. */
 static void
 add_quoted_label(struct buffer *out, const char *text, size_t size)
 {
@@ -50,7 +63,8 @@ add_quoted_label(struct buffer *out, const char *text, size_t size)
     }
 }
 
-/* The end of a name's line: behind a "::", a comma or a blank. */
+/* The size of a name's next line, which ends behind a "::", a comma or a blank
+ * if there is one. */
 static size_t
 line_of_name(const char *text, size_t size)
 {
@@ -65,7 +79,8 @@ line_of_name(const char *text, size_t size)
     return fits;
 }
 
-/* text, line by line. */
+/* Adds text line by line: line() gives the size of the next one, and end
+ * follows each. */
 static void
 add_picture_lines(struct buffer *out, const struct buffer *text,
                   const char *end,
@@ -118,6 +133,8 @@ add_share(struct painter *p, struct buffer *out, double value)
 static double
 share_of(const struct painter *p, double value)
 {
+    /* A difference may sum up to less than its parts, so the share is
+     * limited. */
     double focus = fabs(p->graph->focus);
 
     return focus > 0 ? fmin(fabs(value) / focus, 1) : 0;
@@ -236,7 +253,8 @@ painter_fini(struct painter *p)
     buffer_fini(&p->line);
 }
 
-/* Its id is the title that graphviz gives it. */
+/* Adds what the profile lacks as a box without arrows.  graphviz makes the id
+ * of a node its title, so the id says what it is. */
 static void
 add_picture_unseen_node(struct painter *p)
 {
@@ -273,7 +291,8 @@ dot_picture(const struct profile *profile, const struct graph *graph,
 
 /* ---- titles ---- */
 
-/* Parses "N12" at *at into the number of an existing node. */
+/* Parses "N12" at *at into the index of a node; false: there is no such
+ * node. */
 static bool
 take_node(const struct graph *graph, const char **at, uint32_t *number)
 {
@@ -308,7 +327,8 @@ add_title_name(struct painter *p, uint32_t i)
         xml_text(p->name.data, p->name.size, p->out);
 }
 
-/* Replaces the content of a <title>; false: it is not one of ours. */
+/* Writes what a <title> with that id is to say: a node's "N12", or an edge's
+ * "N12&#45;&gt;N13".  False: it is neither. */
 static bool
 add_title(struct painter *p, const char *id)
 {
@@ -357,6 +377,7 @@ dot_picture_titled(const struct profile *profile, const struct graph *graph,
             break;
         title += sizeof(open) - 1;
         dot_fit_texts(at, (size_t)(title - at), out);
+        /* A title that is not ours, like the graph's, stays. */
         at = add_title(&p, title) ? behind : title;
     }
     dot_fit_texts(at, (size_t)(end - at), out);

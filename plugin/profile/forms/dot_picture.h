@@ -1,8 +1,8 @@
 /*
  * dot_picture.h - a call graph that graphviz draws for people.
  *
- * A box's size and color show how much its function allocated itself.  dot.h
- * writes jeprof's graph instead.
+ * A box's size and color show how much its function allocated itself.
+ * dot_write() (forms.h) gives jeprof's graph instead.
  */
 #ifndef HW_DOT_PICTURE_H
 #define HW_DOT_PICTURE_H
@@ -19,9 +19,9 @@ struct view_options;
 void dot_picture(const struct profile *profile, const struct graph *graph,
                  const struct view_options *options, struct buffer *out);
 
-/* Appends graphviz's SVG of it, with titles that give the whole name and the
- * figures of each box and arrow, and texts that stay within.  svg is
- * NUL-terminated. */
+/* Appends svg, graphviz's SVG of that source, with titles that give the whole
+ * name and the figures of each box and arrow, and with texts that stay within
+ * their boxes.  svg is NUL-terminated. */
 void dot_picture_titled(const struct profile *profile,
                         const struct graph *graph,
                         const struct view_options *options, const char *svg,

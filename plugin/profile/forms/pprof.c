@@ -1,9 +1,15 @@
 /*
  * pprof.c - see forms.h.
  *
- * Readers find locations by number, so these may follow the samples: one walk
- * over the stacks writes the samples and numbers the locations used; the
- * tables come after it.
+ * pprof's file is a protocol buffer in gzip.  Its encoder is a few lines here,
+ * because only numbers and byte strings are needed; a library would be larger
+ * than this file.  Readers find locations, functions and texts by number, so
+ * these may follow the samples: one walk over the stacks writes the samples and
+ * numbers the locations used, and the tables come after it.  Nothing is kept
+ * per sample.
+ *
+ * The message is built in memory, at most PPROF_BYTES_MAX, and then compressed
+ * into the caller's buffer.  Called on the thread that renders the view.
  */
 #include "forms.h"
 
@@ -37,7 +43,7 @@ protobuf_number(struct buffer *out, uint32_t field, uint64_t v)
     buffer_leb(out, v);
 }
 
-/* Strings, embedded messages, and packed numbers. */
+/* Adds a string, an embedded message, or packed numbers. */
 static void
 protobuf_bytes(struct buffer *out, uint32_t field, const void *data,
                size_t size)
@@ -93,8 +99,8 @@ enum {
     FUNCTION_FILE = 4
 };
 
-/* In the order of the values; each row belongs to the enum measure it names, of
- * that kind. */
+/* In the order of a sample's values.  Each row is a measure of one kind of
+ * profile. */
 static const struct {
     enum profile_kind kind;
     enum measure measure;
@@ -110,7 +116,7 @@ static const struct {
     {PROFILE_WALL, MEASURE_TIME, "wall", "nanoseconds"},
 };
 
-/* What a sample is taken after so much of. */
+/* What passes between two samples, by kind of profile. */
 static const struct {
     const char *type, *unit;
 } period_types[] = {[PROFILE_HEAP] = {"space", "bytes"},
@@ -138,14 +144,14 @@ struct writer {
     uint32_t location_count;
 
     struct function_key *functions; /* their ids are 1 + the index */
-    uint32_t *function_slots;       /* 1 + index by hash */
+    uint32_t *function_slots;       /* 1 + index in functions, by hash */
     uint32_t function_count;
     uint64_t function_mask;
 
     struct buffer out, message, inner, scratch;
 };
 
-/* The number of a text in the file's table. */
+/* Adds a text to the file's table, or finds it; *number is its number there. */
 static int
 add_string(struct writer *w, const char *text, uint32_t *number)
 {
@@ -206,7 +212,8 @@ add_pprof_head(struct writer *w)
                        period_types[profile->kind].unit) != 0)
         return -1;
     protobuf_number(&w->out, PROFILE_PERIOD, profile->rate);
-    /* Of the begin; until 2262. */
+    /* The beginning of the profile, in nanoseconds; they fit until the year
+     * 2262. */
     if (profile->origin.live &&
         !__builtin_mul_overflow(profile->origin.taken_ms -
                                     (int64_t)profile->duration_ms,
@@ -376,7 +383,8 @@ find_or_add_function(struct writer *w, const struct function_key *key,
     return 0;
 }
 
-/* The graph's name without "(inline)", which pprof adds itself. */
+/* The name that the graph shows, without "(inline)", which pprof adds
+ * itself. */
 static int
 add_function_name(struct writer *w, uint32_t frame, bool inlined,
                   const char *full, uint32_t *number)

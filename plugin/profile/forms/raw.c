@@ -1,4 +1,15 @@
-/* raw.c - see forms.h. */
+/*
+ * raw.c - see forms.h: raw, its symbols, and collapsed stacks.
+ *
+ * raw gives a profile back as jemalloc wrote it, so that jeprof can be run on
+ * it for comparison.  Addresses alone name nothing on another host;
+ * raw_write_symbols answers what jeprof asks a server for.  Estimates must not
+ * be scaled twice: a recorder's profile, whose samples have weights, is written
+ * as if every object had been sampled.
+ *
+ * Collapsed stacks are here because they are text as simple as this.  All of it
+ * is a walk over the stacks, called on the thread that renders the view.
+ */
 #include "forms.h"
 
 #include <inttypes.h>
@@ -34,8 +45,9 @@ sum_sampled_counts(struct profile_sampled *to,
     to->bytes += more->bytes;
 }
 
-/* What was sampled, which its readers scale by the rate.  With weights of its
- * own: the estimates, for a rate at which every object is sampled. */
+/* The sampled counts, which readers scale by the rate.  For a weighted
+ * profile the estimates, which go with a rate of 1, at which every object is
+ * sampled. */
 static struct profile_sampled
 in_use_of(const struct profile *profile, const struct profile_stack *stack)
 {
@@ -54,7 +66,8 @@ ever_of(const struct profile *profile, const struct profile_stack *stack)
                : stack->ever;
 }
 
-/* Callers have return addresses: see heap_dump.h. */
+/* Adds a stack.  Callers get their return address back, 1 more: see
+ * heap_dump.h. */
 static void
 add_raw_stack(struct buffer *out, const struct profile *profile,
               const struct profile_stack *stack)
@@ -71,7 +84,8 @@ add_raw_stack(struct buffer *out, const struct profile *profile,
     add_raw_counts(out, &in_use, &ever);
 }
 
-/* The kernel's inodes are not known: equal files get equal numbers, not 0. */
+/* A number in place of the inode, which is not known: equal files get equal
+ * numbers, and only what is no file gets 0. */
 static size_t
 inode_of(const struct profile *profile, size_t i)
 {
@@ -99,7 +113,7 @@ add_mapped_libraries(struct buffer *out, const struct profile *profile)
     }
 }
 
-/* Of the heap alone is there such a text. */
+/* jemalloc's text exists only for the heap. */
 static int
 check_kind(const struct profile *profile, const char *what, struct error *err)
 {
@@ -159,7 +173,8 @@ raw_write(const struct profile *profile, const struct view_options *options,
     return -1;
 }
 
-/* "--" parts two names (operator--, and operator- before another). */
+/* "--" separates two names, so it must not occur within one (operator--), nor
+ * arise at the end of one (operator-). */
 static void
 add_raw_symbol(struct buffer *out, const char *name, const char *end)
 {
@@ -173,8 +188,8 @@ add_raw_symbol(struct buffer *out, const char *name, const char *end)
             out->data[from] = '~';
 }
 
-/* Which locations are jemalloc's own code, with nothing but that up to the leaf
- * of a stack.  NULL: no memory. */
+/* Finds the locations in jemalloc's own code that have only such code between
+ * them and the leaf of some stack.  NULL: no memory. */
 static bool *
 find_inner_locations(const struct profile *profile)
 {
@@ -192,8 +207,8 @@ find_inner_locations(const struct profile *profile)
     return inner;
 }
 
-/* jeprof drops the allocator by the outermost name alone, and knows none of its
- * inner functions. */
+/* jeprof drops the allocator by the outermost name, and does not know its inner
+ * functions: these are called malloc. */
 static void
 add_location_symbols(struct buffer *out, const struct location *location,
                      bool inner)
@@ -260,7 +275,8 @@ add_collapsed_name(struct buffer *out, const char *name)
             out->data[from] = ':';
 }
 
-/* path has room for every node of the longest stack. */
+/* Adds the line of a node.  path has room for the nodes of the longest
+ * stack. */
 static void
 add_collapsed_line(struct buffer *out, const struct call_tree *tree,
                    uint32_t leaf, uint32_t *path)
@@ -286,7 +302,7 @@ compare_self(const void *a, const void *b, void *arg)
 
     if (x != y)
         return x > y ? -1 : 1;
-    return i < k ? -1 : i > k; /* in the dump's order */
+    return i < k ? -1 : i > k; /* equal ones in the dump's order */
 }
 
 static int

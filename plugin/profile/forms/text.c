@@ -1,4 +1,15 @@
-/* text.c - see forms.h. */
+/*
+ * text.c - see forms.h.
+ *
+ * Two reports from the same weights.  text is jeprof's, line for line, for
+ * scripts that read it.  top is for a terminal: names with template arguments,
+ * cut in the middle to the width; a limited number of lines; and in a
+ * difference what shrank comes beside what grew, because a loss is no less a
+ * change.
+ *
+ * graph.c weighs; this orders and prints.  The report is as large as the number
+ * of functions.  Called on the thread that renders the view.
+ */
 #include "forms.h"
 
 #include <math.h>
@@ -21,16 +32,16 @@ enum {
     FIGURE_COLUMNS = 41 /* before a name, unless they are wider */
 };
 
-/* A report while it is written. */
+/* A report that is being written. */
 struct report {
     const struct profile *profile;
     const struct view_options *options;
     struct weights weights;
     const struct weight **lines; /* in order */
     uint32_t line_count;
-    bool cut; /* names, to a terminal's width */
+    bool cut; /* top: names are cut to a terminal's width */
     struct buffer scratch;
-    double errors; /* by which a line is significant */
+    double errors; /* standard errors from which a change is significant */
     struct buffer *out;
     struct error *err;
 };
@@ -46,7 +57,8 @@ compare_flat(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Of a difference: what lost much is no less a change than what grew. */
+/* The order of a difference: the largest changes first, whether they grew or
+ * shrank. */
 static int
 compare_change(const void *a, const void *b)
 {
@@ -71,7 +83,7 @@ compare_flat_and_cumulative(const void *a, const void *b)
     return x->cumulative < y->cumulative ? 1 : -1;
 }
 
-/* As in functions.h: without memory nothing is significant. */
+/* The errors for struct report.  Without memory nothing is significant. */
 static double
 significance_of_weights(const struct weights *weights)
 {
@@ -118,14 +130,14 @@ add_text_name(struct buffer *out, const char *name)
 
     for (int i = 0; name[size] && i < 3; i++)
         if (((unsigned char)name[size] & 0xc0) == 0x80)
-            size--; /* between characters */
+            size--; /* to the start of a character */
     clean_text((struct span){name, size}, text);
     buffer_text(out, text);
     if (name[size])
         buffer_text(out, "...");
 }
 
-/* A remark, broken into lines. */
+/* Adds a remark about the profile, broken into lines. */
 static void
 add_remark(struct report *r, const char *text)
 {
@@ -152,7 +164,8 @@ add_short_name(struct report *r, const char *name, size_t columns)
         shown_middle(r->scratch.data, r->scratch.size, columns, r->out);
 }
 
-/* Whether the numbers have standard errors to compare with. */
+/* Whether the report marks numbers that may be chance: a difference by growth,
+ * in a measure with standard errors. */
 static bool
 has_noise(const struct report *r)
 {
@@ -193,7 +206,7 @@ noise_mark(const struct report *r, double value, double variance)
                                                                       : " ";
 }
 
-/* jeprof has "-0.0%", and text is as jeprof has it. */
+/* top shows 0 without a sign; text keeps jeprof's "-0.0%". */
 static const char *
 shown_figure(const struct report *r, const char *figure)
 {

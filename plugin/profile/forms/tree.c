@@ -1,4 +1,16 @@
-/* tree.c - see forms.h. */
+/*
+ * tree.c - see forms.h.
+ *
+ * A tree in a terminal has too few columns: a stack of fifty frames, indented
+ * by each, leaves no room for names.  So only branches are indented, and a
+ * chain of single callees stays in one column.  Nodes are chosen by weight
+ * before anything is printed, so that a fixed number of lines shows the largest
+ * part of the memory; what is left out below a node is one line "... 3 more".
+ *
+ * Recursion happens only where the tree branches, at most TREE_BRANCHES_MAX
+ * deep: stacks may be a thousand frames deep, and the thread that renders is
+ * some pool's.
+ */
 #include "forms.h"
 
 #include <math.h>
@@ -19,7 +31,7 @@
 enum {
     NAME_BYTES = 4 * TREE_COLUMNS,
     FIGURES = 22, /* columns of "   34.7 MB 100.0%  ~ " */
-    STEP = 3,     /* of one indentation */
+    STEP = 3,     /* columns of one indentation */
     STEP_BYTES = 8,
     NOTE_BYTES = 600,
     NOTE_COLUMNS = 100
@@ -36,10 +48,11 @@ struct printer {
     struct call_tree *tree;
     struct buffer *out;
     struct buffer name;
-    bool *kept;    /* per node */
-    double *below; /* per node: the part of it that no kept child shows */
+    bool *kept;    /* by node: it has a line */
+    double *below; /* not used */
     double limit;
-    char indent[TREE_BRANCHES_MAX * STEP_BYTES]; /* of the line at hand */
+    /* the bars of the current line's branches */
+    char indent[TREE_BRANCHES_MAX * STEP_BYTES];
 };
 
 static int
@@ -53,8 +66,8 @@ compare_weight(const void *a, const void *b, void *arg)
     return i < k ? -1 : i > k;
 }
 
-/* Keeps the heaviest nodes; their callers weigh no less, so they are kept too.
- */
+/* Keeps the heaviest nodes.  Their callers weigh no less and come earlier in
+ * the list, so they are kept too. */
 static int
 choose_tree_nodes(struct printer *p)
 {
@@ -125,7 +138,7 @@ add_tree_line(struct printer *p, const struct call_tree_node *node,
     buffer_char(p->out, '\n');
 }
 
-/* The children without lines of their own. */
+/* The sum of the children that have no lines of their own. */
 struct rest {
     uint32_t count;
     double total, changed;
@@ -155,8 +168,8 @@ summarize_children(const struct printer *p, uint32_t at, struct rest *rest,
 static void add_branches(struct printer *p, uint32_t at, uint32_t kept,
                          const struct rest *rest, size_t branches);
 
-/* Adds the lines below node `at`, whose own line is written.  Recurses only
- * where the tree branches. */
+/* Adds the lines below node `at`, whose own line is written.  A chain of single
+ * callees is a loop; only branches recurse. */
 static void
 add_below(struct printer *p, uint32_t at, size_t branches)
 {
@@ -167,7 +180,7 @@ add_below(struct printer *p, uint32_t at, size_t branches)
     for (;;) {
         kept = summarize_children(p, at, &rest, &only);
         if (rest.changed <= p->limit)
-            rest.count = 0; /* the headline mentions them */
+            rest.count = 0; /* too small for a line */
         if (kept != 1 || rest.count || fabs(nodes[at].self) > p->limit)
             break;
         add_tree_line(p, &nodes[only], branches, "");

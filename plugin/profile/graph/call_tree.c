@@ -1,4 +1,17 @@
-/* call_tree.c - see call_tree.h. */
+/*
+ * call_tree.c - see call_tree.h.
+ *
+ * Every stack walks down from the root, and a hash of (parent, name) finds the
+ * child, so building takes time by the number of frames alone; a list of
+ * children per node would be searched again and again below a server's main
+ * loop.  Nodes are appended when they are first met.  So a parent has a smaller
+ * index than its children, and sums, depths and cuts are single passes over an
+ * array, without recursion: stacks may be a thousand frames deep.
+ *
+ * A picture of all nodes would be too large.  call_tree_cut_at() looks for the
+ * weight at which just enough nodes are left, by doubling and then halving,
+ * each step one pass.  Called on the thread that renders the view.
+ */
 #include "call_tree.h"
 
 #include <math.h>
@@ -23,7 +36,7 @@ enum {
     NAME_BYTES_MAX = 1 << 20
 };
 
-/* The name of a stack that has no frame left. */
+/* The name of the node for stacks that have no frame left. */
 static const char nameless[] = "(no frames)";
 
 struct builder {
@@ -32,13 +45,13 @@ struct builder {
     struct error *err;
     struct call_tree *tree;
     struct stack_names names;
-    struct stack_frame *frames; /* of the stack at hand */
-    uint32_t *full;             /* per frame of symbols: 1 + a text */
+    struct stack_frame *frames; /* of the current stack */
+    /* by frame of the symbols: 1 + its full name's number; 0: not made yet */
+    uint32_t *full;
     bool full_names;
     struct buffer scratch;
 
-    uint32_t
-        *slots; /* node by hash, the root for none; twice tree_node_capacity */
+    uint32_t *slots; /* node by hash; 0, the root: none; twice the capacity */
     uint32_t tree_node_capacity;
 };
 
@@ -106,7 +119,8 @@ descend_to_child(struct builder *b, uint32_t text, const char *module,
     return 0;
 }
 
-/* The name of a frame as its symbol has it. */
+/* The name of a frame as its symbol has it, with arguments.  Made once per
+ * frame of a location. */
 static int
 full_name(struct builder *b, const struct stack_frame *frame, uint32_t *text)
 {
@@ -161,7 +175,8 @@ add_stack_to_tree(struct builder *b, const struct profile_stack *stack)
     return 0;
 }
 
-/* Children come after their parents. */
+/* Children come after their parents, so that a pass from the end adds each node
+ * to its parent when it is complete. */
 static void
 add_up(struct call_tree *tree)
 {
@@ -181,7 +196,8 @@ add_up(struct call_tree *tree)
     tree->heaviest = fmax(tree->heaviest, fabs(tree->nodes[0].total));
 }
 
-/* Without memory nothing is significant. */
+/* The standard errors for tree->errors.  Without memory nothing is
+ * significant. */
 static double
 significance_of_tree(const struct call_tree *tree)
 {
@@ -249,6 +265,7 @@ link_children(struct call_tree *tree, enum call_tree_order order,
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = i + 1;
     qsort_r(sorted, count, sizeof(*sorted), compare, tree->nodes);
+    /* From the last on, for each becomes the first of its siblings. */
     for (uint32_t i = count; i-- > 0;) {
         struct call_tree_node *node = &tree->nodes[sorted[i]];
 
@@ -268,6 +285,8 @@ build_call_tree(struct builder *b, enum call_tree_order order)
                          b->err) != 0 ||
         grow_tree_nodes(b) != 0)
         return -1;
+    /* A free slot is 0, which is the root's index: no node has the root as a
+     * child. */
     b->tree->nodes[0] = (struct call_tree_node){.name = "", .module = ""};
     b->tree->count = 1;
     b->frames = mem_zalloc(b->names.longest, sizeof(*b->frames));
@@ -341,7 +360,8 @@ call_tree_is_noise(const struct call_tree *tree,
 
 enum { HALVINGS = 12 };
 
-static const double first_step = 1e-7; /* of the whole, where least is 0 */
+/* of the whole: the first weight tried if least is 0 */
+static const double first_step = 1e-7;
 
 bool
 call_tree_cut_keeps(const struct call_tree_cut *cut,
@@ -367,7 +387,8 @@ count_kept_nodes(const struct call_tree *tree, struct call_tree_cut *cut)
     }
 }
 
-/* Of many equal ones some have room. */
+/* Where many nodes weigh the same, all or none of them would be kept: keeps the
+ * first ones, as many as there is room for. */
 static void
 extend_cut_to_limit(const struct call_tree *tree, struct call_tree_cut *cut,
                     uint32_t frames_max)
@@ -396,6 +417,8 @@ call_tree_cut_at(const struct call_tree *tree, double least,
         cut.least =
             too_small > 0 ? too_small * 2 : tree->nodes[0].changed * first_step;
     }
+    /* The weight lies between one that keeps too many nodes and one that keeps
+     * few enough. */
     small_enough = cut.least;
     for (int i = 0; i < HALVINGS && small_enough > too_small; i++) {
         cut.least = (too_small + small_enough) / 2;
@@ -418,7 +441,7 @@ kept_from(const struct call_tree *tree, const struct call_tree_cut *cut,
     return i;
 }
 
-/* The frame after that one; 0: there is none. */
+/* The kept frame after `at` in a walk from callers to callees; 0: none. */
 static uint32_t
 next_kept_frame(const struct call_tree *tree, const struct call_tree_cut *cut,
                 uint32_t at)

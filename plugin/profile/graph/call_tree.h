@@ -31,14 +31,16 @@ enum call_tree_order {
 };
 
 struct call_tree_node {
-    const char *name;   /* never ""; the root's is "" */
-    const char *module; /* of the first such frame, or ""; the profile's */
-    uint32_t text;      /* a number below text_count: equal names' */
-    uint32_t parent, child, next; /* the first child, next sibling; 0: none */
-    uint32_t depth;               /* the root's is 0 */
-    double self, total;           /* signed in a difference */
-    double changed;  /* the sum of all sizes below, without signs */
-    double variance; /* of total, where the measure has one; else 0 */
+    const char *name; /* never ""; the root's is "" */
+    /* module of the first such frame, or ""; owned by the profile */
+    const char *module;
+    uint32_t text; /* a number below text_count; equal for equal names */
+    /* child is the first one, next a sibling; 0: none */
+    uint32_t parent, child, next;
+    uint32_t depth;     /* the root's is 0 */
+    double self, total; /* signed in a difference */
+    double changed;     /* the sum of all sizes below, without signs */
+    double variance;    /* of total, where the measure has one; else 0 */
 };
 
 struct call_tree {
@@ -47,14 +49,15 @@ struct call_tree {
     uint32_t count;
     uint32_t text_count;
     double heaviest; /* the largest size of any node's total */
-    double errors;   /* standard errors from which a change is significant; 0:
-                        no difference */
+    /* standard errors from which a change is significant; 0 unless it is a
+     * difference */
+    double errors;
     struct arena *arena;
 };
 
-/* options NULL: view_defaults.  Modules need the profile, no more.  NULL with
- * *err: no memory, past the ceiling, cancelled, or the measure was not counted.
- */
+/* options NULL: view_defaults.  Only the modules' names need the profile
+ * afterwards.  NULL with *err: no memory, past the ceiling, cancelled, or the
+ * measure was not counted. */
 struct call_tree *call_tree_new(const struct profile *profile,
                                 const struct view_options *options,
                                 enum call_tree_names names,
@@ -74,14 +77,14 @@ bool call_tree_is_noise(const struct call_tree *tree,
 enum { CALL_TREE_DEPTH_MAX = 1000 };
 
 struct call_tree_cut {
-    double least;   /* what weighs as much is kept */
-    double lighter; /* and of what weighs as much as this */
-    uint32_t end; /* the nodes before this one: as many as there is room for */
+    double least;   /* a node of at least this weight is kept */
+    double lighter; /* and, of at least this weight, */
+    uint32_t end;   /* those before this index, as many as there is room for */
     uint32_t kept, deepest;
 };
 
-/* At most frames_max, which is above CALL_TREE_DEPTH_MAX, and none lighter than
- * least. */
+/* Keeps at most frames_max nodes, which is above CALL_TREE_DEPTH_MAX, and none
+ * lighter than least. */
 struct call_tree_cut call_tree_cut_at(const struct call_tree *tree,
                                       double least, uint32_t frames_max);
 bool call_tree_cut_keeps(const struct call_tree_cut *cut,
@@ -98,7 +101,8 @@ bool call_tree_cut_keeps(const struct call_tree_cut *cut,
 
 enum { CALL_ROWS_FRAMES_MAX = 100000, CALL_ROWS_NAME_MAX = 400 };
 
-/* A frame, or (left_out is not 0) the sum of what it called besides. */
+/* A frame; or, if left_out is not 0, the sum of that many of its callees that
+ * have no rows. */
 struct call_row {
     uint32_t node, left_out;
     double total, changed;
@@ -110,18 +114,18 @@ struct call_rows {
     uint32_t count;
 };
 
-/* Takes the tree ordered as its siblings shall be; options to cancel it.  -1
- * with *err, and nothing to free. */
+/* The rows of tree, with siblings in its order; options may cancel it.  -1 with
+ * *err, and nothing to free. */
 int call_rows_make(struct call_rows *out, const struct call_tree *tree,
                    const struct view_options *options, struct error *err);
 void call_rows_fini(struct call_rows *rows); /* zeroed is fine */
 uint32_t call_row_depth(const struct call_rows *rows, uint32_t i);
 
-/* Without what it called. */
+/* The row's value without its callees. */
 double call_row_self(const struct call_rows *rows, uint32_t i);
 
-/* Appends its name, clean (shown_name()): "all" for the root, or "(3 smaller
- * callees)". */
+/* Appends the row's name, clean (shown_name()): "all" for the root, or "(3
+ * smaller callees)". */
 void call_row_name(const struct call_rows *rows, uint32_t i,
                    struct buffer *out);
 

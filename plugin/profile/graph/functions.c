@@ -1,4 +1,15 @@
-/* functions.c - see functions.h. */
+/*
+ * functions.c - see functions.h.
+ *
+ * SQL asks for one function by its name, for all of them, or for the stacks of
+ * one; so a snapshot's functions are added up once, with bytes and objects
+ * together, and kept with the names of its frames.  graph.c weighs one measure
+ * for one picture and forgets it.
+ *
+ * Time and memory go with the frames of all stacks.  Made on the thread of the
+ * statement, or of the diagnosis; functions_stack() writes into the names'
+ * scratch, so one thread at a time may use a list.
+ */
 #include "functions.h"
 
 #include <math.h>
@@ -19,8 +30,9 @@ struct builder {
     const struct profile *profile;
     const struct view_options *options;
     struct functions *functions;
-    struct function *weights; /* per text */
-    size_t *seen;             /* per text: 1 + the stack of its last frame */
+    struct function *weights; /* by text */
+    /* by text: 1 + the last stack that has it; recursion counts once */
+    size_t *seen;
     struct stack_frame *frames;
 };
 
@@ -30,7 +42,8 @@ functions_stack(struct functions *functions, size_t i, struct stack_frame *out)
     struct stack_names *names = &functions->names;
     size_t count, kept = 0;
 
-    /* Cannot fail: functions_new has named this stack already. */
+    /* Cannot fail: functions_new has named this stack already, so that no text
+     * is added. */
     if (stack_names_get(names, &names->profile->stacks[i], out, &count) != 0)
         return 0;
     for (size_t k = 0; k < count; k++)
@@ -52,6 +65,7 @@ weigh_stack_functions(struct builder *b, size_t i, size_t count)
             w->name = texts_get(b->functions->names.texts, name);
             w->module = b->profile->locations[b->frames[k].location].module;
         }
+        /* The innermost frame allocated. */
         if (k == 0) {
             w->flat_bytes += stack->bytes;
             w->flat_objects += stack->objects;
@@ -75,6 +89,8 @@ weigh_all(struct builder *b)
     size_t count;
 
     for (size_t i = 0; i < b->profile->stack_count; i++) {
+        /* The call that may fail; functions_stack() repeats it without
+         * failing. */
         if (stack_names_get(names, &b->profile->stacks[i], b->frames, &count) !=
             0)
             return -1;
@@ -103,7 +119,8 @@ compare_functions_by_name(const void *a, const void *b, void *arg)
                       list[*(const uint32_t *)b].name);
 }
 
-/* Without memory nothing is significant. */
+/* The standard errors for functions->errors.  Without memory nothing is
+ * significant. */
 static double
 significance_of_functions(const struct function *list, uint32_t count)
 {
@@ -206,7 +223,8 @@ compare_to(const struct functions *functions, uint32_t i, const char *name,
     return difference ? difference : mine[size] != '\0';
 }
 
-/* The first that compares with name as at least `least`. */
+/* The first index of by_name that compares with name as at least `least`: 0 for
+ * the first equal one, 1 for the first one behind them. */
 static uint32_t
 find_name_bound(const struct functions *functions, const char *name,
                 size_t size, int least)

@@ -15,10 +15,10 @@ struct error;
 
 struct function {
     const char *name;   /* as in the graph */
-    const char *module; /* of its first occurrence; "" unknown */
+    const char *module; /* module of its first occurrence; "": unknown */
     double flat_bytes, flat_objects;
     double cumulative_bytes, cumulative_objects;
-    /* Of the bytes, as in struct profile_stack. */
+    /* Variances of the bytes, as in struct profile_stack. */
     double flat_variance, cumulative_variance;
 };
 
@@ -40,8 +40,8 @@ struct functions *functions_new(const struct profile *profile,
                                 struct error *err);
 void functions_free(struct functions *functions); /* NULL is fine */
 
-/* The frames of stack i, leaf first, without nameless ones; out has room for
- * names.longest.  Returns how many. */
+/* Writes the frames of stack i, leaf first, without nameless ones, to out,
+ * which has room for names.longest.  Returns how many. */
 size_t functions_stack(struct functions *functions, size_t i,
                        struct stack_frame *out);
 

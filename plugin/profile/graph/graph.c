@@ -1,8 +1,14 @@
 /*
  * graph.c - see graph.h.
  *
- * Walks over the stacks twice: the first walk weighs functions; then it chooses
- * nodes; the second walk weighs the calls between them.
+ * Walks over the stacks twice: the first walk weighs functions; then nodes are
+ * chosen; the second walk weighs the calls between them.  One walk could
+ * collect all calls, but there are many more calls than functions, and most
+ * lead to functions that are dropped.
+ *
+ * Rules and order are jeprof's, even where they look odd, because people
+ * compare the two.  weights_init() alone serves the reports of text.c.  Called
+ * on the thread that renders the view.
  */
 #include "graph.h"
 
@@ -25,7 +31,8 @@ struct weighing {
     uint32_t nameless; /* the text "": not weighed */
 };
 
-/* Of a repeated name only the first counts: recursion counts once. */
+/* Adds a stack to the weights of its names.  Of a repeated name only the first
+ * counts, so that recursion counts once. */
 static int
 weigh_stack(const struct weighing *w, const struct profile_stack *stack,
             uint32_t mark)
@@ -124,9 +131,10 @@ struct sums {
     struct weights *weights;
     const struct profile *profile;
     const struct view_options *options;
-    const uint32_t *nodes; /* per text of the weights: 1 + its index; 0: none */
+    /* by text of the weights: 1 + its node's index; 0: no node */
+    const uint32_t *nodes;
     struct graph_edge *edges;
-    uint32_t *slots; /* 1 + edge, by hash; twice edge_capacity */
+    uint32_t *slots; /* 1 + an edge's index, by hash; twice edge_capacity */
     uint32_t edge_count, edge_capacity;
 };
 
@@ -186,7 +194,9 @@ add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
     return 0;
 }
 
-/* Unlike nodes, an edge counts each time it is met in a recursion. */
+/* Adds a stack to the calls.  Unlike a node, an edge counts each time that it
+ * is met in a recursion.  A dropped function between two nodes breaks the
+ * chain. */
 static int
 add_stack_edges(struct sums *s, const struct profile_stack *stack)
 {
@@ -228,7 +238,7 @@ struct builder {
     struct view_options options;
     struct graph *graph;
     struct weights weights;
-    uint32_t *nodes;          /* per text: 1 + its index if it is kept */
+    uint32_t *nodes;          /* by text: 1 + its node's index; 0: not kept */
     struct graph_edge *calls; /* distinct, in the order of their first
                                  occurrence */
     uint32_t call_count;
@@ -261,6 +271,7 @@ choose_nodes(struct builder *b)
     struct graph_node *nodes;
     int rc = -1;
 
+    /* Whole bytes, as in jeprof, whose numbers are integers here. */
     graph->node_limit = trunc(b->options.nodefraction * graph->focus);
     graph->edge_limit = trunc(b->options.edgefraction * graph->focus);
     if (!ranked)
@@ -309,8 +320,8 @@ compare_edges(const void *a, const void *b, void *arg)
     return order ? order : strcmp(nodes[x->callee].name, nodes[y->callee].name);
 }
 
-/* The first edge into a node is kept whatever its weight, so that the node is
- * reachable; the fraction decides on the others, then the degrees. */
+/* Keeps the heaviest edge into each node whatever its weight, so that the node
+ * is reachable; the fraction and then the degrees decide on the others. */
 static int
 choose_edges(struct builder *b)
 {
@@ -348,7 +359,7 @@ out:
     return rc;
 }
 
-/* *err may not mention memory. */
+/* On -1, *err may be empty: no memory. */
 static int
 weigh_calls(struct builder *b)
 {

@@ -29,9 +29,9 @@ struct weight {
     const char *name;  /* NULL: no stack has it */
     double flat;       /* allocated by itself */
     double cumulative; /* by itself and all it called */
-    /* Sums of struct profile_stack's: 0 unless the measure has one. */
+    /* Sums of the stacks' variances; 0 unless the measure has one. */
     double flat_variance, cumulative_variance;
-    uint32_t seen; /* while weighing: 1 + the last stack with the name */
+    uint32_t seen; /* for weighing: 1 + the last stack with the name */
 };
 
 struct weights {

@@ -1,4 +1,17 @@
-/* headline.c - see headline.h. */
+/*
+ * headline.c - see headline.h.
+ *
+ * All forms say the same about a whole profile, in the same words, so the words
+ * are here.  An empty picture without a reason looks like a bug:
+ * emptiness_text() tells apart that nothing was sampled, that profiling is off,
+ * and that the options hide all.
+ *
+ * Significance is a test of many functions at once.  Two standard errors for
+ * each would mark five of a hundred by chance, so the accepted risk is divided
+ * among all distinct changes (Sidak), and the normal distribution tells how
+ * many errors that makes, usually between three and five.  Pure, and called by
+ * every form.
+ */
 #include "headline.h"
 
 #include <math.h>
@@ -83,7 +96,8 @@ emptiness_text(const struct profile *profile,
     return out;
 }
 
-/* "in 10.0 s: 1.23 processors": of the time that it was sampled. */
+/* Adds "in 10.0 s: 1.23 processors": the mean over the time that was
+ * sampled. */
 static void
 add_duration(struct buffer *out, const struct profile *profile)
 {
@@ -122,9 +136,9 @@ headline_add(struct buffer *out, const struct profile *profile,
                       profile->samples == 1 ? " alone" : "s alone");
 }
 
-/* That any of them differs, by chance. */
+/* The risk that any change of a list is called significant by chance. */
 #define RISK  0.01
-#define LEAST 0.5 /* of a byte or an object: less is shown as 0 */
+#define LEAST 0.5 /* bytes or objects: less is shown as 0 */
 
 static int
 compare_changes_by_value(const void *a, const void *b)
@@ -150,7 +164,9 @@ count_distinct_changes(struct significance_change *list, size_t count)
     return found;
 }
 
-/* Sidak's share of the risk for each, then the normal law's quantile. */
+/* Each test gets Sidak's share of the risk.  Its quantile of the normal
+ * distribution is found by halving, because the C library has erfc but not its
+ * inverse. */
 double
 significance_errors(struct significance_change *list, size_t count)
 {

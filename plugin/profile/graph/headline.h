@@ -9,19 +9,21 @@ struct buffer;
 struct profile;
 struct view_options;
 
-enum { HEADLINE_FEW = 10 }; /* samples, of which it says how few they are */
+/* up to so many samples, it says how few they are */
+enum { HEADLINE_FEW = 10 };
 
-/* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", or "…: 12.3 s
- * on the processor in 10.0 s: 1.23 processors", clean (shown_name()); the
- * program takes at most max bytes.  options: as profile_view has them. */
+/* Appends "mariadbd, 2026-11-21 15:30:07 UTC: 123.4 MB in use", or "...:
+ * 12.3 s on the processor in 10.0 s: 1.23 processors", clean (shown_name()).
+ * The program's name takes at most max bytes.  options are those of
+ * profile_view(). */
 void headline_add(struct buffer *out, const struct profile *profile,
                   const struct view_options *options, size_t max);
 
 /* An empty report is explained; jeprof prints nothing. */
 enum { EMPTINESS_TEXT = 128 };
 
-/* Why profile shows nothing, in a few words: nothing was sampled, or (shown is
- * false: no function was left) nothing matches.  "": it shows something.
+/* Why a view of profile is empty, in a few words: nothing was sampled, or, if
+ * shown is false (no function was left), nothing matches.  "": it is not.
  * Returns out. */
 const char *emptiness_text(const struct profile *profile,
                            const struct view_options *options, bool shown,
@@ -36,8 +38,9 @@ const char *emptiness_text(const struct profile *profile,
 #define UNSHOWN_NAME  "[not in the profile]"
 #define UNSHOWN_COLOR "#d9d9d9"
 
-/* Bytes; 0: none, not known, or the options choose what it cannot be beside:
- * objects, all that was ever allocated, a part of the profile. */
+/* The unshown bytes; 0: none, not known, or the options choose what they cannot
+ * be shown beside: objects, all that was ever allocated, or a part of the
+ * profile. */
 double unshown_bytes(const struct profile *profile,
                      const struct view_options *options);
 
@@ -63,7 +66,7 @@ struct significance_change {
  * Sorts the list. */
 double significance_errors(struct significance_change *list, size_t count);
 
-/* What is shown as 0 is none. */
+/* Whether a change of value is significant.  One that is shown as 0 is not. */
 bool significance_is(double value, double variance, double errors);
 
 #endif

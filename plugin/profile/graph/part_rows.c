@@ -1,4 +1,14 @@
-/* part_rows.c - see part_rows.h. */
+/*
+ * part_rows.c - see part_rows.h.
+ *
+ * Two tables of SQL come from the same list of live parts (model/live_parts.h),
+ * which is ordered by stack: ages by stack are runs of that list, and threads
+ * are sums over all of it.  The function that has most in a thread needs an
+ * order by thread, so a copy with the leaf's name is sorted for it; a table of
+ * threads times functions would be mostly empty.
+ *
+ * Made on the thread of the statement, at a cost of n log n for n parts.
+ */
 #include "part_rows.h"
 
 #include <stdbool.h>
@@ -12,9 +22,9 @@
 #include "profile.h"
 #include "texts.h"
 
-/* What a thread has in use of one function. */
+/* What one thread has in use that one function allocated. */
 struct thread_amount {
-    uint32_t thread, name; /* name: number in the texts, or NAMELESS */
+    uint32_t thread, name; /* name: a number in the texts, or NAMELESS */
     double bytes;
 };
 
@@ -32,7 +42,8 @@ compare_amounts_by_thread(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* One for each part; the parts are by stack. */
+/* Writes an amount for each part.  Parts are ordered by stack, so each stack's
+ * name is asked for once. */
 static void
 list_thread_amounts(struct functions *functions, const struct live_parts *parts,
                     struct stack_frame *frames, struct thread_amount *out)
@@ -54,7 +65,9 @@ list_thread_amounts(struct functions *functions, const struct live_parts *parts,
         qsort(out, parts->count, sizeof(*out), compare_amounts_by_thread);
 }
 
-/* Of two functions with as much, the one whose name is first. */
+/* Whether a function has more than the largest so far.  Of two that have as
+ * much, the one whose name comes first counts as larger, so that equal profiles
+ * give equal rows. */
 static bool
 is_larger(double bytes, const char *name, double top_bytes, const char *top)
 {
@@ -73,6 +86,7 @@ find_tops(const struct functions *functions, const struct thread_amount *shares,
         const char *name;
 
         bytes = 0;
+        /* The amounts of one thread and function are neighbors. */
         for (next = i; next < count && compare_amounts_by_thread(
                                            &shares[i], &shares[next]) == 0;
              next++)
@@ -97,7 +111,7 @@ compare_thread_rows_by_bytes(const void *a, const void *b)
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-/* Leaves out the threads that have nothing in use. */
+/* Leaves out the threads that have nothing in use, and sorts the others. */
 static void
 order_threads(struct part_rows *rows)
 {

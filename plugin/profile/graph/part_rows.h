@@ -38,7 +38,7 @@ int part_rows_make(struct part_rows *out, const struct profile *profile,
                    struct functions *functions, struct error *err);
 void part_rows_fini(struct part_rows *rows); /* zeroed is fine */
 
-/* The range of ages of a stack. */
+/* The range of ages that belongs to a stack. */
 void part_rows_find(const struct part_rows *rows, uint32_t stack,
                     uint32_t *first, uint32_t *end);
 

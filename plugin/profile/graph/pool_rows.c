@@ -1,4 +1,14 @@
-/* pool_rows.c - see pool_rows.h. */
+/*
+ * pool_rows.c - see pool_rows.h.
+ *
+ * A difference of profiles that are rooted at their pools has all that is
+ * needed: the location at the root of each stack tells the pool, so the rows
+ * are one pass of sums.  Comparing two lists of threads would fail, because
+ * threads come and go between two snapshots, while a pool stays.
+ *
+ * Pools are many tests, too: judge_pools() marks only growth that is more than
+ * sampling noise.  Made on the thread of the statement.
+ */
 #include "pool_rows.h"
 
 #include <stdlib.h>
@@ -15,10 +25,10 @@
 
 enum {
     NO_POOL = UINT32_MAX,
-    POOL_NAMES_MAX = 64 << 20 /* bytes: of some threads on each node */
+    POOL_NAMES_MAX = 64 << 20 /* bytes: some threads' names from each node */
 };
 
-/* What a leaf function has of a pool. */
+/* How much a pool grew by one leaf function. */
 struct pool_leaf {
     uint32_t pool, name;
     double bytes;
@@ -42,8 +52,9 @@ pool_of(const struct profile *profile, uint32_t root)
                : "";
 }
 
-/* Adds the stacks up: numbers gets each root's row.  In a sum of nodes, several
- * roots are of one pool. */
+/* Adds the stacks up; numbers[i] becomes the row of the root at location i.
+ * Rows are found by name, because a sum of nodes has several locations for one
+ * pool. */
 static int
 add_pools(struct pool_rows *rows, const struct profile *profile,
           struct texts *names, uint32_t *numbers)
@@ -80,7 +91,8 @@ compare_leaves(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Those whose stack is the allocator's alone have the root for a leaf. */
+/* Lists the leaf functions of the stacks.  A stack of only one frame is left
+ * out: its leaf is the root, because all else was the allocator's. */
 static size_t
 list_leaves(const struct profile *profile, const uint32_t *numbers,
             struct functions *functions, struct stack_frame *frames,

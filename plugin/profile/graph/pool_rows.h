@@ -16,7 +16,7 @@ struct pool_row {
     const char *pool;      /* "worker-*"; "": of threads without a name */
     double bytes, objects; /* signed */
     double variance;       /* of bytes */
-    bool significant;      /* no sampling noise: headline.h */
+    bool significant;      /* more than sampling noise: headline.h */
     const char *top; /* the function that itself grew most in it; "": none */
     double top_bytes;
 };

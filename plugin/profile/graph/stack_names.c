@@ -1,4 +1,16 @@
-/* stack_names.c - see stack_names.h. */
+/*
+ * stack_names.c - see stack_names.h.
+ *
+ * Naming frames (symbols.c) takes longer than drawing most forms, and dump
+ * after dump of one process has the same addresses.  So the result is kept with
+ * the struct names that these profiles share, and is used again if the
+ * addresses are the same; it is limited in size, and made anew otherwise.  A
+ * stack then only copies numbers: stack_names_list() is a loop over two arrays
+ * in the usual case, without focus and without Runs.
+ *
+ * A struct stack_names belongs to one thread; kept symbols are shared by all
+ * threads and never change.
+ */
 #include "stack_names.h"
 
 #include <stdio.h>
@@ -12,21 +24,19 @@
 #include "texts.h"
 #include "view_options.h"
 
-enum { SYMBOLS_KEPT_BYTES_MAX = 16 << 20 /* beside one table of names */ };
+enum { SYMBOLS_KEPT_BYTES_MAX = 16 << 20 /* per table of names */ };
 
 enum { MAKING_BYTES_MAX = 1 << 30 };
 
-/*
- * The symbols (symbols.h), kept with the names that they are made from: dump
- * after dump has the same addresses with the same names.  They are of functions
- * alone, without the allocator's.  Callable from any thread; nothing is added.
- */
+/* The symbols (symbols.h), kept with the names that they are made from.  Only
+ * for the granularity of functions and without the allocator's frames, the
+ * usual options.  Read by any thread; nothing is added to them. */
 struct symbols_kept {
     struct names_made made; /* first */
     struct arena *arena;
     struct texts *texts;
     struct symbols symbols;
-    uint64_t *addresses; /* the locations' */
+    uint64_t *addresses; /* of the locations */
     size_t count;
     const char *wrappers; /* by which the allocator's frames were chosen */
 };
@@ -84,9 +94,11 @@ has_profile_addresses(const struct symbols_kept *kept,
     return true;
 }
 
-/* *kept NULL: this profile, or these options, cannot have any.  *own: the
- * caller frees them; otherwise they last as long as profile.  -1 without
- * memory. A Run's name is added later, for the stack that it is in. */
+/* Sets *kept to the profile's kept symbols, making them if there are none; NULL
+ * if this profile or these options cannot have any.  *own: the caller frees
+ * them; otherwise they last as long as profile.  Symbols with a Run are not
+ * shared, because its names are added later, stack by stack.  -1 without
+ * memory. */
 static int
 symbols_kept_get(const struct profile *profile,
                  const struct view_options *options, struct symbols_kept **kept,
@@ -121,10 +133,9 @@ symbols_kept_get(const struct profile *profile,
 
 enum { NAME_BYTES_MAX = 16 << 20 };
 
-/*
- * As jeprof: callbacks meet in one Run that calls everything, which makes the
- * graph unreadable; one Run per called function keeps them apart.
- */
+/* Names a Run as jeprof does.  All callbacks go through one Run that calls
+ * everything, which makes the graph unreadable; one Run per called function
+ * keeps them apart. */
 static int
 run_name(struct stack_names *names, size_t callee, struct stack_frame *frame)
 {
@@ -144,7 +155,7 @@ run_name(struct stack_names *names, size_t callee, struct stack_frame *frame)
                      &frame->name);
 }
 
-/* Where a stack begins: of the heap's, with the allocator's caller. */
+/* Where a stack begins: in a profile of the heap, behind the allocator. */
 static struct allocator_cut
 cut_of(const struct stack_names *names, const struct profile_stack *stack)
 {
@@ -154,7 +165,8 @@ cut_of(const struct stack_names *names, const struct profile_stack *stack)
                          names->reach);
 }
 
-/* Without a filter.  *marks gets the marks of its frames. */
+/* The frames of a stack, in focus or not.  *marks becomes their filter's
+ * marks. */
 static int
 get_frames(struct stack_names *names, const struct profile_stack *stack,
            struct stack_frame *out, size_t *count, unsigned *marks)
@@ -214,7 +226,8 @@ stack_names_list(struct stack_names *names, const struct profile_stack *stack,
             out[i] = names->frames[i].name;
         return 0;
     }
-    /* Every stack shows the names of its locations. */
+    /* Without Runs and filter, the names of a location are the same in every
+     * stack. */
     cut = cut_of(names, stack);
     skipped = cut.frame;
     for (uint32_t i = cut.location; i < stack->depth; i++, skipped = 0) {
@@ -227,7 +240,8 @@ stack_names_list(struct stack_names *names, const struct profile_stack *stack,
     return 0;
 }
 
-/* Also sets the maximum of frames in a stack. */
+/* Decides which frames each location shows, and bounds the frames of a
+ * stack. */
 static int
 show_frames(struct stack_names *names)
 {
@@ -241,7 +255,7 @@ show_frames(struct stack_names *names)
     for (size_t i = 0; i < profile->location_count; i++) {
         uint32_t count = first[i + 1] - first[i];
 
-        /* The kernel's half: the process has no code there. */
+        /* The kernel's half of the addresses, where the process has no code. */
         if (profile->locations[i].address > INT64_MAX)
             count = 0;
         names->shown[i] = (struct shown_frames){first[i], count};
@@ -307,7 +321,8 @@ check_measure(const struct profile *profile, enum measure measure,
     return -1;
 }
 
-/* Takes the kept symbols, or makes some in arena. */
+/* Takes the kept symbols if share allows it and there are any; otherwise makes
+ * symbols in arena. */
 static int
 take_symbols(struct stack_names *names, const struct view_options *options,
              struct arena *arena, bool share)
@@ -318,7 +333,8 @@ take_symbols(struct stack_names *names, const struct view_options *options,
     if (names->kept) {
         names->texts = names->kept->texts;
         names->symbols = names->kept->symbols;
-        /* Other options may have chosen the allocator's frames. */
+        /* The allocator's frames may have been chosen by another list of
+         * wrappers; names do not depend on it. */
         return strcmp(names->kept->wrappers,
                       options->wrappers ? options->wrappers : "") == 0
                    ? 0

@@ -29,28 +29,31 @@ struct stack_frame {
     uint32_t frame;    /* of the location */
 };
 
-/* The names that a location shows: numbers in the texts, innermost first. */
+/* The names that a location shows, innermost first: a range of
+ * symbols.names. */
 struct shown_frames {
-    uint32_t first, count; /* of symbols.names */
+    uint32_t first, count; /* indices of symbols.names */
 };
 
 struct stack_names {
     const struct profile *profile; /* borrowed */
     struct texts *texts;
-    struct symbols_kept *kept; /* owns texts and symbols; NULL */
+    struct symbols_kept *kept; /* if not NULL, it owns texts and symbols */
     bool owns_kept;
     struct symbols symbols;
-    struct shown_frames *shown; /* per location */
+    struct shown_frames *shown; /* by location */
     struct filter filter;
     enum granularity granularity;
-    uint32_t *runs; /* per location, and last for "none": the number, from 1, of
-                       the Run that calls it */
+    /* by location, with a last one for "none": the number, from 1, of the Run
+     * that calls it */
+    uint32_t *runs;
     uint32_t run_count;
     struct buffer scratch;
-    uint32_t reach;             /* of allocator.h */
+    /* ALLOCATOR_REACH, or none: see allocator_cut() */
+    uint32_t reach;
     uint32_t texts_max;         /* a bound on the number of texts */
     size_t longest;             /* a bound on the frames of a stack */
-    struct stack_frame *frames; /* room for them */
+    struct stack_frame *frames; /* room for as many */
     bool hidden;                /* the last stack is not in focus */
 };
 
@@ -60,8 +63,8 @@ struct stack_names {
 int stack_names_init(struct stack_names *names, const struct profile *profile,
                      const struct view_options *options, struct arena *arena,
                      struct error *err);
-/* Likewise, for callers that neither add nor keep texts: texts may be the
- * profile's. */
+/* The same for callers that neither add nor keep texts, which may then be
+ * shared with other views of the same names. */
 int stack_names_share(struct stack_names *names, const struct profile *profile,
                       const struct view_options *options, struct arena *arena,
                       struct error *err);
@@ -76,7 +79,7 @@ int stack_names_get(struct stack_names *names,
                     const struct profile_stack *stack, struct stack_frame *out,
                     size_t *count);
 
-/* Likewise, the frames' names only. */
+/* The same, with the frames' names only. */
 int stack_names_list(struct stack_names *names,
                      const struct profile_stack *stack, uint32_t *out,
                      size_t *count);

@@ -1,4 +1,15 @@
-/* waste_rows.c - see waste_rows.h. */
+/*
+ * waste_rows.c - see waste_rows.h.
+ *
+ * waste.c shares the free regions of each size class out among stacks; users
+ * want functions, and sums that they can check.  So the rows by function and
+ * class are joined by rows for what no function has, and together they make up
+ * jemalloc's own figures: resident, active and allocated differ by exactly
+ * these rows, and the last of each kind is computed as the rest.
+ *
+ * Made on the thread of the statement, or of the diagnosis; parts are sorted
+ * once by leaf and class.
+ */
 #include "waste_rows.h"
 
 #include <math.h>
@@ -14,9 +25,9 @@
 
 enum { NAMELESS = UINT32_MAX, OTHER_ROWS = 9 };
 
-/* A part with its stack's leaf. */
+/* A part with the name of its stack's leaf. */
 struct named_part {
-    uint32_t name; /* number in the texts, or NAMELESS */
+    uint32_t name; /* a number in the texts, or NAMELESS */
     const struct waste_part *part;
 };
 
@@ -32,7 +43,8 @@ compare_named(const void *a, const void *b)
                : x->part->number > y->part->number;
 }
 
-/* One for each part; the parts are by stack. */
+/* Names each part and sorts them by name and class.  Parts are ordered by
+ * stack, so each stack's name is asked for once. */
 static int
 name_parts(const struct waste *waste, struct functions *functions,
            struct named_part *out)
@@ -96,8 +108,9 @@ method_name(enum waste_method method)
     return names[method];
 }
 
-/* Parts of one function and class; the chances add up as squares, what the
- * method may be wrong by as it is. */
+/* Adds the row of one function and class.  Sampling errors of different stacks
+ * are independent, so their squares add up; the bounds of the method may all
+ * lie on one side, so they add up as they are. */
 static void
 add_function_row(struct waste_rows *rows, const struct waste *waste,
                  const struct functions *functions,
@@ -129,8 +142,9 @@ add_function_row(struct waste_rows *rows, const struct waste *waste,
         fmin(waste_free(of), (sqrt(variance) + bound) * waste->each[number]);
 }
 
-/* What the slabs' other regions in use keep: the error is that of what the
- * stacks have, all together. */
+/* Adds the row of a class's regions in use that no stack has, and which keep
+ * slabs like the others.  Their number is a rest, so its error is that of all
+ * the stacks together. */
 static void
 add_unseen_row(struct waste_rows *rows, const struct waste *waste,
                uint32_t number)
@@ -156,7 +170,8 @@ static void
 add_other_row(struct waste_rows *rows, const char *kind, double bytes,
               const char *within, const char *method)
 {
-    if (bytes > 0) /* or it is of two moments */
+    /* a negative rest: the figures were read at different moments */
+    if (bytes > 0)
         rows->list[rows->count++] = (struct waste_row){.kind = kind,
                                                        .waste = bytes,
                                                        .has_error = true,
@@ -165,8 +180,9 @@ add_other_row(struct waste_rows *rows, const char *kind, double bytes,
                                                        .method = method};
 }
 
-/* What is no function's.  Each class's slabs, their ends, and the padding make
- * up active - allocated; dirty pages and metadata resident - active. */
+/* Adds the rows of what is no function's.  active - allocated is each class's
+ * free regions, the slabs' ends, the padding, and a rest; resident - active is
+ * dirty pages and metadata. */
 static void
 add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
 {

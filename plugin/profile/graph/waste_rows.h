@@ -14,17 +14,20 @@ struct profile;
 
 struct waste_row {
     const char *kind;
-    const char *function; /* the leaf's; NULL: no one's, or no name */
-    uint64_t size_class;  /* bytes; 0: none */
-    bool has_live;        /* objects and live_bytes */
-    bool has_asked;       /* asked_bytes */
+    /* the leaf's; NULL: no function's, or without a name */
+    const char *function;
+    uint64_t size_class; /* bytes; 0: none */
+    bool has_live;       /* objects and live_bytes are known */
+    bool has_asked;      /* asked_bytes is known */
     bool has_error;
     double objects;
-    double live_bytes;  /* that these take, by size class */
-    double asked_bytes; /* of them, what the program asked for */
+    /* what the objects take, rounded up to their size class */
+    double live_bytes;
+    double asked_bytes; /* what the program asked for */
     double waste, error;
     double utilization; /* of the class's regions; negative: not known */
-    const char *within; /* which figure of heapwire.memory has it; NULL: none */
+    /* which figure of heapwire.memory contains it; NULL: none */
+    const char *within;
     const char *method;
 };
 

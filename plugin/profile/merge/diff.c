@@ -1,7 +1,17 @@
 /*
  * diff.c - see diff.h.
  *
- * A key (bytes) says what makes frames or stacks equal; sets number the keys.
+ * A program that runs again has other addresses, and a library that was updated
+ * moves code, so stacks of two profiles cannot be compared by address.  A key
+ * (bytes) says what makes locations or stacks equal, and sets of texts number
+ * the keys: equal numbers, equal things.  Then a stack is a list of numbers,
+ * and the difference is a signed sum per distinct stack.  Frames of one module
+ * are compared by their offset, which needs no names; only in modules that were
+ * built anew do names count.
+ *
+ * The second half is the variance, without which every difference would look
+ * like growth: what was sampled in both profiles cancels.  Called on the thread
+ * of the statement or view; time and memory go with the frames of both.
  */
 #include "diff.h"
 
@@ -26,21 +36,24 @@ enum { DIFF_MEMORY_MAX = 1 << 30, KEY_MAX = 64 << 20, CANCEL_EVERY = 256 };
 struct side {
     const struct profile *profile;
     double sign;
-    bool *moved;       /* per module: the other side has another build */
-    uint32_t *classes; /* per location: its key's number, later its index */
+    /* by module: the other side has only another build of it */
+    bool *moved;
+    /* by location: its key's number, later its index in out */
+    uint32_t *classes;
 };
 
 /* The locations of one key. */
 struct class
 {
-    const struct location *location; /* now's, if it has one */
+    /* now's, if now has one; else the base's */
+    const struct location *location;
     uint32_t number;
 };
 
-/* The samples of a stack on one side. */
+/* The samples of a stack in one of the profiles. */
 struct seen {
     double objects, bytes, ever;
-    double variance; /* if all of it were new */
+    double variance; /* of the bytes in use, if all of them were new */
 };
 
 struct differ {
@@ -49,7 +62,7 @@ struct differ {
     struct side now, base;
     struct profile *out;
     struct profile_stack *stacks;
-    struct seen *seen[2]; /* per stack, now and in the base */
+    struct seen *seen[2]; /* by stack: now, and in the base */
     struct arena *scratch;
     struct texts *keys, *stack_keys;
     struct buffer key;
@@ -84,7 +97,8 @@ number_module(struct differ *d, struct texts *texts,
     return number_key(d, texts, number);
 }
 
-/* A module has moved if the other side has it, but not this build. */
+/* Fills side->moved: a module has moved if the other side has it, but not this
+ * build.  Modules without a build-id never move: nothing is known. */
 static int
 find_moved(struct differ *d, struct side *side, const struct profile *other)
 {
@@ -102,6 +116,7 @@ find_moved(struct differ *d, struct side *side, const struct profile *other)
             (number_module(d, builds, &other->modules[i], true, &build) != 0 ||
              number_module(d, names, &other->modules[i], false, &name) != 0))
             goto out;
+    /* A key that the other side does not have gets a number from here on. */
     build_count = texts_count(builds);
     name_count = texts_count(names);
     for (size_t i = 0; i < profile->module_count; i++) {
@@ -131,7 +146,7 @@ is_moved(const struct side *side, uint64_t address)
 
 /* ---- locations ---- */
 
-/* Checked now and then, as i counts up. */
+/* Whether to stop; looks only now and then, as i counts up. */
 static bool
 is_diff_cancelled(struct differ *d, size_t i)
 {
@@ -146,6 +161,7 @@ number_location(struct differ *d, const struct side *side,
 {
     buffer_clear(&d->key);
     if (*location->module && !is_moved(side, location->address)) {
+        /* A word first, so that a place never equals a list of names. */
         add_diff_key_text(d, "place");
         add_diff_key_text(d, location->module);
         buffer_u64(&d->key, location->module_offset);
@@ -198,7 +214,7 @@ renumber_classes(struct side *side, const uint32_t *index)
         side->classes[i] = index[side->classes[i]];
 }
 
-/* One location per class, ascending by address. */
+/* Makes out's locations: one for each class, ascending by address. */
 static int
 merge_locations(struct differ *d)
 {
@@ -252,14 +268,8 @@ add_signed_counts(struct profile_stack *to, const struct profile_stack *from,
     to->waste += sign * from->waste;
 }
 
-/*
- * The variance of so many sampled objects, given their chance to be sampled and
- * the bytes that each stands for.
- *
- * An object that is nearly always sampled has nearly no variance, but if it is
- * missed once, that is far more than its standard errors: the tail of so uneven
- * a coin is that of a normal law with this much more (Kearns and Saul).
- */
+/* The variance of a stack's sampled objects, from their chance to be sampled
+ * and the bytes that each stands for. */
 static double
 in_use_variance(const struct profile_stack *stack, uint64_t rate)
 {
@@ -304,6 +314,7 @@ add_side_stacks(struct differ *d, const struct side *side)
         if (number_key(d, d->stack_keys, &number) != 0)
             return -1;
         to = &d->stacks[number];
+        /* Numbers are given in order, so a new key has the next one. */
         if (number == d->out->stack_count) {
             copy = arena_alloc(d->out->arena, size);
             if (!copy)
@@ -350,7 +361,8 @@ counts_came(const struct differ *d)
         const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
         double came = now->ever - base->ever;
 
-        /* Another process's, or from before a reset; both are rounded. */
+        /* The counts are another process's, or from before a reset.  Both are
+         * rounded, hence the 1. */
         if (came < -1 || came < now->objects - base->objects - 1)
             return false;
     }
@@ -362,6 +374,8 @@ changed_share(const struct seen *now, const struct seen *base, bool counted)
 {
     double sum = now->objects + base->objects;
     double grown = now->objects - base->objects;
+    /* What came and what went, at most: with c new samples, c came and c -
+     * grown went. */
     double most = fmax(2 * (now->ever - base->ever) - grown, fabs(grown));
 
     if (counted)
@@ -427,14 +441,16 @@ copy_modules(struct profile *out, const struct profile *now)
     return 0;
 }
 
-/* Or has nothing to count yet. */
+/* Whether the profile counts what was ever allocated, or has nothing to count
+ * yet. */
 static bool
 counts_ever(const struct profile *profile)
 {
     return profile->accumulated || profile->stack_count == 0;
 }
 
-/* A profile of time begins with how long both lasted. */
+/* The memory text of the difference: now's, without the part that is about
+ * chance in now alone.  A profile of time begins with how long both lasted. */
 static const char *
 memory_of(struct profile *out, const struct profile *now,
           const struct profile *base)
@@ -462,7 +478,7 @@ memory_of(struct profile *out, const struct profile *now,
     return text;
 }
 
-/* Both, and each once. */
+/* Both notes, or one if they are equal. */
 static const char *
 note_of(struct profile *out, const char *now, const char *base)
 {

@@ -18,15 +18,10 @@
 struct error;
 struct profile;
 
-/*
- * Now less base.  Estimates are signed; variances are of the objects that came
- * and went between the two, as far as the dumps tell; counts of samples are 0;
- * everything else is now's.  Both may be freed afterwards.  NULL with *err:
- * they are of two kinds, no memory.
- *
- * Profiles of time are compared by their plain sums: memory says how long each
- * lasted.
- */
+/* now less base.  Estimates are signed; variances are of the objects that came
+ * and went between the two, as far as the dumps tell; the stacks' counts of
+ * samples are 0; everything else is now's.  Both may be freed afterwards.  NULL
+ * with *err: they are of two kinds, or no memory. */
 struct profile *diff_make(const struct profile *now, const struct profile *base,
                           struct error *err);
 /* The same, until *cancelled (or NULL) is set: then NULL with

@@ -1,8 +1,14 @@
 /*
  * merge.c - see merge.h.
  *
- * As in diff.c, a key (bytes) says what makes locations or stacks equal; sets
- * number the keys.
+ * A cluster may have a thousand nodes, so their profiles are never in memory
+ * together: each is added when it arrives and freed.  As in diff.c, a key
+ * (bytes) says what makes locations or stacks equal, and sets of texts number
+ * the keys, so that a node adds only what no node before it had.  Addresses and
+ * the order of locations are settled at the end, in merge_finish().
+ *
+ * merge_sum.c has the keys.  Called by sql/cluster on the thread of the
+ * statement.
  */
 #include "merge.h"
 
@@ -22,12 +28,13 @@
 #include "texts.h"
 
 enum {
-    NOTE_MAX = 300, /* bytes of one node's note, of the program's name */
-    /* Of the sum's note: missing (its ceiling is 2,048), and all notes. */
+    NOTE_MAX = 300, /* bytes of one node's note, and of the program's name */
+    /* Bytes of the sum's note: missing (its ceiling is 2,048), and all
+     * notes. */
     NOTES_BYTES_MAX = 3072 + MERGE_NOTES_SHOWN * (NOTE_MAX + 40)
 };
 
-/* The largest first. */
+/* The largest first, whether it grew or shrank. */
 static int
 compare_nodes_by_bytes(const void *a, const void *b)
 {
@@ -39,7 +46,8 @@ compare_nodes_by_bytes(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* In a difference, a part of the whole means nothing. */
+/* Writes a node's share, with its part of the whole; in a difference that would
+ * mean nothing. */
 static void
 write_share(const struct merge *m, double bytes, struct buffer *out)
 {
@@ -90,7 +98,8 @@ write_sentence(struct buffer *out, const char *text)
     buffer_text(out, text);
 }
 
-/* By more than what timers are late by. */
+/* Whether the nodes were sampled for different times: by more than timers are
+ * late. */
 static bool
 has_mixed_durations(const struct merge *m)
 {
@@ -115,7 +124,8 @@ merge_write_note(const struct merge *m, const char *missing, struct buffer *out)
     }
 }
 
-/* What befell a profile of time is that node's own. */
+/* Keeps the note of a node's profile, equal ones once.  In a profile of time a
+ * note is about what happened to that node, so it names the node. */
 static int
 add_merged_note(struct merge *m, uint64_t node, const struct profile *profile)
 {
@@ -147,7 +157,8 @@ enum {
 
 /* ---- locations ---- */
 
-/* How much is known of a location: another node may know more of it. */
+/* How much is known of a location.  Another node may know more, as it has debug
+ * information. */
 static int
 location_detail_level(const struct location *location)
 {
@@ -168,7 +179,8 @@ copy_names(struct merge *m, const struct location *from,
     return 0;
 }
 
-/* merge->key holds the location's key, and the location the rest. */
+/* Finds or adds the location whose key is m->key.  A node that knows more of it
+ * replaces its names. */
 static int
 add_merged_location(struct merge *m, const struct location *from,
                     const struct merge_location *place, uint32_t *number)
@@ -205,10 +217,12 @@ add_node_root(struct merge *m, uint64_t node, uint32_t *number)
 
     snprintf(name, sizeof(name), "node %" PRIu64, node);
     buffer_clear(&m->key);
-    buffer_add(&m->key, name, strlen(name)); /* other keys have NULs */
+    /* without the NUL that other keys have */
+    buffer_add(&m->key, name, strlen(name));
     if (add_merged_location(m, &root, &place, number) != 0)
         return -1;
-    texts_clear_addresses(m->texts); /* name is on the stack */
+    /* they remember name, which is on the stack */
+    texts_clear_addresses(m->texts);
     return 0;
 }
 
@@ -218,8 +232,9 @@ is_merge_cancelled(const atomic_bool *cancelled, size_t i)
     return i % CANCEL_EVERY == 0 && cancelled && atomic_load(cancelled);
 }
 
-/* One node may count a place as the allocator's and another not: such a place
- * is one of its own, without the address. */
+/* One node may count frames of a place as the allocator's by its own list of
+ * wrappers, and another may not.  Then they are two locations, and this one
+ * does not get the address. */
 static void
 keep_wrapped_place_distinct(struct merge *m, const struct location *from,
                             struct merge_location *place)
@@ -230,8 +245,8 @@ keep_wrapped_place_distinct(struct merge *m, const struct location *from,
     place->has_address = false;
 }
 
-/* *stopped: it was cancelled.  numbers gets each location's number in the sum.
- */
+/* Adds the profile's locations; numbers[i] becomes the number of location i in
+ * the sum.  *stopped: it was cancelled. */
 static int
 add_merged_locations(struct merge *m, const struct profile *profile,
                      uint32_t *numbers, const atomic_bool *cancelled,
@@ -277,7 +292,7 @@ add_merged_counts(struct profile_stack *to, const struct profile_stack *from)
     add_sum_saturated(&to->ever.bytes, from->ever.bytes);
 }
 
-/* The stack of the locations in merge->key. */
+/* The sum's stack with the locations in m->key. */
 static struct profile_stack *
 find_or_add_stack(struct merge *m)
 {
@@ -360,7 +375,8 @@ add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
         out->duration_ms = profile->duration_ms;
     if (first || profile->duration_ms < m->shortest_ms)
         m->shortest_ms = profile->duration_ms;
-    /* Those of time add up whatever their rates: a sample has its weight. */
+    /* Profiles of time add up whatever their rates are, because a sample has
+     * its time with it. */
     m->mixed_rates |=
         !first && profile->rate != out->rate && profile->kind == PROFILE_HEAP;
     m->counts_ever &= profile->accumulated || profile->stack_count == 0;
@@ -434,7 +450,8 @@ compare_locations_by_address(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Above all modules, where nothing collides. */
+/* Gives the locations without an address one above all modules, where nothing
+ * collides. */
 static void
 make_up_addresses(struct merge *m)
 {
@@ -476,7 +493,8 @@ finish_stacks(struct merge *m)
     if (!list)
         return -1;
     for (size_t i = 0; i < m->stack_count; i++) {
-        uint32_t *locations = (uint32_t *)m->stacks[i].locations; /* ours */
+        /* the list is in our arena */
+        uint32_t *locations = (uint32_t *)m->stacks[i].locations;
 
         list[i] = m->stacks[i];
         for (uint32_t k = 0; k < list[i].depth; k++)
@@ -513,7 +531,7 @@ finish_modules(struct merge *m)
     return 0;
 }
 
-/* Empties the notes. */
+/* Copies words to *to, and empties them for the next text. */
 static int
 keep_merge_note(struct merge *m, struct buffer *words, const char **to)
 {
@@ -553,7 +571,8 @@ merge_finish(struct merge *m, const char *missing, struct error *err)
         return NULL;
     }
     if (has_mixed_durations(m))
-        out->duration_ms = 0; /* what is no one's makes no rate */
+        /* no single duration is true, and a rate would be wrong */
+        out->duration_ms = 0;
     out->nodes = m->share_count;
     out->difference = m->difference;
     out->accumulated &= m->counts_ever;

@@ -23,7 +23,7 @@ struct profile;
 
 enum {
     MERGE_MEMORY_MAX = 512 << 20, /* of a sum */
-    MERGE_MODULES_MAX = 16384,    /* that are told apart */
+    MERGE_MODULES_MAX = 16384,    /* further ones keep no address */
     MERGE_SHARES_SHOWN = 8,       /* the others are shown as one number */
     MERGE_NOTES_SHOWN = 8         /* the others are left out */
 };
@@ -32,14 +32,14 @@ enum {
 struct merge *merge_new(bool by_node, struct error *err);
 void merge_free(struct merge *merge); /* NULL is fine */
 
-/* Whether the profile is of the others' kind: else -1 with *err. */
+/* 0 if the profile is of the same kind as the others; else -1 with *err. */
 int merge_check(const struct merge *merge, const struct profile *profile,
                 struct error *err);
 
 /*
- * Adds a node's profile, which was checked.  If one is a difference, all must
- * be.  Stops once *cancelled (or NULL) is set.  After
- * -1 with *err, merge may only be freed.
+ * Adds a node's profile, which merge_check() has passed.  If one is a
+ * difference, all must be.  Stops once *cancelled (or NULL) is set.  After -1
+ * with *err, merge may only be freed.
  */
 int merge_add(struct merge *merge, uint64_t node, const struct profile *profile,
               const atomic_bool *cancelled, struct error *err);

@@ -1,4 +1,16 @@
-/* merge_sum.c - see merge_sum.h. */
+/*
+ * merge_sum.c - see merge_sum.h.
+ *
+ * Decides which locations of several processes are equal, and where each lies
+ * in the sum.  In a file with a build-id, the offset in the file counts,
+ * because every process maps the file elsewhere; a file without one belongs to
+ * its process alone.  The first node that has a mapping keeps its addresses if
+ * they are free, so that a sum of equal processes shows addresses that exist;
+ * other mappings are moved above all that is there.
+ *
+ * Nodes may be wrong: sizes and addresses are limited, for made-up addresses
+ * must not overflow.  Inner part of merge.c.
+ */
 #include "merge_sum.h"
 
 #include <stdlib.h>
@@ -117,7 +129,7 @@ merge_free(struct merge *m)
 
 enum { PAGE = 4096 };
 
-/* No program's module is larger or higher: such a number of another node is
+/* No program's module is larger or lies higher: a node that says so is
  * wrong. */
 #define SIZE_MAX_OF_MODULE (UINT64_C(1) << 40)
 #define HIGHEST_ADDRESS    (UINT64_C(1) << 56)
@@ -141,7 +153,8 @@ is_free(const struct merge *m, uint64_t start, uint64_t end)
     return true;
 }
 
-/* Its texts still belong to the other profile. */
+/* Adds a module with its texts, at its own addresses or, if they are taken, at
+ * the top. */
 static int
 add_module(struct merge *m, const struct profile_module *from)
 {
@@ -163,12 +176,14 @@ add_module(struct merge *m, const struct profile_module *from)
     if (!to->path || !to->build_id)
         return -1;
     m->module_count++;
+    /* An unused page stays between two modules. */
     if (to->end > m->top)
         m->top = (to->end + 2 * (uint64_t)PAGE - 1) & ~(uint64_t)(PAGE - 1);
     return 0;
 }
 
-/* A module without a build-id belongs to its process alone. */
+/* Writes the key of a module's build.  A module without a build-id belongs to
+ * its process alone, so the process's number is in its key. */
 static void
 key_build(struct merge *m, size_t part, const struct profile_module *module)
 {
@@ -179,7 +194,8 @@ key_build(struct merge *m, size_t part, const struct profile_module *module)
         buffer_u64(&m->key, part);
 }
 
-/* *index is SIZE_MAX if the module gets no slot. */
+/* *index is SIZE_MAX if the module is refused: its size is wrong, or there are
+ * too many. */
 static int
 find_or_add_merged_module(struct merge *m, size_t part,
                           const struct profile_module *module, size_t *index)
@@ -248,7 +264,7 @@ merge_locate(struct merge *m, const struct profile *profile, size_t part,
     if (module && location->address <= INT64_MAX)
         return locate_in_merged_module(m, part, module, location, out);
     buffer_clear(&m->key);
-    add_merge_key_text(m, ""); /* of no file */
+    add_merge_key_text(m, ""); /* a key of no file begins with an empty name */
     out->build = UINT32_MAX;
     buffer_u64(&m->key, location->address);
     out->has_address = location->address > INT64_MAX; /* the kernel's half */
@@ -267,11 +283,12 @@ merge_locate(struct merge *m, const struct profile *profile, size_t part,
  */
 struct sorted {
     struct location *location;
-    const char *file; /* of the function, without its directories */
+    const char *file; /* where the function is, without directories */
     uint32_t build;
 };
 
-/* Equal functions become neighbors. */
+/* Compares by name, module and file: what counts as one function.  Sorting
+ * makes these neighbors. */
 static int
 compare_functions(const struct sorted *a, const struct sorted *b)
 {
@@ -296,7 +313,9 @@ compare_symbols_by_function(const void *x, const void *y)
     return i < k ? -1 : i > k;
 }
 
-/* The functions of one name, from first to end; starts has room for all. */
+/* Gives the functions of one name, from first to end, their common
+ * symbol_start.  They are ordered by build and value; starts has room for
+ * all. */
 static void
 match_symbol_starts(struct sorted *first, const struct sorted *end,
                     uint64_t *starts)

@@ -23,10 +23,11 @@ struct merge_share {
 };
 
 struct merge_location {
-    struct location location; /* with its address in the sum, */
-    bool has_address;         /* unless it gets one at the end */
-    uint32_t build;           /* equal for locations of one build */
-    uint32_t final;           /* its index, at the end */
+    struct location location; /* its address is the one in the sum, if */
+    /* it is known already; else it gets one at the end */
+    bool has_address;
+    uint32_t build; /* the number of its build; equal for one build */
+    uint32_t final; /* its index in the finished sum */
 };
 
 struct merge {
@@ -37,19 +38,22 @@ struct merge {
     struct texts *texts;   /* names of locations, in out's arena */
     struct texts *location_keys, *stack_keys, *module_keys, *builds;
     struct buffer key;
-    struct merge_location *locations; /* by the numbers of their keys, */
+    struct merge_location *locations; /* by the number of their key */
     size_t location_count, location_capacity;
-    struct profile_stack *stacks; /* likewise */
+    struct profile_stack *stacks; /* by the number of their key */
     size_t stack_count, stack_capacity;
-    struct profile_module *modules; /* where they are in the sum; likewise */
+    /* with their addresses in the sum; by number, too */
+    struct profile_module *modules;
     size_t module_count, module_capacity;
-    uint64_t top; /* above all modules so far */
+    uint64_t top; /* an address above all modules so far */
     struct merge_share *shares;
     size_t share_count, share_capacity;
     struct texts *notes, *programs; /* each once */
-    bool counts_ever;               /* each profile with stacks does */
-    bool has_waste;                 /* likewise */
-    uint64_t shortest_ms; /* that a node was sampled; the longest: out */
+    /* each profile with stacks counts what was ever allocated */
+    bool counts_ever;
+    bool has_waste; /* each profile with stacks tells waste */
+    /* the shortest time that a node was sampled; out has the longest */
+    uint64_t shortest_ms;
     bool mixed_rates;
 };
 
@@ -58,17 +62,15 @@ void *merge_grow_list(void **list, size_t *room, size_t count, size_t item);
 /* The number of merge->key; -1 without memory. */
 int merge_number(struct merge *merge, struct texts *texts, uint32_t *number);
 
-/*
- * The index of a location of the part-th profile in the sum.
- * Writes its key to merge->key; sets placed and the address if it lies in a
- * module.  -1 without memory.
- */
+/* Writes the key of a location of the part-th profile to merge->key.  Fills
+ * out's build; and has_address and the address, if the sum has a place for it.
+ * -1 without memory. */
 int merge_locate(struct merge *merge, const struct profile *profile,
                  size_t part, const struct location *location,
                  struct merge_location *out);
 
-/* Gives functions of one name in different builds one
- * symbol_start.  -1 without memory. */
+/* Gives functions of one name in different builds one symbol_start.  -1 without
+ * memory. */
 int merge_symbols(struct merge *merge);
 
 #endif

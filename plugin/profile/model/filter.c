@@ -1,4 +1,16 @@
-/* filter.c - see filter.h. */
+/*
+ * filter.c - see filter.h.
+ *
+ * The pattern is a user's, the names are a program's, and a regular expression
+ * with nested repetitions can take years: matching needs limits on time, steps
+ * and memory.  Patterns are interpreted rather than compiled by PCRE2's JIT,
+ * because compiled ones would not obey all limits.  The clock covers what steps
+ * cannot: PCRE2 counts them anew for each place where a match may start.
+ *
+ * Each distinct name is matched once, and the result is marked at every frame;
+ * a stack is then judged by or-ing its frames' marks.  Called on the thread
+ * that renders the view, or that carries out a statement with a pattern.
+ */
 #include "filter.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -19,8 +31,7 @@
 enum {
     HEAP_KB = 16384,
     DEPTH_MAX = 20000,
-    STEPS_PER_CHECK =
-        64 /* items of the pattern between two checks of the clock */
+    STEPS_PER_CHECK = 64 /* items of the pattern between looks at the clock */
 };
 
 struct pattern {
@@ -68,6 +79,7 @@ is_pattern_late(struct pattern *pattern)
 {
     uint64_t now = clock_ms();
 
+    /* The time begins with the first match: it is one for all texts. */
     if (pattern->started_ms == 0)
         pattern->started_ms = now;
     return now - pattern->started_ms > PATTERN_MS_MAX;
@@ -79,8 +91,8 @@ is_pattern_cancelled(const struct pattern *pattern)
     return pattern->cancelled && atomic_load(pattern->cancelled);
 }
 
-/* Called at each item of the pattern.  PCRE2 counts steps anew from each place
- * where a match may start, and each may read the whole text. */
+/* Called by PCRE2 at each item of the pattern (PCRE2_AUTO_CALLOUT).  Anything
+ * but 0 ends the match with that error. */
 static int
 on_pattern_callout(pcre2_callout_block *at, void *arg)
 {
@@ -203,14 +215,14 @@ pattern_match(struct pattern *pattern, const char *text, struct error *err)
 
 enum { SOURCE_LINE_MAX = 1 << 20 };
 
-/* One pattern, to be matched with everything. */
+/* One pattern, which is matched with all frames. */
 struct matcher {
     const struct profile *profile;
     const struct symbols *symbols;
     const struct texts *texts;
     const struct view_options *options;
     struct pattern *pattern;
-    uint8_t *names; /* per text: 1 + whether it matches, once known */
+    uint8_t *names; /* by text: 1 + whether it matches; 0: not matched yet */
     struct buffer scratch;
     struct error *err;
 };
@@ -259,6 +271,7 @@ match_location(struct matcher *m, size_t i, uint8_t mark, uint8_t *marks)
 
     buffer_clear(&m->scratch);
     granularity_address(&m->scratch, location->address);
+    /* An address that matches selects all frames of its location. */
     address = match_scratch(m);
     if (address < 0)
         return -1;

@@ -29,7 +29,7 @@ struct view_options;
 enum {
     PATTERN_SIZE_MAX = 4096,
     PATTERN_TEXT_MAX = 16384,    /* the rest of a text is not searched */
-    PATTERN_STEPS_MAX = 1000000, /* PCRE2's, from one place in a text */
+    PATTERN_STEPS_MAX = 1000000, /* PCRE2's steps from one place in a text */
     PATTERN_MS_MAX = 5000        /* for all texts together */
 };
 
@@ -46,9 +46,8 @@ int pattern_match(struct pattern *pattern, const char *text, struct error *err);
 enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2 };
 
 struct filter {
-    uint8_t
-        *marks;   /* per frame of the symbols: FILTER_* bits; NULL: no filter */
-    bool focused; /* a frame must match focus */
+    uint8_t *marks; /* by frame of the symbols: FILTER_*; NULL: no filter */
+    bool focused;   /* a frame must match focus */
 };
 
 /* Matches all frames at once.  After -1 with *err, filter_fini is still needed.
@@ -58,7 +57,7 @@ int filter_init(struct filter *filter, const struct profile *profile,
                 const struct view_options *options, struct error *err);
 void filter_fini(struct filter *filter); /* zeroed is fine */
 
-/* marks: those of the stack's frames, or-ed. */
+/* Whether a stack is shown whose frames have these marks, or-ed together. */
 bool filter_shows(const struct filter *filter, unsigned marks);
 
 #endif

@@ -1,4 +1,11 @@
-/* live_parts.c - see live_parts.h. */
+/*
+ * live_parts.c - see live_parts.h.
+ *
+ * The list is made once with its greatest size, filled in the dump's order and
+ * then sorted: adding to a table of sums would need a hash and as much memory.
+ * Names of threads are copied, because the profile outlives the dump.  Called
+ * by profile.c.
+ */
 #include "live_parts.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
  * live_parts.h - the live bytes of a profile's stacks, by thread and age.
  *
- * One list for all: a part is what one thread allocated with one stack and is
- * of one class of age.  So there are at most as many as live samples, and the
- * parts of a stack add up to its bytes and objects in use exactly.  Parts of
- * jemalloc's dumps have no age: all are 0 (threads.numbered).
+ * A part is what one thread allocated by one stack and is of one class of age.
+ * So there are at most as many parts as live samples, and the parts of a stack
+ * add up to its bytes and objects in use exactly.  Parts of jemalloc's dumps
+ * have no age: all ages are 0 (threads.numbered).
  */
 #ifndef HW_LIVE_PARTS_H
 #define HW_LIVE_PARTS_H
@@ -30,22 +30,21 @@ struct live_parts {
     size_t count;
 };
 
-/* Whether they are of jemalloc's dump: not by tid, and without ages.  NULL: no.
- */
+/* Whether parts are those of jemalloc's dump, with numbers instead of tids, and
+ * without ages.  NULL is not. */
 static inline bool
 live_parts_numbered(const struct live_parts *parts)
 {
     return parts && parts->threads.numbered;
 }
 
-/* The parts of dump, in arena: room for each of its samples, or its shares and
- * the rest of each stack, and none yet.
- * NULL: no memory. */
+/* A list in arena without parts yet.  It has room for each of dump's samples;
+ * or for its shares, and for a rest of each stack.  NULL: no memory. */
 struct live_parts *live_parts_new(struct arena *arena,
                                   const struct heap_dump *dump);
 /* Appends a part.  There is room. */
 void live_parts_add(struct live_parts *parts, const struct live_part *part);
-/* Sorts them, and adds equal ones up. */
+/* Sorts the parts, and adds equal ones up. */
 void live_parts_end(struct live_parts *parts);
 
 #endif

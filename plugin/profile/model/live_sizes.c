@@ -1,4 +1,9 @@
-/* live_sizes.c - see live_sizes.h. */
+/*
+ * live_sizes.c - see live_sizes.h.
+ *
+ * As live_parts.c: a list of its greatest size is filled in the dump's order
+ * and then sorted.  Called by profile.c, for a recorder's dumps.
+ */
 #include "live_sizes.h"
 
 #include <stdlib.h>

@@ -24,13 +24,15 @@ struct live_sizes {
     size_t count;
 };
 
-/* Room in arena for all of dump's, and none yet.  NULL: no memory. */
+/* A list in arena without sizes yet, with room for all of dump's.  NULL: no
+ * memory. */
 struct live_sizes *live_sizes_new(struct arena *arena,
                                   const struct heap_dump *dump);
-/* Appends those of the entry, which are of that stack.  There is room. */
+/* Appends the sizes of an entry of the dump, which belongs to stack.  There is
+ * room. */
 void live_sizes_add(struct live_sizes *sizes, uint32_t stack,
                     const struct heap_stack *from);
-/* Sorts them, and adds equal ones up. */
+/* Sorts the sizes, and adds equal ones up. */
 void live_sizes_end(struct live_sizes *sizes);
 
 #endif

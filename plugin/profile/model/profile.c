@@ -1,7 +1,11 @@
 /*
  * profile.c - see profile.h.
  *
- * Like jeprof, it estimates a repeated stack's entries first and adds then.
+ * Like jeprof, it estimates a repeated stack's entries first and adds then: the
+ * other order gives other numbers, and people compare.  A dump's lists of
+ * addresses are taken over, not copied, for they are most of its memory; equal
+ * stacks are found by a hash, which jemalloc's sorted dumps do not need.  Made
+ * on the thread that dumps, or that reads a snapshot.
  */
 #include "profile.h"
 
@@ -22,7 +26,7 @@
 
 enum {
     PROFILE_MEMORY_MAX = 1 << 30,
-    ESTIMATE_PARTS = 1024 /* see estimate */
+    ESTIMATE_PARTS = 1024 /* see estimate_amount() */
 };
 
 double
@@ -35,7 +39,7 @@ profile_scale(uint64_t count, uint64_t bytes, uint64_t rate)
     ratio = (double)bytes / (double)count / (double)rate;
     chance = 1 - exp(-ratio);
     return 1 /
-           (chance > 0 ? chance : ratio); /* a tiny chance is rounded to 0 */
+           (chance > 0 ? chance : ratio); /* 1 - exp() of a tiny ratio is 0 */
 }
 
 const struct profile_module *
@@ -176,8 +180,8 @@ struct taking {
     struct profile *profile;
     struct profile_stack *list;
     struct live_parts *parts; /* NULL: the dump has none */
-    struct live_sizes *sizes; /* likewise */
-    size_t share;             /* the next of the dump's */
+    struct live_sizes *sizes; /* NULL: the dump is not sized */
+    size_t share;             /* index of the dump's next share */
     uint32_t *slots; /* 1 + index in list, by hash; NULL: all are distinct */
     size_t mask;
 };
@@ -192,7 +196,7 @@ append_profile_stack(struct taking *t, const struct heap_stack *from)
     return place;
 }
 
-/* The stack of equal addresses in list, or a new one at its end. */
+/* The stack in t->list with equal addresses, or a new one at its end. */
 static struct profile_stack *
 find_or_add_profile_stack(struct taking *t, const struct heap_stack *from)
 {
@@ -243,10 +247,8 @@ estimate_variance(uint64_t objects, uint64_t bytes, double scale)
     return (double)objects * each * each * (1 - 1 / scale);
 }
 
-/*
- * An estimate, in 1/1024s.  Sums of these are exact up to 8 TB in any order, so
- * equal values compare equal, and an unchanged one differs by 0.
- */
+/* An estimate, rounded to 1/1024.  Sums of these are exact up to 8 TB in any
+ * order, so equal values compare equal, and an unchanged one differs by 0. */
 static double
 estimate_amount(uint64_t sampled, double scale)
 {
@@ -262,10 +264,10 @@ profile_add_estimate(struct heap_estimate *to, uint64_t objects, uint64_t bytes,
     to->variance += estimate_variance(objects, bytes, scale);
 }
 
-/* A sample of time stands for itself.  So many came by chance: the square of
- * its error is the sum of the samples' squares (Poisson), here of equal ones.
- * Of the clock, a thread that sleeps is one sample, whose time is known but for
- * a tick. */
+/* A sample of time stands for itself.  Their number is chance (Poisson), so
+ * the variance is the sum of the samples' squares, taken as equal.  By the
+ * clock, a thread that sleeps is one long sample, whose time is known but
+ * for one tick. */
 static struct heap_estimate
 time_of(const struct heap_stack *from, const struct heap_dump *dump)
 {
@@ -324,7 +326,7 @@ add_stack_part(struct taking *t, const struct profile_stack *to,
     live_parts_add(t->parts, &part);
 }
 
-/* What a line by thread stands for. */
+/* What a dump's line by thread stands for. */
 static struct heap_estimate
 estimate_share(const struct heap_share *share, uint64_t rate)
 {
@@ -334,7 +336,7 @@ estimate_share(const struct heap_share *share, uint64_t rate)
                                   .bytes = (double)share->bytes * scale};
 }
 
-/* A part of what is left of the stack. */
+/* Adds a thread's part of a stack, and takes it from the rest. */
 static void
 add_thread_share(struct taking *t, struct live_part *rest,
                  const struct heap_share *share, double objects, double bytes)
@@ -352,16 +354,14 @@ add_thread_share(struct taking *t, struct live_part *rest,
     live_parts_add(t->parts, &part);
 }
 
-/*
- * Divides the dump's next stack by its lines by thread.  A thread's objects may
+/* Divides the dump's next stack by its lines by thread.  A thread's objects may
  * be of other sizes than the stack's, so each line has a scale of its own; and
- * jemalloc 5.3 makes up for the chance of sampling in each line by itself, and
- * rounds it, so that their counts are not quite the stack's.  What the lines
- * stand for is: the stack is divided by that, and adds up.
- *
- * Without lines, where they are more than rounding makes of the stack, or where
- * the list of them ends too soon, all is of no known thread (the first).
- */
+ * jemalloc 5.3 corrects each line for the chance of sampling, and rounds it, so
+ * that the lines' counts do not quite add up to the stack's.  So the stack is
+ * divided in proportion to what the lines stand for, and the last one gets the
+ * rest.  All is the unknown thread's (the first) if there are no lines, if they
+ * exceed the stack by more than rounding, or if the list of shares ends too
+ * soon. */
 static void
 add_thread_shares(struct taking *t, const struct heap_dump *dump,
                   uint32_t stack, const struct profile_stack *to,
@@ -418,7 +418,8 @@ add_dump_stacks(struct taking *t, const struct heap_dump *dump)
             const struct heap_stack *from = &piece->stacks[i];
             struct heap_estimate in_use = estimate_of(from, dump);
 
-            /* Entries of one stack are in a row, and share its addresses. */
+            /* Entries of one stack follow each other, and share its
+             * addresses. */
             if (!to || from->addresses != to->locations ||
                 from->depth != to->depth)
                 to = t->slots ? find_or_add_profile_stack(t, from)
@@ -474,7 +475,8 @@ take_dump_stacks(struct profile *profile, struct heap_dump *dump)
     profile->sizes = t.sizes;
     if (arena_adopt(profile->arena, dump->stacks.indices) != 0)
         return -1;
-    heap_stacks_fini(&dump->stacks); /* makes room for the rest */
+    /* frees the pieces before locations are made */
+    heap_stacks_fini(&dump->stacks);
     profile->stacks = t.list;
     profile_add_up(profile);
     return 0;
@@ -482,7 +484,7 @@ take_dump_stacks(struct profile *profile, struct heap_dump *dump)
 
 /* ---- locations ---- */
 
-/* For an address without a name. */
+/* Makes a location for an address without a name. */
 static int
 make_unnamed_location(struct arena *arena, uint64_t address,
                       struct location *to)
@@ -500,7 +502,7 @@ make_unnamed_location(struct arena *arena, uint64_t address,
     return frame->function ? 0 : -1;
 }
 
-/* The locations point into names. */
+/* Lists the locations, which point into names. */
 static int
 list_locations(struct profile *profile, const struct heap_dump *dump,
                const struct names *names)

@@ -26,10 +26,10 @@ struct live_sizes;
 struct waste;
 struct texts;
 
-/* The origin of a live profile; a profile from a file has none. */
+/* Where a live profile comes from; a profile from a file has no origin. */
 struct profile_origin {
     bool live;
-    int64_t taken_ms;        /* wall clock; of a profile of time: its end */
+    int64_t taken_ms;        /* wall clock; for a profile of time, its end */
     int64_t active_since_ms; /* wall clock; 0: profiling was not active */
 };
 
@@ -43,11 +43,12 @@ struct profile_stack {
     uint32_t depth;
     double objects, bytes; /* in use, estimated; signed in a difference */
     double objects_ever, bytes_ever; /* allocated; 0 without prof_accum */
-    /* Of bytes, the square of the standard error due to sampling.  In a
-     * difference, of the bytes that came and went (diff.c). */
+    /* The square of the standard error of bytes due to sampling.  In a
+     * difference, that of the bytes that came and went (diff.c). */
     double variance;
-    uint64_t size_class; /* bytes, of most of bytes; 0: not known */
-    double waste; /* bytes of its classes' slabs that are free (waste.h) */
+    /* the class, in bytes, that most of bytes are of; 0: not known */
+    uint64_t size_class;
+    double waste; /* free bytes of slabs that its objects keep (waste.h) */
     struct profile_sampled in_use, ever; /* as in the dump; 0 in a difference */
 };
 
@@ -60,11 +61,11 @@ struct profile_module {
 
 /* What is allocated and in no sample: snapshots/reconciliation.h fills it. */
 struct profile_unseen {
-    double bytes;    /* beyond chance; 0: none, or not known */
+    double bytes;    /* more than chance explains; 0: none, or not known */
     const char *why; /* "allocated while profiling was off", ... */
 };
 
-/* In profile.memory, of time. */
+/* Parts of the memory text of a profile of time. */
 #define PROFILE_WITH_KERNEL ", with the kernel's functions"
 #define PROFILE_CHANCE      "; by chance alone " /* last: of this profile alone */
 
@@ -83,22 +84,24 @@ struct profile {
     double objects_ever, bytes_ever;
     uint64_t samples;     /* sampled objects */
     uint64_t rate;        /* mean bytes, or nanoseconds, between two samples */
-    uint64_t duration_ms; /* how long it was sampled; 0: of the heap */
+    uint64_t duration_ms; /* how long the program was sampled; 0 for the heap */
     bool truncated;       /* the dump was cut off */
     bool accumulated;     /* the dump counted what was ever allocated */
-    bool weighted;        /* samples have weights that the rate does not tell */
-    bool difference;      /* made by diff_make, or a sum of such */
-    unsigned roots;       /* PROFILE_BY_*: what its stacks are rooted at */
-    size_t nodes; /* how many nodes it sums up (merge.h); 0: not a sum */
+    /* samples have weights, which the rate does not tell */
+    bool weighted;
+    bool difference; /* made by diff_make, or a sum of such */
+    unsigned roots;  /* PROFILE_BY_*: what its stacks are rooted at */
+    size_t nodes;    /* how many nodes it sums up (merge.h); 0: not a sum */
     /* By thread and age; NULL: not known, as only a recorder notes them. */
     const struct live_parts *parts;
-    /* By size class; NULL: likewise. */
+    /* By size class; NULL: not known, as only a recorder notes them. */
     const struct live_sizes *sizes;
     /* What waste_fill has found; NULL: not known, or a sum or difference. */
     const struct waste *waste;
-    double waste_bytes;  /* of all stacks */
-    bool wasted;         /* it is known */
-    uint64_t counted_ms; /* how long the sums "ever" counted; 0: not known */
+    double waste_bytes; /* of all stacks */
+    bool wasted;        /* waste is known */
+    /* over which time the sums "ever" were counted; 0: not known */
+    uint64_t counted_ms;
     const struct profile_module *modules; /* those with code, ascending */
     size_t module_count;
     const char *note; /* what could not be named, and why; "" */
@@ -106,7 +109,8 @@ struct profile {
      * one line (reconciliation.h); "" offline.  In a profile of time: how it
      * was taken. */
     const char *memory;
-    struct profile_unseen unseen; /* of a sum: its nodes'; none: difference */
+    /* a sum has its nodes'; a difference has none */
+    struct profile_unseen unseen;
     struct names *names; /* owns what locations point to; NULL: arena does */
     struct arena *arena;
 };
@@ -132,8 +136,8 @@ const char *profile_kind_name(enum profile_kind kind);
 /* heap, cpu or wall. */
 const char *profile_kind_keyword(enum profile_kind kind);
 
-/* Its options for profile: options, or view_defaults where they are NULL, with
- * the profile's own words for what to count. */
+/* The options that a form of profile takes: options, or view_defaults if it is
+ * NULL, with the measure of the profile's kind. */
 struct view_options profile_view(const struct profile *profile,
                                  const struct view_options *options);
 

@@ -1,9 +1,15 @@
 /*
  * profile_root.c - see profile_root.h.
  *
- * Estimates are the parts'.  What is known of a stack alone (the variance of
- * its bytes, its waste, the bytes of its samples) is divided among its parts by
- * their bytes.
+ * Instead of teaching every form about threads, a second profile is made in
+ * which each stack ends in a frame named after its thread: differences, sums,
+ * graphs and tables then work unchanged.  Parts (live_parts.h) say which
+ * threads a stack has; their estimates are exact, and what is known only of the
+ * whole stack (the variance of its bytes, its waste, the bytes of its samples)
+ * is divided among its parts by their bytes.
+ *
+ * It costs a copy of each stack per thread, but no names.  Called on the thread
+ * that renders the view or carries out the statement.
  */
 #include "profile_root.h"
 
@@ -21,17 +27,17 @@
 
 enum { ROOTED_MEMORY_MAX = 1 << 30, LABEL_MAX = 64, NO_STACK = UINT32_MAX };
 
-/* Addresses of roots lie above any code, and below the kernel's half. */
+/* Addresses of roots lie above any code, and below the kernel's half, which
+ * stack_names.c does not show. */
 static const uint64_t root_address = INT64_MAX - ((uint64_t)1 << 32);
 
 struct rooting {
     const struct profile *from;
     struct profile *out;
     unsigned roots;      /* PROFILE_BY_* */
-    struct texts *texts; /* of the labels; a root's number is its label's */
-    uint32_t *threads, *pools; /* by thread: its label's number */
-    uint32_t
-        *stack_indices; /* by label: the present stack's index in the list */
+    struct texts *texts; /* the labels; a root has the number of its label */
+    uint32_t *threads, *pools; /* by thread: the number of its label */
+    uint32_t *stack_indices;   /* by label: where it has the current stack */
     struct profile_stack *list;
 };
 
@@ -109,7 +115,8 @@ make_labels(struct rooting *r)
     return rc;
 }
 
-/* The profile's own, and then one for each label. */
+/* Makes the locations: the profile's own, and then one for each label, whose
+ * addresses ascend too. */
 static int
 make_locations(struct rooting *r)
 {
@@ -140,14 +147,14 @@ make_locations(struct rooting *r)
 
 /* ---- stacks ---- */
 
-/* Of a number that belongs to the whole stack. */
+/* A part's share of a number that is known only for the whole stack. */
 static double
 part_share_of(double whole, double part_bytes, double stack_bytes)
 {
     return stack_bytes > 0 ? whole * (part_bytes / stack_bytes) : 0;
 }
 
-/* A new one at the end of the list, of the part's thread. */
+/* Appends a copy of the stack with the roots of thread.  NULL: no memory. */
 static struct profile_stack *
 add_rooted(struct rooting *r, const struct profile_stack *from, uint32_t thread)
 {
@@ -180,6 +187,7 @@ root_part(struct rooting *r, const struct profile_stack *from,
                                             : r->pools[part->thread]];
     struct profile_stack *to;
 
+    /* An index below first_place is left from a stack before. */
     if (*place == NO_STACK || *place < first_place) {
         *place = (uint32_t)r->out->stack_count;
         if (!add_rooted(r, from, part->thread))
@@ -242,7 +250,7 @@ make_rooted(struct rooting *r, const struct view_options *options,
     return root_stacks(r, options, err);
 }
 
-/* All but what threads change. */
+/* Copies all of a profile except for its stacks and sums. */
 static void
 copy_rest(struct profile *out, const struct profile *from, unsigned roots)
 {
@@ -250,7 +258,7 @@ copy_rest(struct profile *out, const struct profile *from, unsigned roots)
 
     *out = *from;
     out->arena = arena;
-    out->names = NULL; /* borrowed */
+    out->names = NULL; /* from keeps them */
     out->parts = NULL;
     out->stack_count = 0;
     out->objects = out->bytes = out->objects_ever = out->bytes_ever = 0;

@@ -21,15 +21,14 @@ struct view_options;
 #define PROFILE_NO_POOL   "unknown pool"
 #define PROFILE_NO_THREAD "unknown thread"
 
-/* PROFILE_BY_*: what options ask for. */
+/* The roots that options ask for: PROFILE_BY_*. */
 unsigned profile_roots(const struct view_options *options);
 
-/*
- * What options ask for, by_thread or by_pool, in *out, which the caller frees;
- * NULL: neither, or profile is so already, or is empty.  It borrows profile's
- * names.  What was ever allocated is not in it.  -1 with *err: no memory, the
- * threads of profile are not known, or options count what was ever allocated.
- */
+/* Makes *out, the profile by thread or by pool as options ask, which the caller
+ * frees.  *out is NULL if options ask for neither, or profile has these roots
+ * already, or is empty.  It borrows profile's names, and does not have what was
+ * ever allocated.  -1 with *err: no memory, the threads of profile are not
+ * known, or options count what was ever allocated. */
 int profile_root(const struct profile *profile,
                  const struct view_options *options, struct profile **out,
                  struct error *err);

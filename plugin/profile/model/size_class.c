@@ -2,9 +2,9 @@
 #include "size_class.h"
 
 enum {
-    TINY = 8,    /* classes of 8 bytes' steps, up to 64 */
+    TINY = 8,    /* the classes in steps of 8 bytes, up to 64 */
     LG_TINY = 6, /* 64 */
-    LG_PER = 2,  /* four to each doubling */
+    LG_PER = 2,  /* 2^2 = 4 classes to each doubling */
     PER = 1 << LG_PER,
     LG_MOST = 62
 };

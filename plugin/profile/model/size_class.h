@@ -15,7 +15,7 @@
 enum { SIZE_CLASSES = 256 };
 
 /* The number of the class that holds size, ascending from 0; the last one holds
- * all that is beyond. */
+ * all larger sizes. */
 uint32_t size_class_of(uint64_t size);
 /* The bytes of a class, below SIZE_CLASSES. */
 uint64_t size_class_bytes(uint32_t number);

@@ -1,4 +1,18 @@
-/* symbols.c - see symbols.h. */
+/*
+ * symbols.c - see symbols.h.
+ *
+ * jeprof names frames by a long list of rules, and a graph is comparable with
+ * its own only if all of them hold: short names without arguments, a symbol
+ * preferred to the debug information's name, addresses after names that would
+ * be ambiguous.  So names are made in two passes.  The first drafts for each
+ * frame a short and a full name; then short names that stand for several full
+ * ones are known, and the second pass writes the final name.
+ *
+ * A profile has a hundred thousand frames but only thousands of names, and all
+ * work on texts is done once per name and kept by number.  stack_names.c keeps
+ * the result from dump to dump; the rest runs on the thread that renders the
+ * view.
+ */
 #include "symbols.h"
 
 #include <string.h>
@@ -17,7 +31,7 @@ enum { NAME_BYTES_MAX = 16 << 20, SHORTENED_FIRST = 1024 };
 /* A frame while its names are made. */
 struct draft {
     uint32_t short_name; /* number in the texts */
-    uint32_t full_name;  /* and in the full names */
+    uint32_t full_name;  /* number in the full names */
 };
 
 struct maker {
@@ -25,17 +39,19 @@ struct maker {
     enum granularity granularity;
     bool jeprof_names;
     struct texts *texts;
-    struct texts *full; /* full names, which are long: only for their numbers */
+    /* full names, kept apart: they are long, and not shown */
+    struct texts *full;
     struct buffer scratch;
-    /* Per frame: the two numbers of its draft; names become those of the texts
-     * at the end. */
+    /* By frame: the two numbers of its draft.  In the end names has numbers in
+     * the texts. */
     uint32_t *short_names, *names;
-    uint32_t *shortened; /* of a full name: 1 + its short name, once known */
+    /* by full name: 1 + its short name; 0: not known yet */
+    uint32_t *shortened;
     uint32_t shortened_capacity;
-    uint32_t *seen;    /* of a short name: 1 + its first full name */
-    bool *ambiguous;   /* a short name of several full ones */
-    uint32_t *unique;  /* of a full name: 1 + its name@address */
-    uint32_t *inlined; /* of a name: 1 + "name (inline)", once known */
+    uint32_t *seen;    /* by short name: 1 + the first full name that has it */
+    bool *ambiguous;   /* by short name: several full names have it */
+    uint32_t *unique;  /* by full name: 1 + its name@address; 0: not needed */
+    uint32_t *inlined; /* by name: 1 + "name (inline)"; 0: not made yet */
 };
 
 static int
@@ -63,8 +79,8 @@ grow_shortened(struct maker *m)
     return 0;
 }
 
-/* Adds the name and its short name, and gives both numbers; thousands of frames
- * share hundreds of names. */
+/* Adds a name and its short name, and fills draft with both numbers.  Each
+ * distinct name is shortened once.  A label is no function, and stays whole. */
 static int
 add_shortened_name(struct maker *m, const char *name, bool label,
                    struct draft *draft)
@@ -95,7 +111,7 @@ add_shortened_name(struct maker *m, const char *name, bool label,
     return 0;
 }
 
-/* "symbol<0123456789abcdef>" */
+/* Adds the full name of a symbol: "symbol<0123456789abcdef>". */
 static int
 tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
 {
@@ -107,7 +123,8 @@ tag_symbol(struct maker *m, const struct location *location, uint32_t *number)
     return add_scratch(m, m->full, number);
 }
 
-/* Usually the first byte shows that a symbol is not an inlined frame's. */
+/* Whether symbol begins with a short name.  For an inlined frame the first byte
+ * usually shows that it does not. */
 static bool
 symbol_begins_with_name(const char *symbol, const struct maker *m,
                         uint32_t short_name)
@@ -119,11 +136,10 @@ symbol_begins_with_name(const char *symbol, const struct maker *m,
            (symbol[0] == name[0] && strncmp(symbol, name, size) == 0);
 }
 
-/*
- * jeprof prefers the symbol that nm shows at the address, tagged with its
- * start, if it begins with the frame's short name: even for an inlined frame.
- * We tag an outermost frame that has the symbol's name.
- */
+/* jeprof prefers the symbol that nm shows at the address, tagged with its
+ * start, if it begins with the frame's short name, even for an inlined frame.
+ * With plain names, only an outermost frame that has the symbol's name is
+ * tagged. */
 static int
 draft_frame(struct maker *m, const struct location *location, uint32_t i,
             struct draft *draft)
@@ -156,7 +172,8 @@ is_tagged(const char *name)
     return digits > 0 && strcmp(open + 1 + digits, ">") == 0;
 }
 
-/* The content of the "<...>" at the end of a full name, without zeros. */
+/* The content of the "<...>" at the end of a full name, without leading zeros;
+ * NULL: there is none.  Perl's /<0*([^>]*)>$/, as jeprof has it. */
 static const char *
 tag_of(const char *name, size_t *size)
 {
@@ -182,7 +199,8 @@ draft_of(const struct maker *m, uint32_t frame)
     return (struct draft){m->short_names[frame], m->names[frame]};
 }
 
-/* Only the outermost frame of an address decides, as in jeprof. */
+/* The draft of a location's outermost frame, the only one that jeprof looks at
+ * for ambiguous names. */
 static struct draft
 outermost_draft(const struct maker *m, const uint32_t *first, size_t location)
 {
@@ -224,7 +242,8 @@ disambiguate_short_names(struct maker *m, const uint32_t *first)
     return 0;
 }
 
-/* Perl's /Callback.*::Run$/ */
+/* Whether a function is a Run, whose name depends on its callee: Perl's
+ * /Callback.*::Run$/ in jeprof. */
 static bool
 is_run(const char *name, size_t size)
 {
@@ -284,7 +303,8 @@ name_frame(struct maker *m, const struct location *location, uint32_t i,
     return add_scratch(m, m->texts, name);
 }
 
-/* In a sum, each node has said which of its own frames are the allocator's. */
+/* A sum has no lists of wrappers: each node has said which of its own frames
+ * are the allocator's. */
 int
 symbols_part(const struct profile *profile, const struct view_options *options,
              struct arena *arena, struct texts *texts, struct symbols *symbols)
@@ -313,10 +333,9 @@ count_frames(const struct profile *profile, uint32_t *first)
     return 0;
 }
 
-/*
- * Addresses ascend, so most have the symbol and outer frames of the one before.
- * Answers whether that one has the same frame, counted from the outermost.
- */
+/* Whether the location before has the same frame, counted from the outermost.
+ * Addresses ascend, so most have the symbol and the outer frames of the one
+ * before, and their drafts are copied. */
 static bool
 is_frame_repeated(const struct location *location, uint32_t frame)
 {

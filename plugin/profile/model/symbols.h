@@ -22,11 +22,13 @@ struct view_options;
 struct symbols {
     /* Frames of location i: first[i] up to first[i + 1], innermost first. */
     const uint32_t *first;
-    const uint32_t *names;       /* per frame: number in the texts */
-    const uint32_t *short_names; /* the function alone, likewise */
-    const bool *runs;            /* per frame: named after its callee instead */
-    bool has_runs;               /* any of them is */
-    /* Per location, by the options' rule. */
+    const uint32_t *names; /* by frame: number in the texts */
+    /* by frame: that of the function's short name alone */
+    const uint32_t *short_names;
+    /* by frame: it is named after its callee instead (a Run) */
+    const bool *runs;
+    bool has_runs; /* any of runs is set */
+    /* By location, by the options' rule. */
     const struct allocator_part *parts;
 };
 

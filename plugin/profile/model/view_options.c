@@ -1,4 +1,17 @@
-/* view_options.c - see view_options.h. */
+/*
+ * view_options.c - see view_options.h.
+ *
+ * What jeprof takes as flags, all forms take as one struct; and what all forms
+ * print alike is here too: numbers with their units, and names made safe for a
+ * terminal, a page or a picture.  A measure has two notations.  figure_value()
+ * is jeprof's, for reports that programs read; figure_text() is for people,
+ * with the unit that fits.  Each measure is a row of struct counted, so that no
+ * form knows units.
+ *
+ * Names come from the program that is observed, and may hold escape sequences
+ * or characters that reverse the text around them; shown_name() leaves none.
+ * Pure; called on any thread.
+ */
 #include "view_options.h"
 
 #include <inttypes.h>
@@ -75,7 +88,7 @@ measure_has_variance(enum measure measure)
 bool
 view_cancelled(const struct view_options *options, size_t i, struct error *err)
 {
-    /* Only the flag itself matters, so relaxed order is enough. */
+    /* Relaxed order is enough, as nothing but the flag itself is read. */
     if (i % CANCEL_EVERY != 0 || !options->cancelled ||
         !atomic_load_explicit(options->cancelled, memory_order_relaxed))
         return false;
@@ -131,16 +144,19 @@ granularity_name(struct buffer *out, enum granularity granularity,
     granularity_source_line(out, frame);
 }
 
-/* What is counted: bytes, nanoseconds; or objects, samples, one by one. */
+/* How a measure is counted and written: bytes and nanoseconds as amounts with
+ * units; objects and samples one by one, without. */
 enum { UNITS_MAX = 5 };
 
 static const struct counted {
-    const char *what, *one; /* of one by one: its singular */
-    /* In jeprof's reports, of so many, to so many digits. */
+    /* one: the singular, for what is counted one by one */
+    const char *what, *one;
+    /* In jeprof's reports: the unit, its size, and how many digits; NULL: whole
+     * numbers. */
     const char *unit;
     double report;
     int digits;
-    /* For people: so many of a unit are the next. */
+    /* For people: the units, each step times the one before. */
     double step;
     const char *units[UNITS_MAX]; /* up to NULL */
 } bytes_counted = {"bytes", NULL, "MB", 1048576, 1, 1024, {"B", "KB", "MB"}},
@@ -236,7 +252,7 @@ figure_text(double value, const struct view_options *options, bool is_signed,
     } else if (options->show_bytes || size < of->step) {
         snprintf(out, FIGURE_TEXT, "%s%.0f %s", sign, size, of->units[0]);
     } else {
-        /* 1023.96 KB would read as 1024.0. */
+        /* Less 0.05, because 1023.96 KB would be written as 1024.0. */
         for (size /= of->step, unit = 1;
              of->units[unit + 1] && size >= of->step - 0.05; unit++)
             size /= of->step;
@@ -252,7 +268,8 @@ is_utf8_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* U+200E, U+200F, U+202A..U+202E, U+2028, U+2029, U+2066..U+2069. */
+/* Whether a character changes the direction of text or ends its line: U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069. */
 static bool
 is_bidi_control(const char *s, const char *end)
 {
@@ -289,7 +306,7 @@ shown_name(const char *name, size_t max, struct buffer *out)
         buffer_text(out, ellipsis);
 }
 
-/* The character at s, in well-formed UTF-8. */
+/* Decodes the character at s, in well-formed UTF-8. */
 static uint32_t
 decode_utf8_character(const char *s, size_t left, size_t *size)
 {
@@ -370,6 +387,7 @@ shown_middle(const char *text, size_t size, size_t columns, struct buffer *out)
     }
     rest = columns - 1 - columns / 2; /* behind the "…" */
     tail = shown_fit(text, size, all - rest);
+    /* A wide character may have kept one column too many behind the cut. */
     if (shown_columns(text + tail, size - tail) > rest)
         tail = shown_fit(text, size, all - rest + 1);
     buffer_add(out, text, shown_fit(text, size, columns / 2));

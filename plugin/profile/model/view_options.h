@@ -41,16 +41,18 @@ struct view_options {
      * its callers, for time and samples: profile_view. */
     enum measure measure;
     enum granularity granularity;
-    uint32_t nodecount;    /* at most so many nodes */
-    double nodefraction;   /* drop nodes of at most this part of the total */
-    double edgefraction;   /* drop edges of at most this part of the total */
-    uint32_t maxdegree;    /* at most so many edges into, and out of, a node */
+    uint32_t nodecount;  /* at most this many nodes */
+    double nodefraction; /* drop nodes of at most this part of the total */
+    double edgefraction; /* drop edges of at most this part of the total */
+    /* at most this many edges into a node, and out of it */
+    uint32_t maxdegree;
     bool allocator_frames; /* keep the allocator's frames, as jeprof does: see
                               allocator.h */
-    const char *wrappers;  /* frames left out too: allocator.h; NULL */
-    bool jeprof_names;     /* functions without template arguments: dot, text */
-    bool show_bytes;       /* whole bytes in place of megabytes */
-    bool by_growth;        /* in a difference: the most grown comes first */
+    /* functions left out too (allocator.h); NULL: none */
+    const char *wrappers;
+    bool jeprof_names; /* functions without template arguments: dot, text */
+    bool show_bytes;   /* whole bytes in place of megabytes */
+    bool by_growth;    /* in a difference: the most grown comes first */
     /* Roots all stacks at the thread that allocated, or at its pool: the pool
      * outermost, if at both (profile_root.h, which the caller calls). */
     bool by_thread, by_pool;
@@ -69,16 +71,17 @@ enum { MEASURE_COUNT = 7, GRANULARITY_COUNT = 4 };
 extern const char *const measure_words[MEASURE_COUNT];
 extern const char *const granularity_words[GRANULARITY_COUNT];
 
-/* By jeprof's words.  False: unknown. */
+/* Parse jeprof's words.  False: unknown. */
 bool measure_parse(const char *word, enum measure *out);
 bool granularity_parse(const char *word, enum granularity *out);
 
 /* Whether it counts bytes or nanoseconds, not objects or samples. */
 bool measure_is_amount(enum measure measure);
-/* Whether a profile has its variance: of bytes in use, and of time. */
+/* Whether profiles have its variance: bytes in use and time have one. */
 bool measure_has_variance(enum measure measure);
 
-/* Whether to stop; checks now and then, as i counts up.  Fills *err. */
+/* Whether to stop: looks at the flag now and then, as i counts up.  If so, *err
+ * is filled. */
 bool view_cancelled(const struct view_options *options, size_t i,
                     struct error *err);
 
@@ -109,7 +112,7 @@ enum { FIGURE_TEXT = 64 };
 const char *figure_value(double value, const struct view_options *options,
                          char out[FIGURE_TEXT]);
 
-/* "12.3%"; of a total of 0 "nan", "+inf" or "-inf". */
+/* "12.3%"; with a total of 0 "nan", "+inf" or "-inf", as jeprof's. */
 const char *figure_percent(double value, double total, char out[FIGURE_TEXT]);
 
 /* The unit of figure_value: "MB", "B", "s", "ns", "objects" or "samples". */

@@ -1,4 +1,12 @@
-/* waste.c - see waste.h. */
+/*
+ * waste.c - see waste.h.
+ *
+ * What each stack has in use of a class comes from a recorder's samples (here)
+ * or from a dump's means (waste_means.c); then both are treated alike.  All
+ * regions of a class in use share its free ones equally, because jemalloc does
+ * not say which slabs are nearly empty.  Called once per profile, before it is
+ * shared: by the controller after a dump, and when a snapshot is read.
+ */
 #include "waste.h"
 
 #include <math.h>
@@ -15,7 +23,8 @@ enum { NONE = UINT32_MAX };
 
 /* ---- by a recorder's samples ---- */
 
-/* Large extents that the agent did not list have no class. */
+/* Makes a part of each size that a stack has.  A size above all listed classes
+ * is a large extent, and is left out. */
 static int
 take_sampled_sizes(struct waste_work *work)
 {
@@ -44,8 +53,9 @@ take_sampled_sizes(struct waste_work *work)
 
 /* ---- both ---- */
 
-/* Of regions in use, all together: those that no stack has pin slabs, too.
- * Chance may give the stacks more than there are. */
+/* Computes the free bytes for each region in use.  Regions that no stack has
+ * keep slabs as well, so all regions in use count; by chance the stacks may
+ * have more than there are. */
 static void
 count_each(struct waste_work *work)
 {
@@ -61,7 +71,8 @@ count_each(struct waste_work *work)
     }
 }
 
-/* A stack is of the class of most of its bytes. */
+/* Gives each stack its waste, and the class that most of its bytes are of.  A
+ * spread is no evidence of a class. */
 static void
 give_stacks(struct waste_work *work)
 {
@@ -106,7 +117,8 @@ waste_fill(struct profile *profile, const struct waste_heap *heap,
     work.waste->heap = *heap;
     for (uint32_t i = 0; i < heap->class_count; i++)
         work.sizes[i] = (double)heap->classes[i].size;
-    count_each(&work); /* of the classes alone: what is worth a part */
+    /* from the classes alone: says which parts are worth keeping */
+    count_each(&work);
     if ((profile->sizes ? take_sampled_sizes(&work) : waste_means(&work)) != 0)
         goto fail;
     count_each(&work);

@@ -1,10 +1,15 @@
 /*
- * waste_means.c - what each stack of a dump has in use of each size class, of
- * which only the mean is known: see waste.h.
+ * waste_means.c - what each stack of a dump has in use of each size class, if
+ * only the mean size is known: see waste.h.
  *
- * Stacks whose mean is the size of a class are of that class.  What they leave
- * of the regions in use is spread over the others, in groups of about the same
- * mean.
+ * Stacks whose mean is the size of a class are of that class, which most are: a
+ * stack is one line of code.  What they leave of the regions in use is spread
+ * over the others.  Thousands of stacks would make that slow, so they are
+ * joined in groups of about the same mean, eight to each doubling, and a stack
+ * gets the shares of its group.
+ *
+ * The result is an estimate, so each part carries a bound on how wrong it may
+ * be.  Called by waste.c.
  */
 #include "waste_work.h"
 
@@ -17,18 +22,19 @@
 #include "waste_spread.h"
 
 enum {
-    GROUPS_TO_DOUBLING = 8, /* 9 % apart */
+    GROUPS_TO_DOUBLING = 8, /* means in neighboring groups are 9 % apart */
     GROUPS_MAX = 512,
     NONE = UINT32_MAX
 };
 
-/* An estimate of fewer objects than that is no part, nor one of a smaller share
- * of the stack and fewer bytes of waste: these regions are nobody's. */
+/* An estimate of fewer than LEAST_OBJECTS makes no part, nor one that is both
+ * below LEAST_SHARE of the stack and below LEAST_BYTES of waste.  Such regions
+ * stay without a stack. */
 #define LEAST_OBJECTS 0.5
 #define LEAST_SHARE   0.05
 #define LEAST_BYTES   1024
 
-/* What a sample of a class adds to a dump. */
+/* What one sample of a class adds to the sums in a dump. */
 struct seen_class {
     double objects, bytes;
 };
@@ -37,23 +43,23 @@ struct means {
     struct waste_work *work;
     const struct waste_heap *heap;
     struct seen_class seen[WASTE_CLASSES_MAX];
-    double left[WASTE_CLASSES_MAX]; /* regions of no stack of one class */
-    double most[WASTE_CLASSES_MAX]; /* objects that may be of the class */
-    double nobodys;                 /* regions in use beyond all objects */
-    double smallest, largest;       /* classes in use */
+    /* regions in use that no stack of one class has */
+    double left[WASTE_CLASSES_MAX];
+    /* the most objects that stacks may have of the class */
+    double most[WASTE_CLASSES_MAX];
+    double nobodys;           /* regions in use beyond all objects */
+    double smallest, largest; /* the smallest and largest class in use */
     struct spread_group *groups;
     uint32_t group_count;
-    uint32_t group_of[GROUPS_MAX]; /* by the mean's logarithm */
+    uint32_t group_of[GROUPS_MAX]; /* by index_group(): index in groups */
     size_t needed;                 /* parts, counted before there is room */
 };
 
-/*
- * jemalloc 5.3 makes up for the chance of sampling in what it writes: it adds,
- * for each sample of a class, eighths of the objects and whole bytes that it
- * stands for, both rounded, and scales the sums so that jeprof's own correction
- * gives them back.  The sums of one class show that: by samples, so many
- * objects and bytes.  Older ones write the samples as they are.
- */
+/* jemalloc 5.3 corrects for the chance of sampling in what it writes.  For each
+ * sample of a class it adds the objects, rounded to eighths, and the bytes that
+ * the sample stands for, and scales the sums so that jeprof's own correction
+ * gives them back.  So each sample of one class adds the same numbers, which
+ * are computed here.  Older jemallocs write the samples as they are. */
 static void
 see_class(struct means *m, uint32_t number)
 {
@@ -66,8 +72,8 @@ see_class(struct means *m, uint32_t number)
     m->seen[number].bytes = m->seen[number].objects * mean;
 }
 
-/* Whether so many samples, each of those objects and bytes, make up both sums,
- * which are rounded, and were counted in doubles. */
+/* Whether that many samples, each of these objects and bytes, make up the
+ * stack's two sums.  The sums are rounded, and were counted in doubles. */
 static bool
 is_sum_of(const struct profile_stack *stack, double samples, double objects,
           double bytes)
@@ -99,7 +105,8 @@ mean_object_bytes(const struct profile_stack *stack)
     return stack->objects > 0 ? stack->bytes / stack->objects : 0;
 }
 
-/* The class that all objects of the stack are of; NONE: of several. */
+/* The class of all objects of the stack; NONE: they are of several.  Rounding
+ * may put the mean beside its class, so its neighbors are tried too. */
 static uint32_t
 find_only_class(const struct means *m, const struct profile_stack *stack)
 {
@@ -131,7 +138,7 @@ index_group(const struct profile_stack *stack)
                                 : GROUPS_MAX - 1;
 }
 
-/* Whether the stack has objects of classes that are listed. */
+/* Whether the mean of the stack's objects lies within the listed classes. */
 static bool
 has_listed_classes(const struct means *m, const struct profile_stack *stack)
 {
@@ -142,7 +149,8 @@ has_listed_classes(const struct means *m, const struct profile_stack *stack)
     return stack->in_use.objects > 0 && mean >= 1 && mean <= (double)last->size;
 }
 
-/* First the stacks of one class, whose objects the others cannot be. */
+/* Takes the stacks of one class first: the others cannot have these objects.
+ * Joins the others in groups. */
 static void
 sort_stacks(struct means *m)
 {
@@ -170,6 +178,7 @@ sort_stacks(struct means *m)
     }
     for (uint32_t i = 0; i < m->heap->class_count; i++) {
         regions += (double)m->heap->classes[i].in_use;
+        /* Less one standard error: what is left by chance is not spread. */
         m->left[i] = fmax(0, m->left[i] - sqrt(variance[i]));
     }
     m->nobodys = fmax(0, regions - all);
@@ -193,8 +202,9 @@ most_of(const struct means *m, const struct profile_stack *stack,
     return fmin(most, (double)m->heap->classes[number].in_use);
 }
 
-/* How far the objects may be from the estimate, one way or the other: no more
- * than the mean allows, and no fewer than what nobody else can have. */
+/* How far the true number of objects may be from the estimate, up or down.  It
+ * is at most what the mean allows, and at least the regions that no other stack
+ * can have. */
 static double
 bound_of(const struct means *m, const struct profile_stack *stack,
          uint32_t number, double objects)
@@ -206,7 +216,7 @@ bound_of(const struct means *m, const struct profile_stack *stack,
     return fmax(most - objects, objects - fmax(0, fmin(least, objects)));
 }
 
-/* Counts it; or adds it, once there is room. */
+/* Counts a part, and adds it if there is room: the first pass only counts. */
 static void
 add_waste_part(struct means *m, const struct waste_part *part)
 {
@@ -312,7 +322,7 @@ waste_means(struct waste_work *work)
     waste_spread(work->sizes, m.left, m.heap->class_count, m.groups,
                  m.group_count, weights);
     count_most(&m);
-    add_stack_waste_parts(&m); /* counts the parts */
+    add_stack_waste_parts(&m); /* the first pass counts */
     if (waste_work_reserve(work, m.needed) != 0)
         goto out;
     memset(work->have, 0, sizeof(work->have));

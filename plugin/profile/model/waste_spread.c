@@ -1,18 +1,30 @@
-/* waste_spread.c - see waste_spread.h. */
+/*
+ * waste_spread.c - see waste_spread.h.
+ *
+ * Thousands of unknown numbers are fixed by a few sums.  Of the many solutions
+ * the one of greatest entropy is taken; a least-squares fit would give negative
+ * counts and spikes.  It has the form weight(class) * exp(tilt(group) * size),
+ * so a group needs one number, which Newton's steps find, and the classes'
+ * weights are scaled in turn.  The rounds are few and fixed: the error of the
+ * method is larger than what is left over.
+ *
+ * Pure arithmetic, of groups times classes per step; called by waste_means.c.
+ */
 #include "waste_spread.h"
 
 #include <math.h>
 
 enum {
-    SCALING_ROUNDS =
-        8,     /* of scaling; what is left over is far below the error */
-    STEPS = 48 /* at most, to a group's tilt; five are usual */
+    SCALING_ROUNDS = 8, /* what is left over is far below the error */
+    STEPS = 48          /* at most, to find a group's tilt; five are usual */
 };
 
-#define TILT_MOST 1e4 /* by the mean: enough between neighbours */
+#define TILT_MOST 1e4 /* per mean: tells neighboring classes apart */
 #define NEAR      1e-9
 
-/* Shares by a tilt; returns their mean, in means of the group. */
+/* Computes the group's shares from its tilt.  Returns their mean, and
+ * *variance, in units of the group's mean.  Exponents are taken less the
+ * largest, so that none overflows. */
 static double
 tilt_shares(const double *sizes, const double *weights, size_t classes,
             struct spread_group *group, double *variance)
@@ -39,11 +51,11 @@ tilt_shares(const double *sizes, const double *weights, size_t classes,
     return mean;
 }
 
-/*
- * The variance is how fast the mean grows with the tilt: Newton's steps, within
- * what halving leaves, from the tilt of the round before.  A mean below or
- * above all weighted classes is as near as it gets.
- */
+/* Finds the tilt that gives the group its mean, starting from that of the round
+ * before.  The variance is how fast the mean grows with the tilt, so Newton's
+ * steps are cheap; one that leaves the known bounds is replaced by halving.  If
+ * no class with a weight lies on the other side of the mean, the nearest is
+ * taken. */
 static void
 fit_group(const double *sizes, const double *weights, size_t classes,
           struct spread_group *group)

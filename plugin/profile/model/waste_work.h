@@ -1,4 +1,4 @@
-/* waste_work.h - the parts of waste_fill(). */
+/* waste_work.h - waste_fill()'s state while it fills in the parts. */
 #ifndef HW_WASTE_WORK_H
 #define HW_WASTE_WORK_H
 
@@ -15,16 +15,17 @@ struct waste_work {
     struct waste *waste;
     struct profile_stack *stacks;
     size_t capacity;                 /* of parts */
-    double sizes[WASTE_CLASSES_MAX]; /* of the classes, bytes */
-    double have[WASTE_CLASSES_MAX];  /* objects of all stacks */
+    double sizes[WASTE_CLASSES_MAX]; /* bytes, by class */
+    /* objects that all stacks have, by class */
+    double have[WASTE_CLASSES_MAX];
 };
 
-/* Makes room for so many parts.  -1: no memory. */
+/* Makes room for that many parts.  -1: no memory. */
 int waste_work_reserve(struct waste_work *work, size_t parts);
 /* Appends a part, if there is room. */
 void waste_work_add(struct waste_work *work, const struct waste_part *part);
 
-/* waste_means.c: the parts of a dump of jemalloc's.  -1: no memory. */
+/* Adds the parts of jemalloc's dump (waste_means.c).  -1: no memory. */
 int waste_means(struct waste_work *work);
 
 #endif

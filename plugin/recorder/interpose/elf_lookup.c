@@ -1,4 +1,11 @@
-/* elf_lookup.c - see elf_lookup.h. */
+/*
+ * elf_lookup.c - see elf_lookup.h.
+ *
+ * dlsym(RTLD_NEXT) does the same, but takes the loader's lock and may allocate:
+ * inside malloc the one could deadlock and the other recurse.  So the loader's
+ * list (_r_debug) and the objects' hash tables are read as they lie in memory.
+ * Nothing is written, and every table is the loader's own, so it is trusted.
+ */
 #include "elf_lookup.h"
 
 #include <elf.h>
@@ -26,7 +33,8 @@ elf_own_map(void)
     return map;
 }
 
-/* glibc relocates these in place, but not those of the vDSO. */
+/* glibc adds the load address to these entries in place, but not in the vDSO's,
+ * which is read-only. */
 static const void *
 table_at(const struct link_map *map, ElfW(Addr) address)
 {
@@ -67,7 +75,7 @@ is_function(const struct symbols *s, uint32_t i, const char *name)
            strcmp(s->texts + symbol->st_name, name) == 0;
 }
 
-/* The System V gABI's: buckets, chains by symbol. */
+/* DT_HASH of the System V gABI: counts, buckets, chains by symbol. */
 static uint32_t
 find_by_hash(const struct symbols *s, const char *name)
 {
@@ -86,7 +94,8 @@ find_by_hash(const struct symbols *s, const char *name)
     return 0;
 }
 
-/* GNU's: header, Bloom filter, buckets, hashes whose last bit ends a chain. */
+/* DT_GNU_HASH: header, Bloom filter (skipped), buckets, and hashes whose lowest
+ * bit ends a chain. */
 static uint32_t
 find_by_gnu_hash(const struct symbols *s, const char *name)
 {

@@ -1,4 +1,4 @@
-/* elf_lookup.h - finds a function in the objects that come after ours. */
+/* elf_lookup.h - finds a function in the objects loaded after this library. */
 #ifndef HW_ELF_LOOKUP_H
 #define HW_ELF_LOOKUP_H
 

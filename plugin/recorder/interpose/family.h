@@ -1,10 +1,10 @@
 /*
- * family.h - what stands before each function of an allocator: before libc's,
- * or whatever else the loader has (interpose.c), and before that which a
- * program brings (patched.c).
+ * family.h - the replacement of each function of an allocator: of libc's or
+ * whatever else the loader has (interpose.c), and of one that is linked into
+ * the program (patched.c).
  *
- * Most calls count bytes, or look at a filter, and go on by a jump.  r is a
- * constant where these are inlined.
+ * Most calls count bytes or look at a filter, and end in a jump to the real
+ * function.  r is a constant where these are inlined.
  */
 #ifndef HW_FAMILY_H
 #define HW_FAMILY_H
@@ -17,7 +17,7 @@
 #define FAMILY static inline __attribute__((always_inline))
 #define COLD   static __attribute__((noinline, cold, unused))
 
-/* (a, b) as further arguments. */
+/* Expands (a, b) to further arguments. */
 #define FAMILY_AND(...) , __VA_ARGS__
 
 FAMILY void *
@@ -44,7 +44,7 @@ family_free(const struct real_functions *r, void *block)
         r->free(block);
 }
 
-/* count * size, or what no allocator has. */
+/* count * size, or SIZE_MAX if that overflows: the allocator fails then. */
 FAMILY size_t
 family_product(size_t count, size_t size)
 {
@@ -161,7 +161,8 @@ family_rallocx(const struct real_functions *r, void *block, size_t size,
     return likely(sample_passes(size)) ? moved : sample_block(moved, size);
 }
 
-/* Where it succeeds, a block of another size begins its life here. */
+/* If it succeeds, this counts as the end of the old block and the start of one
+ * of the new size. */
 FAMILY size_t
 family_xallocx(const struct real_functions *r, void *block, size_t size,
                size_t extra, int flags)

@@ -1,4 +1,11 @@
-/* interpose.c - the malloc family, in front of the allocator's: family.h. */
+/*
+ * interpose.c - the malloc family, in front of the allocator's: family.h.
+ *
+ * Built into libheapwire-recorder.so, which is preloaded before all others, so
+ * the program's calls come here.  The constructor runs before main, on the only
+ * thread; a call that comes earlier still finds the real function by itself
+ * (real.c).
+ */
 #include <errno.h>
 
 #include "claim_segment.h"
@@ -11,6 +18,9 @@ static __attribute__((constructor)) void
 begin_recorder(int argc, char **argv, char **envp)
 {
     (void)argc, (void)argv;
+    /* The order matters: the operators are tried before the segment is there,
+     * so that the trial is not recorded; code is patched last, once its calls
+     * have where to go. */
     real_find();
     interpose_new_begin();
     claim_segment(envp);
@@ -25,7 +35,7 @@ begin_recorder(int argc, char **argv, char **envp)
 REAL_MALLOC(INTERPOSE)
 #undef INTERPOSE
 
-/* glibc's calls realloc, through its table: ours. */
+/* As in glibc, by way of realloc: the one above. */
 INTERPOSED void *
 reallocarray(void *block, size_t count, size_t size)
 {

@@ -1,4 +1,4 @@
-/* interpose.h - what each function that stands before the allocator's is. */
+/* interpose.h - declares each function that replaces the allocator's. */
 #ifndef HW_INTERPOSE_H
 #define HW_INTERPOSE_H
 

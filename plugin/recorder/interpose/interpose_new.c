@@ -1,16 +1,18 @@
 /*
  * interpose_new.c - C++'s operators, where they are the allocator's own.
  *
- * Some allocators' operators call malloc by its name, which is ours and counts;
- * of jemalloc's those that align do.  An exception of theirs passes through
- * these frames.
+ * An operator that calls malloc by its name comes to our malloc, which counts;
+ * counting it here as well would count it twice.  In one allocator some do and
+ * some do not: of jemalloc's, those that align do.  So each is called once
+ * before main, to see whether the count of bytes changes.  An exception that an
+ * operator throws passes through these frames (-fexceptions).
  */
 #include "interpose_new.h"
 
 #include "interpose.h"
 #include "take_sample.h"
 
-/* Whether an operator is to be counted here. */
+/* Whether an operator is to be counted here, as its malloc is not ours. */
 #define NEW_COUNTS(result, name, parameters, arguments, missing)               \
     static bool counts_##name;
 REAL_NEW(NEW_COUNTS)

@@ -3,13 +3,14 @@
  *
  * The program's code is not written to.  A private copy of those pages, from
  * its file, gets the jumps, is made executable, and takes the place of the
- * pages by one mremap: what forbids it does so before anything has changed, and
- * no call ever sees a part of it.  The name and the offsets in /proc/self/maps
- * stay as they were.
+ * pages by one mremap.  Whatever forbids that does so before anything has
+ * changed, no call ever sees half of it, and no page is writable and executable
+ * at once.  The name and the offsets in /proc/self/maps stay as they were, as
+ * the copy is of the same file.
  *
- * Below the program lies the island, a slot a function: a jump to ours, which
- * may be far from the program, and the moved entry.  Not above the program,
- * where its heap grows.
+ * Below the program lies the "island", with a slot for each function: a jump to
+ * our replacement, which may be more than 2 GB away, and the moved entry.  It
+ * is not above the program, where its heap grows.
  */
 #include "patch_program.h"
 
@@ -41,10 +42,10 @@ enum {
 
 struct patching {
     struct patch_plan plan;
-    uint64_t bias, base;  /* the program's; base: its lowest byte */
-    uint64_t low, high;   /* of the pages, as the file has them */
+    uint64_t bias, base;  /* of the program; base is its lowest address */
+    uint64_t low, high;   /* range of the pages, in the file's addresses */
     uint64_t file_offset; /* of low */
-    uint8_t *copy;        /* of those pages; NULL: none */
+    uint8_t *copy;        /* a private copy of those pages; NULL: none */
     uint8_t *island;      /* NULL: none */
 };
 
@@ -80,7 +81,8 @@ find_pages(struct patching *p)
     p->high = (p->high + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* One segment of the program, which is executable and not writable, has all. */
+/* Finds the one program segment, executable and not writable, that holds all of
+ * the pages. */
 static bool
 find_program_text(struct patching *p)
 {
@@ -106,7 +108,8 @@ find_program_text(struct patching *p)
     return found && p->high - p->low <= TEXT_MAX;
 }
 
-/* False: it cannot be had, or is not what runs. */
+/* Maps a private copy of the pages.  False: that failed, or the file is not
+ * what runs, as something else has patched it or it was replaced. */
 static bool
 copy_program_text(struct patching *p)
 {
@@ -151,12 +154,13 @@ make_island(struct patching *p)
             return true;
         }
         if (got != MAP_FAILED)
-            munmap(got, ISLAND); /* a kernel before 4.17 */
+            /* kernels before 4.17 ignore MAP_FIXED_NOREPLACE */
+            munmap(got, ISLAND);
     }
     return false;
 }
 
-/* A slot, and in the copy the jump to it. */
+/* Fills a slot of the island, and writes the jump to it into the copy. */
 static bool
 write_function(struct patching *p, size_t i)
 {
@@ -184,7 +188,7 @@ write_function(struct patching *p, size_t i)
                           moved + sizeof(endbr64));
 }
 
-/* The call goes to the moved entry, past ours. */
+/* Leads a call to the moved entry, past our replacement. */
 static bool
 write_call(struct patching *p, const struct patch_call *call)
 {

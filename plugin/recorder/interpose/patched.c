@@ -5,7 +5,7 @@
 
 #include "family.h"
 
-/* Moved entries; NULL: the program has no such function. */
+/* The moved entries; NULL: the program has no such function. */
 static struct real_functions patched;
 
 #define PATCHED(result, name, parameters, arguments, missing)                  \

@@ -1,4 +1,4 @@
-/* patched.h - what stands before the malloc that a program brings. */
+/* patched.h - the replacements of a malloc that is linked into the program. */
 #ifndef HW_PATCHED_H
 #define HW_PATCHED_H
 
@@ -6,13 +6,14 @@
 
 struct patched_entry {
     const char *name;
-    void (*replacement)(void); /* of the type of that name's function */
+    void (*replacement)(void); /* has the type of the function of that name */
     size_t offset;
 };
 
 /* NULL: there is none of that name. */
 const struct patched_entry *patched_find(const char *name);
-/* Where the moved entry of the program's function is: before ours is called. */
+/* Sets where the program's function goes on; call it before the replacement can
+ * be called. */
 void patched_set(const struct patched_entry *entry, const void *moved);
 
 #endif

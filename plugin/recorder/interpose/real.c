@@ -2,13 +2,14 @@
  * real.c - see real.h.
  *
  * Each entry begins as a function that finds all of them and calls the right
- * one: ours look nothing up, and ask nothing, at a call.  An entry that nothing
- * has stays so.  One of an allocator is looked for again when it is called, as
- * that may have been loaded.
+ * one, so our functions have no check and no lookup at a call.  An entry that
+ * no object defines stays so, and looks again at each call, as an allocator may
+ * have been loaded since.
  *
- * An operator is not: which one a library means depends on who has loaded it,
- * and what is found may be unloaded.  It becomes malloc or free, as
- * libstdc++'s; where there is no memory, one that throws is called.
+ * An operator is not looked for again: which one a library means depends on who
+ * loaded it, and the one found may be unloaded.  It acts as libstdc++'s do,
+ * calling malloc or free; only if memory ran out, a loaded operator is called,
+ * because it throws std::bad_alloc.
  */
 #include "real.h"
 
@@ -94,7 +95,7 @@ static const struct {
 
 bool real_new_is_allocators;
 
-/* Those that were not found yet, and lie before end. */
+/* Finds the entries that lie before end and were not found yet. */
 static void
 find_entries(const struct link_map *own, size_t end)
 {
@@ -141,8 +142,8 @@ look_up_in_loaded_objects(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Other threads load and unload now: the loader's list stands still while
- * dl_iterate_phdr is in its callback. */
+/* After main began, other threads load and unload: dl_iterate_phdr() holds the
+ * loader's lock, so its list does not change during the callback. */
 static void
 find_loaded_functions(void)
 {

@@ -1,9 +1,9 @@
 /*
- * real.h - the allocator's own functions, behind ours.
+ * real.h - the allocator's own functions, which ours call.
  *
- * Each is found at its first call, or all at once: in the objects that the
- * loader has after our own, by their symbol tables.  dlsym would take the
- * loader's lock, and allocate.
+ * They are found before main, or at the first call if that comes earlier, by
+ * the symbol tables of the objects that the loader has after our own
+ * (elf_lookup.h).
  */
 #ifndef HW_REAL_H
 #define HW_REAL_H
@@ -38,7 +38,7 @@ struct nothrow; /* C++'s std::nothrow_t */
     X(void, sdallocx, (void *block, size_t size, int flags),                   \
       (block, size, flags), real.free(block))
 
-/* The names that glibc gives its own as well. */
+/* Further names by which glibc exports its own functions. */
 #define REAL_LIBC(X)                                                           \
     X(void *, __libc_malloc, (size_t size), (size), NULL)                      \
     X(void *, __libc_calloc, (size_t count, size_t size), (count, size), NULL) \
@@ -113,7 +113,7 @@ extern struct real_functions real;
  * calls malloc, which counts. */
 extern bool real_new_is_allocators;
 
-/* Before main, when the program has one thread. */
+/* To be called before main, while the program has one thread. */
 void real_find(void);
 
 #endif

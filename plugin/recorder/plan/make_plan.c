@@ -1,11 +1,15 @@
 /*
  * make_plan.c - see make_plan.h.
  *
- * Each function's whole code is decoded, not its entry alone: no jump may land
- * within what is replaced.  Where a function calls another one of them, as
- * realloc does malloc in jemalloc 5.1, that goes to the moved entry: it would
- * count twice.  One that is a jump to another, as a compiler makes of two that
- * are alike, is left as it is.
+ * A wrong patch crashes a database, so a plan is made only if all of it can be
+ * proved from the file.  Each function's whole code is decoded, not only its
+ * entry: no jump may land within what is replaced.  If a function calls another
+ * one of them, as realloc does malloc in jemalloc 5.1, the call is led to the
+ * moved entry, or it would count twice.  A function that is only a jump to
+ * another, as compilers make of two equal ones, is left as it is.
+ *
+ * Runs in heapwire-run before the database starts; linear in the code, times
+ * the number of functions.
  */
 #include "make_plan.h"
 
@@ -23,12 +27,13 @@ struct planning {
     const struct elf_file *elf;
     const char *prefix;
     struct malloc_symbols symbols;
-    struct code code[MALLOC_SYMBOLS_MAX]; /* of each symbol; bytes owned */
-    struct patch_function moved[MALLOC_SYMBOLS_MAX]; /* of each but parts */
+    struct code code[MALLOC_SYMBOLS_MAX]; /* of each symbol; owns its bytes */
+    /* of each symbol that is no part */
+    struct patch_function moved[MALLOC_SYMBOLS_MAX];
     bool alias[MALLOC_SYMBOLS_MAX]; /* the second symbol of a function */
-    bool left[MALLOC_SYMBOLS_MAX];  /* as it is: a jump to another */
+    bool left[MALLOC_SYMBOLS_MAX];  /* left as it is: a jump to another */
     struct patch_call calls[PATCH_CALLS_MAX];
-    size_t calls_to[PATCH_CALLS_MAX]; /* symbols */
+    size_t calls_to[PATCH_CALLS_MAX]; /* index of the symbol that is called */
     size_t call_count;
     struct error *err;
 };
@@ -61,7 +66,7 @@ read_symbol_code(struct planning *p, size_t i)
     return 0;
 }
 
-/* Two names of the same code: what stands for one stands for the other. */
+/* Names of functions that may share their code, as they do the same. */
 static bool
 are_alike(const char *a, const char *b)
 {
@@ -69,7 +74,8 @@ are_alike(const char *a, const char *b)
            (strcmp(a, "memalign") == 0 && strcmp(b, "aligned_alloc") == 0);
 }
 
-/* -1: refused.  Leaves the second symbol of a function. */
+/* Marks the second symbol of a function.  -1: refused, as one code has two
+ * meanings, or one name two codes. */
 static int
 check_symbol_alias(struct planning *p, size_t i)
 {
@@ -105,7 +111,7 @@ move_entry(struct planning *p, size_t i)
                : refuse_malloc_symbol(p, i, why.text);
 }
 
-/* Leaves what is nothing but a jump to another function of the family. */
+/* Marks a function that is only a jump to another of the family. */
 static void
 leave_jump(struct planning *p, size_t i)
 {
@@ -118,7 +124,7 @@ leave_jump(struct planning *p, size_t i)
             p->left[i] = true;
 }
 
-/* Is the distance among the bytes of a function that are replaced? */
+/* Whether a call's distance lies in bytes that are replaced. */
 static bool
 is_in_replaced_entry(const struct planning *p, uint64_t address)
 {
@@ -132,7 +138,8 @@ is_in_replaced_entry(const struct planning *p, uint64_t address)
     return false;
 }
 
-/* The calls of one function, or of a part of it, to another. */
+/* Collects the calls of one function, or of a part of it, to another.  -1: they
+ * cannot be redirected. */
 static int
 take_calls(struct planning *p, size_t from, size_t to)
 {
@@ -155,7 +162,8 @@ take_calls(struct planning *p, size_t from, size_t to)
     return 0;
 }
 
-/* Of one symbol's code, into the entries of all functions. */
+/* Checks that no jump of a symbol's code lands in the replaced bytes of any
+ * function. */
 static int
 check_code_reach(struct planning *p, size_t from)
 {

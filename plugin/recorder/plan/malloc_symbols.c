@@ -1,11 +1,13 @@
 /*
  * malloc_symbols.c - see malloc_symbols.h.
  *
- * What jemalloc exports is global; what its own files alone call is not.  A
- * global function with its prefix that allocates or frees, and is not known
- * here, would free behind the recorder's back.  So would a call that link-time
- * optimisation has put into the caller: its files have no names among the
- * symbols (the linker itself leaves one such), and jemalloc.c is not there.
+ * A free that the recorder does not see leaves a sample of a block that is
+ * gone, so a program is refused unless all ways to allocate and free are known.
+ * What jemalloc exports is global; so a global function with its prefix that
+ * allocates or frees, and is not known here, is a reason.  So is link-time
+ * optimisation, which inlines calls: its object files have no names among the
+ * STT_FILE symbols (the linker itself leaves one such), and jemalloc.c is
+ * missing.
  */
 #include "malloc_symbols.h"
 
@@ -24,7 +26,8 @@ static const char *const family[] = {
     "posix_memalign", "memalign", "valloc",   "pvalloc", "mallocx",
     "rallocx",        "xallocx",  "sdallocx", "dallocx", NULL};
 
-/* Of jemalloc, these neither allocate nor free. */
+/* Functions of jemalloc that neither allocate nor free, whatever their names
+ * say. */
 static const char *const harmless[] = {"malloc_usable_size",
                                        "malloc_size",
                                        "malloc_stats_print",
@@ -35,7 +38,7 @@ static const char *const harmless[] = {"malloc_usable_size",
 struct symbol {
     const char *name;
     unsigned type;
-    bool defined, given; /* given: to all other files */
+    bool defined, given; /* given: visible to all other files */
     uint64_t address, size;
 };
 
@@ -43,7 +46,7 @@ struct malloc_symbol_search {
     const char *prefix;
     struct malloc_symbols *out;
     bool own_file, cxx_file, operators;
-    size_t nameless; /* files */
+    size_t nameless; /* STT_FILE symbols without a name */
     struct error *err;
 };
 
@@ -136,7 +139,7 @@ read_symbol(struct reader *r, const struct buffer *names)
     symbol.type = ELF64_ST_TYPE(info);
     symbol.given = ELF64_ST_BIND(info) != STB_LOCAL &&
                    ELF64_ST_VISIBILITY(visibility) == STV_DEFAULT;
-    if (at < names->size) /* NUL-terminated, as all buffers are */
+    if (at < names->size) /* ended by a NUL, as all buffers are */
         symbol.name = names->data + at;
     return symbol;
 }
@@ -171,7 +174,7 @@ see_table(const struct elf_file *elf, const struct elf_section *table,
     return rc;
 }
 
-/* After all were seen. */
+/* To be called after all symbols were seen. */
 static int
 check_origin(const struct malloc_symbol_search *l)
 {

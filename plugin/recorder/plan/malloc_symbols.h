@@ -16,7 +16,7 @@ struct error;
 
 enum {
     MALLOC_SYMBOLS_MAX = 64,
-    MALLOC_CODE_MAX = 1 << 16, /* bytes of one */
+    MALLOC_CODE_MAX = 1 << 16, /* bytes of one function */
     MALLOC_NAMES_MAX = 256 << 20
 };
 
@@ -31,7 +31,7 @@ struct malloc_symbols {
     size_t count;
 };
 
-/* -1, and *err says of the program what forbids that its malloc is patched. */
+/* -1 with *err: what about the program forbids patching its malloc. */
 int malloc_symbols_read(struct elf_file *elf, const char *prefix,
                         struct malloc_symbols *out, struct error *err);
 

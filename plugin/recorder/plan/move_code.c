@@ -1,4 +1,13 @@
-/* move_code.c - see move_code.h. */
+/*
+ * move_code.c - see move_code.h.
+ *
+ * x86-64 code cannot simply be copied: jumps and data references are relative
+ * to the instruction.  Of the instructions that a jump of 5 bytes covers, short
+ * jumps get their long form, relative data references (RIP-relative) become
+ * fixes that the recorder computes once it knows the addresses, and all else
+ * that depends on its place is refused.  Decoding is Zydis's work; it runs in
+ * heapwire-run, never in the database.
+ */
 #include "move_code.h"
 
 #include <Zydis/Zydis.h>
@@ -40,7 +49,8 @@ branch_target(const struct instruction *in)
            (uint64_t)in->zydis.raw.imm[0].value.s;
 }
 
-/* As by a table of a switch; not one through a slot that the linker fills. */
+/* An indirect jump, as by the table of a switch, whose targets are not known.
+ * A jump through a RIP-relative slot, as to a shared library, is none. */
 static bool
 is_open_jump(const struct instruction *in)
 {
@@ -87,7 +97,7 @@ code_find_calls(const struct code *code, uint64_t target, size_t *offsets,
 
 /* ---- moving ---- */
 
-/* False: there is no room. */
+/* Appends bytes to the moved code; false: no room. */
 static bool
 emit_moved_code(struct patch_function *out, const void *bytes, size_t size)
 {
@@ -98,7 +108,8 @@ emit_moved_code(struct patch_function *out, const void *bytes, size_t size)
     return true;
 }
 
-/* The 4 bytes that begin so many before the end of what was emitted. */
+/* Adds a fix for the 4 bytes that begin before_end bytes before the end of what
+ * was emitted. */
 static bool
 emit_fix(struct patch_function *out, size_t before_end, uint64_t target)
 {
@@ -118,7 +129,8 @@ emit_jump(struct patch_function *out, uint64_t target)
            emit_fix(out, 4, target);
 }
 
-/* A jump, conditional or not, in its long form.  NULL, or why it is none. */
+/* Emits a jump, conditional or not, in its long form with a 32-bit distance.
+ * NULL, or why that is not possible. */
 static const char *
 move_branch(const struct instruction *in, struct patch_function *out)
 {
@@ -143,7 +155,7 @@ move_branch(const struct instruction *in, struct patch_function *out)
     return moved ? NULL : "begins with too many jumps";
 }
 
-/* NULL, or why it cannot be moved. */
+/* Emits a moved instruction.  NULL, or why it cannot be moved. */
 static const char *
 move_instruction(const struct instruction *in, struct patch_function *out)
 {
@@ -155,6 +167,8 @@ move_instruction(const struct instruction *in, struct patch_function *out)
     if (z->meta.category == ZYDIS_CATEGORY_CALL ||
         z->meta.category == ZYDIS_CATEGORY_INTERRUPT)
         return "begins with a call";
+    /* mod 0, rm 5 is a RIP-relative reference with a 32-bit distance; other
+     * relative ones, such as with a 32-bit address, are refused. */
     if (relative && (z->raw.modrm.mod != 0 || z->raw.modrm.rm != 5 ||
                      z->raw.disp.size != 32 || z->address_width != 64))
         return "begins with an instruction that only its own place gives sense";

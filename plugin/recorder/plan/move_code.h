@@ -19,14 +19,14 @@ struct code {
     uint64_t address;
 };
 
-/* Fills all but the name: what stands behind endbr64, if it begins so, is
- * moved.  -1, and *err says of the function what forbids it, as "begins with a
- * call". */
+/* Fills all but the name.  An endbr64 at the beginning stays; what follows is
+ * moved.  -1 with *err: what about the function forbids it, such as "begins
+ * with a call". */
 int code_move_entry(const struct code *code, struct patch_function *out,
                     struct error *err);
 
-/* Whether one of its jumps or calls, if its target stands in the instruction,
- * lands in [low, high). */
+/* Whether a jump or call whose target is part of the instruction lands in [low,
+ * high). */
 enum code_reach {
     CODE_REACHES_NOT,
     CODE_REACHES,
@@ -37,9 +37,9 @@ enum code_reach {
 enum code_reach code_reaches(const struct code *code, uint64_t low,
                              uint64_t high);
 
-/* The offsets, in the code, of the distances that lead its jumps and calls to
- * target exactly; how many, of which max are filled in.  Where one has no 32
- * bits, more than max. */
+/* Finds the jumps and calls to exactly target, and fills in the offsets, in the
+ * code, of at most max of their distances.  Returns their number; more than max
+ * if a distance has fewer than 32 bits. */
 size_t code_find_calls(const struct code *code, uint64_t target,
                        size_t *offsets, size_t max);
 

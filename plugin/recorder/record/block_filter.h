@@ -1,14 +1,14 @@
 /*
  * block_filter.h - whether a block may be a sampled one, asked at each free.
  *
- * Two arrays of counters, for a shared bit, once cleared, would lose other
- * samples.  The first has a counter for each page, as they lie in 64 MB, and
- * stays in the processor's first cache: where few samples live, hardly a free
- * gets further.  The second has 64 counters for each sample that may live,
- * which is megabytes: a cache and a TLB miss at each free, if it were asked
- * alone (80 ns, measured).  A page's blocks have neighbouring counters there.
- * Both are in memory that a forked child finds zeroed, so that its frees hit
- * nothing.
+ * Two arrays of counters; with bits, clearing one would lose other samples that
+ * share it.  The first has a counter for each page of 64 MB of addresses, and
+ * stays in the processor's first-level cache: where few samples live, hardly a
+ * free gets further.  The second has 64 counters for each sample that may live,
+ * which is megabytes: if it were asked alone, each free would cost a cache and
+ * a TLB miss (80 ns, measured).  A page's blocks have neighbouring counters
+ * there. Both lie in memory that a forked child finds zeroed, so that its frees
+ * hit nothing.
  */
 #ifndef HW_BLOCK_FILTER_H
 #define HW_BLOCK_FILTER_H
@@ -18,11 +18,12 @@
 
 enum {
     BLOCK_FILTER_PAGES = 1 << 14, /* counters of the first */
-    BLOCK_FILTER_FULL = 255       /* such a counter stays: it only costs time */
+    /* a counter that is full is never lowered again; that only costs time */
+    BLOCK_FILTER_FULL = 255
 };
 
-/* Set once, the counters first: whoever frees meanwhile, in a signal's handler,
- * sees few counters or all. */
+/* Set once, counters before mask: a signal handler that frees meanwhile sees
+ * few counters or all of them. */
 struct block_filter {
     uint8_t *pages, *counters;
     uint64_t mask; /* of counters */

@@ -2,11 +2,13 @@
  * call_stack.c - see call_stack.h.
  *
  * The unwinder is libgcc's, linked statically: no library comes into the host
- * with us.  It looks code up by _dl_find_object, which takes no lock.  Code
- * that the host has registered with its own unwinder (a JIT's) ends the stack.
- * Where the agent has brought unwind tables, these are walked by, at a tenth of
- * its cost, from where the program has called this library: whose own functions
- * keep frame pointers.
+ * with us.  It looks code up by _dl_find_object, which takes no lock; any lock
+ * could be held by the very thread that allocates.  Code that the host has
+ * registered with its own unwinder (a JIT's) ends the stack.
+ *
+ * If the agent has brought unwind tables, stacks are walked by these, at a
+ * tenth of the cost, from where the program called this library, whose own
+ * functions keep frame pointers for that.
  */
 #include "call_stack.h"
 
@@ -23,7 +25,7 @@ struct call_stack {
     uint32_t count;
 };
 
-/* Of this library. */
+/* The code of this library. */
 static uint64_t own_start, own_end;
 
 static const struct given_tables *tables; /* atomic */
@@ -33,9 +35,9 @@ _Static_assert((int)SEGMENT_DEPTH_MAX == (int)OWN_CALLS_MAX, "all frames");
 #ifdef __x86_64__
 enum { PAGE = 4096 };
 
-/* What a signal's handler returns to.  Behind it is where the signal came:
- * after a jump through a wild pointer that is no code, and the unwinder would
- * read there. */
+/* Whether pc is __restore_rt, to which a signal handler returns.  The next
+ * frame is where the signal came.  After a jump through a wild pointer that is
+ * no code, and the unwinder would read there. */
 static bool
 is_signal_return_code(uint64_t pc)
 {
@@ -84,7 +86,8 @@ take_by_library(const struct unwind_call *call, uint64_t *frames)
 }
 
 #ifdef __x86_64__
-/* Where the program has called us: by frame pointers, up to there. */
+/* The program's call into this library, found by the frame pointers of our own
+ * functions. */
 static struct unwind_call
 find_program_call(void)
 {
@@ -100,8 +103,8 @@ find_program_call(void)
 }
 #else
 /* On AArch64 a frame pointer does not tell where the caller's stack pointer
- * was, and the address beside it may be signed: from our own caller on, by this
- * library's table, too. */
+ * was, and the address beside it may be signed.  So the walk begins at our own
+ * caller, and needs this library's table, too. */
 static __attribute__((always_inline)) inline struct unwind_call
 find_program_call(void)
 {

@@ -13,15 +13,17 @@
 
 struct given_tables;
 
-/* On a thread with stack enough, before the first: the unwinder's own first
- * call takes three times the stack of others. */
+/* To be called before the first call_stack_take(), on a thread with enough
+ * stack: the unwinder's first call needs three times the stack of later
+ * ones. */
 void call_stack_warm_up(void);
 
-/* Innermost first, without those of this library.  The number. */
+/* Fills in return addresses, innermost first, without those of this library;
+ * returns their number. */
 uint32_t call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX]);
 
-/* For the agent in the same process: from now on by these, which stay; NULL: by
- * none. */
+/* Called by the agent in the same process: from now on stacks are walked by
+ * these tables, which must stay; NULL: by none. */
 __attribute__((visibility("default"))) void
 heapwire_recorder_tables(const struct given_tables *given);
 

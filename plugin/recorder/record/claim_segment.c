@@ -1,4 +1,16 @@
-/* claim_segment.c - see claim_segment.h. */
+/*
+ * claim_segment.c - see claim_segment.h.
+ *
+ * A segment has one owner, and the descriptor is inherited by whatever the
+ * starter's child executes: shells, wrappers, the database, and what that
+ * starts.  So ownership is a compare-and-swap on the process id in the header,
+ * taken over only from an owner that has ended or by the same process after an
+ * exec.  A number of processes may try at once; all but one stay inert.
+ *
+ * Runs before main on the only thread; the functions of the agent, in the same
+ * process, come later.  Any failure leaves the library inert: malloc works as
+ * before.
+ */
 #include "claim_segment.h"
 
 #include <errno.h>
@@ -21,11 +33,13 @@
 
 enum {
     PAGE = 4096,
-    /* Of a key: 64 of a sample, as the table is thinned at 5 of 8. */
+    /* Counters for each key; 64 for each sample, as the table is thinned at
+     * 5/8. */
     FILTER_COUNTERS = 40,
     FD_DIGITS_MAX = 7,
     STAT_MAX = 1024,
-    STAT_STARTED = 20 /* blanks behind the name until the start's field */
+    /* blanks between the name and field 22, starttime (proc_pid_stat(5)) */
+    STAT_STARTED = 20
 };
 
 const char *
@@ -39,7 +53,7 @@ find_variable(char *const *envp, const char *name)
     return NULL;
 }
 
-/* -1 without one. */
+/* The descriptor's number from the environment; -1 without one. */
 static int
 find_descriptor(char *const *envp)
 {
@@ -54,7 +68,8 @@ find_descriptor(char *const *envp)
     return digits > 0 ? fd : -1;
 }
 
-/* A script or a wrapper leaves the segment to the database that it starts. */
+/* Whether this is the program that is to be recorded: a wrapper must leave the
+ * segment to the database that it starts. */
 static bool
 is_for_us(char *const *envp)
 {
@@ -68,7 +83,8 @@ is_for_us(char *const *envp)
     return strcmp(own, wanted) == 0;
 }
 
-/* The descriptor may be anything by now. */
+/* Checks the descriptor: a wrapper may have closed it and opened something
+ * else. */
 static bool
 verify_segment_fd(int fd, struct segment_header *header)
 {
@@ -84,7 +100,8 @@ verify_segment_fd(int fd, struct segment_header *header)
            segment_check(header, (uint64_t)status.st_size) == NULL;
 }
 
-/* This process's start, in ticks since boot: 0 without /proc. */
+/* This process's start in ticks since boot; 0 without /proc.  No stdio, which
+ * may allocate. */
 static uint64_t
 own_start(void)
 {
@@ -111,9 +128,9 @@ has_segment_owner_ended(uint64_t pid)
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Whether it is ours; *inherited: it was, before an exec, or was that of a
- * process that has ended: a script's first run, or a database that it starts
- * anew. */
+/* Claims the segment; false: another process has it.  *inherited: this process
+ * had it before an exec, or its owner has ended, as when a script starts a
+ * database anew. */
 static bool
 claim_segment_owner(struct segment_header *header, bool *inherited)
 {
@@ -130,7 +147,8 @@ claim_segment_owner(struct segment_header *header, bool *inherited)
     return ours;
 }
 
-/* The memory that a forked child finds zeroed; NULL: it cannot be had. */
+/* Memory that a forked child finds zeroed (MADV_WIPEONFORK, Linux 4.14); NULL:
+ * not possible. */
 static uint8_t *
 map_private(uint64_t bytes)
 {
@@ -161,7 +179,8 @@ static void
 set_recorder_state(struct segment_header *header,
                    const struct segment_header *found)
 {
-    const struct segment_part *parts = found->parts; /* as they were checked */
+    /* from the checked copy: the shared header may change */
+    const struct segment_part *parts = found->parts;
     char *base = (char *)header;
 
     recorder_state = (struct recorder_state){
@@ -182,8 +201,9 @@ set_recorder_state(struct segment_header *header,
     };
 }
 
-/* What the owner before has left goes.  A copy that was begun before, or
- * meanwhile, finds other executions behind it. */
+/* Empties the table of the previous owner.  executions is raised before and
+ * after, so that a reader that began before or meanwhile finds it changed, and
+ * drops its copy. */
 static void
 start_over(struct segment_header *header, uint64_t segment_bytes)
 {
@@ -192,8 +212,9 @@ start_over(struct segment_header *header, uint64_t segment_bytes)
 
     __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
     if (madvise(parts, size, MADV_REMOVE) != 0)
-        memset(parts, 0, size);      /* it is locked: its pages are there */
-    memset(&header->module_count, 0, /* all counts, which come last */
+        memset(parts, 0, size); /* locked pages cannot be removed */
+    /* all counts, which come last in the header */
+    memset(&header->module_count, 0,
            sizeof(*header) - offsetof(struct segment_header, module_count));
     header->settings = header->first_settings;
     __atomic_fetch_add(&header->executions, 1, __ATOMIC_SEQ_CST);
@@ -219,6 +240,7 @@ begin_segment_recording(int fd, const struct segment_header *found)
             munmap(memory, bytes);
         return false;
     }
+    /* Cores need not have the profile's megabytes. */
     madvise(header, found->segment_bytes, MADV_DONTDUMP);
     header->forked_from = 0;
     if (inherited)
@@ -229,6 +251,7 @@ begin_segment_recording(int fd, const struct segment_header *found)
     module_list_begin();
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
+    /* The switch recorder_alive comes last: until then no sample is taken. */
     block_filter.pages = memory + PAGE;
     block_filter.counters = memory + PAGE + BLOCK_FILTER_PAGES;
     __atomic_store_n(&block_filter.mask, counter_count - 1, __ATOMIC_RELEASE);
@@ -249,7 +272,8 @@ heapwire_recorder_forked(void)
     recorder_local = (struct recorder_local){.sampler.left = 0};
 }
 
-/* The filter is zero already: the child has found it so. */
+/* The filter was wiped at the fork, so nothing of the parent's is left in
+ * it. */
 void
 heapwire_recorder_adopt(const pid_t elders[2])
 {
@@ -290,6 +314,6 @@ claim_segment(char *const *envp)
 
     if (fd >= 0 && is_for_us(envp) && verify_segment_fd(fd, &header) &&
         (!begin_segment_recording(fd, &header) || find_variable(envp, EXE_ENV)))
-        close(fd); /* what it starts keeps none of ours */
+        close(fd); /* programs that it executes must not find it */
     errno = error;
 }

@@ -19,28 +19,29 @@
 
 struct segment_header;
 
-/* For the agent in the same process: NULL without a segment. */
+/* For the agent in the same process; NULL without a segment. */
 __attribute__((visibility("default"))) struct segment_header *
 heapwire_recorder_segment(void);
-/* Likewise, in a forked child, on the only thread: it knows no thread's slot.
- */
+/* Called by the agent in a forked child, on the only thread: forgets the
+ * thread's slot. */
 __attribute__((visibility("default"))) void heapwire_recorder_forked(void);
-/* In that child, on any thread, once the owner, which is one of its elders, has
- * ended: the segment is its own, and empty. */
+/* Called in that child, on any thread, once the owner, one of its elders, has
+ * ended: the segment is now the child's, and empty. */
 __attribute__((visibility("default"))) void
 heapwire_recorder_adopt(const pid_t elders[2]);
 
-/* A filter will kill for the system calls of a sample: none is taken any more,
- * by no thread or not by the calling one.  Frees are followed. */
+/* A seccomp filter will kill for the system calls of a sample: stop ends
+ * sampling on all threads, spare_thread on the calling one.  Frees are still
+ * followed. */
 __attribute__((visibility("default"))) void
 heapwire_recorder_stop(bool stopped);
 __attribute__((visibility("default"))) void
 heapwire_recorder_spare_thread(void);
 
-/* NULL: it is not set. */
+/* The value of an environment variable; NULL: not set. */
 const char *find_variable(char *const *envp, const char *name);
 
-/* Before main, on the only thread. */
+/* To be called before main, on the only thread. */
 void claim_segment(char *const *envp);
 
 #endif

@@ -1,10 +1,12 @@
 /*
  * module_list.c - see module_list.h.
  *
- * _dl_find_object tells what is loaded now: a library that has come to the
- * addresses of another one is a module of its own, also where it has come to
- * its path.  The loader never unloads what the program began with: only frames
- * of other modules are looked at each time.
+ * A return address means nothing once another library is loaded in its place,
+ * and libraries come and go.  _dl_find_object tells, without a lock, what is
+ * loaded now: a library that has come to the addresses of another is a module
+ * of its own, also if it has the same path (known by its build-id).  The loader
+ * never unloads what the program began with, so only frames of other modules
+ * are checked for each sample.
  */
 #include "module_list.h"
 
@@ -19,7 +21,7 @@
 enum { PROGRAM_PATH_MAX = 4096, PAGE = 4096, START_MAX = 512 };
 
 static char program_path[PROGRAM_PATH_MAX];
-static const struct link_map *at_start[START_MAX]; /* stay where they are */
+static const struct link_map *at_start[START_MAX]; /* never unloaded */
 static uint8_t passing[UINT16_MAX]; /* by module: it may be unloaded */
 
 void
@@ -33,7 +35,8 @@ module_list_begin(void)
         at_start[i] = map;
 }
 
-/* By the list of then: the loader's own changes beside us. */
+/* Compared with the list taken before main, as the loader's own list may change
+ * meanwhile. */
 static bool
 may_be_unloaded(const struct link_map *object)
 {
@@ -44,7 +47,8 @@ may_be_unloaded(const struct link_map *object)
     return i == START_MAX || !at_start[i];
 }
 
-/* Its first page, which the loader has read its program headers from. */
+/* The build-id by the program headers in the object's first page, which is
+ * mapped, as the loader itself reads them there. */
 static uint32_t
 read_object_build_id(const struct dl_find_object *found,
                      uint8_t id[SEGMENT_BUILD_ID_MAX])
@@ -92,7 +96,8 @@ is_module_of_object(const struct segment_module *m,
            memcmp(m->build_id, id, m->build_id_size) == 0;
 }
 
-/* What is loaded at pc; its path, or NULL. */
+/* Finds what is loaded at pc; returns its path, or NULL.  The main program has
+ * an empty name in the loader's list. */
 static const char *
 find_loaded_path(uint64_t pc, struct dl_find_object *found)
 {

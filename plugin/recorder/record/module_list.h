@@ -5,15 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before the first: the program's own path. */
+/* To be called before the first module_frame(): remembers the program's path
+ * and what it began with. */
 void module_list_begin(void);
 
-/* A frame of a return address: its module is there before this returns.  No
- * lock; a loaded library's own text and note are read. */
+/* Makes a frame of a return address; its module is published before this
+ * returns.  Takes no lock; reads the loaded library's headers and build-id
+ * note. */
 uint64_t module_frame(uint64_t pc);
 
-/* Whether the modules of such frames, whose code runs, are those that lie there
- * now.  Likewise without a lock. */
+/* Whether the modules of such frames are still those loaded at their addresses.
+ * Takes no lock. */
 bool modules_are_loaded(const uint64_t *frames, uint32_t depth);
 
 #endif

@@ -27,26 +27,26 @@ struct recorder_state {
     uint64_t pid, segment_bytes;
 };
 
-/* What each allocation touches comes first.  64 bytes, and initial-exec: the
- * host's other libraries need that room, too. */
+/* What each allocation touches comes first.  At most 64 bytes: initial-exec TLS
+ * is a small reserve that the host's other libraries need, too. */
 struct recorder_local {
     struct sampler sampler;
-    uint64_t busy_at; /* the stack's pointer of who takes a sample, or 0 */
-    uint32_t thread;  /* slot in the list + 1; 0: not looked for */
+    uint64_t busy_at; /* stack pointer of the call that takes a sample, or 0 */
+    uint32_t thread;  /* slot in the thread list + 1; 0: none yet */
     uint32_t thread_generation;
-    /* The part of a stack that is known to be there. */
+    /* The part of a stack that is known to be mapped. */
     uint64_t stack_low;
     uint32_t stack_bytes;
     uint16_t busy_skips; /* allocations that found the thread busy */
-    bool no_thread_slot; /* the list had no room: not to be looked for again */
+    bool no_thread_slot; /* the list had no room: it is not tried again */
 };
 _Static_assert(sizeof(struct recorder_local) == 64, "TLS of at most 64 bytes");
 
 extern struct recorder_state recorder_state;
 extern __thread struct recorder_local recorder_local;
 
-/* 1 while this process records.  In private memory that a child of fork, or of
- * a raw clone, finds zeroed. */
+/* 1 while this process records.  It lies in private memory that a child of fork
+ * or of a raw clone finds zeroed. */
 extern const volatile uint32_t *recorder_alive;
 
 static inline bool

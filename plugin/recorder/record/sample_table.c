@@ -1,11 +1,20 @@
-/* sample_table.c - see sample_table.h. */
+/*
+ * sample_table.c - see sample_table.h.
+ *
+ * A free may come on any thread, in a signal handler, or while the thread that
+ * inserts has been killed: so there is no lock, and each change is one
+ * compare-and-swap of a key.  Two buckets by two hashes, of which the emptier
+ * is taken, let the table fill to 5/8 with hardly a failed insert.  A key is
+ * stored after its fields and cleared before them, so a reader that sees the
+ * key sees the fields, too.
+ */
 #include "sample_table.h"
 
 #include "block_filter.h"
 #include "recorder_state.h"
 
 struct buckets {
-    uint32_t first[2]; /* the first slot of each */
+    uint32_t first[2]; /* first slot of each bucket */
 };
 
 static struct buckets
@@ -21,7 +30,7 @@ buckets_of(uint64_t key)
          (uint32_t)((h & UINT32_MAX) * count >> 32) * SEGMENT_BUCKET}};
 }
 
-/* A slot whose key is this; 0: one that is free. */
+/* Finds the slot with this key; key 0 finds a free slot. */
 static bool
 find_sample_slot(const struct buckets *buckets, uint64_t key, uint32_t *slot)
 {
@@ -64,7 +73,7 @@ own_claim(void)
     return SEGMENT_CLAIM | generation << 32 | recorder_local.thread;
 }
 
-/* In the emptier bucket, so that both seldom overflow. */
+/* Claims a free slot in the emptier bucket, so that both seldom overflow. */
 static bool
 claim_sample_slot(struct buckets buckets, uint32_t *slot)
 {
@@ -105,11 +114,14 @@ sample_insert(const struct segment_sample *sample)
     struct buckets buckets = buckets_of(sample->key);
     uint32_t slot;
 
-    /* Freed behind our back: its memory has been given out again. */
+    /* A sample with this address is left: its block was freed in a way that we
+     * do not see, and the memory was given out again. */
     if (find_sample_slot(&buckets, sample->key, &slot))
         sample_clear(slot, sample->key, recorder_state.samples[slot].size);
     if (!claim_sample_slot(buckets, &slot))
         return false;
+    /* The filter before the key: a key that the filter does not know would
+     * never be removed. */
     block_filter_add((const void *)sample->key, 1);
     recorder_state.samples[slot] = *sample;
     __atomic_store_n(&recorder_state.keys[slot], sample->key, __ATOMIC_RELEASE);
@@ -117,8 +129,9 @@ sample_insert(const struct segment_sample *sample)
     return true;
 }
 
-/* Its fields are read first: without its key the slot is anybody's.  They are
- * right if the key is still there then. */
+/* Finds a block's sample and reads its fields.  The caller then swaps the key:
+ * if that succeeds the fields were this sample's; after that the slot may be
+ * reused. */
 static bool
 find_sample(const void *block, uint32_t *slot, struct segment_sample *sample)
 {

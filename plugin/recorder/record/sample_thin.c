@@ -1,8 +1,11 @@
 /*
  * sample_thin.c - see sample_thin.h.
  *
- * One thread does it, in the course of its allocation; the others go on.  Each
- * sample has its own mean, so that the table tells the truth at any moment.
+ * A table that is full must not lose the newest samples, which would bias the
+ * profile towards old blocks.  So the mean is doubled, and all live samples are
+ * thinned by the same rule.  One thread does it within an allocation, in one
+ * pass over the table; the others go on.  Each sample has its own mean, so
+ * estimates are right at any moment of it.
  */
 #include "sample_thin.h"
 
@@ -13,9 +16,10 @@
 #include "sample_table.h"
 
 enum {
-    FULL_EIGHTHS = 5,  /* of the keys: two buckets of eight seldom overflow */
-    LARGE_EIGHTHS = 2, /* of the keys, those of large blocks */
-    THINNED_16TH = 13, /* of either: what is thinned to */
+    /* of the keys: up to there two buckets of eight seldom overflow */
+    FULL_EIGHTHS = 5,
+    LARGE_EIGHTHS = 2, /* of the keys, for samples of large blocks */
+    THINNED_16TH = 13, /* of either limit: what it is thinned to */
     DOUBLINGS_MAX = 80
 };
 
@@ -25,7 +29,8 @@ sample_count_limit(uint64_t eighths)
     return recorder_state.sample_capacity * eighths / 8;
 }
 
-/* A longjmp out of a sample leaves a count behind: it may fall below 0. */
+/* A longjmp out of a sample leaves the counts off by one, so they may fall
+ * below 0. */
 static uint64_t
 live_sample_count(bool large)
 {
@@ -50,8 +55,8 @@ is_sample_retained(uint64_t size, uint64_t old, uint64_t mean)
                                           estimator_stays(size, old, mean));
 }
 
-/* A longjmp, or a thread's end, has left it behind.  Ours would be, as we are
- * not inserting now. */
+/* Whether a longjmp or a thread's end left a claim behind: its thread's slot
+ * has another generation, or it is our own, as we are not inserting now. */
 static bool
 is_abandoned(uint64_t claim)
 {
@@ -99,7 +104,7 @@ sample_mean_pointer(bool large)
     return large ? &header->mean_large : &header->mean_bytes;
 }
 
-/* False: the mean is as large as it may be. */
+/* Doubles a mean and thins the table.  False: the mean is at its maximum. */
 static bool
 double_mean(bool large)
 {
@@ -125,8 +130,8 @@ sample_thin(void)
     const uint32_t own = (uint32_t)syscall(SYS_gettid);
     uint32_t nobody = 0;
 
-    /* By its tid, as not all threads have a slot in the list.  If it is ours
-     * already, a longjmp has left it behind. */
+    /* The tid marks who thins, as not all threads have a slot in the list.  If
+     * it is ours already, a longjmp left it behind. */
     if (!__atomic_compare_exchange_n(&header->thinning, &nobody, own, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
         nobody != own)

@@ -12,14 +12,14 @@
 
 struct segment_sample;
 
-/* Whether as many live as look-ups stay short with, and inserts succeed. */
+/* Whether more samples live than the table holds well. */
 bool sample_table_is_full(void);
 
-/* False: another thread is at it. */
+/* Doubles the mean until there is room.  False: another thread does it now. */
 bool sample_thin(void);
 
-/* A sample that is not in the table yet, for the mean of its size: false if it
- * goes. */
+/* Thins a sample that is not in the table yet to the current mean of its size;
+ * false: it is dropped. */
 bool sample_thin_one(struct segment_sample *sample);
 
 #endif

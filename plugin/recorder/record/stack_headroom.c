@@ -1,9 +1,12 @@
 /*
  * stack_headroom.c - see stack_headroom.h.
  *
- * Where a stack ends is not known: programs bring their own, and swap them.  A
- * guard page tells: the kernel is asked whether it could read there, by a call
- * that reads a set of signals and then refuses what it is to do with it.
+ * A sample takes some KB of stack in a call that expects none, and overflowing
+ * a small stack would crash the program.  Where a stack ends is not known:
+ * programs bring their own, and swap them.  But it ends in a page that cannot
+ * be read, and rt_sigprocmask() tells: it reads the set of signals first
+ * (EFAULT), and then refuses the invalid operation (EINVAL) without changing
+ * anything.
  */
 #include "stack_headroom.h"
 
@@ -44,7 +47,7 @@ stack_has_headroom(uint64_t here)
     }
     if (l->stack_low == 0 || low > known_high || high < l->stack_low ||
         known_high - low > UINT32_MAX || high - l->stack_low > UINT32_MAX) {
-        l->stack_low = low; /* another stack, or this one far from there */
+        l->stack_low = low; /* another stack, or far from the known part */
         l->stack_bytes = STACK_HEADROOM;
         return true;
     }

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 8 KB below here.  Calls the kernel where a thread comes deeper than before.
- */
+/* Whether 8 KB below here are mapped.  Asks the kernel only if the thread is
+ * deeper than before. */
 bool stack_has_headroom(uint64_t here);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * stack_table.c - see stack_table.h.
  *
- * Open addressing, and nothing is ever removed.  Two threads that bring the
- * same new stack at once may both keep it: the reader's sums are the same.
- * A stack is known by 63 bits of hash, and by its modules: a library that is
- * loaded where another one was has stacks of its own.
+ * Open addressing without a lock; nothing is ever removed, so a slot, once
+ * published, can be read without care.  Two threads that bring the same new
+ * stack at once may both keep it, and the sums are right.  A stack is known by
+ * 63 bits of hash, without comparing its frames, and by its modules: a library
+ * that is loaded where another one was has stacks of its own.
  */
 #include "stack_table.h"
 
@@ -12,6 +13,8 @@
 #include "module_list.h"
 #include "recorder_state.h"
 
+/* A bound on each lookup: a table that is nearly full must not make malloc
+ * slow. */
 enum { STACK_PROBES = 64 };
 
 static uint64_t
@@ -27,7 +30,7 @@ hash_frames(const uint64_t *frames, uint32_t depth)
     return h ? h : 1;
 }
 
-/* Its frames, at the end of all; false: no room. */
+/* Appends its frames to those of all stacks; false: no room. */
 static bool
 keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
 {
@@ -37,7 +40,7 @@ keep_frames(struct segment_stack *stack, const uint64_t *frames, uint32_t depth)
 
     if (depth > room)
         return false;
-    /* Where it is full, the count does not go on. */
+    /* Checked first, so that a full part's count stops growing. */
     if (__atomic_load_n(used, __ATOMIC_RELAXED) > room - depth)
         return false;
     at = __atomic_fetch_add(used, depth, __ATOMIC_RELAXED);

@@ -1,4 +1,5 @@
-/* stack_table.h - the stacks that samples name, each kept once, or nearly. */
+/* stack_table.h - the stacks of samples, each kept once, with rare exceptions.
+ */
 #ifndef HW_STACK_TABLE_H
 #define HW_STACK_TABLE_H
 
@@ -7,14 +8,14 @@
 
 struct segment_sample;
 
-/* The stack's index; SEGMENT_STACK_LOST where it finds no room.  *fresh: it is
- * new, and has cost what a new one costs. */
+/* Finds or adds a stack; returns its index, or SEGMENT_STACK_LOST if there is
+ * no room.  *fresh: it was not found, so modules were looked up. */
 uint32_t stack_find(const uint64_t *frames, uint32_t depth, bool *fresh);
 
-/* A sample of SEGMENT_STACK_LOST. */
+/* Counts a sample of SEGMENT_STACK_LOST. */
 void stack_count_lost(void);
 
-/* Adds a sample, by its weight, to what its stack allocated, or freed. */
+/* Adds a sample, by its weight, to the allocated or freed sums of its stack. */
 void stack_add_allocated(const struct segment_sample *sample);
 void stack_add_freed(const struct segment_sample *sample);
 

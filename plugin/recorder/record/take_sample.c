@@ -1,10 +1,14 @@
 /*
  * take_sample.c - see take_sample.h.
  *
- * The guard: what allocates within a sample, as a signal's handler may, is not
- * sampled.  A handler's longjmp leaves the guard shut: it is open again once a
- * call comes from above that frame, or many have come from below.  A sample
- * within a sample does no harm, as there is no lock.
+ * This runs inside of malloc, on any thread and in any state of the program: so
+ * it takes no lock, allocates nothing, keeps errno, and calls the kernel only
+ * for a new thread, a new stack, or where a stack is deeper than before.
+ *
+ * The guard: an allocation within a sample, as a signal handler may make one,
+ * is not sampled.  A handler's longjmp leaves the guard shut; it opens again
+ * when a call comes from a frame above that one, or after many from below.  A
+ * sample within a sample would do no harm, as there is no lock.
  */
 #include "take_sample.h"
 
@@ -20,7 +24,8 @@
 
 enum { NS_PER_S = 1000000000, BUSY_SKIPS_MAX = 64 };
 
-/* COARSE is read from memory whatever the machine's clock is. */
+/* COARSE is read from the vDSO's memory, without a system call, whatever clock
+ * source the machine has. */
 static uint64_t
 coarse_clock_ns(void)
 {
@@ -30,7 +35,8 @@ coarse_clock_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* What the next sample is drawn for; 0: off. */
+/* The mean for the next sample; 0: off.  A new setting replaces the doubled
+ * means.  Threads may race to store it, but all store the same. */
 static uint64_t
 current_mean(uint64_t now)
 {
@@ -70,7 +76,8 @@ insert_taken_sample(struct segment_sample *sample)
         sample_thin();
 }
 
-/* A frame of its own: a kilobyte that is only there where there is room. */
+/* Not inlined: its kilobyte of frames is on the stack only after
+ * stack_has_headroom(). */
 static __attribute__((noinline)) uint32_t
 take_stack(void)
 {
@@ -103,7 +110,7 @@ record_allocation(void *block, size_t size, uint64_t mean, uint64_t now)
         sample.stack = take_stack();
     else
         stack_count_lost();
-    sample.thread = recorder_local.thread - 1; /* UINT32_MAX: none */
+    sample.thread = recorder_local.thread - 1; /* UINT32_MAX: no slot */
     sample.thread_generation = recorder_local.thread_generation;
     insert_taken_sample(&sample);
 }
@@ -111,6 +118,7 @@ record_allocation(void *block, size_t size, uint64_t mean, uint64_t now)
 static void
 begin_sampler(struct sampler *s, uint64_t now)
 {
+    /* Differs by thread, time and process; no call to the kernel. */
     s->random = (uint64_t)s ^ now << 20 ^ recorder_state.pid << 40;
     for (int i = 0; i < 4; i++)
         s->random = sampler_random(s) | 1;
@@ -120,7 +128,7 @@ begin_sampler(struct sampler *s, uint64_t now)
     s->left = 0;
 }
 
-/* Whether a call from here may take a sample. */
+/* Whether a call at this stack depth may take a sample. */
 static bool
 open_guard(uint64_t here)
 {

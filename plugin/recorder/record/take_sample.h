@@ -1,7 +1,7 @@
 /*
- * take_sample.h - what the interposed functions do besides the allocator.
+ * take_sample.h - what the replaced functions do in addition to the allocator.
  *
- * The inline parts are all that most calls see.
+ * Most calls execute only the inline parts.
  */
 #ifndef HW_TAKE_SAMPLE_H
 #define HW_TAKE_SAMPLE_H
@@ -23,7 +23,8 @@ sample_passes(size_t size)
 {
     uint64_t left;
 
-    /* left - size - 1, whose borrow is no carry: an instruction for both. */
+    /* left - size - 1 as an addition: a missing carry is the borrow, so one
+     * instruction subtracts and compares. */
     if (unlikely(!__builtin_add_overflow(recorder_local.sampler.left,
                                          ~(uint64_t)size, &left)))
         return false;
@@ -31,14 +32,14 @@ sample_passes(size_t size)
     return true;
 }
 
-/* Samples a block, perhaps, and returns it.  NULL is fine. */
+/* Samples a block, if it is hit, and returns it.  NULL is fine. */
 void *sample_block(void *block, size_t size);
 
-/* Before a block is freed that block_filter_hits(). */
+/* To be called before a block is freed for which block_filter_hits(). */
 void sample_untrack(void *block);
 
-/* Around a realloc of a block that block_filter_hits(): the first, then one of
- * the others. */
+/* Around a realloc of a block for which block_filter_hits(): begin, then failed
+ * or done. */
 struct realloc_sample {
     uint32_t slot; /* 0: the block has no sample */
     struct segment_sample sample;

@@ -1,9 +1,10 @@
 /*
  * thread_list.c - see thread_list.h.
  *
- * A thread's end is not told us: a destructor of its own would need a key, and
- * setting that may allocate.  Where the list is full, a thread that is gone
- * makes room.
+ * The recorder is not told of a thread's end: a destructor would need a pthread
+ * key, and setting that may allocate.  So slots are reused only when the list
+ * is full: some random ones are tried, and one whose thread no longer exists is
+ * taken over, with a new generation.
  */
 #include "thread_list.h"
 
@@ -19,7 +20,7 @@
 
 enum { GONE_TRIES = 16 };
 
-/* The tid of a writer in a slot that is being taken. */
+/* Stands for the tid in a slot that is being taken. */
 static const uint32_t TID_TAKING = UINT32_MAX;
 
 static bool
@@ -35,7 +36,7 @@ take_over(uint32_t place, uint32_t tid)
                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A slot for this thread, its tid TID_TAKING; false: none. */
+/* Claims a slot for this thread, whose tid becomes TID_TAKING; false: none. */
 static bool
 find_thread_slot(uint32_t tid, uint32_t *place)
 {

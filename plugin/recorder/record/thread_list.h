@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* Gives this thread a slot: recorder_local.thread.  Calls the kernel, once.
- * Where there is no room, counts a sample of a thread without one. */
+/* Gives this thread a slot, recorder_local.thread.  Calls the kernel, once for
+ * each thread.  If there is no room, counts a missed thread. */
 void thread_list_join(uint64_t now_ns);
 
-/* Reads the thread's name again: one may have been given meanwhile. */
+/* Reads the thread's name again, as it may have been given one meanwhile. */
 void thread_list_name(void);
 
 #endif
