@@ -1,7 +1,12 @@
 /*
- * heapwire_prof.c - heapwire-prof: a heap profile in a file, in any form.
+ * heapwire_prof.c - heapwire-prof: shows a heap profile in a file, in any form.
  *
- * The offline twin of the node's statements, with jeprof's flags.
+ * The offline twin of the node's statements, with jeprof's flags.  It lives for
+ * one answer in one thread, so it trades memory for time: a heap that grows by
+ * 256 MB, no budget of decoding, and the symboliser (heapwire-symbolizer, a
+ * process of its own here, too) starts while the profile is read.  Profiles and
+ * snapshots are untrusted input all the same: they are read through the node's
+ * bounded readers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,18 +50,15 @@ struct prof_input {
     const char *path;
     int fd;
     char head[PROF_INPUT_HEAD];
-    size_t head_size; /* less than PROF_INPUT_HEAD: the whole input */
-    size_t given;     /* bytes read as a dump so far */
+    size_t head_size; /* less than PROF_INPUT_HEAD: the input has no more */
+    size_t given;     /* bytes passed to the dump's reader so far */
     bool pipe;        /* cannot be read again from the start */
-    bool failed;      /* reading failed; the error was reported */
+    bool failed;      /* reading failed; *err already names the path */
 };
 
-/*
- * A profile's file or pipe.  Its first bytes show the format; a raw profile is
- * never in memory as a whole.
- *
- * Files are read, not mapped: they may be cut meanwhile.
- */
+/* A profile's file or pipe.  Its first bytes show the format; a raw profile is
+ * parsed as it is read, and is never in memory as a whole.  Files are read, not
+ * mapped: they may be cut meanwhile. */
 
 /* Reads at a place of a file, or the next bytes of a pipe. */
 static ssize_t
@@ -65,6 +67,7 @@ read_input_at(struct prof_input *input, char *to, size_t room, size_t at)
     ssize_t n;
 
     do {
+        /* whether it is a pipe shows at the first read */
         n = input->pipe ? -1 : pread(input->fd, to, room, (off_t)at);
         if (n < 0 && (input->pipe || errno == ESPIPE)) {
             input->pipe = true;
@@ -107,8 +110,8 @@ prof_input_open(struct prof_input *input, const char *path, struct error *err)
     return -1;
 }
 
-/* Use one of them.  all: appends the whole input to out.  dump: reads it as a
- * heap dump; NULL with *err. */
+/* Appends the whole input to out.  Use either this or prof_input_dump, once: of
+ * a pipe the first bytes are in head and cannot be read again. */
 static int
 prof_input_all(struct prof_input *input, struct buffer *out, struct error *err)
 {
@@ -117,7 +120,7 @@ prof_input_all(struct prof_input *input, struct buffer *out, struct error *err)
     return fd_read_all(input->fd, out, input->path, err);
 }
 
-/* heap_source.read */
+/* heap_source.read: of a pipe, first the bytes that are in head already. */
 static ssize_t
 read_input_chunk(void *arg, char *to, size_t room, struct error *err)
 {
@@ -128,6 +131,7 @@ read_input_chunk(void *arg, char *to, size_t room, struct error *err)
         memcpy(to, input->head, input->head_size);
     else
         n = read_input_at(input, to, room, input->given);
+    /* until this call has succeeded */
     input->failed = true;
     if (n < 0) {
         error_sys(err, ER_UNKNOWN, "cannot read %s", input->path);
@@ -155,13 +159,15 @@ prof_input_dump(struct prof_input *input, struct error *err)
 enum {
     EXIT_USAGE = 2,
     PATH_BYTES = 4096,
-    UNUSED_MAX = 8 /* warnings shown */
+    UNUSED_MAX = 8 /* warnings shown for one profile */
 };
 
-static const size_t heap_bytes = (size_t)256 << 20; /* grows by so much */
+static const size_t heap_bytes = (size_t)256 << 20; /* the heap grows by this
+                                                     * much */
 static const size_t output_bytes_max = (size_t)256 << 20;
 
-/* Beside this program, as in a build, or in lib/heapwire, as installed. */
+/* heapwire-symbolizer lies beside this program in a build, and in lib/heapwire
+ * once installed.  By /proc/self/exe, as argv[0] may be anything. */
 static int
 find_symbolizer(char *path, size_t size, struct error *err)
 {
@@ -201,15 +207,16 @@ struct reading {
     const char *binary;  /* NULL: not given */
     const char *symbols; /* directory of indexes, or NULL */
     char helper[PATH_BYTES];
-    struct symbolizer *symbolizer;          /* once it is needed */
-    bool alone;                             /* only one profile is read */
-    bool no_lines;                          /* they will not be shown */
+    struct symbolizer *symbolizer;          /* NULL until it is needed */
+    bool alone;                             /* only one profile is read: no
+                                             * cache is worth keeping */
+    bool no_lines;                          /* lines will not be shown */
     bool short_names;                       /* short names suffice */
-    struct unused_index unused[UNUSED_MAX]; /* for the current profile */
+    struct unused_index unused[UNUSED_MAX]; /* of the current profile */
     size_t unused_count;
 };
 
-/* A profile: a raw one is owned here, a snapshot's by the snapshot. */
+/* A loaded profile: a raw one is owned here, a snapshot's by the snapshot. */
 struct loaded {
     const struct profile *profile;
     struct profile *owned;
@@ -232,8 +239,8 @@ open_symbol_index(void *arg, const struct elf_file *elf, struct error *why)
     return index_file_open(elf, reading->symbols, NULL, why);
 }
 
-/* symbolizer_indexes.asked.  Kept apart, as the profile's note has room for one
- * complaint. */
+/* symbolizer_indexes.asked: remembers why an index was refused.  The profile's
+ * note has room for one complaint only. */
 static void
 take_note(void *arg, const struct symbolizer_asked *asked)
 {
@@ -264,6 +271,9 @@ check_symbols(const char *directory)
     perror(NULL);
 }
 
+/* Makes the symboliser once, when names are first needed.  With one profile
+ * nothing is kept for later (once), and this process may read indexes itself
+ * (here): a crash costs no more than an answer. */
 static int
 start_prof_symbolizer(struct reading *reading, struct error *err)
 {
@@ -346,6 +356,7 @@ read_raw(struct reading *reading, struct prof_input *input, struct error *err)
                   path);
         goto out;
     }
+    /* before names are made, so that a warning comes first */
     prof_check_replaced(&dump->maps, reading->binary, path);
     names = symbolize_dump_addresses(reading, dump, err);
     if (names)
@@ -363,7 +374,8 @@ out:
     return profile;
 }
 
-/* A client that writes a value to a file appends a newline. */
+/* A client that writes a snapshot's value to a file may append a newline, so a
+ * second try goes without it. */
 static struct snapshot *
 read_snapshot(struct prof_input *input, struct error *err)
 {
@@ -410,19 +422,20 @@ check_comparable(const struct prof_command *command, const struct loaded *now,
     struct error why = {0};
 
     if (now->profile->kind != base->profile->kind)
-        return 0; /* diff_make tells, whether forced or not */
+        return 0; /* diff_make refuses this, whether forced or not */
     if (!now->snapshot || !base->snapshot)
         return prof_check_program(now->profile, path, base->profile,
                                   command->base, err);
     if (snapshot_comparable(now->snapshot, base->snapshot, &why) == 0)
         return 0;
+    /* what follows says how to force it in SQL */
     why.text[strcspn(why.text, ";")] = '\0';
     error_set(err, ER_UNKNOWN, "%s; add --force to compare them anyway",
               why.text);
     return -1;
 }
 
-/* By thread or by pool. */
+/* Roots both at threads or pools, if asked to, and subtracts. */
 static int
 compare_loaded(const struct prof_command *command, const struct loaded *now,
                const struct loaded *base, struct profile **difference,
@@ -439,7 +452,8 @@ compare_loaded(const struct prof_command *command, const struct loaded *now,
     return *difference ? 0 : -1;
 }
 
-/* *shown: what to show in place of now, or NULL. */
+/* *shown: the difference or re-rooted profile, owned by the caller; NULL: show
+ * now. */
 static int
 load_all(const struct prof_command *command, struct reading *reading,
          struct loaded *now, struct profile **shown, struct error *err)
@@ -476,7 +490,7 @@ run_view_command(const struct prof_command *command, struct error *err)
     struct reading reading = {0};
     struct loaded now = {0};
     struct profile *difference = NULL;
-    struct error later; /* is reported when names are needed */
+    struct error later; /* reported only if names are needed */
     struct buffer out;
     int rc = -1;
 
@@ -494,8 +508,8 @@ run_view_command(const struct prof_command *command, struct error *err)
                               err) != 0)
             goto out;
         reading.binary = command->arguments[0];
-        /* Starts it while the profile is read, which may turn out to need no
-         * names.  With indexes it may not be needed. */
+        /* Starts the helper while the profile is read; a snapshot turns out to
+         * need no names.  With indexes the helper may not be needed either. */
         if (start_prof_symbolizer(&reading, &later) == 0 && !reading.symbols &&
             !has_index(reading.binary))
             symbolizer_prepare(reading.symbolizer);
@@ -504,6 +518,7 @@ run_view_command(const struct prof_command *command, struct error *err)
         command->form->render(difference ? difference : now.profile,
                               &command->options, &out, err) != 0)
         goto out;
+    /* only now: after an error stdout stays empty */
     if ((out.size > 0 && fwrite(out.data, 1, out.size, stdout) != out.size) ||
         fflush(stdout) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write to stdout");
@@ -546,7 +561,9 @@ main(int argc, char **argv)
     struct prof_command command;
     struct error err = {0};
 
+    /* first of all: malloc must not have been used */
     large_heap(heap_bytes);
+    /* the node's ceiling protects its database; here is none */
     decode_budget_set(0);
     if (prof_flags_parse(argc, argv, &command) != 0)
         return EXIT_USAGE;

@@ -1,4 +1,14 @@
-/* prof_check.c - see prof_check.h. */
+/*
+ * prof_check.c - see prof_check.h.
+ *
+ * A raw profile has addresses and paths, but no build-ids.  With another build
+ * of the program every name would be wrong, and would look right; and people
+ * pass BINARY and PROFILE in the wrong order.  So what can be known from the
+ * files themselves (first bytes, sizes of code, inodes, times, build-ids) is
+ * checked before names are shown: a contradiction between two profiles is an
+ * error, a doubt about a binary a warning.  --index is here, too: it makes the
+ * index with the helper (helper.h) and checks the same file first.
+ */
 #include "prof_check.h"
 
 #include <elf.h>
@@ -27,7 +37,7 @@
 
 enum {
     SNAPSHOT_MAGIC_SIZE = sizeof(SNAPSHOT_FILE_MAGIC) - 1,
-    REPLACED_MAX = 5, /* files named at most */
+    REPLACED_MAX = 5, /* files that a warning names */
     PATH_BYTES = 4096
 };
 
@@ -48,6 +58,7 @@ check_start(int fd, const char *binary, const char *path, struct error *err)
     size_t size = n > 0 ? (size_t)n : 0;
     bool snapshot = prof_check_is_snapshot(start, size);
 
+    /* jemalloc's own profile begins with "heap_v2/" */
     if (!snapshot && (size < 6 || memcmp(start, "heap_v", 6) != 0))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
@@ -58,6 +69,7 @@ check_start(int fd, const char *binary, const char *path, struct error *err)
     return -1;
 }
 
+/* O_NONBLOCK: a pipe in place of the program must not wait for a writer. */
 int
 prof_check_binary(const char *binary, const char *path, struct error *err)
 {
@@ -80,7 +92,8 @@ prof_check_binary(const char *binary, const char *path, struct error *err)
 
 /* ---- --base ---- */
 
-/* The program lies below its libraries.  NULL: unknown. */
+/* The first module with a path: the program is mapped below its libraries.
+ * NULL: unknown. */
 static const struct profile_module *
 program_of(const struct profile *profile)
 {
@@ -90,6 +103,8 @@ program_of(const struct profile *profile)
     return NULL;
 }
 
+/* Raw profiles have no build-id, so name, place and size of the code have to
+ * do: enough to notice another program or most other builds. */
 int
 prof_check_program(const struct profile *now, const char *now_path,
                    const struct profile *base, const char *base_path,
@@ -119,7 +134,8 @@ prof_check_program(const struct profile *now, const char *now_path,
 
 /* ---- files that were replaced ---- */
 
-/* Comes from the profile, and goes to a terminal. */
+/* The path comes from the profile and goes to a terminal: control bytes are
+ * replaced. */
 static void
 print_profile_path(const char *path)
 {
@@ -133,6 +149,7 @@ print_profile_path(const char *path)
 static void
 close_elf(struct elf_file *elf)
 {
+    /* elf_fini does not close: it borrows the descriptor */
     int fd = elf->fd;
 
     elf_fini(elf);
@@ -140,7 +157,8 @@ close_elf(struct elf_file *elf)
     elf->fd = -1;
 }
 
-/* Opens an executable file; false: it cannot be read. */
+/* Opens an ELF file; false: it cannot be read.  Close it with close_elf in both
+ * cases. */
 static bool
 open_elf(const char *path, struct elf_file *elf)
 {
@@ -155,9 +173,11 @@ open_elf(const char *path, struct elf_file *elf)
     return false;
 }
 
-/* Devices are not compared: for some file systems, mappings show another one
- * than stat.  A mapping without a device comes from a rewritten profile, whose
- * inode means nothing.  profile NULL: its time is unknown. */
+/* Whether the file at the mapping's path is not the one that was mapped:
+ * deleted, another inode, or changed after the profile was written.  Devices
+ * are not compared: on some file systems (btrfs, overlay) mappings show another
+ * one than stat.  A mapping without a device comes from a rewritten profile,
+ * whose inode means nothing.  profile NULL: its time is unknown. */
 static bool
 is_mapped_file_replaced(const struct mapping *m, const struct stat *profile)
 {
@@ -179,7 +199,7 @@ is_same_file_by_stat(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* Both have a build-id, and they differ. */
+/* Whether both have a build-id, and these differ. */
 static bool
 is_other_build(const struct elf_file *a, const char *path)
 {
@@ -210,6 +230,7 @@ print_mismatched_files(const struct mappings *maps,
             !is_mapped_file_replaced(m, profile) ||
             (program && strcmp(m->path, program->path) == 0))
             continue;
+        /* a file has several mappings, one after another */
         last = m->path;
         if (count == 0)
             fprintf(stderr, "heapwire-prof: files of %s were replaced: ", path);
@@ -237,6 +258,8 @@ prof_check_replaced(const struct mappings *maps, const char *binary,
 
     if (open_elf(binary, &elf))
         stands_for = program_mapping(maps, &elf, binary);
+    /* The usual case: BINARY is the mapped file, which is checked with the
+     * others. */
     if (stands_for && is_same_file_by_stat(stands_for->path, binary))
         stands_for = NULL;
     print_mismatched_files(maps, stands_for, path, profile);
@@ -255,10 +278,11 @@ enum {
     COMPRESSED_HEAD = 24
 };
 
-static const uint64_t memory_bytes = (uint64_t)64 << 30; /* of addresses */
+static const uint64_t memory_bytes = (uint64_t)64 << 30; /* address space */
 
-/* The first of these signals ends the making without leaving files behind; a
- * file-size limit (ulimit -f) becomes an error. */
+/* A signalfd as cancel descriptor: the first signal ends the work, and the
+ * helper and temporary file are cleaned up.  A limit of file sizes (ulimit -f)
+ * becomes an error instead of a signal. */
 static int
 watch_signals(struct error *err)
 {
@@ -291,7 +315,7 @@ uncompressed_section_size(const struct elf_file *elf,
     buffer_init(&head, COMPRESSED_HEAD);
     if (elf_read(elf, section->offset, COMPRESSED_HEAD, &head) == 0) {
         r = reader_of(head.data, head.size);
-        reader_u64(&r); /* compression type */
+        reader_u64(&r); /* ch_type, ch_reserved */
         size = reader_u64(&r);
     }
     buffer_fini(&head);
@@ -310,8 +334,8 @@ debug_bytes(const struct elf_file *elf)
     return sum;
 }
 
-/* A split debug file was found by the symboliser, so its size is unknown here.
- */
+/* Prints the index's size.  The debug sections are those of the program itself:
+ * only the symboliser knows a split debug file, so then no share is shown. */
 static int
 print_size(const struct elf_file *elf, const char *target, struct error *err)
 {
@@ -330,6 +354,8 @@ print_size(const struct elf_file *elf, const char *target, struct error *err)
     return 0;
 }
 
+/* The helper's limits are an hour and 64 GB of addresses: a packager's machine
+ * has no database beside it to protect. */
 static int
 make_index_with_helper(const char *symbolizer, const struct elf_file *elf,
                        const char *path, const char *target,
@@ -353,7 +379,7 @@ make_index_with_helper(const char *symbolizer, const struct elf_file *elf,
     return rc;
 }
 
-/* Without --output: where it is looked for. */
+/* Where to make the index: by --output, or where heapwire looks for one. */
 static int
 choose_target(const struct prof_command *command, const struct elf_file *elf,
               const char *path, char target[PATH_BYTES], struct error *err)
@@ -401,7 +427,8 @@ prof_index_make(const char *symbolizer, const struct prof_command *command,
         error_set(err, ER_UNKNOWN, "no index of %s: %s", binary, why.text);
     else
         rc = print_size(&elf, target, err);
-    if (rc == 0 && remark[0]) /* its debug file may be missing by mistake */
+    if (rc == 0 && remark[0]) /* tell: its debug file may be missing by
+                               * mistake */
         fprintf(stderr, "heapwire-prof: the index of %s has symbols only: %s\n",
                 binary, remark);
 out:

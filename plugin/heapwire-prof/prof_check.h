@@ -12,30 +12,27 @@ struct mappings;
 struct prof_command;
 struct profile;
 
-/* Decides by the first bytes. */
+/* Whether the file that begins with these bytes is a snapshot. */
 bool prof_check_is_snapshot(const char *text, size_t size);
 
 /* Checks that binary is a program: not a directory or a device, nor (if path, a
  * later profile's, is not NULL) itself a profile.  -1 with *err. */
 int prof_check_binary(const char *binary, const char *path, struct error *err);
 
-/* Checks that both are of one program, as far as known.  -1; *err has both
- * paths. */
+/* Checks that both profiles are of one program, as far as known.  -1 with *err,
+ * which names both paths. */
 int prof_check_program(const struct profile *now, const char *now_path,
                        const struct profile *base, const char *base_path,
                        struct error *err);
 
-/* Warns on stderr of a raw profile's files that were replaced, and if binary is
+/* Warns on stderr if files of a raw profile were replaced, or if binary is
  * another build than the file that it stands for.  path is the profile's. */
 void prof_check_replaced(const struct mappings *maps, const char *binary,
                          const char *path);
 
-/*
- * Heapwire-prof --index: makes a program's symbol index.
- *
+/* heapwire-prof --index makes a program's symbol index.
  * For packagers: an index shipped beside the program names addresses on hosts
- * without debug information, and takes microseconds on hosts with it.
- */
+ * without debug information, and takes microseconds on hosts with it. */
 
 /* Makes the index of the command's one argument, at its output, with the help
  * of symbolizer.  Prints its size to stdout; if it has symbols only, for lack

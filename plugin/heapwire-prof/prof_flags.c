@@ -1,4 +1,10 @@
-/* prof_flags.c - see prof_flags.h. */
+/*
+ * prof_flags.c - see prof_flags.h.
+ *
+ * Forms, measures and granularities come from the tables that SQL uses, too, so
+ * the flags are put together at the start: one list for getopt_long and for the
+ * help.  All other flags set one member of struct prof_command.
+ */
 #include "prof_flags.h"
 
 #include <assert.h>
@@ -16,7 +22,7 @@
 
 enum { FLAGS_MAX = 64, FORMS_MAX = 24, FLAG_FIRST = 256 };
 
-/* What it sets. */
+/* What a flag sets. */
 enum flag_kind {
     FLAG_FORM,
     FLAG_MEASURE,
@@ -33,14 +39,14 @@ struct flag {
     const char *name;
     const char *value; /* the name of its value; NULL: it has none */
     enum flag_kind kind;
-    size_t which; /* of the kind; or the member's place */
+    size_t which; /* index in the kind's table; or the member's offset */
     const char *help;
 };
 
-/* All flags, of four kinds. */
+/* All flags, in four groups. */
 struct flags {
     struct flag list[FLAGS_MAX];
-    size_t forms, measures, granularities, count; /* the end of each kind */
+    size_t forms, measures, granularities, count; /* the end of each group */
 };
 
 static int
@@ -63,6 +69,8 @@ parse_count_flag(const char *text, uint32_t *out)
     long n;
 
     errno = 0;
+    /* strtol takes leading blanks and signs: the checks below refuse the
+     * rest */
     n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < 0 || n > INT32_MAX)
         return print_flag_error("not a count: ", text);
@@ -87,6 +95,7 @@ take_fraction(const char *text, double *out)
 static int
 take_form(struct prof_command *c, const struct view_form *form)
 {
+    /* the same form twice is fine: scripts add flags */
     if (c->form && c->form != form)
         return print_flag_error("one form at a time, not also --", form->name);
     c->form = form;
@@ -105,6 +114,8 @@ take_wrapper(struct prof_command *c, const char *name)
     return -1;
 }
 
+/* One case for each kind, not for each flag: most flags only set a member,
+ * whose offset is in the table. */
 static int
 take_flag(struct prof_command *c, const struct flag *flag, const char *value)
 {
@@ -182,6 +193,8 @@ _Static_assert(MEASURE_COUNT + GRANULARITY_COUNT + OWN_COUNT + FORMS_MAX <
                    FLAGS_MAX,
                "room for every flag");
 
+/* Forms, measures and granularities first, in the order of their tables, so
+ * that the index is the value; then our own. */
 static void
 make_flags(struct flags *flags)
 {
@@ -214,6 +227,8 @@ parse_flags(int argc, char **argv, const struct flags *flags,
     optind = 1;
     opterr = 0;
     for (;;) {
+        /* getopt does not say which word was wrong; with ":" first it reports a
+         * missing value by ':' and prints nothing itself */
         const char *word = optind < argc ? argv[optind] : "";
 
         /* The process has only one thread. */
@@ -258,6 +273,8 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
     out->argument_count = argc - optind;
     if (out->help || out->version)
         return 0;
+    /* such a form (raw) shows the profile as it is, so load_all shall not
+     * re-root it */
     if (out->form && !out->form->takes_options)
         out->options.by_thread = out->options.by_pool = false;
     if (out->index && out->form)

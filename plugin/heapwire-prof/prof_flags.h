@@ -1,8 +1,8 @@
 /*
- * prof_flags.h - heapwire-prof's command line: jeprof's flags.
+ * prof_flags.h - heapwire-prof's command line, with jeprof's flags.
  *
- * There is a flag for each form of view_forms, each measure and each
- * granularity, and some more.
+ * Each form of view_forms, each measure and each granularity is a flag; there
+ * are some more.
  */
 #ifndef HW_PROF_FLAGS_H
 #define HW_PROF_FLAGS_H
@@ -16,7 +16,7 @@ struct view_form;
 
 struct prof_command {
     const struct view_form *form;
-    struct view_options options; /* its wrappers are these: */
+    struct view_options options; /* its wrappers point to the next field */
     char wrappers[WRAPPERS_TEXT_BYTES];
     const char *base;    /* a profile to subtract, or NULL */
     bool force;          /* subtract it even if it does not fit */

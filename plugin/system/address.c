@@ -7,7 +7,7 @@
 int
 address_canonical(char *text, size_t size)
 {
-    struct in6_addr bytes; /* or the shorter one */
+    struct in6_addr bytes; /* large enough for an in_addr, too */
     int family = strchr(text, ':') ? AF_INET6 : AF_INET;
 
     return inet_pton(family, text, &bytes) == 1 &&

@@ -1,4 +1,6 @@
-/* address.h - numeric addresses: no name is ever looked up. */
+/*
+ * address.h - numeric addresses, parsed without ever looking up a name.
+ */
 #ifndef HW_ADDRESS_H
 #define HW_ADDRESS_H
 
@@ -6,13 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rewrites an address to the one text that inet_ntop writes.  size: at least
- * INET6_ADDRSTRLEN. -1: it is no address. */
+/* Rewrites an address to its canonical text, as inet_ntop writes it, so that
+ * equal addresses compare equal.  size: at least INET6_ADDRSTRLEN.  -1: it is
+ * not an address. */
 int address_canonical(char *text, size_t size);
 
-/* An address of one node that others can connect to: no wildcard, no multicast
- * group, and no IPv4-mapped IPv6 address, which would be a second text of it.
- */
+/* Whether other nodes can connect to it: no wildcard, no multicast group, and
+ * no IPv4-mapped IPv6 address, which would be a second text of the same
+ * address. */
 bool address_is_reachable(const char *text, uint16_t port);
 bool address_is_loopback(const char *text);
 

@@ -1,4 +1,14 @@
-/* confined.c - see confined.h. */
+/*
+ * confined.c - see confined.h.
+ *
+ * A seccomp filter may answer a call with an error, with SIGSYS or with the
+ * process's death, and nothing tells which beforehand.  So each call is made
+ * once, with arguments that do no harm, by a child that may die of it.  The
+ * agent cannot start children, so heapwire-run passes it the answers in the
+ * environment, together with the number of filters: with another number (the
+ * program added one, or was started otherwise) the answers count for nothing,
+ * and the agent makes none of these calls.
+ */
 #include "confined.h"
 
 #include <errno.h>
@@ -24,7 +34,9 @@
 
 enum { STATUS_MAX = 4096 };
 
-/* Of no process.  A filter may know one request from another. */
+/* On process 0, which does not exist: the kernel refuses each request after the
+ * filter has let it pass.  A filter may allow one request and not another, so
+ * each one that is used is tried. */
 static void
 try_ptrace(void)
 {
@@ -37,6 +49,7 @@ try_ptrace(void)
     syscall(SYS_process_vm_readv, 0, NULL, 0, NULL, 0, 0);
 }
 
+/* A number in the text of a status file; -1: it is not there. */
 static int
 parse_status_field(const char *status, const char *name)
 {
@@ -47,6 +60,8 @@ parse_status_field(const char *status, const char *name)
     return at && sscanf(at + strlen(name), "%d", &n) == 1 ? n : -1;
 }
 
+/* Filters belong to a thread, hence thread-self.  Before Linux 5.9 the number
+ * is not shown: "Seccomp: 2" then gives -1, "some". */
 int
 confined_filters(void)
 {
@@ -116,7 +131,8 @@ confined_try(enum confined_call call)
     case CONFINED_SIGNALFD:
         sigemptyset(&none);
         return signalfd(-1, &none, SFD_CLOEXEC) >= 0;
-    case CONFINED_IDS: /* not libc's, which would ask all threads */
+    case CONFINED_IDS: /* not libc's functions, which would signal all threads
+                        * to do the same */
         syscall(SYS_setgroups, 0, NULL);
         syscall(SYS_setresgid, -1, -1, -1);
         syscall(SYS_setresuid, -1, -1, -1);

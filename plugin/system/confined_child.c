@@ -20,6 +20,7 @@ confined_try_in_child(enum confined_call call)
     int status = 0;
 
     if (pid == 0) {
+        /* a child that a filter kills shall leave no core file */
         setrlimit(RLIMIT_CORE, &no_core);
         _exit(confined_try(call) ? 0 : 1);
     }
@@ -37,11 +38,13 @@ confined_spares(enum confined_call call)
     static atomic_uint tried, spared;
     int rc;
 
+    /* Two threads may both try a call; they find the same.  spared is stored
+     * before tried, so that whoever sees tried sees the answer. */
     if (atomic_load(&tried) & call)
         return atomic_load(&spared) & call;
     rc = confined_filters() == 0 ? 1 : confined_try_in_child(call);
     if (rc < 0)
-        return false; /* for now */
+        return false; /* no child now; tried again the next time */
     if (rc > 0)
         atomic_fetch_or(&spared, call);
     atomic_fetch_or(&tried, call);

@@ -1,4 +1,16 @@
-/* file_store.c - see file_store.h. */
+/*
+ * file_store.c - see file_store.h.
+ *
+ * Snapshots, indexes, unwind tables and debug files each lie in such a
+ * directory.  heapwired may run as root in a directory that it gave to the
+ * database's user, so every name in it may be a trap: a symbolic or hard link
+ * to somebody else's file, a FIFO that would block open(), a directory swapped
+ * meanwhile.  Hence each access is relative to the descriptor of the directory,
+ * with O_NOFOLLOW and O_NONBLOCK, and checks the opened file, not its name.  A
+ * file is written under a temporary name, synced, renamed, and the directory is
+ * synced: after a crash it is whole or absent.  Owners call this from one
+ * thread at a time.
+ */
 #include "file_store.h"
 
 #include <dirent.h>
@@ -40,7 +52,8 @@ check_store_directory(const char *path, const struct stat *st,
     return 0;
 }
 
-/* name: below the descriptor at.  path: what it is called. */
+/* Opens or makes name below the descriptor at; path is its name in errors.  -1
+ * with *err; store->fd may be open then. */
 static int
 open_below(struct file_store *store, int at, const char *name, const char *path,
            struct error *err)
@@ -85,8 +98,9 @@ file_store_close(struct file_store *store)
     store->path = NULL;
 }
 
-/* The directory that it is in, on its way back: what somebody else has put in
- * its place is not entered.  -1 with *err. */
+/* Opens the parent of a directory that was deleted, to make it again.  It must
+ * belong to us or to the store's owner: in a directory that somebody else has
+ * put there, nothing is made.  -1 with *err. */
 static int
 open_parent(const struct file_store *store, size_t size, struct error *err)
 {
@@ -108,7 +122,8 @@ open_parent(const struct file_store *store, size_t size, struct error *err)
     return -1;
 }
 
-/* Others may be using the descriptor: its number stays. */
+/* Other threads may be using the descriptor (file_store_read), so its number
+ * must stay: dup3 replaces the directory behind it in one step. */
 int
 file_store_renew(struct file_store *store, struct error *err)
 {
@@ -117,6 +132,7 @@ file_store_renew(struct file_store *store, struct error *err)
     struct stat st;
     int parent, rc = -1;
 
+    /* st_nlink is 0 once the directory is deleted */
     if (!name || fstat(store->fd, &st) != 0 || st.st_nlink > 0)
         return 0;
     parent = open_parent(store, (size_t)(name - store->path), err);
@@ -163,7 +179,7 @@ file_made_ms(const struct stat *st)
     return wall_ms(st->st_mtim);
 }
 
-/* Opens what may be read; else *why: why not, NULL for errno. */
+/* Opens a regular file of ours.  -1: *why is the reason, or NULL for errno. */
 static int
 open_store_file(const struct file_store *store, const char *name,
                 struct stat *st, const char **why)
@@ -187,7 +203,7 @@ fail:
     return -1;
 }
 
-/* A name of the kind: fills stem and ending. */
+/* Whether the name is of the store's kind; fills stem and ending. */
 static bool
 parse_store_file_name(const struct file_store *store, struct file_found *file)
 {
@@ -205,7 +221,8 @@ parse_store_file_name(const struct file_store *store, struct file_found *file)
     return false;
 }
 
-/* "STEM....tmp": one that is being written, by any process. */
+/* Whether the name is that of a file that some process is writing, or was
+ * killed while writing. */
 static bool
 is_tmp(const struct file_store *store, const char *name)
 {
@@ -216,6 +233,8 @@ is_tmp(const struct file_store *store, const char *name)
            store->kind->is_stem(name, strcspn(name, "."));
 }
 
+/* Each name is one of three: a leftover of a killed writer, which is removed; a
+ * file of the kind; or somebody else's, which is reported and left alone. */
 static void
 scan_file(const struct file_store *store, const struct file_scan *scan,
           const char *name)
@@ -252,6 +271,8 @@ int
 file_store_scan(const struct file_store *store, const struct file_scan *scan,
                 struct error *err)
 {
+    /* a descriptor of its own: closedir() closes it, and it has its own
+     * position */
     int fd = openat(store->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
@@ -302,7 +323,8 @@ file_store_remove(const struct file_store *store, const char *name,
     return -1;
 }
 
-/* Never onto another file.  Not every file system knows renameat2's flag. */
+/* Renames without replacing.  Where the file system does not know the flag, a
+ * second hard link does the same: link() fails if the name exists. */
 static int
 rename_new(int dir, const char *from, const char *to)
 {
@@ -311,7 +333,8 @@ rename_new(int dir, const char *from, const char *to)
     if ((errno != EINVAL && errno != ENOSYS) ||
         linkat(dir, from, dir, to, 0) != 0)
         return -1;
-    unlinkat(dir, from, 0); /* else the next start removes it, or the link */
+    unlinkat(dir, from, 0); /* if this fails, the next scan removes the
+                             * temporary name */
     return 0;
 }
 
@@ -326,7 +349,8 @@ file_store_rename(const struct file_store *store, const char *from,
     error_sys(err, ER_UNKNOWN, "cannot rename %s/%s to %s", store->path, from,
               to);
     if (renamed)
-        rename_new(store->fd, to, from); /* where the owner looks for it */
+        rename_new(store->fd, to, from); /* back: in memory the owner still has
+                                          * the old name */
     return -1;
 }
 
@@ -340,8 +364,9 @@ struct gift {
     int rc;
 };
 
-/* Only a file of its own, not a hard link to another user's; and only what the
- * directory's owner owns: it may have moved others' files there. */
+/* Only a file with one name that the directory's owner owns.  A hard link to
+ * another user's file, or a file of others that the owner moved there, would
+ * give away what is not ours. */
 static void
 give_file(void *arg, const struct file_found *file)
 {
@@ -380,7 +405,7 @@ file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
 
     if (file_store_scan(store, &scan, err) != 0 || gift.rc != 0)
         return -1;
-    /* Last: its new owner may move any file there. */
+    /* The directory comes last: its new owner may move any file into it. */
     if (fchown(store->fd, uid, gid) == 0)
         return 0;
     error_sys(err, ER_UNKNOWN, "cannot give %s to uid %u", store->path,
@@ -419,7 +444,8 @@ file_writer_write(struct file_writer *w, const void *data, size_t size,
     return fd_write_all(w->fd, data, size) == 0 ? 0 : fail_store_write(w, err);
 }
 
-/* Onto an older file, but onto nothing else. */
+/* Replaces an older regular file, and nothing else: a link or directory of that
+ * name is an error that people should see. */
 static int
 replace_old(const struct file_writer *w, struct error *err)
 {
@@ -452,9 +478,13 @@ file_writer_commit(struct file_writer *w, bool replace, int64_t *made_ms,
         return fail_store_write(w, err);
     fd_close(w->fd);
     w->fd = -1;
+    /* without this the name may be lost in a crash, though the contents are
+     * safe */
     if (fsync(w->store->fd) != 0) {
         (void)fail_store_write(w, err);
-        (void)file_remove_at(w->store->fd, w->name); /* may be incomplete */
+        (void)file_remove_at(w->store->fd, w->name); /* its name may not survive
+                                                      * a crash: no file is
+                                                      * better */
         return -1;
     }
     *made_ms = wall_ms(st.st_mtim);
@@ -466,7 +496,7 @@ file_writer_close(struct file_writer *w)
 {
     if (w->fd < 0)
         return;
-    /* On failure the next start removes it. */
+    /* If this fails, the next scan removes it. */
     (void)file_remove_at(w->store->fd, w->tmp);
     fd_close(w->fd);
     w->fd = -1;
@@ -474,7 +504,7 @@ file_writer_close(struct file_writer *w)
 
 /* ---- which files go ---- */
 
-/* The next one to go; NULL: none may. */
+/* The next file to remove; NULL: none may be removed. */
 static struct eviction_candidate *
 find_file_to_remove(struct eviction_candidate *candidate, size_t count)
 {
@@ -501,6 +531,7 @@ file_store_evict(struct eviction_candidate *candidate, size_t count,
             bytes += candidate[i].bytes;
             files++;
         }
+    /* quadratic, for a thousand files at most */
     while (files > max_files || bytes > max_bytes) {
         next = find_file_to_remove(candidate, count);
         if (!next)

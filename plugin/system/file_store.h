@@ -1,12 +1,12 @@
 /*
  * file_store.h - a directory of files that are kept up to a ceiling.
  *
- * A file appears under its name whole and synced, or not at all.  Nothing is
- * followed out of the directory; only regular files whose names are of the
- * store's kind are read, replaced, removed or given another owner.  Other
- * processes may use the directory, too.  Not thread-safe, but for
- * file_store_read() and file_store_has(), concurrently with any other but open
- * and close.
+ * A file appears under its name whole and synced, or not at all.  No symbolic
+ * link is followed; only regular files whose names are of the store's kind are
+ * read, replaced, removed or given to another owner.  Other processes may use
+ * the directory, too.  Not thread-safe, but file_store_read() and
+ * file_store_has() may run concurrently with any function except open and
+ * close.
  */
 #ifndef HW_FILE_STORE_H
 #define HW_FILE_STORE_H
@@ -35,11 +35,12 @@ struct file_store {
     uid_t owner; /* of the directory when it was opened */
 };
 
-/* Makes the directory (0700) or checks that it is ours alone. */
+/* Makes the directory (0700) or checks that it belongs to this user and is
+ * closed to others. */
 int file_store_open(struct file_store *store, const char *path,
                     const struct file_kind *kind, struct error *err);
 void file_store_close(struct file_store *store);
-/* Makes the directory again where it was deleted: 1; 0: it is there. */
+/* Makes the directory again if it was deleted. 1: made; 0: it was there. */
 int file_store_renew(struct file_store *store, struct error *err);
 
 struct file_found {
@@ -64,23 +65,22 @@ int file_store_scan(const struct file_store *store,
 /* The wall clock of a file's last change. */
 int64_t file_made_ms(const struct stat *st);
 
-/* Opens a file, of which st is then filled. */
+/* Opens a file for reading and fills st. */
 int file_store_read(const struct file_store *store, const char *name,
                     struct stat *st, struct error *err);
-/* False: there is certainly none. */
+/* false: there certainly is none. */
 bool file_store_has(const struct file_store *store, const char *name);
 /* A missing one counts as removed. */
 int file_store_remove(const struct file_store *store, const char *name,
                       struct error *err);
-/* Never onto another file. */
+/* Fails if a file has the new name. */
 int file_store_rename(const struct file_store *store, const char *from,
                       const char *to, struct error *err);
 /* Gives the directory and its owner's files to another user; only that user may
  * read them then. */
 int file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
                     struct error *err);
-/* Bytes that may still be written there, and that its disk has; false:
- * unknown. */
+/* Free bytes and size of its file system; false: unknown. */
 bool file_store_free_space(const struct file_store *store, uint64_t *left,
                            uint64_t *all);
 
@@ -93,11 +93,11 @@ struct file_writer {
 
 int file_writer_open(struct file_writer *w, const struct file_store *store,
                      const char *name, struct error *err);
-/* ER_DISK_FULL: there is no space left; of commit, too. */
+/* ER_DISK_FULL: there is no space left; file_writer_commit may say so, too. */
 int file_writer_write(struct file_writer *w, const void *data, size_t size,
                       struct error *err);
-/* Gives it its name; an older file is replaced if that is allowed, and an error
- * else. */
+/* Syncs the file and gives it its name.  An older file of that name is
+ * replaced, or without replace an error. */
 int file_writer_commit(struct file_writer *w, bool replace, int64_t *made_ms,
                        struct error *err);
 /* Removes what was not committed. */
@@ -105,17 +105,18 @@ void file_writer_close(struct file_writer *w);
 
 /* ---- which files go: pure ---- */
 
-enum { FILE_STAYS = -1, FILE_GOES = 0 /* whatever room there is */ };
+enum { FILE_STAYS = -1, FILE_GOES = 0 /* goes whatever room there is */ };
 
 struct eviction_candidate {
-    int priority; /* files of a lower priority go first; or one of the two above
-                   */
-    int64_t since; /* among them those of the least go first */
+    int priority;  /* files of a lower priority go first; or FILE_STAYS,
+                    * FILE_GOES */
+    int64_t since; /* within a priority the smallest goes first */
     uint64_t bytes;
 };
 
-/* Sets the priority of those that go to FILE_GOES, until at most max_files of
- * max_bytes together are left.  false: that cannot be. */
+/* Sets the priority of the files to remove to FILE_GOES, until at most
+ * max_files with max_bytes together are left.  false: FILE_STAYS makes that
+ * impossible. */
 bool file_store_evict(struct eviction_candidate *candidate, size_t count,
                       size_t max_files, uint64_t max_bytes);
 

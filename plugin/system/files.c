@@ -25,7 +25,8 @@ fd_close(int fd)
     errno = saved;
 }
 
-/* Room for a file as large as it now says to be, and to find its end. */
+/* Reserves room for the file's present size and one byte more, to find its end
+ * in the same read. */
 static void
 expect_size(int fd, struct buffer *out)
 {
@@ -36,7 +37,8 @@ expect_size(int fd, struct buffer *out)
         (void)buffer_reserve(out, (size_t)st.st_size + 1);
 }
 
-/* A file that ends exactly at the ceiling still fits: one byte is probed. */
+/* Reads at most up to out's ceiling.  At the ceiling one byte is probed: a file
+ * that ends exactly there still fits. */
 static ssize_t
 read_file_chunk(int fd, struct buffer *out, off_t at)
 {
@@ -58,6 +60,7 @@ read_file_chunk(int fd, struct buffer *out, off_t at)
     if (!place)
         return -1;
     n = pread(fd, place, chunk, at);
+    /* pread keeps shared file positions alone; a pipe has none */
     if (n < 0 && errno == ESPIPE)
         n = read(fd, place, chunk);
     if (n > 0)
@@ -108,8 +111,10 @@ fd_write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* A hole would have to be filled, and huge pages may be short: either could end
- * us. */
+/* The bytes come from another process, so reading the mapping must not be able
+ * to fail: sealed against shrinking and writing, no holes (their pages would be
+ * allocated at the first read: SIGBUS when memory is short), and tmpfs with its
+ * usual pages, since huge pages may run out. */
 bool
 fd_map_sealed(int fd, size_t max, void **out, size_t *size)
 {
@@ -138,6 +143,7 @@ file_open_regular(const char *path)
 {
     struct stat st;
 
+    /* stat first: opening a device may already have effects */
     if (stat(path, &st) != 0)
         return -1;
     if (!S_ISREG(st.st_mode)) {

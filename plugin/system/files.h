@@ -1,4 +1,6 @@
-/* files.h - descriptors and whole files, with limits. */
+/*
+ * files.h - descriptors and whole files, with limits.
+ */
 #ifndef HW_FILES_H
 #define HW_FILES_H
 
@@ -16,8 +18,8 @@ int fd_read_all(int fd, struct buffer *out, const char *what,
                 struct error *err);
 /* -1 with errno. */
 int fd_write_all(int fd, const char *data, size_t size);
-/* Maps a sealed and complete file; the caller unmaps it.  False: read it
- * instead. */
+/* Maps a sealed file that is wholly in memory; the caller unmaps it.  false:
+ * read it instead. */
 bool fd_map_sealed(int fd, size_t max, void **out, size_t *size);
 /* Opens an untrusted path for reading: refuses a device, and a pipe, which
  * would wait for its writer.  -1 with errno. */

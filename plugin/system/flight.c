@@ -1,8 +1,14 @@
 /*
  * flight.c - see flight.h.
  *
- * Whoever makes something fit to run sees to a thread for it (flights_roll);
- * one that takes work does so for what is left.
+ * Statements for views, jobs of the node and observations all need threads that
+ * may block for seconds, but rarely: threads that always exist would cost the
+ * database's machine memory for nothing.  So threads are made on demand.
+ * Whoever makes a flight fit to run calls flights_roll(), which wakes an idle
+ * thread or starts one; a thread that takes a flight calls it, too, because one
+ * signal may have stood for two flights.  Threads end by themselves, so nobody
+ * can keep a list of them to join: each joins the one that ended before it, and
+ * flights_stop() the last.
  */
 #include "flight.h"
 
@@ -20,6 +26,7 @@ enum { STACK_BYTES = 1 << 20 /* of a thread */ };
 static struct flight *
 await_work(struct flights *f)
 {
+    /* NULL: idle for too long, or stopped */
     uint64_t until_ms = clock_ms() + FLIGHT_IDLE_MS;
     struct flight *flight = NULL;
 
@@ -30,7 +37,7 @@ await_work(struct flights *f)
     return flight;
 }
 
-/* Gives up the lock meanwhile. */
+/* Gives up the lock while the work runs; flight may be gone on return. */
 static void
 run_flight_unlocked(struct flights *f, struct flight *flight)
 {
@@ -52,6 +59,8 @@ flights_main(void *arg)
     pthread_mutex_lock(&f->lock);
     while ((flight = await_work(f)) != NULL)
         run_flight_unlocked(f, flight);
+    /* This thread becomes the latest that ended, and joins the one before,
+     * which has at most its own join left to do. */
     is_first = !f->has_ended;
     before = f->ended;
     f->has_ended = true;
@@ -139,7 +148,9 @@ flights_stop(struct flights *f)
     pthread_mutex_destroy(&f->lock);
 }
 
-/* Puts it in the list.  -1 with *err: there is no thread at all for it. */
+/* Puts the flight in the list and sees that a thread will take it.  -1 with
+ * *err: there is no thread at all for it.  One that exists will come to it,
+ * sooner or later. */
 static int
 begin_flight(struct flight *flight, struct error *err)
 {
@@ -180,6 +191,7 @@ static void
 abandon_flight(struct flight *flight)
 {
     if (flight->started) {
+        /* running: at most asked to stop, and its thread finishes it */
         atomic_store(&flight->cancelled, flight->kind->cancels);
         return;
     }
@@ -196,6 +208,7 @@ drop_seat(struct seat *seat)
     while (*at != seat)
         at = &(*at)->next;
     *at = seat->next;
+    /* the last follower has left */
     if (!flight->seats && !flight->finished)
         abandon_flight(flight);
     flight_unref(flight);
@@ -214,13 +227,15 @@ flight_join(struct flight *flight, struct waker waker, struct error *err)
     *seat = (struct seat){flight, waker, .next = flight->seats};
     flight->seats = seat;
     flight->references++;
+    /* The seat comes first: begin_flight may run the work at once, and a flight
+     * without seats would count as abandoned. */
     if (flight->listed || flight->finished || begin_flight(flight, err) == 0)
         return seat;
     drop_seat(seat);
     return NULL;
 }
 
-/* ---- those that follow ---- */
+/* ---- followers ---- */
 
 enum flight_state
 flight_poll(struct seat *seat, struct error *err)

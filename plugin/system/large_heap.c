@@ -1,4 +1,13 @@
-/* large_heap.c - see large_heap.h. */
+/*
+ * large_heap.c - see large_heap.h.
+ *
+ * heapwire-symbolizer and heapwire-prof fill a heap of tens to hundreds of MB
+ * once and exit.  glibc grows the heap by 128 KB at a time, and the kernel
+ * finds and zeroes each page of 4 KB at its first use: up to a quarter of the
+ * run.  With a large M_TOP_PAD the heap grows in one step, and madvise() makes
+ * the kernel hand it out in huge pages.  Under another malloc, or a limit of
+ * address space, nothing changes.
+ */
 #include "large_heap.h"
 
 #include <limits.h>
@@ -13,8 +22,10 @@
 enum {
     HUGE = 2 << 20,
     MAPPED = 32 << 20, /* the largest that glibc takes */
-    HEADS = 64,        /* what malloc has around two blocks, and some more */
-    SHARE = 4          /* of a limit: what is larger leaves too little */
+    HEADS = 64,        /* bytes of malloc's headers around two blocks, rounded
+                        * up */
+    SHARE = 4          /* a heap above a quarter of a limit leaves too little
+                        * for the rest */
 };
 
 static bool
@@ -26,8 +37,10 @@ is_limited(int resource, size_t bytes)
            limit.rlim_cur / SHARE < (rlim_t)bytes;
 }
 
-/* Never used nor freed: what is behind it was not touched when it was said to
- * be of huge pages.  Volatile, or no compiler asks for it. */
+/* A block that is never used nor freed: it fills the heap up to the first
+ * boundary of a huge page, so that the memory behind it is untouched when
+ * madvise() is called.  volatile keeps the compiler from removing the
+ * malloc(). */
 static void *volatile gap;
 
 void
@@ -46,7 +59,7 @@ large_heap(size_t bytes)
     /* NOLINTEND(concurrency-mt-unsafe) */
     start = (uintptr_t)sbrk(0);
     first = malloc(1);
-    /* Beyond that heap, or where there is no room for it, in steps that fit. */
+    /* Should the heap be used up, it grows in steps of a huge page. */
     mallopt(M_TOP_PAD, HUGE); /* NOLINT(concurrency-mt-unsafe): likewise */
     end = (uintptr_t)sbrk(0);
     huge =

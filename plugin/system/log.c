@@ -1,8 +1,13 @@
 /*
  * log.c - see log.h.
  *
- * The lock guards every static below; a line is one write, so that lines of
- * several threads never mix.
+ * Any thread of heapwired may log, and no log may harm it: a line is one write,
+ * so that lines of several threads never mix; it is bounded and escaped, as
+ * parts of it come from clients; a reader of stderr that does not read, or a
+ * full disk, costs lines and not time.  Lines that the file did not take are
+ * counted, and the next line that fits says how many.  The lock guards every
+ * static below, and is held during the write; sink and path change only in
+ * log_open and log_close, on the main thread.
  */
 #include "log.h"
 
@@ -31,13 +36,14 @@ static enum sink sink;
 static char *path;
 static int file = -1;
 static bool settled;
-static unsigned lost; /* lines that the file did not take */
-static bool torn;     /* the last of them in part */
+static unsigned lost; /* number of lines that the file did not take */
+static bool torn;     /* the last one was written in part, without its
+                       * newline */
 static uint64_t ratelimit_second;
 static unsigned ratelimit_lines, ratelimit_left_out;
 
-/* Writes only to a plain file with one name: an earlier owner of the directory
- * may have left a link. */
+/* Accepts only a regular file with one name: an earlier owner of the directory
+ * may have left a link to a file that root must not write. */
 static int
 open_log_file(const char *name, struct error *err)
 {
@@ -59,6 +65,8 @@ open_log_file(const char *name, struct error *err)
     return fd;
 }
 
+/* Nothing is set until everything has succeeded: then faults still go to
+ * stderr. */
 int
 log_open(const char *name, struct error *err)
 {
@@ -158,7 +166,8 @@ escape_log_text(const char *from, char *to, size_t size)
     return used;
 }
 
-/* A reader of stderr that does not read loses lines, but delays no thread. */
+/* stderr may be a pipe.  If it is full, the line is lost: a thread must not
+ * wait for the reader. */
 static bool
 is_fd_writable(int fd)
 {
@@ -180,8 +189,8 @@ write_log_line(int fd, const char *line, size_t size)
     return n;
 }
 
-/* A full disk loses lines, but not unseen: the first line that fits again says
- * how many, on a line of its own.  Call with the lock held. */
+/* Appends a line to the file.  The first line that fits after lost ones follows
+ * a line that says how many.  Call with the lock held. */
 static void
 append_log_file_line(const char *line, size_t size, const char *now)
 {
@@ -210,6 +219,8 @@ append_log_file_line(const char *line, size_t size, const char *now)
     }
 }
 
+/* Formats without the lock, and on the stack: a log line must be possible
+ * without memory. */
 static void __attribute__((format(printf, 2, 0)))
 emit_log_line(bool fault, const char *format, va_list args)
 {
@@ -253,7 +264,8 @@ log_fault(const char *format, ...)
     va_end(args);
 }
 
-/* True when this second has room for one more. */
+/* Whether this second has room for another line; *left_out: how many the second
+ * before had no room for. */
 static bool
 admit_ratelimited_line(unsigned *left_out)
 {

@@ -10,8 +10,9 @@ struct error;
 
 enum { LOG_LINE_MAX = 2048 };
 
-/* name: "stderr", "syslog" or a path.  Opened again by log_reopen (a rotated
- * file).  Until log_settle, faults are also written to stderr. */
+/* name: "stderr", "syslog" or a path.  log_reopen opens a path again, after the
+ * file was rotated.  Until log_settle, faults are also written to stderr, where
+ * whoever starts heapwired sees them. */
 int log_open(const char *name, struct error *err);
 int log_reopen(struct error *err);
 void log_settle(void);
@@ -27,8 +28,8 @@ enum { LOG_RATE_LINES = 10 };
 void log_ratelimited(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* Gives a line to whatever takes it, for what may be used without this log;
- * NULL: nothing does. */
+/* Formats a line and passes it to take (NULL: does nothing), for code that may
+ * also run in programs without this log. */
 void log_to(void (*take)(const char *line), const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,4 +1,14 @@
-/* own_file.c - see own_file.h. */
+/*
+ * own_file.c - see own_file.h.
+ *
+ * Root's heapwired keeps its state in a directory that the database's user may
+ * own.  Opening a path there as root would follow whatever that user put in its
+ * place, so own_file_open takes on the owner's ids for the one call: then the
+ * kernel permits no more than the owner could do.  What was opened is checked,
+ * too.  A file that is being written is locked by its writer: the lock ends
+ * with the process, and unlike a process id it means the same in another
+ * container.
+ */
 #include "own_file.h"
 
 #include <errno.h>
@@ -38,7 +48,9 @@ format_own_file_path(char out[PATH_MAX], const char *dir, const char *name,
     return -1;
 }
 
-/* The ids that count for files are a thread's own; others are not disturbed. */
+/* setfsuid and setfsgid change the calling thread alone, so other threads are
+ * not disturbed.  With the user id the kernel also drops root's capabilities to
+ * override file permissions. */
 int
 own_file_open(const char *dir, const char *name, int flags)
 {
@@ -103,7 +115,10 @@ choose_name(const char *stem, char *name, size_t size)
     return -1;
 }
 
-/* On a file system without locks no process removes it either. */
+/* Locks the new file against tmp_file_clean of other processes.  false: it
+ * was removed before that.  A file system without locks gives another error
+ * than EWOULDBLOCK; there tmp_file_clean cannot lock either, and so removes
+ * nothing. */
 static bool
 lock_own_file(int fd)
 {
@@ -127,13 +142,13 @@ tmp_file_make(int dir, const char *stem, mode_t mode, char *name, size_t size)
             return -1;
         if (fd >= 0 && lock_own_file(fd))
             return fd;
-        fd_close(fd); /* it was cleaned away before we had the lock */
+        fd_close(fd); /* another process removed it between open and lock */
     }
     errno = EBUSY;
     return -1;
 }
 
-/* For writing: NFS locks no other. */
+/* Opened for writing, since NFS locks only such descriptors exclusively. */
 int
 tmp_file_clean(int dir, const char *name)
 {

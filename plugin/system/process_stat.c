@@ -12,8 +12,9 @@ enum {
     TEXT_MAX = 1024
 };
 
-/* "<pid> (<name>) <state> <parent> ...": the fields 3, 4, 9, 14 to 17,
- * and 22; the name may hold anything. */
+/* proc(5): "<pid> (<name>) <state> <parent> ...".  Reads the fields 3, 4, 9, 14
+ * to 17 and 22.  The name may hold anything, also ") R 1", so parsing starts
+ * behind the last parenthesis. */
 bool
 process_stat_parse(const char *text, struct process_stat *out)
 {

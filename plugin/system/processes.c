@@ -1,4 +1,14 @@
-/* processes.c - see processes.h. */
+/*
+ * processes.c - see processes.h.
+ *
+ * A child that executes another file (an archiver of PostgreSQL's, a shell)
+ * must not be sampled or counted as the database. /proc/PID/exe is compared by
+ * device and inode, not by name: the file may have been replaced while the
+ * database runs.  Children are taken from /proc/PID/task/TID/children, which
+ * costs a read for each thread, and only where the kernel has no such file from
+ * a look at each process of the machine.  Any thread.  The list is a moment's,
+ * so whoever acts on one asks processes_has() first.
+ */
 #include "processes.h"
 
 #include <dirent.h>
@@ -12,7 +22,8 @@
 
 #include "process_stat.h"
 
-/* Which file it executes.  An errno: EACCES where that is not to be known. */
+/* The file that a process executes.  Returns an errno: EACCES means that this
+ * user may not know it. */
 static int
 find_executed(pid_t pid, struct stat *out)
 {
@@ -28,7 +39,7 @@ is_executed(const struct processes *p, const struct stat *file)
     return file->st_dev == p->device && file->st_ino == p->inode;
 }
 
-/* Of memory without a file. */
+/* RssAnon of a process, in bytes; 0: unknown. */
 static uint64_t
 read_anonymous(pid_t pid)
 {
@@ -47,6 +58,9 @@ read_anonymous(pid_t pid)
     return kilobytes * 1024;
 }
 
+/* The parent is checked, as the process may have ended and its pid been reused
+ * since the list was read.  CPU time counts for every child, memory only for
+ * forks. */
 static void
 add_child(struct processes *p, pid_t pid)
 {
@@ -69,7 +83,9 @@ add_child(struct processes *p, pid_t pid)
         p->left_out++;
 }
 
-/* The kernel's list: each thread has its own children.  Mostly it is empty. */
+/* Adds the children that one thread has forked (the kernel lists them by
+ * thread).  Mostly there are none, so a byte is tried before a stream is
+ * allocated.  false: the kernel has no such list. */
 static bool
 add_children_of(struct processes *p, int tasks, const char *tid)
 {
@@ -112,7 +128,7 @@ add_listed(struct processes *p)
     return any;
 }
 
-/* A kernel without CONFIG_PROC_CHILDREN. */
+/* Looks through all processes, for a kernel without CONFIG_PROC_CHILDREN. */
 static void
 add_found(struct processes *p)
 {
@@ -160,6 +176,8 @@ processes_has(const struct processes *processes, size_t place)
     if (!process_stat_read(id->pid, &stat) ||
         stat.start_ticks != id->start_ticks)
         return false;
+    /* The first is the process itself: it may execute what it likes.  A file
+     * that cannot be seen is not held against a child. */
     return place == 0 || find_executed(id->pid, &file) != 0 ||
            is_executed(processes, &file);
 }

@@ -1,4 +1,10 @@
-/* spawn_program.c - see spawn_program.h. */
+/*
+ * spawn_program.c - see spawn_program.h.
+ *
+ * heapwired has threads and may have gigabytes mapped: fork() would copy its
+ * page tables and leave a child that may call almost nothing.  posix_spawn
+ * shares the memory until exec (vfork) and is safe in any thread.
+ */
 #include "spawn_program.h"
 
 #include <fcntl.h>

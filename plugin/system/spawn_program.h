@@ -8,14 +8,15 @@
 struct spawn_program {
     const char *program; /* a path */
     char *const *argv, *const *environment;
-    int fds[3];   /* its 0, 1 and 2; -1: /dev/null, to be written to */
-    bool session; /* of its own, not a process group alone */
-    bool ready;   /* SIGTERM waits until it is: it unblocks it */
+    int fds[3];   /* descriptors for its 0, 1 and 2; -1: /dev/null, for
+                   * writing */
+    bool session; /* a session of its own, not just a process group */
+    bool ready;   /* SIGTERM is blocked until the program unblocks it */
 };
 
 /* Starts it in a process group, or a session, of its own; it inherits no signal
- * handler, mask (but for ready), descriptor or variable of ours.  An errno, 0
- * when it runs; the caller reaps. */
+ * handler, mask (but for ready), descriptor or variable of ours.  Returns an
+ * errno, 0 when it runs; the caller reaps it. */
 int spawn_program(const struct spawn_program *spawn, pid_t *pid);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "errors.h"
 
-/* Blocked from the thread's first instruction on: its mask is ours. */
+/* All signals are blocked before the thread exists, since it inherits the mask:
+ * so none can reach it in between. */
 int
 thread_start(pthread_t *thread, const struct thread_start *start,
              struct error *err)
@@ -37,6 +38,7 @@ thread_cores(void)
 {
     cpu_set_t cores;
 
+    /* fails with more than 1024 processors: then one thread works */
     if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
         return 1;
     return (unsigned)CPU_COUNT(&cores);

@@ -1,4 +1,6 @@
-/* thread.h - threads that meet no signal and have a name. */
+/*
+ * thread.h - threads that have a name and get no signals.
+ */
 #ifndef HW_THREAD_H
 #define HW_THREAD_H
 

@@ -1,4 +1,16 @@
-/* table_loader.c - see table_loader.h. */
+/*
+ * table_loader.c - see table_loader.h.
+ *
+ * The agent takes each sample's stack in the database's own threads, and by
+ * tables that costs a fifth of what the library's unwinder needs.  The agent
+ * cannot make tables: that reads whole ELF files and needs memory.  So
+ * heapwired loads them for the process (unwind_tables.h), copies each into a
+ * sealed memfd and passes the descriptor to the agent.  Loading may take
+ * seconds and the helper's processor time, so it runs on a thread of its own
+ * with priority 19; the controller's thread only looks whether that thread is
+ * done (table_loader_update), and passes on what it left.  A check a minute
+ * finds objects that the process has loaded since.
+ */
 #include "table_loader.h"
 
 #include <fcntl.h>
@@ -20,6 +32,7 @@
 
 enum {
     STACK_BYTES = 1 << 20,
+    /* the objects of a process seldom change */
     CHECK_MS = 60 * 1000,
     GIVEN_MAX = 1024,
     LEAST_PRIORITY = 19
@@ -30,20 +43,22 @@ struct given_range {
 };
 
 struct table_loader {
-    struct unwind_tables_options options; /* with these: */
+    struct unwind_tables_options options; /* program is the copy below */
     char *program;
     bool may_give;
     int cancel_fd; /* eventfd */
     int32_t pid;
     uint64_t started, next_ms;
-    struct given_range given[GIVEN_MAX]; /* of this process */
+    struct given_range given[GIVEN_MAX]; /* what the agent of this process
+                                          * has */
     size_t given_count;
     bool runs;
     pthread_t thread;
-    /* The thread's until it is done. */
+    /* The loading thread's, from its start until done is true; the owner reads
+     * them after it has seen done (acquire) and joined the thread. */
     atomic_bool done;
-    struct code_map map;          /* zeroed: it is to be opened */
-    struct unwind_tables *tables; /* NULL: nothing was loaded */
+    struct code_map map;          /* pid 0: the thread opens it */
+    struct unwind_tables *tables; /* NULL: loading failed, or was passed on */
 };
 
 struct table_loader *
@@ -119,7 +134,8 @@ load_main(void *arg)
     struct unwind_loaded loaded;
     struct error err;
 
-    /* Of this thread, and of the helper that it starts. */
+    /* On Linux this sets the priority of the calling thread alone, and the
+     * helper that it starts inherits it. */
     (void)setpriority(PRIO_PROCESS, 0, LEAST_PRIORITY);
     loader->tables = unwind_tables_new(&loader->options, &err);
     if (loader->tables &&
@@ -141,6 +157,9 @@ begin_table_loading(struct table_loader *loader,
     atomic_store(&loader->done, false);
     loader->next_ms = clock_ms() + CHECK_MS;
     loader->map.memfd = loader->may_give;
+    /* A process that this user may not read: the agent sends its own maps and
+     * descriptors.  That is a request on the agent's channel, so it is made
+     * here, on the controller's thread, and not on the loading one. */
     if (code_map_is_refused(loader->pid) &&
         agent->take_code(agent->arg, &loader->map, &ignored) != 0)
         return;
@@ -151,7 +170,11 @@ begin_table_loading(struct table_loader *loader,
 
 /* ---- giving ---- */
 
-/* A table is one piece of memory, from its header on. */
+/* A new descriptor of the table's bytes, or -1.  unwind_table_open() has pages,
+ * rules and rows follow the header without a gap, so the header's address is
+ * found from pages.  All seals are set: the agent maps the file into the
+ * database and refuses one that could shrink (SIGBUS) or change under a walking
+ * thread. */
 static int
 copy_table(const struct unwind_table *table)
 {
@@ -180,6 +203,7 @@ is_code_table_given(const struct table_loader *loader,
             loader->given[i].end == code->end &&
             loader->given[i].offset == code->offset)
             return true;
+    /* with a full list nothing more is given */
     return loader->given_count == GIVEN_MAX;
 }
 
@@ -203,6 +227,8 @@ give_all(struct table_loader *loader, const struct table_loader_agent *agent)
         loader->given[loader->given_count++] =
             (struct given_range){code->start, code->end, code->offset};
     }
+    /* address 0 ends the list: the agent puts all the new tables to use at
+     * once */
     return loader->given_count > before ? agent->give(agent->arg, 0, -1) : 0;
 }
 
@@ -218,6 +244,9 @@ table_loader_update(struct table_loader *loader, int32_t pid, uint64_t started,
         !atomic_load_explicit(&loader->done, memory_order_acquire))
         return;
     end_loader_thread(loader);
+    /* Tables of a process that has ended are of no use to the one that follows.
+     * After a failed give the list is forgotten, so that the next load gives
+     * everything again; the agent takes a table that it has as given. */
     if (loader->tables && !other && give_all(loader, agent) != 0)
         loader->given_count = 0;
     free_tables(loader);

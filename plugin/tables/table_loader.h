@@ -1,9 +1,10 @@
 /*
- * table_loader.h - the unwind tables of the database's process, for the agent
- * in it, whose samples cost a fifth by them.
+ * table_loader.h - gives the agent the unwind tables of its process, by which a
+ * sample costs a fifth.
  *
- * They are loaded, and made where need is, on a thread of the least priority
- * that ends with that: it may take seconds.  All functions are of one thread.
+ * They are loaded, and made where there are none, on a thread of the least
+ * priority that ends afterwards: it may take seconds.  All functions are of one
+ * thread.
  */
 #ifndef HW_TABLE_LOADER_H
 #define HW_TABLE_LOADER_H
@@ -16,26 +17,28 @@ struct error;
 struct table_loader;
 struct unwind_tables_options;
 
-/* The options' texts are copied.  memfd: one may be made here (CONFINED_MEMFD);
- * else nothing is ever given.  NULL with *err. */
+/* The options' texts are copied.  memfd: this process may make one
+ * (CONFINED_MEMFD); if not, nothing is ever given.  NULL with *err. */
 struct table_loader *
 table_loader_new(const struct unwind_tables_options *options, bool memfd,
                  struct error *err);
 void table_loader_free(struct table_loader *loader); /* NULL is fine */
 
-/* Whom they are for. */
+/* The agent that gets them. */
 struct table_loader_agent {
-    /* A sealed file with the table of the object that has this address, and in
-     * the end 0 and -1.  -1: no more of them, and all again the next time. */
+    /* Takes a sealed file with the table of the object at this address; after
+     * the last one, 0 and -1.  Returns -1 when the agent is gone: all are given
+     * again the next time. */
     int (*give)(void *arg, uint64_t address, int fd);
-    /* code_map_open, of a process that is closed to us. */
+    /* Opens the map, as code_map_open() does, of a process whose files in /proc
+     * this user may not read. */
     int (*take_code)(void *arg, struct code_map *map, struct error *err);
     void *arg;
 };
 
-/* Call it every few seconds while the process is profiled: gives what has been
- * loaded since the last call and was not given yet, and sees to what is new
- * once a minute.  started: when the process was; another begins anew. */
+/* Call it every few seconds while the process is profiled: gives what was
+ * loaded since the last call, and once a minute starts to load what is new.
+ * started: the start of the process; a change of it or of pid begins anew. */
 void table_loader_update(struct table_loader *loader, int32_t pid,
                          uint64_t started,
                          const struct table_loader_agent *agent);

@@ -1,8 +1,14 @@
 /*
  * heap_past.c - see heap_past.h.
  *
- * trends.lock guards the list of remembered sums; it is not held while a file
- * is read.
+ * A trend needs dozens of snapshots, each a file that takes 3 ms to read and a
+ * profile of megabytes, but of each only the bytes of the largest functions and
+ * stacks.  So the sums (heap_sums.h) of every snapshot of the ring are
+ * remembered by its serial number, together with the list of wrappers by which
+ * names were chosen; a statement reads only files that are new since the last
+ * one.  Any thread of statements.  trends.lock guards the list of remembered
+ * sums; it is not held while a file is read, so two statements may read one
+ * file at the same time.
  */
 #include "heap_past.h"
 
@@ -20,7 +26,8 @@
 
 struct remembered {
     uint64_t serial;
-    uint64_t wrappers; /* a hash of the list by which names were chosen */
+    uint64_t wrappers; /* hash of the list of wrappers that names were chosen
+                        * by */
     struct heap_sums *sums;
 };
 
@@ -32,6 +39,8 @@ struct heap_trends {
     size_t count;
 };
 
+/* A reset empties the profile, and another rate makes another scale: figures on
+ * both sides of it cannot be compared. */
 static bool
 is_same_process_run(const struct store_entry *entry,
                     const struct agent_hello *hello, uint64_t rate)
@@ -53,7 +62,7 @@ take_point_memory(struct heap_point *point,
                                                : -1;
 }
 
-/* Borrowed, or NULL.  Call with the lock. */
+/* The sums, borrowed, or NULL.  Call with the lock. */
 static struct heap_sums *
 find_sums(const struct heap_trends *trends, uint64_t serial, uint64_t wrappers)
 {
@@ -78,8 +87,8 @@ recall_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers)
     return sums;
 }
 
-/* In place of the oldest, where there is no room.  Another statement may have
- * read the same file meanwhile. */
+/* Remembers the sums, in place of the oldest where there is no room.  Another
+ * statement may have read the same file meanwhile. */
 static void
 remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
               struct heap_sums *sums)
@@ -100,7 +109,7 @@ remember_sums(struct heap_trends *trends, uint64_t serial, uint64_t wrappers,
     pthread_mutex_unlock(&trends->lock);
 }
 
-/* Those whose snapshots are gone. */
+/* Drops the sums of snapshots that are gone. */
 static void
 drop_deleted_sums(struct heap_trends *trends, const struct store_entry *list,
                   size_t count)
@@ -122,7 +131,8 @@ drop_deleted_sums(struct heap_trends *trends, const struct store_entry *list,
     pthread_mutex_unlock(&trends->lock);
 }
 
-/* 1: the snapshot has gone meanwhile, or its file is damaged. */
+/* Returns 1 if the snapshot was deleted meanwhile or its file is damaged: a
+ * trend does without it. */
 static int
 take_sums(struct heap_trends *trends, const struct store_entry *entry,
           const struct view_options *options, struct heap_sums **out,
@@ -155,7 +165,7 @@ compare_taken(const void *a, const void *b)
     return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
-/* Keeps of the list those of the ring, and of the heap. */
+/* Keeps the heap snapshots of the ring, oldest first. */
 static size_t
 keep_ring(struct store_entry *list, size_t count)
 {
@@ -168,8 +178,8 @@ keep_ring(struct store_entry *list, size_t count)
     return kept;
 }
 
-/* Keeps of the list those that now may be compared with, the latest.  After the
- * clock was set back some are of a time to come. */
+/* Keeps the latest HEAP_PAST_MAX snapshots that now may be compared with.
+ * After the clock was set back, some were taken in the future. */
 static size_t
 keep_comparable(struct store_entry *list, size_t count,
                 const struct snapshot *now)

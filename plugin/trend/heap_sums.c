@@ -1,4 +1,13 @@
-/* heap_sums.c - see heap_sums.h. */
+/*
+ * heap_sums.c - see heap_sums.h.
+ *
+ * Names take most of a profile's memory, and two snapshots number them
+ * differently.  A hash of 8 bytes takes the name's place: with one seed it is
+ * the same in every snapshot.  A stack's hash mixes those of its frames, leaf
+ * first.  Only the largest 1,024 functions and 2,048 stacks are kept, 24 bytes
+ * each.  The work takes one pass over the stacks and a few sorts; any thread,
+ * memory from an arena of its own.
+ */
 #include "heap_sums.h"
 
 #include <stdlib.h>
@@ -15,18 +24,21 @@
 
 enum { SUMS_MEMORY_MAX = 256 << 20 };
 
-/* What is needed while the stacks are walked. */
+/* Scratch memory while the stacks are summed up. */
 struct summing {
     const struct profile *profile;
     uint64_t seed;
     struct stack_names names;
     struct stack_frame *frames;
-    struct heap_sum *functions; /* by number of the text */
-    uint64_t *hashes;           /* of the text; 0: not yet */
-    struct heap_sum *stacks;    /* one each; equal ones are added up later */
-    uint32_t *leaves;           /* of each: the number of the text */
+    struct heap_sum *functions; /* by number of the name's text */
+    uint64_t *hashes;           /* of each text; 0: not computed yet */
+    struct heap_sum *stacks;    /* one for each; keep_largest adds up equal
+                                 * ones */
+    uint32_t *leaves;           /* of each stack: the number of its leaf's
+                                 * text */
 };
 
+/* Never 0: that means "not computed" here, and "unused" in a sum. */
 static uint64_t
 hash_function_name(struct summing *s, uint32_t name)
 {
@@ -50,6 +62,8 @@ sum_stack(struct summing *s, size_t i)
     for (size_t k = 0; k < count; k++) {
         uint32_t name = s->frames[k].name;
 
+        /* allocator functions and wrappers have an empty name and do not
+         * count */
         if (texts_size(s->names.texts, name) == 0)
             continue;
         hash = hash_mix(hash, hash_function_name(s, name));
@@ -80,7 +94,8 @@ compare_sums_by_bytes(const void *a, const void *b)
     return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
-/* The largest, by name, as a list of their own.  NULL: no memory. */
+/* Adds up equal names, and returns the largest as a new list, ordered by name.
+ * NULL: no memory. */
 static struct heap_sum *
 keep_largest(struct heap_sum *list, size_t count, size_t most, size_t *kept)
 {
@@ -118,7 +133,8 @@ heap_sum_find(const struct heap_sum *list, size_t count, uint64_t name)
     return bsearch(&key, list, count, sizeof(*list), compare_sums_by_name);
 }
 
-/* Before the lists are sorted: names by function, functions by stack. */
+/* Call before keep_largest sorts s->stacks, as leaves[] goes by the profile's
+ * order. */
 static int
 name_heap_sums(struct summing *s, const struct heap_sums *sums,
                struct arena *arena, struct heap_named *named)

@@ -1,5 +1,5 @@
 /*
- * heap_sums.h - a heap profile by function and by stack, in few bytes.
+ * heap_sums.h - a heap profile as sums by function and by stack, in few bytes.
  *
  * Names are hashes, the same in all sums of one seed.  Immutable, and shared by
  * reference count (atomic).
@@ -22,21 +22,22 @@ struct heap_sum {
 };
 
 struct heap_sums {
-    struct heap_sum *functions, *stacks; /* by name; the largest of all */
+    struct heap_sum *functions, *stacks; /* in order of their names' hashes; the
+                                          * largest ones only */
     size_t function_count, stack_count;
-    double bytes; /* of all */
+    double bytes; /* of the whole profile */
     int references;
 };
 
-/* Besides the sums, of the profile that rows are made of. */
+/* What the sums leave out, of the profile that rows are made of. */
 struct heap_named {
     const char **functions; /* the name of each function of the sums */
-    uint32_t
-        *leaves; /* of each stack of the profile: a function, or UINT32_MAX */
-    uint64_t *stacks; /* its name in the sums */
+    uint32_t *leaves; /* of each stack of the profile: the function's index, or
+                       * UINT32_MAX */
+    uint64_t *stacks; /* the hash of each stack of the profile */
 };
 
-/* named: filled, in arena; or NULL, as arena then.  NULL with *err. */
+/* named is filled from arena; both may be NULL.  NULL with *err. */
 struct heap_sums *heap_sums_new(const struct profile *profile,
                                 const struct view_options *options,
                                 uint64_t seed, struct arena *arena,
@@ -44,7 +45,7 @@ struct heap_sums *heap_sums_new(const struct profile *profile,
 struct heap_sums *heap_sums_ref(struct heap_sums *sums);
 void heap_sums_unref(struct heap_sums *sums); /* NULL is fine */
 
-/* Or NULL. */
+/* The sum of that name, or NULL.  By binary search. */
 const struct heap_sum *heap_sum_find(const struct heap_sum *list, size_t count,
                                      uint64_t name);
 

@@ -1,12 +1,12 @@
 /*
- * heap_trend.h - which functions' memory grows, by the snapshots that are kept
- * by default and a fresh one.
+ * heap_trend.h - which functions' memory grows, judged by the ring's snapshots
+ * and a fresh one.
  *
  * Only snapshots of one run of one database are compared, with one rate and no
  * reset between them.  A function is the leaf of a stack, as in heap_functions;
  * those are judged that hold TREND_SHARE of the heap, or of what it grew by.
  *
- * Of each snapshot the sums by function are remembered, so that its file is
+ * The sums by function of each snapshot are remembered, so that its file is
  * read once.
  */
 #ifndef HW_HEAP_TREND_H
@@ -28,9 +28,10 @@ struct view_options;
 #define TREND_SHARE 0.01
 
 enum {
-    HEAP_TREND_ROWS_MAX = 200,   /* twice as many as TREND_SHARE lets be */
+    HEAP_TREND_ROWS_MAX = 200,   /* twice as many as TREND_SHARE can let
+                                  * through */
     HEAP_TREND_FUNCTIONS = 1024, /* of a snapshot, the largest */
-    HEAP_TREND_STACKS = 2048,    /* likewise */
+    HEAP_TREND_STACKS = 2048,    /* of a snapshot, the largest */
     HEAP_TREND_AGES_MAX = 256,   /* bytes of the text */
     HEAP_TREND_FOLDED_MAX = 8192
 };
@@ -39,18 +40,20 @@ struct heap_trend_row {
     const char *function;
     double bytes;       /* now */
     struct trend trend; /* bytes a second */
-    double share; /* of the growth of all that grows; below 0: it does not */
+    double share; /* share of the growth of all growing functions; below 0: it
+                   * does not grow */
     const char *ages; /* "under 1 s 3 %, over 1 day 97 %"; "": not known */
-    /* The part of its bytes, in per cent, that is from more than old_s ago: a
-     * part of the time that the trend is from.  -1: not known. */
+    /* The percentage of its bytes that is older than old_s, which is a part of
+     * the time that the trend is judged from.  -1: unknown. */
     int old_percent;
     uint32_t old_s;
-    /* By which all that is allocated (or rss, where that is not known) differs
-     * from then on, of TREND_GROWS; not of a sample. */
+    /* The change of all that is allocated (or of rss, where that is unknown)
+     * over the same time, of TREND_GROWS; exact, not sampled. */
     bool total_gain_known;
     double total_gain;
-    const char *folded;                /* the stack of its that grew most */
-    char since[SNAPSHOT_NAME_MAX + 1]; /* the first snapshot that counts */
+    const char *folded;                /* its stack that grew most */
+    char since[SNAPSHOT_NAME_MAX + 1]; /* the first snapshot that the trend is
+                                        * judged from */
     int64_t since_ms;
 };
 
@@ -65,8 +68,8 @@ struct heap_trend_rows {
 struct heap_trends *heap_trends_new(struct store *store);
 void heap_trends_free(struct heap_trends *trends); /* NULL is fine */
 
-/* now: a fresh snapshot, or NULL: the last of the ring.  options: for the names
- * (wrappers, cancelled).  No rows where there is neither.  May wait for the
+/* now: a fresh snapshot, or NULL: the last of the ring; without either there
+ * are no rows.  options: for the names (wrappers, cancelled).  May wait for the
  * disk; any thread.  -1 with *err, and nothing to free. */
 int heap_trend_make(struct heap_trends *trends, struct snapshot *now,
                     const struct view_options *options,

@@ -6,24 +6,24 @@
  * and then, or a cache that fills?  A straight line through the points answers
  * wrongly for each of these; so:
  *
- * 1. The slope is Theil's and Sen's, the median of the slopes between any two
- *    points: outliers do not move it.
- * 2. Its error is what the points scatter around the line, as if there were
- *    only as many points as are independent: of points that follow each other
- *    on one side of the line (a slow wave, teeth that last hours, a curve) few
- *    are.  What sampling scatters is taken off, as it is known, and its error
- *    at both ends comes to it, which the scatter does not show, because an
- *    object that was sampled stays so.  (This is an
- *    upper bound: what both ends have in common has no error in their
- *    difference.)  Growth is said where the whole interval of 98 % is above 0.
- * 3. A fall of more than half of what was gained says that such falls belong to
- *    it: then at least three teeth must have been seen, so that like is
- *    compared with like, trough with trough.
- * 4. What has risen from the first third to the second, and less than a third
- *    as much from the second to the last, fills.
- * 5. What began to grow lately is on no straight line.  So the last half and
- *    the last third are looked at by themselves, with a stricter measure, and
- *    only where they end higher than all that was before.
+ * 1.  The slope is the median of the slopes between any two points (Theil and
+ * Sen), which outliers do not move.
+ * 2.  Its error comes from the scatter of the points around the line, but
+ * counts only as many points as are independent: of points that follow each
+ * other on one side of the line (a slow wave, teeth that last hours, a curve)
+ * few are.  The scatter that sampling causes is known and taken off.  Sampling
+ * adds an error at both ends instead, which the scatter does not show, because
+ * an object that was sampled stays so. (This is an upper bound: what both ends
+ * have in common has no error in their difference.) Growth is reported if the
+ * whole interval of 98 % is above 0.
+ * 3.  A fall of more than half of the gain shows that such falls belong to the
+ * series: then at least three teeth must have been seen, so that trough is
+ * compared with trough.
+ * 4.  A series fills if it rose from the first third to the second, and less
+ * than a third as much from the second to the last.
+ * 5.  Growth that began lately is on no straight line.  So the last half and
+ * the last third are judged by themselves, with a stricter measure, and only if
+ * they end higher than everything before.
  *
  * Medians are selected, not sorted: about 20 us for 48 points.
  */
@@ -37,7 +37,7 @@ enum {
     LATE_MIN = 8 /* points */
 };
 
-/* Standard errors: of an interval of 98 %, and of a late growth. */
+/* Numbers of standard errors: for an interval of 98 %, and for late growth. */
 static const double z_usual = 2.326, z_late = 3.0;
 
 struct series {
@@ -49,7 +49,7 @@ struct fit {
     double slope, low, high, span_s;
 };
 
-/* Hoare's selection; disorders the values. */
+/* Hoare's selection of the nth smallest; disorders the values. */
 static double
 select_nth(double *values, size_t count, size_t nth)
 {
@@ -134,7 +134,9 @@ student_t(double z, double freedom)
            (5 * z3 * z * z + 16 * z3 + 3 * z) / (96 * freedom * freedom);
 }
 
-/* Of the mean of the points at one end. */
+/* The variance by sampling of the mean of the third of points that begins at
+ * from.  Their errors are not independent (an object that was sampled stays
+ * so), hence it is not divided by their number. */
 static double
 end_variance(const struct series *s, size_t from)
 {
@@ -146,16 +148,20 @@ end_variance(const struct series *s, size_t from)
     return sum / (double)third;
 }
 
-/* The share of the scatter that a point has from the one before it. */
+/* The part of a point's scatter that it shares with the one before it: the
+ * autocorrelation at lag 1, from which the number of independent points
+ * follows. */
 static double
 scatter_kept(double raw, double count)
 {
-    double kept = (raw * count + 2) / (count - 4); /* it is measured too low */
+    double kept = (raw * count + 2) / (count - 4); /* a short series shows too
+                                                    * little of it */
 
     return kept < 0 ? 0 : kept > 0.98 ? 0.98 : kept;
 }
 
-/* The line through the points.  false: nothing can be said of its slope. */
+/* Fits the line through the points, with the interval of its slope.  false:
+ * nothing can be said of its slope. */
 static bool
 fit_line(const struct series *s, double z, struct fit *out)
 {
@@ -187,6 +193,8 @@ fit_line(const struct series *s, double z, struct fit *out)
     scatter = fmax(square / (n - 2) - sampled, 0);
     kept = square > 0 ? scatter_kept(next / square, n) : 0;
     if (square > 0)
+        /* where sampling causes most of the scatter, its correlation says
+         * little */
         kept *= fmin(1, 4 * scatter * (n - 2) / square);
     freedom = n * (1 - kept) / (1 + kept) - 2;
     if (freedom < 1)
@@ -200,8 +208,8 @@ fit_line(const struct series *s, double z, struct fit *out)
     return true;
 }
 
-/* How often it falls by as much from one height to the next trough, and the
- * deepest such fall. */
+/* Counts the falls of at least least, each from a height to the next trough;
+ * *deepest: the deepest fall.  With INFINITY only the latter. */
 static size_t
 count_falls(const struct series *s, double least, double *deepest)
 {
@@ -240,7 +248,7 @@ has_teeth_enough(const struct series *s, double gained)
            count_falls(s, deepest / 2, &ignored) >= TEETH_MIN;
 }
 
-/* What it gains from its first third to its middle, and from there to its last
+/* The gains from the first third to the middle, and from there to the last
  * third. */
 static void
 find_gains(const struct series *s, double *first, double *last)
@@ -252,7 +260,9 @@ find_gains(const struct series *s, double *first, double *last)
     *last = median_value(s, s->count - third, third) - middle;
 }
 
-/* How far one point is from the next one by chance. */
+/* The standard deviation of a point, from the median step between neighbours:
+ * 0.6745 is the median of |x| of the normal distribution, and a step has the
+ * noise of two points. */
 static double
 step_noise(const struct series *s)
 {
@@ -267,6 +277,7 @@ static bool
 is_flattening(const struct series *s, double least)
 {
     size_t third = s->count / 3;
+    /* 1.25 / sqrt(n): the standard error of a median of n */
     double noise = step_noise(s) * 1.25 / sqrt((double)third), deepest;
     double first, last;
 
@@ -283,7 +294,7 @@ is_growth(const struct series *s, const struct fit *fit, double least)
            has_teeth_enough(s, fit->slope * fit->span_s);
 }
 
-/* What began lately: part is the end of s. */
+/* Judges growth that began lately, by the last count points. */
 static enum trend_verdict
 judge_late(const struct series *s, size_t count, double least, struct fit *fit)
 {
@@ -309,7 +320,8 @@ judge_late(const struct series *s, size_t count, double least, struct fit *fit)
     return TREND_GROWS;
 }
 
-/* Of what neither grows nor fills. */
+/* Judges what neither grows nor fills.  The 10 % highest and lowest values are
+ * left out of its range. */
 static void
 judge_rest(const struct series *s, bool fitted, double least, struct trend *out)
 {
@@ -328,7 +340,7 @@ judge_rest(const struct series *s, bool fitted, double least, struct trend *out)
            (!fitted || out->low <= 0 || out->slope * reach < least);
     if (!flat && count_falls(s, (high - low) / 2, &deepest) >= 2)
         out->verdict = TREND_SAW_TOOTH;
-    else if (flat || (fitted && out->high <= 0)) /* or it shrinks */
+    else if (flat || (fitted && out->high <= 0)) /* flat, or shrinking */
         out->verdict = TREND_STEADY;
     else
         out->why = "it changes, but in no direction that would be certain yet";
@@ -344,8 +356,9 @@ mean_time(const struct series *s, size_t from, size_t count)
     return sum / (double)count;
 }
 
-/* By time: points may come irregularly.  Of what both of two points have the
- * error is the same, so a gain has that of its own bytes alone. */
+/* Compares the rates of the last and the first part, by time, as points may
+ * come irregularly.  Two points share the error of the bytes that both have, so
+ * a gain has only the error of its own bytes. */
 static void
 find_pace(const struct series *s, struct trend *out)
 {

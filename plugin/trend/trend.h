@@ -15,12 +15,12 @@ enum {
     TREND_POINTS_MAX = 64  /* only the latest count */
 };
 
-/* Of the whole (the heap), below which no growth matters. */
+/* Share of the whole (the heap) below which no growth matters. */
 #define TREND_MATERIAL 0.005
 
 struct trend_point {
     double at_s, value;
-    double variance; /* of value, by sampling; 0: it is exact */
+    double variance; /* of value, by sampling; 0: value is exact */
 };
 
 enum trend_verdict {
@@ -34,12 +34,12 @@ enum trend_verdict {
 struct trend {
     enum trend_verdict verdict;
     const char *why;         /* of TREND_UNKNOWN, else "" */
-    bool sloped;             /* the three below are known */
-    double slope, low, high; /* a second; the interval holds it in 98 % */
-    size_t points;           /* the latest ones, from which that is */
-    /* Of TREND_GROWS: how fast it is in the last part of all points, beside how
-     * fast in the first: 1 where it goes on as it began; and the interval that
-     * this has in 95 %, as sampling errs. */
+    bool sloped;             /* slope, low and high are known */
+    double slope, low, high; /* per second; the true one lies within in 98 % */
+    size_t points;           /* the number of latest points that this is from */
+    /* Of TREND_GROWS: the rate in the last part of all points divided by that
+     * in the first: 1 where it goes on as it began; and its interval of 95 % by
+     * the error of sampling. */
     double pace, pace_low, pace_high;
     double span_s; /* of TREND_GROWS: from the first of points to the last */
 };

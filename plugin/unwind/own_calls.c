@@ -1,11 +1,15 @@
 /*
  * own_calls.c - see own_calls.h.
  *
- * A stack counts where each of its frames lies in an object that was not
- * replaced since its table came, and the walk came to the stack's end.  Through
- * an object that has not been checked enough, the library's unwinder takes the
- * stack as well; the frame behind which the two differ names the object that is
- * not used any more.
+ * The agent and the recorder call this on the database's threads, at each
+ * sample.  The library's unwinder finds and interprets .eh_frame at each frame;
+ * by tables a sample costs a fifth.  But a wrong table would give wrong stacks
+ * that nobody notices.  So a walk by tables counts only if each of its frames
+ * lies in an object that is still the one its table was made for
+ * (_dl_find_object: no lock), and if it reached the end of the stack.  Until an
+ * object was part of OWN_CALLS_CHECKED stacks, the library's unwinder takes
+ * each stack as well: the object of the frame behind which the two differ is
+ * not used any more.  Everything else falls back to the library.
  */
 #include "own_calls.h"
 
@@ -14,14 +18,15 @@
 
 #include "own_stack.h"
 
-/* glibc 2.35; it lies in the dynamic loader, which nothing is linked with. */
+/* Since glibc 2.35; weak, so that older systems load this code: without it no
+ * object counts as loaded, and the library's unwinder takes every stack. */
 #pragma weak _dl_find_object
 
-/* Of a walk. */
+/* The result of a walk; the addresses are in the caller's array. */
 struct walked {
     uint16_t codes[OWN_CALLS_MAX];
     uint32_t count;
-    bool cut; /* there are more than so many */
+    bool cut; /* the stack has more frames than these */
 };
 
 bool
@@ -42,6 +47,8 @@ object_of(const struct given_tables *tables, const struct walked *w, uint32_t i)
     return tables->objects[w->codes[i]];
 }
 
+/* The recorder's own functions, which lie between the allocator and the
+ * program, do not belong to the stack. */
 static void
 drop_hidden_frames(const struct own_calls *calls, uint64_t *frames,
                    struct walked *w)
@@ -69,6 +76,7 @@ walk_own_stack(const struct own_calls *calls, const struct given_tables *tables,
         call->sp, (const uint8_t *)call->sp, end - call->sp};
     enum unwind_end why;
 
+    /* on a signal's or a coroutine's stack the bounds are unknown */
     if (end == 0)
         return false;
     w->count = (uint32_t)unwind_walk_calls(&tables->source, tables->memo,
@@ -80,7 +88,9 @@ walk_own_stack(const struct own_calls *calls, const struct given_tables *tables,
            (why == UNWIND_END_SIGNAL && calls->ends_at_signal);
 }
 
-/* *least: how often the least checked of its objects was. */
+/* Whether all objects of the walk may be used; *least: the smallest number of
+ * checks among them.  Most stacks alternate between two objects (the program
+ * and libc), so remembering two saves most of the look-ups. */
 static bool
 are_there(const struct given_tables *tables, const struct walked *w,
           uint32_t *least)
@@ -105,6 +115,8 @@ are_there(const struct given_tables *tables, const struct walked *w,
     return true;
 }
 
+/* Threads race here, so a count may end a little above the limit; nothing
+ * depends on its exact value. */
 static void
 count_checked(const struct given_tables *tables, const struct walked *w)
 {
@@ -121,7 +133,8 @@ count_checked(const struct given_tables *tables, const struct walked *w)
     }
 }
 
-/* A frame of its own: a kilobyte more of stack.  Leaves the library's. */
+/* Not inlined: its array is a kilobyte of stack, which the usual path must not
+ * cost.  The caller gets the library's frames. */
 static __attribute__((noinline)) uint32_t
 check(const struct own_calls *calls, const struct given_tables *tables,
       const struct unwind_call *call, const struct walked *w, uint64_t *frames)
@@ -133,6 +146,8 @@ check(const struct own_calls *calls, const struct given_tables *tables,
         same++;
     if (same == w->count && (same == count || w->cut))
         count_checked(tables, w);
+    /* The frame before the first difference led to a wrong caller: that one's
+     * table is wrong.  Without a common frame nothing can be blamed. */
     else if (same > 0)
         __atomic_store_n(&object_of(tables, w, same - 1)->unused, 1,
                          __ATOMIC_RELAXED);

@@ -1,12 +1,16 @@
 /*
  * own_stack.c - see own_stack.h.
  *
- * glibc keeps what a thread has of its own at the upper end of its stack, the
- * kernel what it hands to a program at that of the main thread's.  From there
- * down to here each page must be readable: another stack lies behind a guard,
- * or a gap.  What was found stays true for as long as the thread lives, so it
- * is remembered: by the end, not in a thread's memory, which the agent has none
- * of.  The kernel is asked as recorder/record/stack_headroom.c has it.
+ * A walk needs to know how far it may read, at each sample and without
+ * pthread_getattr_np(), which allocates, locks and reads /proc.  glibc keeps a
+ * thread's control block (TLS) at the upper end of its stack; the kernel puts
+ * AT_RANDOM's bytes at that of the main thread's.  From that end down to here
+ * each page must be readable: another stack lies behind a guard page or a gap.
+ * What was found stays true while the thread lives, so it is remembered, by the
+ * end and not in thread-local memory, which the agent has none of.  The kernel
+ * is asked as recorder/record/stack_headroom.c does it: rt_sigprocmask reads
+ * the set of signals (EFAULT where it cannot) before it refuses the unknown
+ * operation.  At most PROBES_MAX system calls a sample.
  */
 #include "own_stack.h"
 
@@ -20,16 +24,19 @@
 
 enum {
     PAGE = 4096,
-    PROBES_MAX = 64, /* pages a call; the next one goes on */
+    PROBES_MAX = 64, /* a call probes; the next call goes on */
     KNOWN_STACKS = 1024,
     NO_SUCH_CHANGE = -1,
     SET_BYTES = 8,
-    END_BITS = 6, /* of an end's address that are not kept */
+    END_BITS = 6, /* low bits of an end that are dropped */
     PAGES_BITS = 23
 };
 
-/* By the stack's end: it, and the number of pages below that are known.  A
- * thread that finds another's counts anew. */
+/* A hash table by the stack's end: a word has the end (without END_BITS) and
+ * the number of pages below it that are readable.  Words are read and written
+ * whole, so no lock is needed; a thread that finds another's word in its slot
+ * counts anew.  A word of a thread that ended may be taken over by one whose
+ * stack is at the same place: glibc reuses stacks whole. */
 static uint64_t known[KNOWN_STACKS];
 
 static uint64_t
@@ -53,7 +60,8 @@ is_stack_page_readable(uint64_t address)
            errno != EFAULT;
 }
 
-/* So many more pages; false: not all of them are there. */
+/* Probes further pages and remembers them; false: not all that are needed are
+ * readable.  errno is the database's and is restored. */
 static bool
 probe_stack_pages(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
 {
@@ -87,12 +95,15 @@ own_stack_end(uint64_t here)
 {
     uint64_t end = thread_pointer(), word, pages, needed, *place;
 
+    /* above the control block: not this thread's own stack, so it can only be
+     * the main thread's, whose block is not on the stack */
     if (here >= end)
         end = main_stack_end();
     end &= ~(((uint64_t)1 << END_BITS) - 1);
     if (here >= end)
         return 0;
     needed = end / PAGE - here / PAGE;
+    /* 32 GiB: no stack is that deep */
     if (needed >> PAGES_BITS)
         return 0;
     place = &known[(end * 0x9e3779b97f4a7c15ULL >> 32) % KNOWN_STACKS];

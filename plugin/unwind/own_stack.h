@@ -8,11 +8,10 @@
 
 #include <stdint.h>
 
-/*
- * An end below which all that lies above here is the thread's stack, and can be
- * read; 0: here is on another stack (a signal's, a coroutine's), or it is not
- * known yet.  Calls the kernel where the thread is deeper than before.
- */
+/* The end of the thread's stack: everything from here up to it can be read. 0:
+ * here is on another stack (a signal's, a coroutine's), or this call could not
+ * prove it yet.  Asks the kernel only where the thread is deeper than ever
+ * before. */
 uint64_t own_stack_end(uint64_t here);
 
 #endif

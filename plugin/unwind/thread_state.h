@@ -1,6 +1,6 @@
 /*
- * thread_state.h - a thread as it was at one moment, for whoever finds its
- * callers: its registers, and a copy of the top of its stack.
+ * thread_state.h - a thread at one moment, from which its callers are found:
+ * its registers, and a copy of the top of its stack.
  */
 #ifndef HW_THREAD_STATE_H
 #define HW_THREAD_STATE_H
@@ -29,17 +29,17 @@ enum {
 #error "heapwire knows x86-64 and AArch64"
 #endif
 
-/* Of user space, also where the thread is in the kernel. */
+/* Those of user space, even if the thread is in the kernel. */
 struct thread_registers {
     uint64_t values[REGISTER_COUNT];
-    uint64_t missing; /* bit per register: its value is not known */
+    uint64_t missing; /* a bit per register whose value is unknown */
 };
 
 /* Borrowed. */
 struct thread_stack {
-    uint64_t start; /* its address in the process: from the stack pointer on */
+    uint64_t start; /* address of the copy in the process: the stack pointer */
     const uint8_t *bytes;
-    size_t size; /* the rest was not copied, or is not there */
+    size_t size; /* of the copy; the stack may go on beyond it */
 };
 
 #endif

@@ -1,4 +1,13 @@
-/* unwind_table.c - see unwind_table.h. */
+/*
+ * unwind_table.c - see unwind_table.h.
+ *
+ * A look-up is one step to the page of 64 KiB and a binary search among that
+ * page's rows: 4 bytes a row and no pointer, so that the bytes may lie in a
+ * file that is mapped anywhere.  All fields are loaded by memcpy, as nothing
+ * promises that they are aligned.  Opening checks the checksum and every size
+ * once; look-ups clamp each index all the same, so that bytes which change
+ * later give a wrong rule and never a read outside.
+ */
 #include "unwind_table.h"
 
 #include <elf.h>
@@ -53,6 +62,7 @@ unwind_table_sum(uint64_t sum, const void *bytes, size_t size)
 
         word = 0;
         memcpy(&word, next, n);
+        /* 2^64 / golden ratio; the sum finds damage, not forgery */
         sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
         sum ^= sum >> 32;
         size -= n;

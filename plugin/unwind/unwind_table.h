@@ -1,6 +1,6 @@
 /*
- * unwind_table.h - one object's compact unwind table: where, for each of its
- * code's bytes, the caller's frame is.
+ * unwind_table.h - one object's compact unwind table: for each address of its
+ * code, how to find the caller's frame.
  *
  * Made of .eh_frame by unwind_make.h; position-independent bytes, which may lie
  * in a mapped file.  Code is known by its offset in the object's file: the
@@ -14,10 +14,10 @@
  *         u2   machine (EM_*)
  *         u2   bytes of the build-id (0: none), then 64 for it, the rest zero
  *         u4   pages, u4 rows, u4 rules, u4 zero
- *         u8   sum of the header up to here, and of all that follows it
+ *         u8   checksum of the header up to here and of all that follows it
  *     pages + 1 x u4   first row of each 64 KiB of the file; last: rows
  *     rules x 24       struct unwind_rule
- *     rows x u4        u2 offset in its page, u2 rule: good up to the next row
+ *     rows x u4        u2 offset in its page, u2 rule: valid up to the next row
  */
 #ifndef HW_UNWIND_TABLE_H
 #define HW_UNWIND_TABLE_H
@@ -89,10 +89,11 @@ bool unwind_table_open(struct unwind_table *table, const void *bytes,
 struct unwind_rule unwind_table_find(const struct unwind_table *table,
                                      uint64_t offset);
 
-/* Its number, of which there may be no rule. */
+/* That rule's number; it may be rule_count or more: there is no rule. */
 uint32_t unwind_table_number(const struct unwind_table *table, uint64_t offset);
 
-/* The sum of a header and what follows it: a chain, begun with 0. */
+/* The checksum of more bytes, continued from sum; the first piece starts with
+ * 0. */
 uint64_t unwind_table_sum(uint64_t sum, const void *bytes, size_t size);
 
 #endif

@@ -1,4 +1,18 @@
-/* unwind_walk.c - see unwind_walk.h. */
+/*
+ * unwind_walk.c - see unwind_walk.h.
+ *
+ * Each step turns one frame's registers into its caller's. .eh_frame would have
+ * an interpreter run and all registers restored; a table has one rule for each
+ * place of the code, and only the registers that frames are found by (stack and
+ * frame pointer, program counter) are carried on.  Code without a rule
+ * (generated at run time, or written in assembler) may keep frame pointers, so
+ * unwind_walk() guesses; it is used by heapwired on copies of other threads'
+ * stacks, where a wrong frame costs a wrong line and no more.
+ * unwind_walk_calls() runs in the database's threads at each sample: it never
+ * guesses, as its caller can ask the library, and does most steps without
+ * copying the rule.  Every load is checked against the stack's bounds: contents
+ * of a stack are not trusted.
+ */
 #include "unwind_walk.h"
 
 #include <stdbool.h>
@@ -7,8 +21,9 @@
 
 enum { WORD = 8, PLT_BYTES = 16 };
 
-/* What the kernel leaves on the stack for a signal's handler: offsets from the
- * stack pointer in the trampoline that the handler returns to. */
+/* The kernel's struct rt_sigframe on the stack of a signal's handler: where its
+ * saved registers lie, as seen from the trampoline that the handler returns to,
+ * and for x86-64 their order in struct sigcontext, by DWARF's numbers. */
 #if defined(__x86_64__)
 enum { SAVED_REGISTERS = 40, SAVED_COUNT = 17 };
 static const uint8_t saved_order[SAVED_COUNT] = {
@@ -17,19 +32,21 @@ static const uint8_t saved_order[SAVED_COUNT] = {
 #define CODE_MASK UINT64_MAX
 #else
 enum { SAVED_REGISTERS = 312, SAVED_COUNT = 33 };
-/* Above them lies a signature, if the processor signs return addresses. */
+/* Return addresses may be signed (pointer authentication): the signature lies
+ * above the 48 bits of an address. */
 #define CODE_MASK (((uint64_t)1 << 48) - 1)
 #endif
 
-/* A frame being left for its caller's. */
+/* The frame from which the next step goes to its caller. */
 struct frame {
     const struct unwind_source *source;
     const struct thread_stack *stack;
     uint64_t values[REGISTER_COUNT];
     uint64_t known; /* bit per register */
-    bool exact;     /* pc is where it stopped: a leaf's, or interrupted */
+    bool exact;     /* pc is the instruction itself (a leaf's, or one that a
+                     * signal interrupted), not a return address */
     enum unwind_end why;
-    struct unwind_rule rule; /* without a cache: the last one found */
+    struct unwind_rule rule; /* used without a cache: the rule of this frame */
 };
 
 static const struct unwind_code *
@@ -109,7 +126,8 @@ read_known_register(struct frame *f, unsigned number, uint64_t *value)
     return true;
 }
 
-/* Of the caller; number is the register itself. */
+/* Reads a register's value in the caller: number is the register, place where
+ * the rule says that it is saved.  false: why is set. */
 static bool
 get_saved(struct frame *f, uint64_t cfa, unsigned number,
           struct unwind_location place, int32_t offset, uint64_t *value)
@@ -132,8 +150,9 @@ get_saved(struct frame *f, uint64_t cfa, unsigned number,
     }
 }
 
-/* Gives the frame the caller's registers.  A leaf may leave the stack as its
- * caller had it. */
+/* Replaces the frame's registers by the caller's.  The caller's stack pointer
+ * must be higher, so every walk ends; only a leaf may have pushed nothing
+ * (AArch64 keeps the return address in a register). */
 static bool
 enter_caller(struct frame *f, uint64_t cfa, uint64_t pc, bool fp_known,
              uint64_t fp)
@@ -141,6 +160,7 @@ enter_caller(struct frame *f, uint64_t cfa, uint64_t pc, bool fp_known,
     uint64_t sp = f->values[REGISTER_SP];
 
     pc &= CODE_MASK;
+    /* thread starts (clone, _start) leave 0 as return address */
     if (pc == 0) {
         f->why = UNWIND_END_OUTERMOST;
         return false;
@@ -182,7 +202,8 @@ step_by_rule(struct frame *f, const struct unwind_rule *rule)
     }
     fp_known = get_saved(f, cfa, REGISTER_FP, rule->frame_pointer,
                          rule->frame_offset, &fp);
-    /* The return address is the frame's condition, not the frame pointer. */
+    /* A caller without a known frame pointer can still be unwound by rules of
+     * the stack pointer; without a return address there is no caller. */
     return get_saved(f, cfa, REGISTER_PC, rule->return_address,
                      rule->return_offset, &pc) &&
            enter_caller(f, cfa, pc, fp_known, fp);
@@ -203,14 +224,16 @@ step_by_signal(struct frame *f)
         if (!load_stack_word(f, from + (uint64_t)i * WORD, &values[number]))
             return false;
     }
+    /* only now: a frame that is not whole must leave the registers as they
+     * are */
     memcpy(f->values, values, sizeof(values));
     f->known = ((uint64_t)1 << REGISTER_COUNT) - 1;
     f->exact = true;
     return true;
 }
 
-/* The return address of a leaf that has not yet touched its stack, or that was
- * never entered: it is no code. */
+/* A leaf that has not touched its stack yet has its return address on top of
+ * it; so it is after a call to an address where there is no code. */
 static bool
 step_by_leaf(struct frame *f)
 {
@@ -241,6 +264,8 @@ step_by_frame_pointer(struct frame *f)
         f->why = UNWIND_END_OUTERMOST;
         return false;
     }
+    /* A register that is used for something else seldom looks like an aligned
+     * address above the stack pointer, with an address of code behind it. */
     if (fp < sp || fp % WORD != 0 || !load_stack_word(f, fp, &caller_fp) ||
         !load_stack_word(f, fp + WORD, &pc))
         return false;
@@ -249,9 +274,10 @@ step_by_frame_pointer(struct frame *f)
     return false;
 }
 
-/* Code without a rule may keep frame pointers.  On x86-64 a leaf's return
- * address is better known than whose the frame pointer is; on AArch64 the
- * link register may be of a call that has returned. */
+/* Tries both ways to leave code without a rule.  In a leaf on x86-64 the word
+ * on top of the stack is the better guess, since the frame pointer may still be
+ * the caller's; on AArch64 the link register may be of a call that has
+ * returned, so frame pointers are tried first. */
 static bool
 step_by_guess(struct frame *f)
 {
@@ -314,8 +340,8 @@ unwind_walk(const struct unwind_source *source,
             *why = f.why;
             return count;
         }
-        /* It was a signal's trampoline, which calls nothing: the byte before
-         * is another function's. */
+        /* The frame was a signal's trampoline: nothing called it, its address
+         * is exact, and the byte before it belongs to another function. */
         pcs[count - 1] += called && f.exact;
     }
     *why = UNWIND_END_DEPTH;
@@ -326,7 +352,9 @@ unwind_walk(const struct unwind_source *source,
 
 enum { NUMBER_BITS = 16 };
 
-/* The number of the rule of the code at pc; UNWIND_RULES_MAX: none. */
+/* The number of the rule of the code at pc; UNWIND_RULES_MAX: none.  A memo's
+ * word holds the address (48 bits) and the number (16): threads race for slots,
+ * but each reads a word whole, and so never another address's rule. */
 static uint32_t
 recall_number(const struct unwind_code *code, uint64_t *memo, uint64_t pc)
 {
@@ -353,10 +381,10 @@ load_offset(const uint8_t *rule, size_t field)
     return value;
 }
 
-/* As step_by_rule, for nearly all of the code there is: the frame lies at a
- * distance from the stack or the frame pointer, and has both saved in it. Reads
- * the table's bytes in place: this is what a sample costs.  False: nothing is
- * done. */
+/* Does what step_by_rule does, for the rules of nearly all code: the frame lies
+ * at a distance from the stack or the frame pointer and has both registers
+ * saved in it.  Reads the table's bytes in place, for this is the inner loop of
+ * a sample.  false: nothing was changed, take the general way. */
 static inline bool
 step_plainly(struct frame *f, const uint8_t *rule)
 {
@@ -401,7 +429,7 @@ step_plainly(struct frame *f, const uint8_t *rule)
     return true;
 }
 
-/* False: *why it ends. */
+/* false: the walk ends, and *why is set */
 static bool
 step_to_call(struct frame *f, const uint8_t *bytes, enum unwind_end *why)
 {

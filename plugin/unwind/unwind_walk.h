@@ -1,6 +1,6 @@
 /*
- * unwind_walk.h - a thread's callers, by unwind tables and, where there is
- * none, by frame pointers.
+ * unwind_walk.h - finds a thread's callers, by unwind tables and, where there
+ * is none, by frame pointers.
  *
  * Reads nothing but the tables and the stack that it is given; takes no memory
  * and no lock, and calls nothing that may block: callable anywhere.
@@ -23,7 +23,7 @@ struct unwind_code {
 
 enum { UNWIND_CACHE_SLOTS = 1024 };
 
-/* Rules found before.  Zeroed at first, and again when code or tables change;
+/* Rules found before.  Zero it at first, and again when code or tables change;
  * used by one thread at a time. */
 struct unwind_cache {
     struct unwind_cached {
@@ -40,7 +40,7 @@ struct unwind_source {
 };
 
 enum unwind_end {
-    UNWIND_END_OUTERMOST, /* the stack is whole */
+    UNWIND_END_OUTERMOST, /* the outermost frame was reached */
     UNWIND_END_STACK,     /* the next frame lies beyond the copy */
     UNWIND_END_RULE,      /* no rule, and no frame pointers */
     UNWIND_END_LOOP,      /* a caller's frame would not lie above */
@@ -58,26 +58,24 @@ size_t unwind_walk(const struct unwind_source *source,
                    const struct thread_registers *registers, uint64_t *pcs,
                    size_t room, enum unwind_end *why);
 
-/* Where a thread goes on after a call that it is in. */
+/* A call that a thread is in: its registers once that call returns. */
 struct unwind_call {
-    uint64_t pc, sp, fp; /* the return address; as they are then */
+    uint64_t pc, sp, fp; /* pc: the return address */
 };
 
-/* For a thread that walks its own stack. */
+/* Where the walk of a thread's own stack puts its frames. */
 struct unwind_calls {
     uint64_t *pcs;   /* return addresses, the innermost first */
-    uint16_t *codes; /* which of the source's list each lies in */
+    uint16_t *codes; /* index in the source's list, by frame */
     size_t capacity;
 };
 
-/* Rule numbers found before, of one source, for all threads: words that are
- * loaded and stored whole, 0 at first. */
+/* Numbers of rules found before, in one source, shared by all threads: words
+ * that are loaded and stored whole, 0 at first. */
 enum { UNWIND_MEMO_WORDS = 2048 };
 
-/*
- * Like unwind_walk, from a call on and by tables alone: without a rule it ends,
- * as it does behind what a signal's handler returns to.
- */
+/* Like unwind_walk, but starts at a call and uses tables alone: it ends at code
+ * without a rule, and at the frame of a signal (UNWIND_END_SIGNAL). */
 size_t unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
                          const struct thread_stack *stack,
                          const struct unwind_call *call,

@@ -1,4 +1,16 @@
-/* graphviz.c - see graphviz.h. */
+/*
+ * graphviz.c - see view.h.
+ *
+ * SVG and PDF need graphviz's layout.  Its library would run in heapwired:
+ * large, not thread-safe, and able to abort the process or to take minutes and
+ * gigabytes.  So each picture is one run of the program dot: source in, picture
+ * out, over one socket pair that is both its stdin and stdout (the parent polls
+ * it, so neither side can block the other with a full pipe).  Limits are set
+ * from outside by prlimit, since posix_spawn has no place for them; dot has
+ * started by then, but has read nothing.  The caller blocks for as long as dot
+ * runs, so it must be a thread of view_cache or heapwire-prof, not the event
+ * loop.
+ */
 #include "view.h"
 
 #include <errno.h>
@@ -25,27 +37,33 @@
 
 enum {
     READ_BYTES = 1 << 14,
-    POLL_MS = 50, /* between two looks at cancelled */
+    POLL_MS = 50, /* how often cancelled is checked */
     DEATH_MS = 2000,
     REAP_STEP_MS = 2,
+    /* killed children that may wait to be reaped; one more would stay a
+     * zombie */
     LOST_MAX = 16,
     NICE = 10,
+    /* fonts and plugins that dot opens */
     DESCRIPTORS = 64,
     SOURCE_MAX = 64 << 20
 };
 
+/* Address space.  Enough for graphs of thousands of nodes, and small enough
+ * that a layout that explodes does not push the database out of memory. */
 static const rlim_t memory_max = (rlim_t)2 << 30;
 
 /* Where packages install it.  $PATH is not used: heapwired cannot trust it. */
 static const char *const dot_paths[] = {"/usr/bin/dot", "/usr/local/bin/dot",
                                         "/bin/dot", "/opt/graphviz/bin/dot"};
 
-/* Killed, but not gone in time (a disk that hangs): reaped by a later run. */
+/* Children that were killed but did not end in time (a disk that hangs): a
+ * later run reaps them.  Any thread, so the slots are atomic. */
 static _Atomic pid_t lost[LOST_MAX];
 
 static const struct {
     const char *name, *flag;
-    const char *end; /* of a whole picture */
+    const char *end; /* the last bytes of a complete picture */
 } formats[] = {[GRAPHVIZ_SVG] = {"svg", "-Tsvg", "</svg>\n"},
                [GRAPHVIZ_PDF] = {"pdf", "-Tpdf", "%%EOF\n"}};
 
@@ -86,7 +104,8 @@ reap_lost(void)
     }
 }
 
-/* True once it has ended and the kernel gave its status; else that stays. */
+/* True once the child has ended and its status is known; until then pid
+ * stays. */
 static bool
 wait_for_graphviz_exit(struct child *child, uint64_t until)
 {
@@ -108,8 +127,9 @@ terminate_graphviz(struct child *child)
     child->socket = -1;
     if (child->pid <= 0)
         return;
-    /* Not reaped yet, so the number is still its own and its group's: where
-     * dot is a script, what that started goes too. */
+    /* It is not reaped yet, so its number cannot be another process's.  Where
+     * dot is a script, the signal to the group ends what the script started,
+     * too. */
     (void)kill(-child->pid, SIGKILL);
     (void)wait_for_graphviz_exit(child, clock_ms() + DEATH_MS);
     for (size_t i = 0; child->pid > 0 && i < LOST_MAX; i++) {
@@ -125,7 +145,7 @@ set_graphviz_limit(pid_t pid, __rlimit_resource_t what, rlim_t value)
 {
     struct rlimit both = {value, value};
 
-    /* A sandbox may refuse this; the deadline remains. */
+    /* A sandbox may refuse this; then the deadline is the only limit. */
     (void)prlimit(pid, what, &both, NULL);
 }
 
@@ -141,11 +161,12 @@ limit_child(pid_t pid, uint32_t deadline_ms)
     set_graphviz_limit(pid, RLIMIT_CORE, 0);
     set_graphviz_limit(pid, RLIMIT_NOFILE, DESCRIPTORS);
     set_graphviz_limit(pid, RLIMIT_RTPRIO, 0);
+    /* If memory runs out, the kernel shall kill dot, not the database. */
     (void)setpriority(PRIO_PROCESS, (id_t)pid, NICE);
     snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0 && write(fd, most, sizeof(most) - 1) < 0)
-        errno = 0; /* the limits have to do */
+        errno = 0; /* refused: the limits must suffice */
     fd_close(fd);
 }
 
@@ -163,6 +184,8 @@ spawn_dot(const struct graphviz_run *run, int socket, pid_t *pid)
     return spawn_program(&dot, pid);
 }
 
+/* Both ends are close-on-exec; spawn_program duplicates dot's onto 0 and 1, so
+ * our end closing is what dot sees. */
 static int
 start_graphviz(struct child *child, const struct graphviz_run *run,
                struct error *err)
@@ -187,7 +210,8 @@ start_graphviz(struct child *child, const struct graphviz_run *run,
     return 0;
 }
 
-/* What may be sent now; 0 when all is, and the child's stdin is at its end. */
+/* Sends as much as the socket takes now.  Once everything is sent, the child
+ * sees the end of its stdin.  -1: the child does not read any more. */
 static int
 send_dot_source(struct child *child, const char *source, size_t size,
                 size_t *done)
@@ -196,7 +220,7 @@ send_dot_source(struct child *child, const char *source, size_t size,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0 && errno != EINTR && errno != EAGAIN)
-        return -1; /* it hung up: its status says why */
+        return -1; /* it closed its end: its exit status says why */
     *done += n > 0 ? (size_t)n : 0;
     if (*done == size)
         (void)shutdown(child->socket, SHUT_WR);
@@ -266,6 +290,8 @@ exchange_with_graphviz(struct child *child, const struct graphviz_run *run,
         }
         if (n > 0 && (fd.revents & POLLOUT) && done < size &&
             send_dot_source(child, source, size, &done) != 0)
+            /* Stop sending, but read on: dot may have answered or say by its
+             * status what was wrong. */
             done = size;
         if (n > 0 && (fd.revents & (POLLIN | POLLHUP | POLLERR)))
             taken = receive_picture_part(child, answer, err);
@@ -297,6 +323,8 @@ check_answer(struct child *child, const char *end, const struct buffer *answer,
                   WEXITSTATUS(child->status));
         return -1;
     }
+    /* dot can end with status 0 although it stopped in the middle: a full disk,
+     * or a plugin that failed. */
     if (answer->size < end_size ||
         memcmp(answer->data + answer->size - end_size, end, end_size) != 0) {
         error_set(err, ER_UNKNOWN,
@@ -317,6 +345,7 @@ graphviz_render(const struct graphviz_run *run, const char *source, size_t size,
     struct buffer answer;
     int rc = -1;
 
+    /* A buffer of its own: out must be as it was after a failure. */
     buffer_init(&answer,
                 room < GRAPHVIZ_OUTPUT_MAX ? room : GRAPHVIZ_OUTPUT_MAX);
     reap_lost();
@@ -348,7 +377,8 @@ check_size(const struct buffer *out, struct error *err)
     return -1;
 }
 
-/* A browser shows the titles of what is pointed at. */
+/* Browsers show an SVG element's <title> as a tooltip; dot_picture_titled()
+ * puts whole names and figures there. */
 static int
 render_svg(const struct graphviz_run *run, const struct profile *profile,
            const struct graph *graph, const struct view_options *options,
@@ -367,6 +397,8 @@ render_svg(const struct graphviz_run *run, const struct profile *profile,
     return rc;
 }
 
+/* The graph is limited before (nodecount, nodefraction): layout is what takes
+ * dot's time, and it grows faster than the graph. */
 static int
 draw_call_graph(enum graphviz_format format, const struct profile *profile,
                 const struct view_options *options, struct buffer *out,

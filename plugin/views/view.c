@@ -1,4 +1,7 @@
-/* view.c - see view.h. */
+/*
+ * view.c - see view.h: the table of forms, the key by which views are shared,
+ * and the reference count of a rendered view.
+ */
 #include "view.h"
 
 #include <stdatomic.h>
@@ -36,7 +39,7 @@ const struct view_form view_forms[] = {
 
 const size_t view_form_count = sizeof(view_forms) / sizeof(view_forms[0]);
 
-/* Patterns are matched with source lines, too. */
+/* focus and ignore are matched with source lines, too. */
 bool
 view_needs_source_lines(const struct view_form *form,
                         const struct view_options *options)
@@ -46,6 +49,8 @@ view_needs_source_lines(const struct view_form *form,
            options->ignore;
 }
 
+/* Short names (without arguments) take less time and memory; a form that shows
+ * arguments needs whole ones, and so does a pattern. */
 bool
 view_takes_short_names(const struct view_form *form,
                        const struct view_options *options)
@@ -62,8 +67,9 @@ view_form_find(const char *name)
     return NULL;
 }
 
-/* ---- what tells it from others ---- */
+/* ---- the key of a view ---- */
 
+/* NULL and "" are different options. */
 static void
 add_view_key_text(struct buffer *key, const char *text)
 {
@@ -80,6 +86,8 @@ add_double(struct buffer *key, double number)
     buffer_u64(key, bits);
 }
 
+/* Every option that changes the bytes must be here: a missing one would answer
+ * a request with another one's view. */
 void
 view_key(struct buffer *key, const struct view_form *form,
          const struct view_options *options)
@@ -105,7 +113,7 @@ view_key(struct buffer *key, const struct view_form *form,
 
 /* ---- the text ---- */
 
-static atomic_size_t alive; /* bytes of all views: a count, and no more */
+static atomic_size_t alive; /* bytes of all finished views; orders nothing */
 
 struct view *
 view_new(size_t max)
@@ -126,7 +134,8 @@ view_ref(struct view *view)
     return view;
 }
 
-/* Release pairs with acquire: the thread that frees has seen all uses end. */
+/* Release pairs with acquire: the thread that frees the view sees the uses of
+ * all others as finished. */
 void
 view_unref(struct view *view)
 {
@@ -143,6 +152,7 @@ view_finish(struct view *view)
     struct buffer *bytes = &view->bytes;
     char *data = mem_realloc(bytes->data, bytes->size + 1);
 
+    /* shrinking may fail: then the view keeps its room, without a NUL */
     if (data) {
         bytes->data = data;
         bytes->data[bytes->size] = '\0';

@@ -1,4 +1,14 @@
-/* view_cache.c - see view_cache.h. */
+/*
+ * view_cache.c - see view_cache.h.
+ *
+ * Rendering a large profile takes seconds and a view may have 64 MB, so a page
+ * that several people open must not cost that each time.  A request becomes a
+ * flight (flight.h) with a key: its snapshots' serial numbers, its form and
+ * options.  Equal keys join one flight; finished views of kept snapshots stay
+ * in a list by last use (512 views: a linear search is nothing beside
+ * rendering).  Rendering runs on at most 8 threads, shared among users by
+ * user_quota.h; the statement's worker thread waits meanwhile.
+ */
 #include "view_cache.h"
 
 #include <pthread.h>
@@ -25,7 +35,7 @@ struct kept_view {
     struct view *view;
 };
 
-/* Used last first. */
+/* The last used view is the first. */
 struct view_kept {
     struct kept_view *first;
     size_t count, bytes;
@@ -43,18 +53,18 @@ enum view_stage { VIEW_LOADING, VIEW_COMPARING, VIEW_RENDERING };
 
 struct view_flight {
     struct flight flight;        /* first */
-    struct view_request request; /* points to what follows */
+    struct view_request request; /* its pointers lead to the copies below */
     struct view_options options;
     char *name, *base, *focus, *ignore;
     char wrappers[WRAPPERS_TEXT_BYTES];
-    uint64_t serial, base_serial; /* of the snapshots, when it was asked for */
-    struct buffer key;            /* equal: an equal view */
-    bool lasting;                 /* of kept snapshots alone */
+    uint64_t serial, base_serial; /* of the snapshots, when requested */
+    struct buffer key;            /* equal keys: equal views */
+    bool lasting;                 /* of kept snapshots: its view may be, too */
     atomic_uint stage;            /* enum view_stage; relaxed */
-    struct view *view;            /* once it is made */
+    struct view *view;            /* NULL until it is rendered */
 };
 
-/* ---- those that are kept ---- */
+/* ---- finished views in memory ---- */
 
 static bool
 is_same_key(const struct buffer *a, const struct buffer *b)
@@ -68,7 +78,7 @@ bytes_of(const struct kept_view *kept)
     return sizeof(*kept) + kept->key.capacity + kept->view->bytes.capacity;
 }
 
-/* Not a reference, or NULL. */
+/* Borrowed, or NULL.  Moves the view to the front. */
 static struct view *
 find_kept_view(struct view_kept *kept, const struct buffer *key)
 {
@@ -101,8 +111,8 @@ drop_last_kept(struct view_kept *kept)
     mem_free(last);
 }
 
-/* Keeps the view, takes key's contents, and evicts others for it.  Does nothing
- * without memory. */
+/* Takes key's contents and evicts what was used longest ago, memory
+ * permitting. */
 static void
 add_kept_view(struct view_kept *kept, struct buffer *key, struct view *view)
 {
@@ -125,7 +135,7 @@ add_kept_view(struct view_kept *kept, struct buffer *key, struct view *view)
         drop_last_kept(kept);
 }
 
-/* ---- what it depends on ---- */
+/* ---- the key of a request ---- */
 
 static void
 make_view_key(struct view_flight *work)
@@ -139,7 +149,7 @@ make_view_key(struct view_flight *work)
     view_key(key, work->request.form, &work->options);
 }
 
-/* Which snapshot has this name now. */
+/* The serial number of the snapshot that now has this name. */
 static int
 find_snapshot_serial(struct store *store, const char *name, uint64_t *serial,
                      struct error *err)
@@ -173,7 +183,7 @@ first_stage(const struct view_request *request)
 
 /* ---- as a flight ---- */
 
-/* -1 with *err once it is cancelled. */
+/* Called between the steps of the work.  -1 with *err: it was cancelled. */
 static int
 enter_view_stage(struct view_flight *work, enum view_stage stage,
                  struct error *err)
@@ -185,8 +195,8 @@ enter_view_stage(struct view_flight *work, enum view_stage stage,
     return -1;
 }
 
-/* Another one may have the name by now: then it is that one's view, and no
- * longer what the key says. */
+/* Another snapshot may have got the name since the request: it is shown, but it
+ * is not the key's, so the view must not be kept. */
 static struct snapshot *
 load_view_snapshot(struct view_flight *work, struct store *store,
                    const char *name, uint64_t serial, struct error *err)
@@ -200,7 +210,7 @@ load_view_snapshot(struct view_flight *work, struct store *store,
     return snapshot;
 }
 
-/* By thread or by pool, if it is to be: *out, or NULL. */
+/* Roots stacks at threads or pools if asked to: *out, to be freed, or NULL. */
 static int
 root_view(const struct view_flight *work, const struct profile *profile,
           struct profile **out, struct error *err)
@@ -213,7 +223,8 @@ root_view(const struct view_flight *work, const struct profile *profile,
                : 0;
 }
 
-/* now less base, as one profile. */
+/* now minus base, as one profile.  Stacks are rooted before: afterwards a
+ * thread's growth could not be told from another's decrease. */
 static struct profile *
 compare_snapshots(struct view_flight *work, const struct snapshot *now,
                   const struct snapshot *base, struct error *err)
@@ -252,7 +263,7 @@ make_view_bytes(struct view_flight *work, struct store *store,
 {
     const struct view_request *request = &work->request;
     struct snapshot *now = NULL, *base = NULL;
-    struct profile *shown = NULL; /* NULL: the snapshot's own */
+    struct profile *shown = NULL; /* NULL: the snapshot's profile is */
     int rc = -1;
 
     now = request->name ? load_view_snapshot(work, store, request->name,
@@ -329,6 +340,8 @@ on_view_flight_run(struct flight *flight)
     if (rc == 0) {
         work->view = view_ref(view);
         cache->counts.rendered++;
+        /* A cancelled flight and its successor may both finish.  add_kept_view
+         * takes the key, so the flight leaves the list under the same lock. */
         if (work->lasting && !find_kept_view(&cache->kept, &work->key))
             add_kept_view(&cache->kept, &work->key, view);
     }
@@ -357,7 +370,7 @@ static const struct flight_kind view_kind = {
     on_view_flight_run, on_view_flight_free, on_view_flight_progress,
     .cancels = true};
 
-/* Owners share the threads, with those of what was given up. */
+/* Users share the threads; cancelled flights still hold theirs. */
 static struct flight *
 next_view(struct flights *flights)
 {
@@ -375,7 +388,8 @@ next_view(struct flights *flights)
     return NULL;
 }
 
-/* Whether it may be begun. */
+/* Is there room for another view? -1 with *err.  Clients that read slowly hold
+ * their views: hence the limit of bytes. */
 static int
 check_view_quota(const struct view_cache *cache, const char *owner,
                  struct error *err)
@@ -424,6 +438,8 @@ fill_view_flight(struct view_flight *work, struct view_cache *cache,
     struct view_request *request = &work->request;
     struct view_options *options = &work->options;
 
+    /* References are taken first and kept in work->request, so that
+     * on_view_flight_free releases them after any failure. */
     if (request->snapshot)
         work->serial = snapshot_ref(request->snapshot)->serial;
     if (request->before)
@@ -452,7 +468,7 @@ fill_view_flight(struct view_flight *work, struct view_cache *cache,
     return -1;
 }
 
-/* Copies all. */
+/* Copies the request and all its texts.  NULL with *err. */
 static struct view_flight *
 new_flight(struct view_cache *cache, const struct view_request *request,
            struct error *err)
@@ -467,6 +483,7 @@ new_flight(struct view_cache *cache, const struct view_request *request,
     work->request = *request;
     if (fill_view_flight(work, cache, err) == 0)
         return work;
+    /* nobody has joined it: no lock is needed */
     on_view_flight_free(&work->flight);
     return NULL;
 }
@@ -480,7 +497,8 @@ find_flight(struct view_cache *cache, const struct buffer *key)
     return NULL;
 }
 
-/* With the lock: from memory, with one that is under way, or new. */
+/* With the lock: takes the view from memory, joins an equal flight, or begins
+ * the new one. */
 static struct seat *
 join_view_flight(struct view_cache *cache, struct view_flight *new,
                  struct waker waker, struct error *err)
@@ -523,7 +541,7 @@ view_cache_poll(struct seat *seat, struct view **out, struct error *err)
 {
     enum flight_state state = flight_poll(seat, err);
 
-    if (state == FLIGHT_DONE) /* it changes no more */
+    if (state == FLIGHT_DONE) /* a finished flight no longer changes */
         *out = view_ref(((struct view_flight *)seat->flight)->view);
     return state;
 }

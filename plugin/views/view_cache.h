@@ -2,9 +2,9 @@
  * view_cache.h - views of snapshots, each computed once and shared.
  *
  * Equal requests share one computation (flight.h), on threads of the cache's
- * own; those of kept snapshots, which never change, are then answered from
- * memory until newer ones push them out.  A computation that
- * nobody waits for any more is cancelled.
+ * own; views of kept snapshots, which never change, are then answered from
+ * memory until newer views evict them.  A computation that nobody waits for any
+ * more is cancelled.
  *
  * All functions are callable from any thread, and only view_cache_get blocks.
  * No lock but the wakers' is taken under the cache's own, and none is held
@@ -30,10 +30,11 @@ enum {
     VIEW_BYTES_MAX = 64 << 20, /* of one view */
     VIEW_JOBS_MAX = 64,        /* computations that wait or run */
     VIEW_THREADS = 8,
-    VIEW_KEPT_BYTES_MAX = 64 << 20, /* of all that are kept, */
-    VIEW_KEPT_VIEW_MAX = 16 << 20,  /* and of one: larger ones are not kept */
+    VIEW_KEPT_BYTES_MAX = 64 << 20, /* of all views in memory */
+    VIEW_KEPT_VIEW_MAX = 16 << 20,  /* a larger view is not kept in memory */
     VIEW_KEPT_COUNT_MAX = 512,
-    /* Of all living views together: above it no view is begun. */
+    /* Of all finished views, also those that clients still read: above it no
+     * rendering is begun. */
     VIEW_ALIVE_BYTES_MAX = 256 << 20
 };
 
@@ -50,13 +51,13 @@ struct view_request {
     const struct view_options *options; /* NULL: the defaults; copied */
 };
 
-/* threads 0: submit computes.  NULL with *err. */
+/* threads 0: view_cache_submit computes.  NULL with *err. */
 struct view_cache *view_cache_start(struct store *store, unsigned threads,
                                     struct error *err);
 /* Every seat must have been left.  NULL is fine. */
 void view_cache_stop(struct view_cache *cache);
 
-/* Sets which functions the node counts among the allocator's (allocator.h; "":
+/* Sets which functions the node counts as the allocator's (allocator.h; "":
  * none) in all views requested from now on.  out has WRAPPERS_TEXT_BYTES. */
 void view_cache_set_wrappers(struct view_cache *cache, const char *list);
 void view_cache_get_wrappers(struct view_cache *cache, char *out);
@@ -65,8 +66,8 @@ void view_cache_get_wrappers(struct view_cache *cache, char *out);
 struct view *view_cache_get(struct view_cache *cache,
                             const struct view_request *request,
                             struct await *await, struct error *err);
-/* Its two parts.  NULL with *err.  The answer may be there already, and then
- * the waker is not called: look before waiting. */
+/* The same in two steps.  NULL with *err.  The answer may be there already, and
+ * then the waker is not called: poll before waiting. */
 struct seat *view_cache_submit(struct view_cache *cache,
                                const struct view_request *request,
                                struct waker waker, struct error *err);

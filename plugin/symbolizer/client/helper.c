@@ -1,4 +1,10 @@
-/* helper.c - see helper.h. */
+/*
+ * helper.c - see helper.h.
+ *
+ * Reading debug information may crash, hang, or take all memory.  So this side
+ * never waits without a deadline, checks each reply, and answers trouble by
+ * SIGKILL and a new process: three times in ten minutes, then it stops.
+ */
 #include "helper.h"
 
 #include <errno.h>
@@ -26,13 +32,12 @@
 enum {
     READ_BYTES = 1 << 16,
     REAP_STEP_MS = 2,
-    CANCEL_STEP_MS = 50, /* between looks at cancelled */
-    LAST_WAIT_MS = 100,  /* for processes killed without waiting */
-    IDLE_END_MS = 15000, /* of one that ends, but only on idle processors */
-    AHEAD_MAX = 2,       /* questions sent ahead */
-    AHEAD_ADDRESSES =
-        4096, /* of each such question: both fit the socket's buffer */
-    EXIT_NOT_LOADED = 127 /* ld.so's exit status if a library is missing */
+    CANCEL_STEP_MS = 50,    /* between looks at cancelled */
+    LAST_WAIT_MS = 100,     /* the last for killed processes */
+    IDLE_END_MS = 15000,    /* SCHED_IDLE makes exiting slow */
+    AHEAD_MAX = 2,          /* questions sent ahead */
+    AHEAD_ADDRESSES = 4096, /* in each; both fit the socket */
+    EXIT_NOT_LOADED = 127   /* ld.so: a library is missing */
 };
 
 struct helper {
@@ -40,13 +45,13 @@ struct helper {
     uint64_t memory_bytes;
     uint32_t cpu_ms;
     int cancel_fd;
-    const atomic_bool *cancelled; /* NULL: by cancel_fd alone */
+    const atomic_bool *cancelled; /* NULL: only cancel_fd cancels */
     uint32_t reader_mb;
     bool idle;
     pid_t pid; /* -1: none */
     struct helper_lost own_lost, *lost;
     int socket;
-    uint64_t failures[HELPER_FAILURES_MAX]; /* when; 0: never */
+    uint64_t failures[HELPER_FAILURES_MAX]; /* a ring of times; 0: never */
     size_t next_failure;
     char last_failure[WIRE_COMPLAINT_MAX];
     bool late; /* the current question missed its deadline */
@@ -100,8 +105,8 @@ reap_helper_process(pid_t pid)
     return got != 0;
 }
 
-/* Waits for the end of pid by its descriptor, or without one for a moment: a
- * traced process can end before it can be reaped. */
+/* Waits for pid's end by a pidfd; without one, or where a traced process has
+ * ended before it can be reaped, for a moment. */
 static void
 await_exit(pid_t pid, int milliseconds)
 {
@@ -112,8 +117,8 @@ await_exit(pid_t pid, int milliseconds)
     fd_close(gone.fd);
 }
 
-/* SIGKILL takes a moment, or for ever if a disk hangs: then the process is
- * reaped later. */
+/* SIGKILL takes a moment, or for ever if a disk hangs: then lost keeps the
+ * process, to be reaped later. */
 static void
 await_helper_death(struct helper *h, pid_t pid, uint64_t patience_ms)
 {
@@ -155,7 +160,7 @@ helper_lost_reap(struct helper_lost *lost, int milliseconds)
     return count;
 }
 
-/* It is not reaped yet, so the pid is still its own. */
+/* It is not reaped yet, so its pid cannot be another process's. */
 static void
 end_process(struct helper *h, bool wait)
 {
@@ -256,7 +261,7 @@ start_helper_process(struct helper *h, struct error *err)
         return -1;
     }
     fd_close(pair[1]);
-    /* Set here: a thread of ours could not become normal again. */
+    /* Set here: a thread of ours could not leave SCHED_IDLE again. */
     if (h->idle && confined_spares(CONFINED_PRIORITY))
         (void)sched_setscheduler(h->pid, SCHED_IDLE, &none);
     h->socket = pair[0];
@@ -323,7 +328,7 @@ send_question_part(struct helper *h, const struct helper_exchange *x,
     return sendmsg(h->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Explains why the helper closed its socket. */
+/* Explains, by its exit status, why the helper closed its socket. */
 static void
 explain_death(struct helper *h, struct error *err)
 {
@@ -363,7 +368,7 @@ explain_death(struct helper *h, struct error *err)
         error_set(err, ER_UNKNOWN, "the symboliser hung up");
 }
 
-/* As await; 1 when everything is sent. */
+/* Sends h->out.  Returns as await_helper_socket: 1 when everything is sent. */
 static int
 send_question(struct helper *h, const struct helper_exchange *x, uint64_t until,
               struct error *err)
@@ -386,7 +391,7 @@ send_question(struct helper *h, const struct helper_exchange *x, uint64_t until,
     return 1;
 }
 
-/* As await; 1 when more bytes came. */
+/* Receives what is there.  Returns as await_helper_socket; 1: go on. */
 static int
 receive_some(struct helper *h, uint64_t until, struct error *err)
 {
@@ -413,8 +418,8 @@ receive_some(struct helper *h, uint64_t until, struct error *err)
     return 1;
 }
 
-/* Takes all whole messages; nothing may follow the last unless another question
- * is under way. */
+/* Takes all complete messages; WIRE_DONE is the last, unless another question
+ * was sent ahead. */
 static enum helper_take
 take_replies(struct helper *h, struct helper_exchange *x, struct error *err)
 {
@@ -474,7 +479,7 @@ exchange_with_helper(struct helper *h, struct helper_exchange *x,
         return record_helper_failure(h, err);
     }
     ready = x->sent ? 1 : send_question(h, x, until, err);
-    if (x->sent) /* some came with the last question's */
+    if (x->sent) /* some may have come with the previous question's */
         taken = take_replies(h, x, err);
     while (ready > 0 && taken == HELPER_TAKE_MORE) {
         ready = receive_some(h, until, err);
@@ -529,7 +534,7 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
     n = h->out.failed ? -1 : send_question_part(h, &x, 0);
     if (n <= 0)
         return false;
-    if ((size_t)n < h->out.size) { /* the rest is sent later */
+    if ((size_t)n < h->out.size) { /* helper_ask sends it all again */
         helper_end(h);
         return false;
     }
@@ -537,8 +542,8 @@ helper_ask_ahead(struct helper *h, const struct helper_question *question)
     return true;
 }
 
-/* Whether the next answers are for this question; else forgets the questions
- * sent ahead, and the process that would answer them. */
+/* Whether the next answers are for this question; another one's would come
+ * first, so its process is given up. */
 static bool
 take_sent(struct helper *h, const struct helper_question *question)
 {

@@ -21,36 +21,40 @@ struct helper;
 struct wire_reply;
 
 enum {
-    HELPER_FAILURES_MAX =
-        3, /* within HELPER_WINDOW_MS; then no start until it has passed */
+    HELPER_FAILURES_MAX = 3, /* failures within HELPER_WINDOW_MS; after so many
+                              * none is started until that has passed */
     HELPER_WINDOW_MS = 10 * 60 * 1000,
-    HELPER_KILL_MS = 2000, /* the wait for a killed one */
-    HELPER_LOST_MAX = 3    /* with so many, no other is started */
+    HELPER_KILL_MS = 2000, /* how long to wait for the end of a killed
+                            * process */
+    HELPER_LOST_MAX = 3    /* with so many killed ones alive, none is started */
 };
 
-/* Processes that were killed and have not ended yet: they are reaped later. */
+/* Processes that were killed and have not ended yet; a later call reaps
+ * them. */
 struct helper_lost {
     pid_t pids[HELPER_LOST_MAX]; /* 0: free */
 };
 
-/* Reaps them, and waits for that at most so long; returns how many are left. */
+/* Reaps them and waits at most this long for that; returns how many are
+ * left. */
 size_t helper_lost_reap(struct helper_lost *lost, int milliseconds);
 
 struct helper_options {
     const char *program;
     uint64_t memory_bytes;
-    uint32_t cpu_ms;    /* of one process, for all its questions */
+    uint32_t cpu_ms;    /* CPU time of one process, for all its questions */
     int cancel_fd;      /* readable: stop */
-    uint32_t reader_mb; /* may be kept of DWARF; 0: 256 */
+    uint32_t reader_mb; /* MB of DWARF that it may keep; 0: 256 */
     bool idle;          /* runs only on otherwise idle processors */
-    /* Outlives the helper, for what is reaped by a later one; NULL: its own. */
+    /* Outlives the helper, so that a later one can reap its processes; NULL:
+     * its own. */
     struct helper_lost *lost;
 };
 
 struct helper *helper_new(const struct helper_options *options,
                           struct error *err);
 void helper_free(struct helper *helper); /* kills; NULL is fine */
-/* From now on this cancels, too; NULL: no more. */
+/* From now on this flag cancels, too; NULL: it no longer does. */
 void helper_cancel_by(struct helper *helper, const atomic_bool *cancelled);
 
 struct helper_question {
@@ -59,11 +63,12 @@ struct helper_question {
     const char *path;
     const uint64_t *offsets; /* ascending */
     uint32_t count;
-    uint32_t deadline_ms; /* of this question */
+    uint32_t deadline_ms; /* for this question */
     bool symbols_only;
     bool no_lines; /* the caller needs no lines of answers by DWARF */
-    /* Called per text, raw and borrowed, in the order of their numbers; and per
-     * answer, whose numbers are not checked yet.  False: it is garbage. */
+    /* Called for each text, raw and borrowed, in the order of their numbers;
+     * and for each answer, whose numbers are not checked yet.  Return false for
+     * garbage: that ends the helper. */
     bool (*text)(void *arg, struct span text);
     bool (*answer)(void *arg, const struct wire_reply *reply);
     /* The index is unusable; why is raw too.  May be NULL. */
@@ -73,11 +78,11 @@ struct helper_question {
 
 enum helper_result {
     HELPER_DONE,      /* err has the helper's complaint, or "" */
-    HELPER_FAILED,    /* and killed; or the index's receiver failed */
+    HELPER_FAILED,    /* and it was killed; or the index's receiver failed */
     HELPER_LATE,      /* killed at its deadline, for which no object or index is
                          blamed */
-    HELPER_EXHAUSTED, /* not started: too many failures, or too many killed ones
-                         that do not end */
+    HELPER_EXHAUSTED, /* not started: too many failures, or too many killed
+                       * processes that do not end */
     HELPER_CANCELLED
 };
 
@@ -87,8 +92,8 @@ enum helper_result helper_ask(struct helper *helper,
                               struct error *err);
 
 /* Sends a question in advance of its helper_ask, to save waiting; at most two,
- * in their order.  Its descriptors must stay open until then.  False: not sent,
- * but helper_ask will. */
+ * in their order.  Its descriptors must stay open until then.  false: it was
+ * not sent, but helper_ask will send it. */
 bool helper_ask_ahead(struct helper *helper,
                       const struct helper_question *question);
 
@@ -113,12 +118,12 @@ enum helper_result helper_make_index(struct helper *helper,
                                      const struct helper_index *index,
                                      struct error *err);
 
-/* Starts the process in advance; helper_ask reports any trouble with that. */
+/* Starts the process in advance; helper_ask reports any failure of that. */
 void helper_prepare(struct helper *helper);
 
 /* Ends the process, if there is one; the next question starts another. */
 void helper_end(struct helper *helper);
-/* Likewise, without waiting for its death; helper_free sees to that. */
+/* The same without waiting for its death; helper_free waits. */
 void helper_let_go(struct helper *helper);
 
 #endif

@@ -1,4 +1,9 @@
-/* helper_exchange.c - see helper_exchange.h. */
+/*
+ * helper_exchange.c - see helper_exchange.h: which reply may follow which.  The
+ * helper may be in the hands of a hostile object, so a reply that was not asked
+ * for, too many of them, or a WIRE_DONE too early are garbage, and garbage ends
+ * the helper.
+ */
 #include "helper_exchange.h"
 
 #include "errors.h"
@@ -32,10 +37,11 @@ helper_exchange_of(const struct helper_question *question)
         .fd_count = question->index_fd >= 0 ? 2 : 1};
 }
 
-/* Of an index: comes once, before its bytes. */
+/* The remark on an index comes once, before its bytes. */
 static enum helper_take
 take_index_remark(struct helper_exchange *x, struct span why)
 {
+    /* not asked for, twice, or too late */
     if (!x->index->symbols_only || x->texts > 0 || x->parts ||
         why.size > WIRE_COMPLAINT_MAX)
         return HELPER_TAKE_GARBAGE;
@@ -84,6 +90,7 @@ take_part(struct helper_exchange *x, struct span part, struct error *err)
 static enum helper_take
 take_index_refusal(struct helper_exchange *x, struct span why)
 {
+    /* no index was sent, or it was refused already */
     if (x->fds[1] < 0 || x->refused)
         return HELPER_TAKE_GARBAGE;
     x->refused = true;
@@ -108,6 +115,7 @@ helper_exchange_take(struct helper_exchange *x, struct span payload,
         return take_part(x, reply.part, err);
     if (reply.type == WIRE_REFUSED)
         return take_index_refusal(x, reply.complaint);
+    /* fewer answers than offsets need a complaint that explains it */
     if (x->question && x->answered < x->question->count &&
         reply.complaint.size == 0)
         return HELPER_TAKE_GARBAGE;

@@ -1,4 +1,6 @@
-/* helper_exchange.h - one question to the helper, and the replies to it. */
+/*
+ * helper_exchange.h - one question to the helper, and the replies to it.
+ */
 #ifndef HW_HELPER_EXCHANGE_H
 #define HW_HELPER_EXCHANGE_H
 
@@ -10,7 +12,7 @@
 
 struct error;
 
-/* Identifies a question, while its descriptors are open. */
+/* Identifies a question as long as its descriptors are open. */
 struct helper_sent {
     int object_fd, index_fd;
     uint32_t count;
@@ -26,10 +28,10 @@ struct helper_exchange {
     const struct helper_index *index;
     int fds[2]; /* the object's, and its index's */
     size_t fd_count;
-    bool sent; /* ahead */
+    bool sent; /* it was sent ahead */
     uint32_t answered, texts;
-    bool refused; /* the index */
-    bool parts;   /* of the index being made came */
+    bool refused; /* the index was refused */
+    bool parts;   /* bytes of the index have come */
 };
 
 enum helper_take {

@@ -1,4 +1,13 @@
-/* index_files.c - see index_files.h. */
+/*
+ * index_files.c - see index_files.h.
+ *
+ * An index gives functions their names, so whoever can write one could make
+ * heapwired print anything: the path is opened without following links, and the
+ * file's owner and mode are checked (index_distrust_reason).  Contents are
+ * checked by the reader, against the build-id.  Writing goes to a temporary
+ * file first, so that a reader never sees half an index and a failure leaves
+ * the old one.
+ */
 #include "index_files.h"
 
 #include <errno.h>
@@ -21,7 +30,7 @@ enum { PATH_BYTES = 4096, MODE = 0644 };
 
 static const uint64_t index_bytes_max = (uint64_t)2 << 30;
 
-/* Keeps the first reason. */
+/* Keeps the first reason: the directory's index would have been preferred. */
 static void
 report_skipped_index(const char *path, const char *reason, struct error *why)
 {
@@ -31,7 +40,8 @@ report_skipped_index(const char *path, const char *reason, struct error *why)
               base_name(path), reason);
 }
 
-/* Refuses devices and symbolic links; does not wait for a pipe's writer. */
+/* Opens a regular file; refuses devices and symbolic links, and does not wait
+ * for a pipe's writer (ENXIO).  A missing file is no reason to tell. */
 static int
 open_regular_index(const char *path, struct error *why)
 {
@@ -41,6 +51,7 @@ open_regular_index(const char *path, struct error *why)
     char said[128];
     struct stat st;
 
+    /* the usual case: there is no index */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return -1;
     if (fd < 0 && errno == ELOOP)
@@ -56,8 +67,9 @@ open_regular_index(const char *path, struct error *why)
     return -1;
 }
 
-/* Programs under test lie in directories that anybody may write to (/tmp): such
- * an index could give functions any names.  NULL: it may be trusted. */
+/* Why an index beside an object is not to be trusted; NULL: it is.  Programs
+ * under test lie in directories that anybody may write to (/tmp), and an index
+ * can give functions any names. */
 static const char *
 index_distrust_reason(const struct elf_file *elf, int fd)
 {
@@ -85,7 +97,7 @@ index_file_path(const struct elf_file *elf, const char *directory, char *path,
     return id[0] && n >= 0 && (size_t)n < size ? 0 : -1;
 }
 
-/* False: the path is too long. */
+/* false: the path is too long. */
 static bool
 format_shipped_index_path(const char *path, char place[PATH_BYTES])
 {
@@ -104,7 +116,8 @@ index_file_open(const struct elf_file *elf, const char *directory,
 
     if (why)
         why->text[0] = '\0';
-    if (elf->build_id_size == 0) /* it could be any object's */
+    if (elf->build_id_size == 0) /* without a build-id an index cannot be
+                                  * matched to its object */
         return -1;
     if (directory && index_file_path(elf, directory, place, sizeof(place)) == 0)
         fd = open_regular_index(place, why);
@@ -160,10 +173,13 @@ on_index_remark(void *arg, struct span why)
 {
     struct output *out = arg;
 
+    /* the helper's text is bounded, but the helper is not trusted */
     if (why.size < INDEX_REMARK_MAX)
         clean_text(why, out->remark);
 }
 
+/* Whole only if the helper has said so without a complaint: it may die in the
+ * middle, and what was written by then looks like an index. */
 static int
 fill_index_output(struct helper *helper, const struct elf_file *elf,
                   const char *path, struct output *out, uint32_t deadline_ms,
@@ -194,7 +210,7 @@ fill_index_output(struct helper *helper, const struct elf_file *elf,
     }
 }
 
-/* Whether target is free or an older index: devices are not replaced. */
+/* Refuses to replace anything but a regular file. */
 static int
 check_target(const char *target, struct error *err)
 {
@@ -227,7 +243,7 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
     }
     if (check_target(target, err) != 0)
         return -1;
-    /* A unique name: two processes may make the same index. */
+    /* A unique temporary name: two processes may be making the same index. */
     out.fd = tmp_file_make(AT_FDCWD, target, MODE, name, sizeof(name));
     if (out.fd < 0) {
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);
@@ -235,6 +251,7 @@ index_file_make(struct helper *helper, const struct elf_file *elf,
     }
     if (fill_index_output(helper, elf, path, &out, deadline_ms, err) != 0)
         goto out;
+    /* synced first: after a crash the name must not lead to an empty file */
     if (fsync(out.fd) != 0 || rename(name, target) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot write %s", target);
         goto out;

@@ -1,7 +1,7 @@
 /*
  * index_files.h - the paths of an object's symbol index.
  *
- * It lies beside the object as <path>.hwindex, or in our own directory as
+ * An index lies beside the object as <path>.hwindex, or in our own directory as
  * <build-id in hex>.hwindex.  It is a regular file, not reached through a
  * symbolic link, written under another name and renamed when it is whole.  One
  * beside the object belongs to root, to us or to the object's owner, and others
@@ -27,9 +27,9 @@ enum { INDEX_REMARK_MAX = 256 };
 int index_file_path(const struct elf_file *elf, const char *directory,
                     char *path, size_t size);
 
-/* Opens the index in directory (NULL: not there), else the one beside path
- * (NULL: not there); -1: there is none.  The caller closes it.  *why (or NULL)
- * gets the path of an index that was passed over, and the reason; else "". */
+/* Opens the index in directory, or else the one beside path; NULL skips that
+ * place.  -1: there is none.  The caller closes it. *why (may be NULL) gets the
+ * path and fault of an index that was passed over, or "". */
 int index_file_open(const struct elf_file *elf, const char *directory,
                     const char *path, struct error *why);
 

@@ -1,6 +1,14 @@
 /*
- * resolve_answers.c - asks cache and helper, and turns their answers into
- * names. See resolve_job.h.
+ * resolve_answers.c - see resolve_job.h: asks cache and helper about one
+ * object, and turns their answers into names.
+ *
+ * The order of questions is the order of trust and cost: the object's index,
+ * then its DWARF, then symbols only.  A question that fails or is late is
+ * repeated one step lower with the offsets that still lack an answer: answers
+ * that came before a crash are kept.  An object whose DWARF failed stays at
+ * symbols for ten minutes (symbol_cache_degrade), so that it costs its deadline
+ * once and not at each request.  Texts of the helper are cleaned of control
+ * bytes before they become names.  On the thread of symbolizer_resolve.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +55,9 @@ resolve_answers_plain(struct resolve_job *job, uint64_t address,
     add_resolved_address(job, address, &frame, 1, in_allocator);
 }
 
-/* Whether an offset without a name is the allocator's. */
+/* Whether an offset without a name lies in the allocator.  In a stripped
+ * program that contains jemalloc only the code itself can tell
+ * (locate_inner.h), which is read when first needed. */
 static bool
 is_inner(struct resolve_object *object, uint64_t offset)
 {
@@ -60,14 +70,14 @@ is_inner(struct resolve_object *object, uint64_t offset)
         object->inner = locate_inner_new(&object->elf, object->mallctl, &why);
     if (!object->inner) {
         resolve_complain(object->job, object->module, why.text);
-        object->mallctl = 0; /* do not ask again */
+        object->mallctl = 0; /* so it is not tried again */
     }
     return object->inner && elf_address_of(&object->elf, offset, &address) &&
            locate_inner_has(object->inner, address);
 }
 
-/* A cached name that starts with '+' is an offset: in the next process the
- * module may have another name. */
+/* Adds an answer of the cache.  A cached name that starts with '+' is an offset
+ * without its module: in the next process the module may have another name. */
 static void
 add_cached_answer(struct resolve_object *object,
                   const struct resolve_item *item, const struct location *known)
@@ -101,6 +111,7 @@ resolve_answers_take_text(void *arg, struct span text)
     char clean[WIRE_NAME_MAX + 1];
     const char **grown;
 
+    /* the wire has checked that, but clean's size depends on it */
     if (text.size > WIRE_NAME_MAX)
         return false;
     if (job->text_count == job->text_capacity) {
@@ -119,7 +130,7 @@ resolve_answers_take_text(void *arg, struct span text)
     return true;
 }
 
-/* NULL: the number is invalid. */
+/* The text of a number; NULL: the number is invalid. */
 static const char *
 helper_text_by_number(const struct resolve_job *job, uint32_t number)
 {
@@ -134,7 +145,7 @@ text_kept(struct resolve_job *job, const char *text)
     return names_text(job->names, (struct span){text, strlen(text)});
 }
 
-/* Sets the answer's address and module in this process. */
+/* Adds an answer of the helper under its address and module in this process. */
 static bool
 add_answer(struct resolve_object *object, struct resolve_item *item,
            const struct location *answer)
@@ -155,6 +166,7 @@ add_answer(struct resolve_object *object, struct resolve_item *item,
         object->module_text = text_kept(job, object->module);
     location.address = item->address;
     location.module = object->module_text;
+    /* a damaged file: the offset is better than nothing */
     if (!elf_address_of(&object->elf, item->offset, &location.module_offset))
         location.module_offset = item->offset;
     if (!frame.function || !location.module ||
@@ -165,7 +177,7 @@ add_answer(struct resolve_object *object, struct resolve_item *item,
     return !job->no_memory;
 }
 
-/* known belongs to the cache, which must not change meanwhile. */
+/* known belongs to the cache, which must not change before this returns. */
 static void
 resolve_answers_cached(struct resolve_object *object,
                        const struct resolve_item *item,
@@ -173,7 +185,8 @@ resolve_answers_cached(struct resolve_object *object,
 {
     struct resolve_job *job = object->job;
 
-    if (known->frames[0].function[0] == '+') { /* needs its module */
+    if (known->frames[0].function[0] == '+') { /* an offset, which needs its
+                                                * module's name */
         add_cached_answer(object, item, known);
         return;
     }
@@ -202,8 +215,10 @@ resolve_answers_add(struct resolve_object *object,
     }
     if (!named.symbol)
         named.symbol_start = 0;
+    /* in the cache without the module, which belongs to the process */
     if (!job->s->once)
         symbol_cache_add(job->s->cache, &object->key, item->offset, &named);
+    /* one file may be mapped twice: several addresses have this offset */
     for (uint64_t offset = item->offset; item < end && item->offset == offset;
          item++)
         if (!add_answer(object, item, &named))
@@ -214,6 +229,9 @@ resolve_answers_add(struct resolve_object *object,
     return true;
 }
 
+/* An answer refers to texts by number.  The helper may give any: each is
+ * checked, and garbage ends it.  Texts are in names already, so nothing is
+ * copied. */
 static bool
 resolve_answers_take(void *arg, const struct wire_reply *reply)
 {
@@ -252,6 +270,8 @@ resolve_answers_take_refusal(void *arg, struct span why)
         snprintf(object->refused, sizeof(object->refused), "it is damaged");
 }
 
+/* Whatever failed, each address has a name in the end: this is the last
+ * step. */
 void
 resolve_answers_offsets(struct resolve_object *object)
 {
@@ -273,11 +293,10 @@ resolve_answers_offsets(struct resolve_object *object)
     }
 }
 
-/* ---- the question: with the object's index, then its DWARF, then its symbols
- * ---- */
+/* ---- the question ---- */
 
-/* Each question may take half of the time left, so that one endless object does
- * not cost the others their names. */
+/* Each question may take half of the time that is left, so that one endless
+ * object does not cost the others their names. */
 static struct helper_question
 question_of(struct resolve_object *object, bool symbols_only)
 {
@@ -310,7 +329,7 @@ ask_helper_for_object(struct resolve_object *object, bool symbols_only,
     return helper_ask(object->job->s->helper, &question, err);
 }
 
-/* Why an existing index is not used; NULL: it is used, or there is none. */
+/* Why an existing index is not used; NULL: it is, or there is none. */
 static const char *
 unused_index(const struct resolve_object *object)
 {
@@ -339,7 +358,8 @@ report_asked(const struct resolve_object *object, uint64_t began, bool indexed)
         debug->asked(debug->arg, &asked);
 }
 
-/* Repeated later, when all names come from the cache. */
+/* Keeps a complaint with the object, to be repeated when all its names come
+ * from the cache. */
 static void
 set_remark(struct resolve_object *object, const char *complaint, bool indexed)
 {
@@ -365,15 +385,15 @@ has_object_answer_failed(const struct resolve_object *object,
            object->asked_count > 0;
 }
 
-/* With the index, then with DWARF, then with symbols only. */
+/* Asks with the index, then with DWARF, then for symbols only. */
 static enum helper_result
 ask_helper_with_fallbacks(struct resolve_object *object, bool degraded,
                           char why[CACHE_WHY_MAX], struct error *err)
 {
     enum helper_result result = ask_helper_for_object(object, degraded, err);
 
-    /* An index in use may be why the helper failed, but not why it took long.
-     */
+    /* A damaged index may be why the helper failed, but not why it took
+     * long. */
     if (has_object_answer_failed(object, result) && object->index_fd >= 0 &&
         !object->refused[0]) {
         if (result == HELPER_FAILED)
@@ -396,7 +416,7 @@ ask_helper_with_fallbacks(struct resolve_object *object, bool degraded,
     return result;
 }
 
-/* One complaint per object: about its names, and about its index. */
+/* One complaint for each object, about its names and its index. */
 static void
 complain_about_object(const struct resolve_object *object, const char *names)
 {
@@ -430,7 +450,8 @@ resolve_question_ask_ahead(struct resolve_object *object)
     return helper_ask_ahead(job->s->helper, &question);
 }
 
-/* An object whose DWARF failed recently is asked without it for a while. */
+/* Asks about an object.  One whose DWARF failed recently is asked without it
+ * for a while. */
 void
 resolve_question_ask(struct resolve_object *object)
 {
@@ -444,7 +465,7 @@ resolve_question_ask(struct resolve_object *object)
 
     snprintf(remark, sizeof(remark), "%s",
              symbol_cache_remark(cache, &object->key));
-    if (degraded) /* the cache may be emptied meanwhile */
+    if (degraded) /* a copy, for the cache may be emptied by its answers */
         snprintf(why, sizeof(why), "%s", degraded);
     if (is_asked(object)) {
         result = ask_helper_with_fallbacks(object, degraded != NULL, why, &err);
@@ -474,7 +495,9 @@ resolve_question_look_up(struct resolve_object *object)
     const struct location *known;
     size_t count = 0;
 
-    names_clear_addresses(job->names); /* the cache may have been emptied */
+    names_clear_addresses(job->names); /* names remembers texts by their
+                                        * addresses in the cache, which may have
+                                        * been emptied since */
     for (size_t i = 0; i < object->count; i++) {
         const struct resolve_item *item = &object->items[i];
 

@@ -1,10 +1,13 @@
 /*
- * resolve_indexed.c - answers addresses by an object's symbol index in this
- * process, for processes that can afford to crash.  See resolve_job.h.
+ * resolve_indexed.c - see resolve_job.h: answers addresses by an object's
+ * symbol index in this process, if it can afford to crash (heapwire-prof).
  *
- * Several threads look up a part of the addresses each.  This thread makes
- * names of the results: first of its own part, which is smaller, while the
- * others still look up theirs.
+ * A question to the helper costs its start and two copies of each name; an
+ * index is a file that several threads can search at once.  Each looks up a
+ * part of the addresses, with its own names, so that no lock is needed.  This
+ * thread makes names of the results in order: first of its own part, which is
+ * smaller, while the others still look up theirs.  Addresses that the index
+ * does not know stay asked, and go to the helper.
  */
 #include <pthread.h>
 #include <string.h>
@@ -25,13 +28,13 @@
 #include "thread.h"
 
 enum {
-    PART_BITS = 3, /* of a text's number: its part */
+    PART_BITS = 3, /* bits of a text's number that say which part has it */
     PARTS_MAX = 1 << PART_BITS,
-    PART_WORTH = 256, /* addresses: fewer are not worth a thread */
-    AHEAD = 8,        /* addresses whose slots among names are prefetched */
-    FIRST_SHARE = 6,  /* of the first part, which is this thread's */
-    SHARE =
-        7, /* of each other part: making a name takes a sixth of a look-up */
+    PART_WORTH = 256, /* fewer addresses are not worth a thread */
+    AHEAD = 8,        /* names' slots are prefetched by this many addresses */
+    FIRST_SHARE = 6,  /* size of the first part, which is this thread's */
+    SHARE = 7, /* size of each other part: making a name takes a sixth of a
+                * look-up */
     SCRATCH_MAX = 1 << 20,
     STACK = 1 << 20
 };
@@ -43,9 +46,9 @@ _Static_assert((uint64_t)TEXTS_MAX << PART_BITS < UINT32_MAX,
 struct part {
     struct indexed *all;
     struct symbol_index *index;
-    struct names *names; /* the job's for the first part */
+    struct names *names; /* the first part uses the job's */
     const char *
-        *lasting; /* by number: the job's copy; unless names are the job's */
+        *lasting; /* the job's copy by number; NULL if names are the job's */
     const uint64_t *addresses;
     uint32_t count;
     struct buffer scratch; /* a short name */
@@ -63,8 +66,9 @@ struct indexed {
 
 /* ---- texts ---- */
 
-/* The short name, in scratch.  Names that end in "<...>" stay, because that may
- * tell them apart; so do those whose short name begins with '+', an offset. */
+/* The short name, in scratch.  Names that end in "<...>" stay whole, because
+ * that may distinguish them; so do those whose short name would begin with '+',
+ * which means an offset. */
 static struct span
 shorten_indexed_name(struct part *part, struct span name)
 {
@@ -94,7 +98,7 @@ take_indexed_text(void *arg, struct span text, enum symbol_index_use use,
         clean_text(text, clean);
         text.data = clean;
     }
-    if (text.size == 0) /* not a name: frames are never "" */
+    if (text.size == 0) /* "" means that there is no name */
         return 0;
     if (use == INDEX_USE_FUNCTION && s->short_names)
         text = shorten_indexed_name(part, text);
@@ -107,7 +111,7 @@ take_indexed_text(void *arg, struct span text, enum symbol_index_use use,
     return 0;
 }
 
-/* Belongs to the job's names. */
+/* The text of a number, which belongs to the job's names. */
 static const char *
 indexed_text_by_number(const struct indexed *all, uint32_t number)
 {
@@ -118,7 +122,7 @@ indexed_text_by_number(const struct indexed *all, uint32_t number)
                          : texts_get(names_texts(part->names), number);
 }
 
-/* Few texts have no number. */
+/* A text of the job's names.  Only few texts have no number. */
 static const char *
 keep_indexed_text(const struct indexed *all, const char *text, uint32_t number)
 {
@@ -131,7 +135,7 @@ keep_indexed_text(const struct indexed *all, const char *text, uint32_t number)
 
 /* ---- look-ups ---- */
 
-/* NULL: it is unusable, which the helper will report. */
+/* NULL: the index is unusable; the helper will say why. */
 static struct symbol_index *
 open_object_index(const struct resolve_object *object)
 {
@@ -141,7 +145,7 @@ open_object_index(const struct resolve_object *object)
                              object->elf.build_id_size, &ignored);
 }
 
-/* symbol_index_question.stop: a hostile file may take for ever. */
+/* symbol_index_question.stop: a hostile file may make a look-up endless. */
 static bool
 is_index_lookup_late(void *arg)
 {
@@ -150,6 +154,8 @@ is_index_lookup_late(void *arg)
     return clock_ms() >= part->all->object->job->until;
 }
 
+/* Runs in a thread of its own, but for the first part.  Each opens the index
+ * itself: its blocks and groups are one thread's. */
 static void *
 look_up_part_addresses(void *arg)
 {
@@ -173,6 +179,7 @@ look_up_part_addresses(void *arg)
     return NULL;
 }
 
+/* Ascending parts, so that each thread reads other blocks of the index. */
 static void
 split_asked_addresses(struct indexed *all)
 {
@@ -232,7 +239,7 @@ copy_part_texts(struct part *part)
     return true;
 }
 
-/* Looks up a part that got no thread. */
+/* Waits for a part; looks it up here if it got no thread. */
 static void
 finish_index_part(struct part *part)
 {
@@ -246,8 +253,8 @@ finish_index_part(struct part *part)
 
 /* ---- answers ---- */
 
-/* 1: the part's i-th address is known; 0: not, or not completely; -1: no
- * memory. */
+/* Adds the answer for the part's i-th address. 1: added; 0: the index does not
+ * know it, or not completely; -1: no memory. */
 static int
 take_indexed_answer(struct indexed *all, struct part *part, uint32_t i,
                     struct addr2line_names *names)
@@ -267,7 +274,7 @@ take_indexed_answer(struct indexed *all, struct part *part, uint32_t i,
                                &answer.frame_count) != 0)
         return -1;
     if (frames[0].function[0] == '\0' && symbol.start == 0)
-        return 0; /* only the start is known */
+        return 0; /* without a name the helper may know more */
     for (uint32_t k = 0; k < answer.frame_count; k++) {
         frames[k].function =
             keep_indexed_text(all, frames[k].function, numbers[k].function);
@@ -285,7 +292,8 @@ take_indexed_answer(struct indexed *all, struct part *part, uint32_t i,
     return resolve_answers_add(all->object, &answer) ? 1 : -1;
 }
 
-/* Unknown addresses stay asked. */
+/* Adds all answers, in the order of addresses.  Those without one are moved to
+ * the front of asked, and stay asked. */
 static void
 answer_all(struct indexed *all, struct addr2line_names *names)
 {
@@ -345,6 +353,7 @@ resolve_indexed(struct resolve_object *object)
         object->asked_count == 0)
         return;
     index = open_object_index(object);
+    /* an index of symbols must not hide inlined calls that DWARF has */
     if (!index || (symbol_index_symbols_only(index) &&
                    debug_info_may_exist(&object->elf, object->path))) {
         symbol_index_close(index);
@@ -354,7 +363,7 @@ resolve_indexed(struct resolve_object *object)
     names = addr2line_names_new(NULL, &ignored);
     all.parts[0].index = index;
     all.parts[0].names = object->job->names;
-    all.part_count = 1; /* to be freed */
+    all.part_count = 1; /* so that indexed_fini frees it */
     if (all.addresses && names) {
         for (size_t i = 0; i < object->asked_count; i++)
             (void)elf_address_of(&object->elf, object->asked[i],

@@ -1,4 +1,14 @@
-/* resolve_job.c - see resolve_job.h. */
+/*
+ * resolve_job.c - see resolve_job.h: the cache of names, and the last answer.
+ *
+ * Two things make a repeated request cheap.  The cache has the names of offsets
+ * of known objects; it goes by build-id, so it survives restarts of the
+ * database.  And the last answer is kept whole: a node's dumps have the same
+ * addresses in the same files until it runs code that it has not run before, so
+ * a hash over addresses and mappings decides, and the files are checked again
+ * by their keys.  Both are emptied as a whole, not entry by entry: what is
+ * needed comes back.  On the thread of symbolizer_resolve, without locks.
+ */
 #include "resolve_job.h"
 
 #include <fcntl.h>
@@ -19,20 +29,18 @@
 #include "memory.h"
 #include "names.h"
 
-/*
- * The table is a struct names whose addresses are an object's number above an
- * offset in its file.
- */
+/* The cache is a struct names whose addresses are an object's number above an
+ * offset in its file. */
 
 enum { OFFSET_BITS = 48 };
 
 struct object {
-    struct cache_key key; /* size 0: forgotten, and its names are unused */
+    struct cache_key key; /* size 0: forgotten; its names are no longer found */
     uint64_t degraded_ms; /* when; 0: never */
     char why[CACHE_WHY_MAX];
     char remark[CACHE_WHY_MAX];
-    bool indexed;          /* its names cannot get better */
-    bool has_source_lines; /* some have a source file: there was DWARF */
+    bool indexed;          /* an index was used: its names cannot get better */
+    bool has_source_lines; /* some names have a source file: there was DWARF */
 };
 
 struct symbol_cache {
@@ -74,12 +82,15 @@ cache_key_of(const struct elf_file *elf)
         memcpy(key.bytes, facts, sizeof(facts));
         key.size = sizeof(facts);
     }
-    /* Its names are others once its debug file is there. */
+    /* Once its debug file has been fetched, the object has better names: with
+     * another key they are asked for again. */
     if (debug_fetched_find(elf, unused))
         key.bytes[0] ^= 0xff;
     return key;
 }
 
+/* A linear search, as there are few objects.  Forgotten ones have size 0, which
+ * no key has. */
 static struct object *
 find_cached_object(struct symbol_cache *cache, const struct cache_key *key)
 {
@@ -93,6 +104,7 @@ find_cached_object(struct symbol_cache *cache, const struct cache_key *key)
     return NULL;
 }
 
+/* Counts as a change, so that the last answer is not used again. */
 static void
 empty_cache(struct symbol_cache *cache)
 {
@@ -109,6 +121,7 @@ find_or_add_object(struct symbol_cache *cache, const struct cache_key *key)
 
     if (object || key->size == 0)
         return object;
+    /* rare: a process has dozens of objects, and a restart brings none */
     if (cache->object_count == CACHE_OBJECTS)
         empty_cache(cache);
     object = &cache->objects[cache->object_count++];
@@ -133,6 +146,7 @@ symbol_cache_degraded(struct symbol_cache *cache, const struct cache_key *key)
         return NULL;
     if (clock_ms() - object->degraded_ms < CACHE_DEGRADED_MS)
         return object->why;
+    /* its names stay in the table, unreachable, until the cache is emptied */
     memset(object, 0, sizeof(*object));
     cache->changes++;
     return NULL;
@@ -172,6 +186,8 @@ symbol_cache_set_remark(struct symbol_cache *cache, const struct cache_key *key,
     object->indexed |= indexed;
 }
 
+/* Names are poor after a complaint, at symbols only, or without any source
+ * line: an index, if one comes, has better ones. */
 bool
 symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
 {
@@ -182,6 +198,8 @@ symbol_cache_is_poor(struct symbol_cache *cache, const struct cache_key *key)
             !object->has_source_lines);
 }
 
+/* The old slot is forgotten and a new one taken, as the names in the table go
+ * by the slot's number. */
 void
 symbol_cache_renew(struct symbol_cache *cache, const struct cache_key *key)
 {
@@ -230,6 +248,7 @@ symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
 
     if (offset >> OFFSET_BITS)
         return;
+    /* the second time with an empty cache: one answer always fits */
     for (int attempt = 0; attempt < 2; attempt++) {
         if (!cache->names)
             empty_cache(cache);
@@ -242,6 +261,7 @@ symbol_cache_add(struct symbol_cache *cache, const struct cache_key *key,
                          compose_cache_address(cache, object, offset),
                          location) == 0)
             return;
+        /* there was no room: begin anew */
         empty_cache(cache);
     }
 }
@@ -278,13 +298,14 @@ resolve_open(struct resolve_object *object)
     const struct mapping *mapping = object->mapping;
 
     object->path = mapping->path;
+    /* offline, the given BINARY stands for the file that was mapped */
     if (job->program && resolve_same_file(job->program, mapping)) {
         object->path = job->program_path;
         return fcntl(job->program_fd, F_DUPFD_CLOEXEC, 0);
     }
     if (job->request->open_object)
         return job->request->open_object(job->request->arg, mapping);
-    /* A deleted file's path leads to another file now. */
+    /* The path of a deleted file may lead to another file by now. */
     return mapping->deleted || mapping->path[0] != '/'
                ? -1
                : file_open_regular(mapping->path);
@@ -308,11 +329,11 @@ resolve_open_index(struct resolve_object *object)
 }
 
 enum {
-    KEPT_BYTES_MAX = 64 << 20, /* of the answer */
-    FILES_MAX = 256            /* that addresses lie in */
+    KEPT_BYTES_MAX = 64 << 20, /* memory of an answer that is kept */
+    FILES_MAX = 256            /* files that a repeated request may have */
 };
 
-/* ---- the last answer, kept for a repeated request ---- */
+/* ---- the last answer ---- */
 
 /* A node's dumps have the same addresses in the same files until it runs code
  * that it did not run before. */
@@ -320,11 +341,12 @@ enum {
 static void
 add_print_bytes(struct resolve_print *print, const void *bytes, size_t size)
 {
+    /* two seeds, 128 bits: a collision would give another request's names */
     for (int i = 0; i < 2; i++)
         print->hash[i] = hash_bytes(print->hash[i], bytes, size);
 }
 
-/* The facts of a mapping that names depend on; NULL: none. */
+/* Adds the facts of a mapping that names depend on; NULL: there is none. */
 static void
 add_print_mapping(struct resolve_print *print, const struct mapping *m)
 {
@@ -338,14 +360,14 @@ add_print_mapping(struct resolve_print *print, const struct mapping *m)
         facts[4] = m->device;
         facts[5] = m->inode;
         if (m->path[0] == '[')
-            facts[2] = 0; /* a heap grows */
+            facts[2] = 0; /* the heap grows, which changes no name */
     }
     add_print_bytes(print, facts, sizeof(facts));
     if (m)
         add_print_bytes(print, m->path, strlen(m->path));
 }
 
-/* Addresses ascend, so each mapping comes once. */
+/* Hashes a request.  Addresses ascend, so each mapping is added once. */
 static struct resolve_print
 print_of(const struct resolve_job *job)
 {
@@ -371,7 +393,7 @@ print_of(const struct resolve_job *job)
     return print;
 }
 
-/* Whether asking again could not better the object's names. */
+/* Whether asking again could not improve the object's names. */
 static bool
 is_cached_object_current(struct resolve_job *job, const struct mapping *mapping)
 {
@@ -387,6 +409,7 @@ is_cached_object_current(struct resolve_job *job, const struct mapping *mapping)
         object.key = cache_key_of(&object.elf);
         resolve_kept_note(job, &object.key);
         same = symbol_cache_degraded(job->s->cache, &object.key) == NULL;
+        /* an index that came since would give better names */
         if (same && symbol_cache_is_poor(job->s->cache, &object.key)) {
             resolve_open_index(&object);
             same = object.index_fd < 0;
@@ -398,6 +421,8 @@ is_cached_object_current(struct resolve_job *job, const struct mapping *mapping)
     return same;
 }
 
+/* The hash does not see that a file was replaced or got an index since: each is
+ * opened and its key compared, which costs microseconds. */
 static bool
 files_are_as_before(struct resolve_job *job)
 {
@@ -429,6 +454,7 @@ resolve_kept_find(struct resolve_job *job)
     struct symbolizer *s = job->s;
     struct resolve_kept *kept = &s->kept;
 
+    /* offline the same addresses may be asked of another BINARY */
     if (s->once || job->request->program)
         return NULL;
     job->print = print_of(job);
@@ -458,6 +484,7 @@ resolve_kept_set(struct resolve_job *job)
     struct symbolizer *s = job->s;
     struct resolve_kept *kept = &s->kept;
 
+    /* the last answer only: two of 64 MB would be too much */
     names_free(kept->names);
     kept->names = NULL;
     if (s->once || job->request->program || job->unsteady || job->cancelled ||

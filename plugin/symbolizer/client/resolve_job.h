@@ -1,7 +1,8 @@
 /*
- * resolve_job.h - one symbolizer_resolve under way, and the object at hand.
+ * resolve_job.h - the state of one symbolizer_resolve, and of the object it is
+ * asking about.
  *
- * What symbolizer.c and the resolve_*.c files below it share.
+ * Shared by symbolizer.c and the resolve_*.c files that it calls.
  */
 #ifndef HW_RESOLVE_JOB_H
 #define HW_RESOLVE_JOB_H
@@ -26,7 +27,7 @@ struct symbol_cache;
  */
 
 enum {
-    CACHE_BYTES = 64 << 20, /* of texts; each table has the same limit */
+    CACHE_BYTES = 64 << 20, /* bytes of texts; each table has the same limit */
     CACHE_OBJECTS = 1024,
     CACHE_KEY_MAX = 64,
     CACHE_WHY_MAX = 160,
@@ -41,7 +42,7 @@ struct cache_key {
 struct symbol_cache *symbol_cache_new(void);        /* NULL: out of memory */
 void symbol_cache_free(struct symbol_cache *cache); /* NULL is fine */
 
-/* Of an object with its headers read; size 0 if it has no identity. */
+/* The key of an object whose headers are read; size 0: it has no identity. */
 struct cache_key cache_key_of(const struct elf_file *elf);
 
 /*
@@ -53,8 +54,8 @@ const char *symbol_cache_degraded(struct symbol_cache *cache,
 void symbol_cache_degrade(struct symbol_cache *cache,
                           const struct cache_key *key, const char *why);
 
-/* What to report with the object's names: "" at first, and for a degraded one.
- */
+/* The remark to report with the object's names: "" at first, and for a degraded
+ * one. */
 const char *symbol_cache_remark(struct symbol_cache *cache,
                                 const struct cache_key *key);
 
@@ -67,11 +68,12 @@ void symbol_cache_set_remark(struct symbol_cache *cache,
 bool symbol_cache_is_poor(struct symbol_cache *cache,
                           const struct cache_key *key);
 
-/* It has an index now: forgets names and remark; it stays degraded. */
+/* The object has an index now: forgets its names and remark; it stays
+ * degraded. */
 void symbol_cache_renew(struct symbol_cache *cache,
                         const struct cache_key *key);
 
-/* NULL: not known, or not yet. */
+/* The names at an offset; NULL: not known (yet). */
 const struct location *symbol_cache_find(struct symbol_cache *cache,
                                          const struct cache_key *key,
                                          uint64_t offset);
@@ -91,12 +93,12 @@ struct resolve_print {
     uint64_t hash[2];
 };
 
-/* The last answer; set only if asking again could not better it. */
+/* The last answer; set only if asking again could not improve it. */
 struct resolve_kept {
     struct names *names; /* NULL: none */
     struct resolve_print print;
-    uint64_t keys;    /* as the job's */
-    uint64_t changes; /* of the cache then */
+    uint64_t keys;    /* sum of the objects' keys */
+    uint64_t changes; /* the cache's number of changes then */
 };
 
 struct symbolizer {
@@ -114,7 +116,7 @@ struct symbolizer {
 struct resolve_item {
     uint64_t address, offset;
     const struct mapping *mapping;
-    bool named; /* an answer gave its names and module */
+    bool named; /* an answer has given its names and module */
 };
 
 /* One symbolizer_resolve under way. */
@@ -123,18 +125,19 @@ struct resolve_job {
     const struct resolve_request *request;
     struct names *names;
     struct resolve_item *items;
-    uint64_t *offsets;  /* those to ask for, object by object */
-    size_t *first;      /* item of each offset, in its object */
-    const char **texts; /* the helper's, clean, of the object at hand */
+    uint64_t *offsets;  /* offsets to ask for, object by object */
+    size_t *first;      /* index of each offset's item, in its object */
+    const char **texts; /* the helper's texts about the present object,
+                         * cleaned */
     uint32_t text_count, text_capacity;
     uint64_t until; /* the deadline of the whole job */
     int program_fd;
-    const struct mapping *program; /* where request->program lies; NULL */
+    const struct mapping *program; /* the mapping of request->program; NULL */
     char *program_path;            /* absolute; libc's malloc */
     bool cancelled, no_memory;
     bool unsteady; /* asking again may give another answer */
     struct resolve_print print;
-    uint64_t keys; /* a sum over the objects' */
+    uint64_t keys; /* sum of the objects' keys */
     char note[NOTE_BYTES];
     size_t more_notes;
 };
@@ -150,13 +153,15 @@ struct resolve_object {
     struct cache_key key;
     char module[MODULE_MAX];
     const char *module_text;     /* its copy in names; NULL: not made yet */
-    bool in_allocator;           /* as a whole */
-    uint64_t mallctl;            /* of the jemalloc that it contains; 0 */
-    struct locate_inner *inner;  /* of that, once it is asked; NULL */
+    bool in_allocator;           /* the whole object is the allocator */
+    uint64_t mallctl;            /* address of mallctl if it contains jemalloc;
+                                  * else 0 */
+    struct locate_inner *inner;  /* finds that jemalloc's functions; NULL until
+                                  * needed */
     char trouble[NOTE_BYTES];    /* found before anything was asked; "" */
     int index_fd;                /* -1: none */
     char refused[CACHE_WHY_MAX]; /* why the index is unusable; "": it is not */
-    char passed_over[CACHE_WHY_MAX]; /* why one was not even opened; "" */
+    char passed_over[CACHE_WHY_MAX]; /* why one was not even opened, or "" */
     uint64_t *asked;                 /* offsets still without an answer */
     size_t *asked_first;
     size_t asked_count;
@@ -178,23 +183,23 @@ int resolve_open(struct resolve_object *object);
  * anything: its reader compares the build-id. */
 void resolve_open_index(struct resolve_object *object);
 
-/* The last answer, for a repeated request: a reference, or NULL. */
+/* The last answer, if this request repeats the last one: a reference, or
+ * NULL. */
 struct names *resolve_kept_find(struct resolve_job *job);
-/* Adds an object's key to the job's.  To be called for each object before
+/* Adds an object's key to the job's sum.  Call it for each object before
  * resolve_kept_set. */
 void resolve_kept_note(struct resolve_job *job, const struct cache_key *key);
 void resolve_kept_set(struct resolve_job *job);
 
 /* ---- symbolizer.c: which file each address lies in ---- */
 
-/* Names the addresses outside files.  Answers how many items the others are:
- * file by file, each file's ascending. */
+/* Names the addresses outside files, and sorts the others as items: file by
+ * file, each file's ascending.  Returns their number. */
 size_t resolve_items_sort(struct resolve_job *job);
 
-/* ---- resolve_answers.c: the question to the helper; answers of it or of the
- * cache become names ---- */
+/* ---- resolve_answers.c: asks about an object; answers become names ---- */
 
-/* Names address by its offset in module; by itself if module is "". */
+/* Names an address by its offset in module; by itself if module is "". */
 void resolve_answers_plain(struct resolve_job *job, uint64_t address,
                            const char *module, uint64_t offset,
                            bool in_allocator);
@@ -208,8 +213,8 @@ void resolve_answers_offsets(struct resolve_object *object);
 
 /* Names what the cache knows, and lists the other offsets as asked. */
 void resolve_question_look_up(struct resolve_object *object);
-/* Sends the object's question if it has one that is not sent yet; false: it
- * cannot be sent ahead, nor can the next object's. */
+/* Sends the object's question if it has one and it is not sent yet.  false: it
+ * cannot be sent ahead, so neither can the next object's. */
 bool resolve_question_ask_ahead(struct resolve_object *object);
 void resolve_question_ask(struct resolve_object *object);
 

@@ -1,9 +1,14 @@
 /*
  * symbolizer.c - see symbolizer.h.
  *
- * Addresses are grouped by file.  The cache answers those it knows; the others
- * of a file are one question to the helper; an address without an answer is
- * shown as an offset.  A repeated request gets the same names.
+ * A profile has up to a million addresses, in a handful of files.  They are
+ * grouped by file, so that the helper opens and reads each object once.  The
+ * cache answers the addresses it knows; the others of a file are one question
+ * to the helper; an address without an answer is shown as an offset.  While the
+ * helper works on one file, this thread prepares the next one's question and
+ * sends it ahead, so the helper never waits.  A repeated request gets the same
+ * names.  The helper ends with the request: what it has read of objects would
+ * stay in its memory.
  */
 #include "symbolizer.h"
 
@@ -42,7 +47,7 @@ struct run {
 };
 
 struct runs {
-    struct run *list; /* with room for `capacity` */
+    struct run *list; /* room for capacity */
     size_t count, capacity;
 };
 
@@ -67,7 +72,7 @@ compare_items(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The i-th of a run. */
+/* The item of a run's i-th address. */
 static struct resolve_item
 address_run_item(const struct run *run, size_t i)
 {
@@ -131,6 +136,7 @@ find_runs(struct resolve_job *job, struct runs *runs)
 
         if (!lies_in(m, address))
             m = mappings_find(request->maps, address);
+        /* code made at run time, or memory that has been unmapped since */
         if (!m || (m->inode == 0 && m->path[0] != '[')) {
             resolve_answers_plain(job, address, "", address, false);
         } else if (m->inode == 0) {
@@ -144,7 +150,8 @@ find_runs(struct resolve_job *job, struct runs *runs)
     return true;
 }
 
-/* Runs of a file that is mapped twice may overlap. */
+/* Sorts all items only if need be: runs of a file that is mapped twice may
+ * overlap. */
 size_t
 resolve_items_sort(struct resolve_job *job)
 {
@@ -169,12 +176,15 @@ resolve_items_sort(struct resolve_job *job)
     return count;
 }
 
+/* A raw profile names no build: offset and size of the code's pages are the
+ * only sign that BINARY was mapped here. */
 static bool
 is_program_code_mapping(const struct mapping *m, const struct elf_file *elf,
                         uint64_t page)
 {
     for (size_t i = 0; i < elf->segment_count; i++) {
         const struct elf_segment *s = &elf->segments[i];
+        /* the kernel maps whole pages */
         uint64_t first = s->offset & ~(page - 1);
         uint64_t end = (s->offset + s->file_size + page - 1) & ~(page - 1);
 
@@ -281,11 +291,12 @@ symbolizer_prepare(struct symbolizer *s)
 void
 symbolizer_cancel(struct symbolizer *s)
 {
-    /* Fails only if it is set already. */
+    /* Fails only if the counter is full; then it is readable anyway. */
     (void)eventfd_write(s->cancel_fd, 1);
 }
 
-/* jemalloc as a library, or a program that contains it. */
+/* Finds out whether the object is jemalloc as a library, or a program that
+ * contains it. */
 static void
 find_allocator(struct resolve_object *object)
 {
@@ -304,8 +315,8 @@ find_allocator(struct resolve_object *object)
         object->mallctl = 0;
 }
 
-/* Takes the items of one file, from `from` on, and finds which to ask about.
- * count 0: no item is left. */
+/* Takes the items of one file, beginning with `from`, answers what cache and
+ * index know, and lists the rest as asked.  count 0: no item is left. */
 static void
 prepare_object(struct resolve_object *object, struct resolve_job *job,
                size_t from, size_t count)
@@ -344,6 +355,8 @@ prepare_object(struct resolve_object *object, struct resolve_job *job,
         resolve_kept_note(job, &object->key);
         if (symbol_cache_is_poor(job->s->cache, &object->key)) {
             resolve_open_index(object);
+            /* an index came since the names were cached: ask it for all of
+             * them */
             if (object->index_fd >= 0)
                 symbol_cache_renew(job->s->cache, &object->key);
         }
@@ -370,7 +383,8 @@ finish_object(struct resolve_object *object)
     fd_close(fd);
 }
 
-/* Offline: finds the mapping of the BINARY argument. */
+/* Offline: finds the mapping of the BINARY argument, which may lie elsewhere
+ * than the profiled program did. */
 static void
 find_program_mapping(struct resolve_job *job)
 {
@@ -399,7 +413,8 @@ find_program_mapping(struct resolve_job *job)
     elf_fini(&elf);
 }
 
-/* While the helper answers for one object, prepares the next one's question. */
+/* Two objects at a time: while the helper works on one, the next is
+ * prepared. */
 static void
 resolve_all(struct resolve_job *job)
 {
@@ -459,12 +474,13 @@ symbolizer_resolve(struct symbolizer *s, const struct resolve_request *request,
         error_memory(err, "the names of addresses");
         goto out;
     }
+    /* one allocation instead of a dozen doublings */
     names_expect(job.names, request->count);
     find_program_mapping(&job);
     helper_cancel_by(s->helper, request->cancelled);
     resolve_all(&job);
     helper_cancel_by(s->helper, NULL);
-    /* A helper keeps in memory what it read of its objects. */
+    /* The helper keeps in memory what it has read of objects: end it. */
     if (s->once)
         helper_let_go(s->helper);
     else

@@ -20,7 +20,7 @@ struct mappings;
 struct mapping;
 struct symbolizer;
 
-/* A report: the helper was asked about this object. */
+/* The report that the helper was asked about an object. */
 struct symbolizer_asked {
     const struct elf_file *elf;
     const char *path;
@@ -39,8 +39,8 @@ struct symbolizer_indexes {
     void *arg;
 };
 
-/* The caller's interest in objects that may lack debug information.  Likewise
- * called; asked may be NULL. */
+/* The caller's interest in objects that may lack debug information.  Called on
+ * the same thread; asked may be NULL. */
 struct symbolizer_debug {
     void (*asked)(void *arg, const struct symbolizer_asked *asked);
     void *arg;
@@ -48,8 +48,8 @@ struct symbolizer_debug {
 
 struct symbolizer_options {
     const char *program;   /* path of heapwire-symbolizer */
-    uint64_t memory_bytes; /* its RLIMIT_AS; 0: the default, 4 GiB */
-    uint32_t deadline_ms;  /* of one resolve; 0: the default, 60 s */
+    uint64_t memory_bytes; /* the helper's RLIMIT_AS; 0: the default, 4 GiB */
+    uint32_t deadline_ms;  /* for one resolve; 0: the default, 60 s */
     uint32_t reader_mb;    /* may be kept of DWARF; 0: 256 */
     const struct symbolizer_indexes *indexes; /* copied; NULL: none */
     struct symbolizer_debug debug;
@@ -71,7 +71,7 @@ void symbolizer_prepare(struct symbolizer *s);
  * the names it has. */
 void symbolizer_cancel(struct symbolizer *s);
 
-/* What to name. */
+/* The addresses to name. */
 struct resolve_request {
     const struct mappings *maps;
     const uint64_t *addresses; /* ascending, distinct */
@@ -80,7 +80,8 @@ struct resolve_request {
                                    objects named libjemalloc* count as it */
     const char *program; /* offline: the BINARY argument, matched to its mapping
                             by program headers; NULL */
-    const atomic_bool *cancelled; /* ends soon, with the names so far; NULL */
+    const atomic_bool *cancelled; /* if set, it ends soon with the names so far;
+                                   * NULL */
     unsigned *named; /* NULL, or counts the named addresses, atomically */
     /* Opens the mapped file; resolve closes it; -1: cannot.  NULL: files are
      * opened by path, without comparing device and inode. */
@@ -98,11 +99,9 @@ int symbolizer_resolve(struct symbolizer *s,
                        const struct resolve_request *request,
                        struct names **out, struct error *err);
 
-/*
- * The code mapping that fits one of elf's segments by offset and size, or NULL.
- * Of several, prefers the one with the path, then the file name, then the
- * lowest address.
- */
+/* The mapping of code that has the offset and size of one of elf's segments, or
+ * NULL.  Of several, prefers the one with the path, then the file name, then
+ * the lowest address. */
 const struct mapping *program_mapping(const struct mappings *maps,
                                       const struct elf_file *elf,
                                       const char *path);

@@ -1,4 +1,14 @@
-/* abbrev_table.c - see abbrev_table.h. */
+/*
+ * abbrev_table.c - see abbrev_table.h.
+ *
+ * Each entry of .debug_info names an abbreviation, which lists its attributes
+ * and their forms; without it an entry cannot even be skipped.  A walk skips
+ * nearly all of millions of entries, so what is needed for that is worked out
+ * once for each abbreviation: how many bytes to skip, whether there are
+ * children, where a DW_AT_sibling lies.  Compilers make one table for each
+ * unit; dwz and LTO share them, hence the cache.  Each thread has its own
+ * cache, charged to the budget.
+ */
 #include "abbrev_table.h"
 
 #include <stdlib.h>
@@ -13,7 +23,7 @@
 
 enum { FIRST_WINDOW = 1 << 14, WINDOW_GROWTH = 4 };
 
-/* Room for one more in a growing array; false without memory. */
+/* Makes room for one more item; false: no memory. */
 static bool
 grow_abbrev_array(const struct abbrev_table *t, void *array, size_t count,
                   size_t *capacity, size_t size)
@@ -34,7 +44,7 @@ abbrev_next_attr(struct reader *r, struct abbrev_attr *attr)
     return !r->failed && (name != 0 || form != 0);
 }
 
-/* 1: read one; 0: the table ends; -1: no memory. */
+/* Reads an abbreviation. 1: read; 0: the table ends; -1: no memory. */
 static int
 read_abbrev(struct abbrev_table *t, struct reader *r,
             const struct dwarf_unit *unit)
@@ -43,7 +53,8 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     struct abbrev_attr attr;
     uint64_t tag;
     bool addresses = false;
-    unsigned size, before = 0; /* bytes, while the number is known */
+    unsigned size, before = 0; /* bytes of the attributes so far, while these
+                                * are of fixed size */
 
     if (r->failed || a.code == 0)
         return 0;
@@ -83,8 +94,8 @@ read_abbrev(struct abbrev_table *t, struct reader *r,
     return 1;
 }
 
-/* gcc writes a DW_AT_sibling for these, and they cannot contain code; all
- * others may, in local classes and lambdas. */
+/* Entries of these tags cannot contain code and gcc gives them a DW_AT_sibling;
+ * all others may contain code, in local classes and lambdas. */
 static bool
 is_shut(uint16_t tag)
 {
@@ -92,6 +103,8 @@ is_shut(uint16_t tag)
            tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
+/* Most entries are values of fixed size with at most two blocks (locations)
+ * among them: two or three sums of bytes skip them. */
 static struct abbrev_pass
 pass_of(const struct abbrev *a, const struct abbrev_attr *attrs)
 {
@@ -137,13 +150,14 @@ by_code(const void *a, const void *b)
 {
     const struct abbrev *x = a, *y = b;
 
-    /* Of a repeated code the first counts. */
+    /* Of a repeated code, the first counts. */
     if (x->code == y->code)
         return (x->first > y->first) - (x->first < y->first);
     return x->code < y->code ? -1 : 1;
 }
 
-/* Only reading finds the table's end: in larger and larger windows. */
+/* Reads the table.  Where it ends is found only by reading, so it is read in
+ * larger and larger windows, from its start each time. */
 static int
 read_abbrev_table(struct abbrev_table *t, struct dwarf_sections *sections,
                   const struct dwarf_unit *unit, struct error *err)
@@ -175,6 +189,7 @@ read_abbrev_table(struct abbrev_table *t, struct dwarf_sections *sections,
         }
         window *= WINDOW_GROWTH;
     } while (r.failed && window / WINDOW_GROWTH < left);
+    /* passes stay unsorted: entry_pass() uses those of dense tables only */
     if (!t->dense && t->count > 0)
         qsort(t->list, t->count, sizeof(*t->list), by_code);
     return 0;
@@ -200,8 +215,8 @@ find_abbrev_table(struct abbrev_cache *cache, const struct dwarf_unit *unit)
     return NULL;
 }
 
-/* Most units have a table of their own that is never asked for again: reuses
- * the last such table's memory, which is in the cache. */
+/* The table to replace.  Most units have a table of their own that nobody asks
+ * for again: its memory is reused, which is still in the processor's cache. */
 static struct abbrev_table *
 table_to_make(struct abbrev_cache *cache)
 {
@@ -230,6 +245,7 @@ abbrev_cache_get(struct abbrev_cache *cache, struct dwarf_sections *sections,
         t->shared = true;
     if (!t) {
         t = table_to_make(cache);
+        /* until it is whole: a failure must not leave a mixture */
         t->made = false;
         t->sections = sections;
         if (read_abbrev_table(t, sections, unit, err) != 0)

@@ -25,8 +25,8 @@ enum {
 
 struct abbrev_attr {
     uint16_t name, form; /* 0: larger than any known one */
-    uint8_t size;        /* form_size, in a table */
-    uint64_t implicit;   /* of DW_FORM_implicit_const */
+    uint8_t size;        /* the form's form_size, once in a table */
+    uint64_t implicit;   /* the value of DW_FORM_implicit_const */
 };
 
 /* The next attribute of an abbreviation; false after the last, or on failure.
@@ -49,10 +49,10 @@ enum pass_flag {
     PASS_CODE = 2, /* function of struct abbrev */
     PASS_INLINED = 4,
     PASS_SHUT = 8, /* its children never have code */
-    PASS_SLOW = 16 /* this struct is not enough to skip it */
+    PASS_SLOW = 16 /* this struct does not suffice to skip it */
 };
 
-/* How to skip most entries, in few bytes. */
+/* How to skip an entry, in 8 bytes. */
 struct abbrev_pass {
     uint8_t flags;    /* of enum pass_flag */
     uint8_t blocks;   /* of DW_FORM_exprloc, _block or _block1 */
@@ -65,18 +65,18 @@ struct abbrev_table {
     struct abbrev_pass *passes; /* one per entry of list */
     struct abbrev_attr *attrs;
     size_t count, attr_count, capacity, attr_capacity, pass_capacity;
-    struct dwarf_sections *sections; /* whose budget it takes */
+    struct dwarf_sections *sections; /* the budget is theirs */
     bool dense;                      /* codes are 1 to count */
     bool alternative;                /* some form refers to another file */
-    /* What it was made for. */
+    /* The unit's properties that it was made for. */
     uint64_t offset, used;
     uint8_t version, address_size, offset_size;
     bool made;
-    bool shared; /* asked for by more units than the current one */
+    bool shared; /* more than one unit has asked for it */
 };
 
-/* Replaces a table that a single unit asked for, else the least recently used.
- */
+/* The last tables.  A new one replaces a table that only one unit has asked
+ * for, else the least recently used. */
 struct abbrev_cache {
     struct abbrev_table tables[ABBREV_CACHE];
     struct abbrev_table *last;
@@ -94,7 +94,7 @@ const struct abbrev_table *abbrev_cache_get(struct abbrev_cache *cache,
                                             struct error *err);
 void abbrev_cache_fini(struct abbrev_cache *cache); /* zeroed is fine */
 
-/* NULL: unknown code. */
+/* The abbreviation of a code; NULL: there is none. */
 const struct abbrev *abbrev_find_sparse(const struct abbrev_table *table,
                                         uint64_t code);
 
@@ -106,7 +106,7 @@ abbrev_find(const struct abbrev_table *table, uint64_t code)
     return abbrev_find_sparse(table, code);
 }
 
-/* Those of an abbreviation; NULL: it has none, as the whole table may. */
+/* An abbreviation's attributes; NULL: it has none, as the whole table may. */
 static inline const struct abbrev_attr *
 abbrev_attrs(const struct abbrev_table *table, const struct abbrev *a)
 {

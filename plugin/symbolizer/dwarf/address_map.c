@@ -1,8 +1,12 @@
 /*
  * address_map.c - see address_map.h.
  *
- * Sweeps over the starts with a heap of the ranges that have begun, the winner
- * on top; a range that has ended is removed when it comes to the top.
+ * Ranges of units and of inlined calls nest and overlap, and each address must
+ * have one owner.  Asking each range for each address would be quadratic; this
+ * sweeps over the starts with a heap of the ranges that have begun, the winner
+ * on top; a range that has ended is removed when it comes to the top.  n log n,
+ * but for large n sorting is by digits: it would take most of the time.  Pure;
+ * the caller charges the memory.
  */
 #include "address_map.h"
 
@@ -16,7 +20,7 @@
 enum {
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
-    MANY = 1000 /* ranges: fewer are sorted by comparison */
+    MANY = 1000 /* fewer ranges are sorted by comparison */
 };
 
 static int
@@ -31,7 +35,8 @@ by_start(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Stable, from the lowest digit of start; spare has the same room. */
+/* One pass of a radix sort by start: stable, so passes go from the lowest digit
+ * to the highest.  spare has the same room. */
 static void
 sort_digit(const struct address_range *ranges, size_t count, unsigned shift,
            struct address_range *spare)
@@ -49,7 +54,8 @@ sort_digit(const struct address_range *ranges, size_t count, unsigned shift,
         spare[starts[ranges[i].start >> shift & (DIGITS - 1)]++] = ranges[i];
 }
 
-/* The order of ranges with one start does not matter. */
+/* Sorts by start; the order of equal starts does not matter to the sweep.
+ * Digits in which no two starts differ are skipped: the highest ones mostly. */
 static void
 sort_ranges(struct address_range *ranges, size_t count,
             struct address_range *spare)
@@ -116,7 +122,8 @@ heap_pop(struct heap *h)
     h->list[at] = last;
 }
 
-/* [start, end) is the winner's. */
+/* Adds [start, end) as the winner's; joined to the last range if it has the
+ * same owner. */
 static size_t
 put_winner_range(struct address_range *map, size_t count,
                  const struct address_range *winner, uint64_t start,
@@ -137,6 +144,8 @@ put_winner_range(struct address_range *map, size_t count,
 struct address_range *
 address_map_make(struct address_range *ranges, size_t count, size_t *made)
 {
+    /* each range begins and ends once: at most 2 * count - 1 pieces; the map
+     * also serves as the sort's spare array */
     struct address_range *map = mem_zalloc(count, 2 * sizeof(*map));
     struct heap h = {mem_zalloc(count, sizeof(*h.list)), 0};
     size_t next = 0, used = 0;

@@ -11,7 +11,7 @@
 /* [start, end): start < end. */
 struct address_range {
     uint64_t start, end;
-    uint64_t rank;  /* lower ones win; of equal ranks the lower value */
+    uint64_t rank;  /* the lower wins; of equal ranks the lower value */
     uint32_t value; /* the owner */
 };
 

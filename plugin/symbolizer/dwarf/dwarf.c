@@ -1,4 +1,16 @@
-/* dwarf.c - see dwarf.h. */
+/*
+ * dwarf.c - see dwarf.h.
+ *
+ * libbfd reads all of an object's debug information and searches it in lists:
+ * minutes and gigabytes for a large database.  A request's addresses lie in a
+ * few per cent of the units; so each address is sent to its unit
+ * (dwarf_units_at), and each unit concerned is read once, by threads that take
+ * the heaviest first.  Everything that is kept (arrays, texts, answers) counts
+ * against one budget, and an answer from an incomplete reading is withdrawn
+ * (DWARF_OVER_BUDGET).  Zlib sections are inflated only as far as the units
+ * concerned reach, if these are among the first.  In the helper, on its main
+ * thread and those that it starts here.
+ */
 #include "dwarf.h"
 
 #include <pthread.h>
@@ -21,8 +33,8 @@ enum {
     MEMORY_DEFAULT = 256 << 20,
     THREADS_MAX = 16,
     STACK = 256 << 10,
-    CHARGE_STEP = 64 << 10, /* bytes of answers between two charges */
-    THREAD_WORTH = 1 << 20, /* bytes of .debug_info */
+    CHARGE_STEP = 64 << 10, /* bytes of answers that are charged at once */
+    THREAD_WORTH = 1 << 20, /* bytes of .debug_info worth another thread */
     PART = 4 /* streaming pays off up to one PARTth of the section */
 };
 
@@ -42,8 +54,8 @@ struct kept {
 struct dwarf {
     struct dwarf_options options;
     struct dwarf_sections *sections;
-    struct dwarf_units *units; /* NULL: dwarf_resolve opens them */
-    bool part;                 /* units lacks some */
+    struct dwarf_units *units; /* NULL: dwarf_resolve opens the units */
+    bool part;                 /* some units were left out */
     struct answer *answers;    /* of the last dwarf_resolve */
     uint32_t answer_count;
     struct kept *kept;
@@ -54,7 +66,7 @@ struct job {
     size_t unit;
     uint64_t weight;                /* bytes to read */
     const uint64_t *addresses;      /* ascending */
-    const uint32_t *answer_indices; /* of their answers */
+    const uint32_t *answer_indices; /* indices of their answers */
     uint32_t count;
 };
 
@@ -63,17 +75,18 @@ struct work {
     struct job *jobs; /* heaviest first */
     size_t job_count;
     atomic_size_t next;
-    uint64_t *addresses; /* of all jobs, one after the other */
+    uint64_t *addresses; /* of all jobs, one job after the other */
     uint32_t *answer_indices;
 };
 
-/* One thread's. */
+/* The state of one thread. */
 struct worker {
     struct work *work;
     struct kept *kept;
     struct unit_code code;
     struct line_table *lines; /* of the current unit */
-    struct span *paths;       /* by number of file; data NULL: not asked yet */
+    struct span *paths;       /* by number of file; data NULL: not composed
+                               * yet */
     size_t path_count;
     pthread_t thread;
 };
@@ -92,6 +105,7 @@ line_file_path(struct worker *w, uint32_t file)
         return none;
     known = &w->paths[file];
     if (!known->data) {
+        /* composed once for each unit: inlined calls repeat a few files */
         size = line_table_file(w->lines, file, path);
         known->data = arena_strndup(w->kept->arena, path, size);
         if (!known->data)
@@ -113,8 +127,8 @@ node_inline_depth(const struct unit_code *code, uint32_t node)
     return depth;
 }
 
-/* Charges the answers so far to the budget, now and then; false: it is used up.
- */
+/* Charges the answers so far to the budget, if they have grown by more than
+ * step; false: it is used up. */
 static bool
 charge_answers(struct worker *w, size_t step)
 {
@@ -129,7 +143,9 @@ charge_answers(struct worker *w, size_t step)
     return true;
 }
 
-/* Answers one address; node: its innermost one, or CODE_NONE. */
+/* Answers one address; node: the innermost one that has it, or CODE_NONE.  The
+ * line table gives the line of the innermost frame; each call site that of the
+ * frame outside. */
 static void
 answer_address(struct worker *w, uint64_t address, uint32_t node,
                struct answer *answer)
@@ -146,6 +162,7 @@ answer_address(struct worker *w, uint64_t address, uint32_t node,
         line = row->line;
     }
     answer->why = DWARF_KNOWN;
+    /* known to be unknown: symbols will answer */
     if (count == 0 && file.size == 0 && line == 0)
         return;
     frames = arena_alloc(w->kept->arena,
@@ -224,7 +241,7 @@ do_job(struct worker *w, const struct job *job)
     struct unit_code *code = &w->code;
     size_t at = 0;
 
-    /* The answers before this one had no room: neither has it. */
+    /* If earlier answers had no room, this job has none either. */
     if (!charge_answers(w, CHARGE_STEP)) {
         answer_none(w, job, DWARF_OVER_BUDGET);
         return;
@@ -251,8 +268,8 @@ do_job(struct worker *w, const struct job *job)
     }
     close_lines(w);
     (void)charge_answers(w, 0);
-    /* Names, lines or ranges may be missing; perhaps another thread caused
-     * that, but then the budget is used up anyway. */
+    /* Names, lines or ranges may be missing.  Perhaps another thread was
+     * refused and not this one, but then the budget is used up anyway. */
     if (dwarf_budget_refused(dwarf_sections_budget(dwarf->sections)) != refused)
         answer_none(w, job, DWARF_OVER_BUDGET);
 }
@@ -265,7 +282,7 @@ run_naming_worker(void *arg)
     struct worker *w = arg;
     size_t i;
 
-    /* Relaxed: jobs were made before the threads. */
+    /* Relaxed: the jobs were made before the threads started. */
     while ((i = atomic_fetch_add_explicit(
                 &w->work->next, 1, memory_order_relaxed)) < w->work->job_count)
         do_job(w, &w->work->jobs[i]);
@@ -283,7 +300,8 @@ by_weight(const void *a, const void *b)
     return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* Sorts the addresses into jobs, one per unit. */
+/* Sorts the addresses into jobs, one for each unit, by counting: two passes.
+ * Addresses of no unit stay without an answer. */
 static int
 make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
           struct error *err)
@@ -308,7 +326,7 @@ make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
     work->jobs = mem_zalloc(touched, sizeof(*work->jobs));
     if (!work->jobs)
         goto out;
-    /* Turns the counts into each unit's start among addresses. */
+    /* Turns each unit's count into its start among the addresses. */
     for (uint32_t i = 0, at = 0, n; i < unit_count; i++) {
         n = starts[i];
         starts[i] = at;
@@ -323,6 +341,7 @@ make_jobs(struct work *work, const uint64_t *addresses, uint32_t count,
             work->addresses[starts[unit_of[i]]] = addresses[i];
             work->answer_indices[starts[unit_of[i]]++] = i;
         }
+    /* the heaviest first, or a thread would begin it when others are done */
     qsort(work->jobs, work->job_count, sizeof(*work->jobs), by_weight);
     rc = 0;
 out:
@@ -368,7 +387,7 @@ add_kept_arena(struct dwarf *dwarf)
     return kept;
 }
 
-/* This thread is the first worker; others join if they can be started. */
+/* This thread is the first worker; others help if they can be started. */
 static int
 run_naming_jobs(struct work *jobs, struct error *err)
 {
@@ -385,6 +404,7 @@ run_naming_jobs(struct work *jobs, struct error *err)
         workers[count].work = jobs;
         workers[count].kept = add_kept_arena(jobs->dwarf);
         start.arg = &workers[count];
+        /* each thread keeps texts in its own arena: no lock */
         if (!workers[count].kept ||
             (count > 0 &&
              thread_start(&workers[count].thread, &start, NULL) != 0))
@@ -422,7 +442,9 @@ open_units(struct dwarf *dwarf, struct error *err)
     return dwarf->units ? 0 : -1;
 }
 
-/* Reads only the units for these addresses, if they are among the first. */
+/* For packed sections: opens only the units up to the last one that these
+ * addresses need, if that lies in the first quarter.  Otherwise inflating the
+ * whole at once is faster. */
 static void
 open_part(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count)
 {
@@ -473,7 +495,7 @@ dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses, uint32_t count,
          (!dwarf->part || units_have(dwarf, addresses, count))) ||
         open_units(dwarf, &why) == 0)
         rc = resolve_once(dwarf, addresses, count, err);
-    /* An entry refers to a unit that was left out. */
+    /* An entry refers to a unit that was left out: again, with all units. */
     if (rc == 0 && dwarf->part && dwarf_units_fell_short(dwarf->units) &&
         open_units(dwarf, &why) == 0)
         rc = resolve_once(dwarf, addresses, count, err);
@@ -496,6 +518,8 @@ dwarf_chain_at(const struct dwarf *dwarf, uint32_t i, struct code_chain *chain)
 
 /* ---- opening ---- */
 
+/* With addresses_only and a packed .debug_info opening is put off: which part
+ * to inflate depends on the addresses (open_part). */
 struct dwarf *
 dwarf_new(const struct elf_file *elf, const struct dwarf_options *options,
           struct error *err)

@@ -1,5 +1,5 @@
 /*
- * dwarf.h - finds the functions (inlined ones too) and lines of addresses in
+ * dwarf.h - finds the functions (inlined ones, too) and lines of addresses in
  * DWARF.  It reads only the units concerned, each once, several at a time.
  *
  * For an unknown address it gives the reason, so that libbfd may be asked
@@ -23,12 +23,13 @@ struct dwarf_options {
     size_t memory_bytes; /* ceiling; 0: the default, 256 MiB */
     unsigned threads;    /* 0: one per core, at most 16 */
     bool lines;          /* read the line tables too */
-    /* Only dwarf_resolve will be called: it inflates no more of packed sections
-     * than it needs, and reports the errors that dwarf_new would. */
+    /* Only dwarf_resolve will be called: then no more of packed sections is
+     * inflated than it needs, and it reports the errors that dwarf_new
+     * would. */
     bool addresses_only;
 };
 
-/* elf has loaded sections, among them .debug_info. */
+/* elf must have loaded its sections, among them .debug_info. */
 struct dwarf *dwarf_new(const struct elf_file *elf,
                         const struct dwarf_options *options, struct error *err);
 void dwarf_free(struct dwarf *dwarf); /* NULL is fine; frees all texts */
@@ -37,8 +38,8 @@ void dwarf_free(struct dwarf *dwarf); /* NULL is fine; frees all texts */
 int dwarf_resolve(struct dwarf *dwarf, const uint64_t *addresses,
                   uint32_t count, struct error *err);
 
-/* The last dwarf_resolve's i-th address: DWARF_KNOWN, or why it is unknown.
- * Texts last as long as dwarf. */
+/* The answer for the i-th address of the last dwarf_resolve: DWARF_KNOWN, or
+ * why it is unknown.  Texts last as long as dwarf. */
 enum dwarf_why dwarf_chain_at(const struct dwarf *dwarf, uint32_t i,
                               struct code_chain *chain);
 

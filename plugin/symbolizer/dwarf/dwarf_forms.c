@@ -1,11 +1,19 @@
-/* dwarf_forms.c - see dwarf_forms.h. */
+/*
+ * dwarf_forms.c - see dwarf_forms.h.
+ *
+ * A table has the size of each form, which is all that skipping needs; only
+ * attributes that matter are read (form_read) and interpreted (form_address,
+ * form_text, form_reference).  A unit with an unknown form cannot be read
+ * further, as the form's length is unknown: its reader fails, and libbfd is
+ * asked.
+ */
 #include "dwarf_forms.h"
 
 #include "dwarf_reader.h"
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 
-/* Sizes that depend on the unit, as below. */
+/* Sizes that depend on the unit: form_size() resolves them. */
 enum { BY_ADDRESS = 64, BY_OFFSET, BY_VERSION, NONE };
 
 static const uint8_t sizes[] = {
@@ -75,6 +83,7 @@ form_size(const struct dwarf_unit *unit, uint64_t form)
     case BY_OFFSET:
         return unit->offset_size;
     case BY_VERSION:
+        /* DWARF 2 gave DW_FORM_ref_addr the size of an address */
         return unit->version <= 2 ? unit->address_size : unit->offset_size;
     case NONE:
         return 0;
@@ -96,7 +105,8 @@ form_skip(struct reader *r, const struct dwarf_unit *unit, uint64_t form)
 {
     unsigned size = form_size(unit, form);
 
-    /* An indirect form may be followed by another one. */
+    /* An indirect value begins with its form, which may be indirect again; each
+     * takes a byte, so this ends. */
     while (size == FORM_INDIRECT && !r->failed) {
         form = reader_uleb(r);
         size = form == DW_FORM_implicit_const ? FORM_UNKNOWN
@@ -116,8 +126,9 @@ form_read(struct reader *r, const struct dwarf_unit *unit, uint64_t form,
         size = form == DW_FORM_implicit_const ? FORM_UNKNOWN
                                               : form_size(unit, form);
     }
-    out->form = (uint16_t)form; /* a larger one is FORM_UNKNOWN */
+    out->form = (uint16_t)form; /* form_size() knows none that is larger */
     out->number = 0;
+    /* where a DW_FORM_string lies, before it is skipped */
     out->text = r->pos;
     if (form == DW_FORM_implicit_const)
         out->number = implicit;
@@ -135,9 +146,9 @@ form_read(struct reader *r, const struct dwarf_unit *unit, uint64_t form,
         out->form = 0;
 }
 
-/* ---- what they stand for ---- */
+/* ---- the meaning of values ---- */
 
-/* The i-th of a table of numbers of one size. */
+/* The i-th number of a table of numbers of one size. */
 static bool
 table_number(struct dwarf_sections *sections, enum dwarf_section which,
              uint64_t base, uint64_t i, unsigned size, uint64_t *number)
@@ -146,6 +157,7 @@ table_number(struct dwarf_sections *sections, enum dwarf_section which,
     const uint8_t *bytes;
     struct reader r;
 
+    /* by division: base + i * size could overflow */
     if (base > section_size || i >= (section_size - base) / size)
         return false;
     bytes = dwarf_section_bytes(sections, which, base + i * size, size, NULL);
@@ -165,7 +177,8 @@ form_indexed_address(struct dwarf_sections *sections,
                         unit->address_size, address);
 }
 
-/* DW_AT_high_pc is a length otherwise. */
+/* Whether the value is an address: DW_AT_high_pc of another form is a
+ * length. */
 static bool
 is_address_form(const struct form_value *value)
 {
@@ -240,6 +253,7 @@ form_reference(const struct dwarf_unit *unit, const struct form_value *value,
     case DW_FORM_ref8:
     case DW_FORM_ref_udata:
         *offset = unit->offset + value->number;
+        /* references inside the unit only; ref_addr is checked by its user */
         return value->number < unit->size;
     default:
         return false;

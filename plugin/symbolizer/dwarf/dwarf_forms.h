@@ -31,7 +31,7 @@ unsigned form_size(const struct dwarf_unit *unit, uint64_t form);
 /* Whether it refers to another file: .debug_sup, or dwz's. */
 bool form_is_alternative(uint64_t form);
 
-/* Skips one value of that form_size, but for FORM_INDIRECT; fails r for
+/* Skips one value of a form_size, but not FORM_INDIRECT; fails r for
  * FORM_UNKNOWN.  Inline: most of .debug_info is skipped. */
 static inline void
 form_skip_size(struct reader *r, unsigned size)
@@ -85,7 +85,7 @@ bool form_address(struct dwarf_sections *sections,
 bool form_text(struct dwarf_sections *sections, const struct dwarf_unit *unit,
                const struct form_value *value, const uint8_t *bytes,
                uint64_t offset, struct span *text);
-/* As an offset in .debug_info. */
+/* A reference as an offset in .debug_info. */
 bool form_reference(const struct dwarf_unit *unit,
                     const struct form_value *value, uint64_t *offset);
 

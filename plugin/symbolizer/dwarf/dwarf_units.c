@@ -1,4 +1,15 @@
-/* dwarf_units.c - see dwarf_units.h. */
+/*
+ * dwarf_units.c - see dwarf_units.h.
+ *
+ * Nothing else may be read before it is known which units a request needs.  gcc
+ * writes .debug_aranges, a list of all addresses by unit; clang leaves it out,
+ * and a program of both has it in part: units that it does not mention are
+ * asked by their first entries (unit_root.h), whose lists of ranges must be
+ * read then.  All of it becomes one map without overlaps; where units claim the
+ * same address (discarded code, inline functions of old linkers) the first one
+ * wins, as in binutils.  A unit's remaining fields are filled at its first use,
+ * once, under the lock; then readers need none.
+ */
 #include "dwarf_units.h"
 
 #include <pthread.h>
@@ -16,11 +27,12 @@
 
 enum {
     ARANGES_VERSION = 2,
-    REACH_MAX = 1 << 22 /* addresses found in ranges, some many times */
+    REACH_MAX = 1 << 22 /* steps over addresses in ranges: overlapping ranges of
+                         * a hostile file would make it quadratic */
 };
 
-/* Reads one set: the bytes behind its length, at offset start of the section.
- */
+/* Reads one set of .debug_aranges, from behind its length; head: bytes of that
+ * length. */
 static int
 read_set(struct reader *set, unsigned offset_size, unsigned head,
          int (*put)(void *arg, uint64_t unit_offset, uint64_t start,
@@ -38,11 +50,11 @@ read_set(struct reader *set, unsigned offset_size, unsigned head,
     if (set->failed || version != ARANGES_VERSION || segment_size != 0 ||
         (address_size != 4 && address_size != 8))
         return 0;
-    /* Tuples are aligned to their size, from the start of the set. */
+    /* Tuples are aligned to their size, counted from the start of the set. */
     if (used % (2 * address_size) != 0)
         dwarf_skip(set, 2 * address_size - used % (2 * address_size));
-    /* Discarded functions leave zeros in the middle, so the set's length ends
-     * it. */
+    /* The standard ends a set with a pair of zeros, but discarded functions
+     * leave zeros in the middle: its length ends it. */
     while (rc == 0 && reader_left(set) > 0) {
         start = dwarf_number(set, address_size);
         size = dwarf_number(set, address_size);
@@ -53,10 +65,8 @@ read_set(struct reader *set, unsigned offset_size, unsigned head,
     return rc;
 }
 
-/* Of .debug_aranges, the addresses of all units in one place: gcc writes it and
- * clang does not, so a program of both has a part of it.  Calls put with each
- * range and its unit's offset in .debug_info; put's -1 ends it.  Skips invalid
- * entries. */
+/* Reads .debug_aranges, and calls put with each range and its unit's offset in
+ * .debug_info; put's -1 ends that.  Skips invalid entries. */
 static int
 unit_aranges_read(struct dwarf_sections *sections,
                   int (*put)(void *arg, uint64_t unit_offset, uint64_t start,
@@ -94,7 +104,8 @@ unit_aranges_read(struct dwarf_sections *sections,
 struct reaching {
     const uint64_t *addresses;
     size_t count;
-    uint64_t *units; /* by address: its first unit so far; UINT64_MAX: none */
+    uint64_t *units; /* the first unit so far of each address; UINT64_MAX:
+                      * none */
     size_t found;
 };
 
@@ -111,6 +122,8 @@ reach_unit(void *arg, uint64_t unit_offset, uint64_t start, uint64_t end)
     return r->found > REACH_MAX ? -1 : 0;
 }
 
+/* Only .debug_aranges is read: of .debug_info, which may be packed, not a
+ * byte. */
 uint64_t
 unit_aranges_reach(struct dwarf_sections *sections, const uint64_t *addresses,
                    size_t count)
@@ -134,7 +147,8 @@ out:
 }
 
 enum {
-    HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* a type unit's of DWARF64 */
+    HEADER_MAX = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* the header of a type unit of
+                                              * DWARF64 */
     RANGES_MAX = 1 << 24
 };
 
@@ -142,7 +156,7 @@ struct dwarf_units {
     struct dwarf_sections *sections;
     struct dwarf_unit *list; /* a unit is filled once, under lock */
     size_t count, capacity;
-    uint64_t *ends; /* of the units, which fill .debug_info */
+    uint64_t *ends; /* ends of the units, which fill .debug_info */
     atomic_uchar *filled;
     pthread_mutex_t lock;
     struct address_range *ranges; /* while the map is being made */
@@ -179,7 +193,8 @@ discharge_units_memory(struct dwarf_units *units, size_t size)
 
 /* ---- headers ---- */
 
-/* u->offset is set; false if even its size is unknown. */
+/* Reads a unit's header; u->offset is set.  false: not even its size is known,
+ * so no later unit can be found either. */
 static bool
 read_unit_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
 {
@@ -193,11 +208,13 @@ read_unit_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
         u->offset_size = 8;
         u->size = 12;
     }
+    /* a unit that its section cuts off cannot be trusted in its size */
     if (r->failed || length > left - u->size)
         return false;
     start = r->pos - u->size;
     u->size += length;
     u->version = (uint8_t)dwarf_number(r, 1);
+    /* the version's high byte: no version is that large */
     if (dwarf_number(r, 1) != 0)
         u->version = 0;
     if (u->version < 2 || u->version > 5) {
@@ -228,6 +245,8 @@ read_unit_header(struct reader *r, uint64_t left, struct dwarf_unit *u)
     return true;
 }
 
+/* Only reading a header shows where the next one is, so all are read; entries
+ * are not.  A damaged header ends the list, and units before it are good. */
 static int
 read_headers(struct dwarf_units *units, struct info_window *w,
              struct error *err)
@@ -273,7 +292,7 @@ read_headers(struct dwarf_units *units, struct info_window *w,
 
 struct collecting {
     struct dwarf_units *units;
-    uint8_t *mentioned; /* by .debug_aranges, by unit */
+    uint8_t *mentioned; /* by unit: .debug_aranges mentions it */
     size_t unit;
     uint64_t last_offset;
 };
@@ -298,6 +317,7 @@ put_arange(void *arg, uint64_t offset, uint64_t start, uint64_t end)
 {
     struct collecting *c = arg;
 
+    /* all ranges of a set have the same unit */
     if (c->unit == SIZE_MAX || offset != c->last_offset) {
         c->unit = dwarf_units_holding(c->units, offset);
         c->last_offset = offset;
@@ -316,6 +336,8 @@ put_root_range(void *arg, uint64_t start, uint64_t end)
     return put_unit_range(c, c->unit, start, end);
 }
 
+/* Type and partial units describe types; split ones have their code in a .dwo
+ * file, but the skeleton has their addresses. */
 static bool
 may_have_code(const struct dwarf_unit *unit)
 {
@@ -323,6 +345,8 @@ may_have_code(const struct dwarf_unit *unit)
            (unit->type == DW_UT_compile || unit->type == DW_UT_skeleton);
 }
 
+/* Ranges of .debug_aranges first, then those of the units that it does not
+ * mention.  Its set for a unit is taken as complete. */
 static int
 collect_ranges(struct dwarf_units *units, struct info_window *w)
 {
@@ -345,7 +369,8 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
         rc =
             unit_root_ranges(&unit, units->sections, &root, put_root_range, &c);
     }
-    /* The map needs the addresses of all units. */
+    /* A refusal means that ranges are missing, and addresses would go to the
+     * wrong unit: the map needs those of all units. */
     if (dwarf_budget_refused(dwarf_sections_budget(units->sections)) != refused)
         rc = -1;
 out:
@@ -361,6 +386,7 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
 
     if (collect_ranges(units, w) != 0)
         return set_units_memory_error(err);
+    /* no code at all: every address is unknown, which is no error */
     if (units->range_count == 0)
         return 0;
     size = units->range_count * 2 * sizeof(*units->map);
@@ -372,7 +398,7 @@ make_map(struct dwarf_units *units, struct info_window *w, struct error *err)
     units->map_count = kept;
     dwarf_budget_drop(dwarf_sections_budget(units->sections), &units->ranges,
                       &units->range_capacity, sizeof(*units->ranges));
-    /* Adjacent functions have become one range. */
+    /* Adjacent functions of one unit have become one range. */
     map = mem_realloc(units->map, kept * sizeof(*map));
     if (map) {
         units->map = map;
@@ -456,6 +482,8 @@ dwarf_units_get(struct dwarf_units *units, size_t i)
 
     if (atomic_load_explicit(&units->filled[i], memory_order_acquire))
         return &units->list[i];
+    /* The first entry is read without the lock: that may wait for the file.
+     * Two threads may read it, and the first result is kept. */
     pthread_mutex_lock(&units->lock);
     unit = units->list[i];
     pthread_mutex_unlock(&units->lock);
@@ -463,7 +491,7 @@ dwarf_units_get(struct dwarf_units *units, size_t i)
     unit_root_read(&unit, units->sections, &w, true, &root);
     info_window_fini(&w);
     pthread_mutex_lock(&units->lock);
-    /* Not twice: others may read it already. */
+    /* Not written twice: others may be reading it. */
     if (!atomic_load_explicit(&units->filled[i], memory_order_relaxed)) {
         units->list[i] = unit;
         atomic_store_explicit(&units->filled[i], 1, memory_order_release);
@@ -488,6 +516,8 @@ dwarf_units_map(const struct dwarf_units *units, size_t *count)
     return units->map;
 }
 
+/* Units fill the section without gaps, so the first end behind offset is its
+ * unit's. */
 size_t
 dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
 {
@@ -500,7 +530,7 @@ dwarf_units_holding(const struct dwarf_units *units, uint64_t offset)
 void
 dwarf_units_missed(struct dwarf_units *units, uint64_t offset)
 {
-    /* Relaxed: read after the threads have ended. */
+    /* relaxed: it is read after the threads have ended */
     if (units->upto != UINT64_MAX && offset >= units->ends[units->count - 1])
         atomic_store_explicit(&units->fell_short, true, memory_order_relaxed);
 }

@@ -44,9 +44,9 @@ struct dwarf_unit {
     uint8_t why;                                /* enum dwarf_why */
 };
 
-/* Reads the headers, and first entries where they are needed: of the units up
- * to the one that holds offset upto (UINT64_MAX: of all).  Addresses that one
- * of them has are certain, because the first unit with an address wins; others
+/* Reads the headers, and first entries where they are needed, of the units up
+ * to the one that holds offset upto (UINT64_MAX: of all).  An address that one
+ * of them has is certain, because the first unit with an address wins; others
  * may have any other address. */
 struct dwarf_units *dwarf_units_new(struct dwarf_sections *sections,
                                     uint64_t upto, struct error *err);
@@ -54,7 +54,7 @@ void dwarf_units_free(struct dwarf_units *units); /* NULL is fine */
 struct dwarf_sections *dwarf_units_sections(const struct dwarf_units *units);
 
 size_t dwarf_units_count(const struct dwarf_units *units);
-/* Its bytes in .debug_info; reads nothing. */
+/* The unit's bytes in .debug_info; reads nothing. */
 uint64_t dwarf_units_size(const struct dwarf_units *units, size_t i);
 /* Reads the unit's first entry unless that is done; callable from any thread.
  */
@@ -70,14 +70,14 @@ const struct address_range *dwarf_units_map(const struct dwarf_units *units,
 /* The unit whose entries include an offset of .debug_info; SIZE_MAX: none. */
 size_t dwarf_units_holding(const struct dwarf_units *units, uint64_t offset);
 
-/* missed: an entry refers to offset, which no unit holds; callable from any
- * thread.  fell_short: such an offset was in a unit left out; to be asked after
- * those threads have ended. */
+/* missed reports that an entry refers to offset, which no unit holds; callable
+ * from any thread.  fell_short: such an offset was in a unit that was left out;
+ * ask after those threads have ended. */
 void dwarf_units_missed(struct dwarf_units *units, uint64_t offset);
 bool dwarf_units_fell_short(const struct dwarf_units *units);
 
-/* For each of these ascending addresses, the first unit that has it; returns
- * the greatest of their offsets in .debug_info; UINT64_MAX: an address is not
+/* Finds the first unit of each of these ascending addresses, and returns the
+ * greatest of their offsets in .debug_info; UINT64_MAX: an address is not
  * listed, or no memory. */
 uint64_t unit_aranges_reach(struct dwarf_sections *sections,
                             const uint64_t *addresses, size_t count);

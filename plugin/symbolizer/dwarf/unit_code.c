@@ -1,11 +1,14 @@
 /*
  * unit_code.c - see unit_code.h.
  *
- * Entries are read through a window on .debug_info: an entry that does not fit
- * into the rest of the window is read again when there is more.  The window
- * holds a whole unit if it can, because entries refer back to others, but it is
- * filled step by step: just-copied bytes are walked while they are in the
- * cache.
+ * A unit of a large program has a million entries, of which a few thousand are
+ * functions or inlined calls.  Walking is bound by memory, so entries are read
+ * through a window on .debug_info that holds a whole unit if it can (entries
+ * refer back to others), but is filled step by step: just-copied bytes are
+ * walked while they are in the cache.  An entry that does not fit into the rest
+ * of the window is read again when there is more.  Plain entries are skipped by
+ * entry_pass(); the rest goes through walk_entry().  Each thread of dwarf.c and
+ * of the index maker has its own scratch.
  */
 #include "unit_code.h"
 
@@ -21,8 +24,8 @@
 #include "unit_root.h"
 
 enum {
-    WINDOW = 1 << 17,    /* bytes read at once */
-    WINDOW_MAX = 2 << 20 /* held of one unit at most */
+    WINDOW = 1 << 17,    /* bytes read in one step */
+    WINDOW_MAX = 2 << 20 /* bytes held of one unit at most */
 };
 
 struct unit_scratch {
@@ -45,10 +48,10 @@ struct walk {
     struct unit_code *out;
     struct unit_scratch *scratch;
     struct reader r;
-    const uint8_t *bytes; /* the window's; r reads on to its end */
-    uint64_t offset, end; /* of the window; of the unit */
-    uint64_t ranges_read; /* items of lists, ranges or not */
-    bool names_last;      /* names are read last: the whole unit is held then */
+    const uint8_t *bytes; /* the window's bytes; r reads up to their end */
+    uint64_t offset, end; /* offset of the window, end of the unit */
+    uint64_t ranges_read; /* items of range lists so far, ranges or not */
+    bool names_last;      /* names are read last, when the whole unit is held */
     struct error *err;
 };
 
@@ -68,7 +71,7 @@ fail_unit_walk(struct walk *w, enum dwarf_why why, const char *what)
 
 /* ---- the window ---- */
 
-/* must: a window that is too small will not do. */
+/* must: without this size the walk fails, which counts as a refusal. */
 static int
 grow_code_window(struct walk *w, size_t size, bool must)
 {
@@ -91,7 +94,7 @@ grow_code_window(struct walk *w, size_t size, bool must)
     return 0;
 }
 
-/* Reads the next size bytes behind the held ones. */
+/* Reads the next size bytes behind those that are held. */
 static int
 fill_entry_window(struct walk *w, uint64_t held, uint64_t size)
 {
@@ -111,7 +114,9 @@ fill_entry_window(struct walk *w, uint64_t held, uint64_t size)
     return 0;
 }
 
-/* Moves on to offset, with at least size bytes of it, or all there are. */
+/* Moves on to offset, with at least size bytes from there, or all there are.
+ * If the buffer has room, bytes are added behind the held ones, so that names
+ * of earlier entries can still be read from it. */
 static int
 move_entry_window(struct walk *w, uint64_t offset, uint64_t size)
 {
@@ -123,7 +128,7 @@ move_entry_window(struct walk *w, uint64_t offset, uint64_t size)
         held = (uint64_t)(w->r.end - w->bytes);
         end = offset - w->offset + size;
         if (offset <= w->offset + held && end < held + WINDOW)
-            end = held + WINDOW; /* or it would grow by little */
+            end = held + WINDOW; /* so that each step is worth a read */
         if (end > w->end - w->offset)
             end = w->end - w->offset;
         if (offset <= w->offset + held + WINDOW &&
@@ -152,8 +157,8 @@ debug_info_offset(const struct walk *w, const uint8_t *pos)
     return w->offset + (uint64_t)(pos - w->bytes);
 }
 
-/* The entry at pos passes the window's end: reads it again with a larger one.
- */
+/* The entry at pos passes the window's end: moves on, with twice as many bytes,
+ * to read it again. */
 static int
 reread_window_entry(struct walk *w, const uint8_t *pos)
 {
@@ -163,7 +168,7 @@ reread_window_entry(struct walk *w, const uint8_t *pos)
                              (uint64_t)(w->r.end - pos) * 2);
 }
 
-/* ---- what is kept ---- */
+/* ---- nodes and ranges ---- */
 
 static int
 grow_unit_code_array(struct walk *w, void *array, size_t count,
@@ -175,7 +180,8 @@ grow_unit_code_array(struct walk *w, void *array, size_t count,
     return fail_unit_walk(w, DWARF_OVER_BUDGET, "the functions");
 }
 
-/* Keeps a range of the node to come if it has any of the addresses. */
+/* Keeps a range of the node that will be added next, if it has any of the
+ * addresses. */
 static int
 keep_node_range(struct walk *w, uint64_t start, uint64_t end)
 {
@@ -201,7 +207,8 @@ keep_node_range(struct walk *w, uint64_t start, uint64_t end)
     return 0;
 }
 
-/* *any: the entry has ranges at all. */
+/* Keeps an entry's ranges; *any: it has some, with or without asked
+ * addresses. */
 static int
 keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
 {
@@ -216,7 +223,7 @@ keep_ranges(struct walk *w, const struct code_entry *e, bool *any)
         while (range_list_next(&list, &start, &end))
             if (keep_node_range(w, start, end) != 0)
                 return -1;
-        /* Many entries may refer to the same long list. */
+        /* A hostile file may have many entries refer to the same long list. */
         w->ranges_read += list.items;
         if (w->ranges_read > CODE_RANGES_MAX)
             return fail_unit_walk(w, DWARF_DAMAGED, "its ranges do not end");
@@ -238,6 +245,8 @@ form_value_u32(const struct form_value *value)
     return value->number <= UINT32_MAX ? (uint32_t)value->number : 0;
 }
 
+/* A function that is not inlined has no parent, even inside another one (a
+ * lambda): it has frames of its own. */
 static int
 keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
           bool inlined, uint32_t parent)
@@ -265,7 +274,8 @@ keep_node(struct walk *w, const struct code_entry *e, uint64_t entry,
 
 /* ---- the walk ---- */
 
-/* No asked address is inside: moves on to the entry's sibling. */
+/* No asked address is inside: moves on to the entry's sibling, if it has
+ * one. */
 static int
 skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
 {
@@ -283,10 +293,8 @@ skip_inside(struct walk *w, uint64_t sibling, uint64_t *depth)
     return move_entry_window(w, sibling, 0);
 }
 
-/*
- * Reads an entry with code, inside scope; *scope becomes its children's.  Fails
- * r if the entry does not fit into the window.
- */
+/* Reads an entry with code, inside scope; *scope becomes its children's.  Fails
+ * r if the entry does not fit into the window: the caller reads it again. */
 static int
 read_scope_entry(struct walk *w, const struct abbrev *a, uint64_t entry,
                  uint32_t *scope, uint64_t *sibling)
@@ -303,8 +311,9 @@ read_scope_entry(struct walk *w, const struct abbrev *a, uint64_t entry,
     *sibling = e.sibling.form == DW_FORM_ref4 ? e.sibling.number : 0;
     if (keep_ranges(w, &e, &any) != 0)
         return -1;
-    /* One without ranges may contain others with ranges, unless the linker has
-     * discarded it. */
+    /* A function without ranges (abstract, or an outer scope) may contain
+     * others that have ranges; one whose ranges have no asked address, or were
+     * discarded, may not. */
     if (any && w->out->range_count == ranges) {
         *scope = SCOPE_IDLE;
         return 0;
@@ -315,7 +324,8 @@ read_scope_entry(struct walk *w, const struct abbrev *a, uint64_t entry,
     return 0;
 }
 
-/* In code without asked addresses, inlined code matters by its size only. */
+/* Skips an entry.  Of inlined code where no address is asked, only the sibling
+ * matters: it leads past all that is inside. */
 static void
 skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
 {
@@ -328,7 +338,7 @@ skip_entry(struct walk *w, const struct abbrev *a, uint64_t *sibling)
     abbrev_skip(&w->r, w->unit, abbrev_attrs(w->table, a), a->count);
 }
 
-/* Skips the many entries that need no look. */
+/* Skips the many entries that need no closer look. */
 static uint64_t
 skip_plain_entries(struct walk *w, uint64_t depth)
 {
@@ -343,7 +353,7 @@ skip_plain_entries(struct walk *w, uint64_t depth)
     return entry_pass(&pass, &w->r, depth);
 }
 
-/* 1: read one entry, and *depth is the next one's; 0: the entries end. */
+/* Reads one entry. 1: *depth is the next one's; 0: the entries end. */
 static int
 walk_entry(struct walk *w, uint64_t *depth)
 {
@@ -393,13 +403,13 @@ walk_entries(struct walk *w)
             return -1;
         if (depth > 0)
             depth = skip_plain_entries(w, depth);
-        /* Units may end without closing their entries. */
+        /* Some compilers end a unit without closing its entries. */
         rc = w->r.pos < w->r.end ? walk_entry(w, &depth) : 0;
     }
     return rc;
 }
 
-/* Comes last: entries may refer to later ones. */
+/* Names all nodes at the end, since entries may refer to later ones. */
 static void
 name_nodes(struct walk *w)
 {
@@ -466,9 +476,11 @@ unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
     if (w.table->alternative)
         return fail_unit_walk(&w, DWARF_ALTERNATIVE,
                               "it refers to another file");
+    /* names of other units' entries use the same cache */
     w.scratch->abbrevs.pinned = w.table;
     rest = w.end - unit->entries;
     (void)grow_code_window(&w, rest < WINDOW_MAX ? rest : WINDOW_MAX, false);
+    /* else earlier entries have left the window when names are read */
     w.names_last = rest <= w.scratch->window_capacity;
     rc = move_entry_window(&w, unit->entries, 0);
     if (rc == 0)
@@ -498,6 +510,8 @@ unit_code_flatten(struct unit_code *code, struct error *err)
     for (size_t i = 0; ranges && i < code->range_count; i++) {
         const struct code_range *from = &code->ranges[i];
 
+        /* rank: the size, so that the innermost wins; of equal sizes the later
+         * node, by a smaller value */
         ranges[i] = (struct address_range){from->start, from->end,
                                            from->end - from->start,
                                            UINT32_MAX - from->node};

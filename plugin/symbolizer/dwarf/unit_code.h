@@ -57,13 +57,11 @@ struct unit_code {
     struct unit_scratch *scratch; /* memory that the next unit reuses */
 };
 
-/*
- * Reads unit's code.  With addresses (ascending), keeps only nodes that contain
- * one of them, and their parents.  On -1, *err and out->why say that the unit
- * is invalid, of unknown kind, or that there is no room; nodes read before are
- * kept.  out is zeroed, or was filled from another unit of the same file, which
- * is forgotten.
- */
+/* Reads unit's code.  With addresses (ascending), keeps only nodes that contain
+ * one of them, and their parents.  -1: *err and out->why say that the unit is
+ * invalid, of unknown kind, or that there is no room; nodes read before are
+ * kept.  out is zeroed, or holds another unit of the same file, which is
+ * replaced. */
 int unit_code_read(struct dwarf_units *units, const struct dwarf_unit *unit,
                    const uint64_t *addresses, size_t address_count,
                    struct unit_code *out, struct error *err);

@@ -1,4 +1,13 @@
-/* unit_name.c - see unit_name.h. */
+/*
+ * unit_name.c - see unit_name.h.
+ *
+ * An inlined call has no name itself: it refers to an abstract function, which
+ * may refer to a declaration, in this unit or another.  Each hop reads an entry
+ * somewhere else, so a hash table of 4,096 slots remembers the names of entries
+ * that were referred to: a hot inline function is looked up once.  entry_pass()
+ * is the innermost loop of all name look-ups: it skips an entry by one table
+ * row, without decoding its attributes.  Memory and memo belong to one thread.
+ */
 #include "unit_name.h"
 
 #include <string.h>
@@ -55,7 +64,8 @@ entry_names_take(struct entry_names *names, uint16_t attr,
     }
 }
 
-/* Languages whose names need no mangling, as binutils counts them. */
+/* Whether the unit's language (DW_LANG_*) needs no mangling, as binutils
+ * counts: then DW_AT_name is the linkage name. */
 static bool
 plain_names(const struct dwarf_unit *unit)
 {
@@ -80,6 +90,7 @@ plain_names(const struct dwarf_unit *unit)
     return false;
 }
 
+/* false: unknown abbreviation, or the bytes end within the entry. */
 static bool
 read_entry_names(struct name_reader *n, const struct dwarf_unit *unit,
                  const uint8_t *bytes, uint64_t offset, uint64_t size,
@@ -106,7 +117,9 @@ read_entry_names(struct name_reader *n, const struct dwarf_unit *unit,
     return !r.failed;
 }
 
-/* Only reading finds an entry's end: in larger and larger pieces. */
+/* Reads the entry at an offset.  Where it ends is found only by reading, so
+ * it is read in larger and larger pieces, if the caller's window does not
+ * have it. */
 static bool
 find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
            struct entry_names *out)
@@ -136,8 +149,8 @@ find_entry(struct name_reader *n, const struct dwarf_unit *unit, uint64_t entry,
     }
 }
 
-/* Sets *entry to the next entry of the chain, and returns its unit; NULL: none.
- */
+/* Sets *entry to the entry that this one refers to, and returns its unit; NULL:
+ * it refers to none. */
 static const struct dwarf_unit *
 follow_name_reference(struct name_reader *n, const struct dwarf_unit *unit,
                       const struct entry_names *here, uint64_t *entry)
@@ -159,10 +172,12 @@ follow_name_reference(struct name_reader *n, const struct dwarf_unit *unit,
 static struct name_memo *
 memo_of(struct name_reader *n, uint64_t entry)
 {
+    /* the upper 12 bits: NAME_MEMO slots */
     return &n->memo[(entry * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* Takes what one entry adds; true: the name is found. */
+/* Takes what one entry of the chain adds.  true: a linkage name, so the search
+ * ends; a plain name is kept until one is found. */
 static bool
 take_entry_name(struct name_reader *n, const struct dwarf_unit *unit,
                 const struct entry_names *here, struct span *text,
@@ -192,12 +207,15 @@ unit_name(struct name_reader *n, const struct dwarf_unit *unit,
     text->data = "";
     text->size = 0;
     *linkage = false;
+    /* a chain may be a ring in a damaged file */
     for (int hop = 0; hop < NAME_CHAIN_MAX; hop++) {
         if (take_entry_name(n, unit, &here, text, linkage))
             break;
         unit = follow_name_reference(n, unit, &here, &entry);
         if (!unit)
             break;
+        /* Only a name that comes wholly from the first reference can be shared
+         * by all entries that refer to it. */
         if (hop == 0 && text->size == 0) {
             memo = memo_of(n, entry);
             first = entry;
@@ -227,6 +245,8 @@ unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
         unit_name(n, unit, &own, text, linkage);
 }
 
+/* Attributes have the abbreviation's order, so each is read or skipped as it
+ * comes. */
 void
 code_entry_read(struct reader *r, const struct dwarf_unit *unit,
                 const struct abbrev_attr *attrs, uint32_t count,
@@ -273,8 +293,8 @@ code_entry_read(struct reader *r, const struct dwarf_unit *unit,
 
 /* ---- entries without code ---- */
 
-/* Moves to the sibling of the entry whose values are at values; NULL: cannot.
- */
+/* The place of the sibling of the entry whose values are at values; NULL:
+ * unknown, or outside the window. */
 static inline const uint8_t *
 sibling_of(const struct entry_pass *p, const struct abbrev_pass *a,
            const uint8_t *values, const uint8_t *end)
@@ -293,8 +313,8 @@ sibling_of(const struct entry_pass *p, const struct abbrev_pass *a,
     return p->bytes + sibling;
 }
 
-/* Moves behind the values of an entry with only a few blocks among values of
- * fixed size; NULL: they do not end here, or a block is long. */
+/* Moves behind the values of an entry that has a few blocks among values of
+ * fixed size; NULL: they do not end in the window, or a block is long. */
 static inline const uint8_t *
 pass_blocks(const struct abbrev_pass *a, const uint8_t *at, const uint8_t *end)
 {
@@ -323,7 +343,7 @@ pass_attrs(const struct entry_pass *p, uint64_t code, const uint8_t *values,
 uint64_t
 entry_pass(const struct entry_pass *p, struct reader *r, uint64_t depth)
 {
-    /* Sparse codes are rare: each goes the slow way. */
+    /* Sparse codes are rare: their entries go the slow way. */
     const uint64_t count = p->table->dense ? p->table->count : 0;
     const struct abbrev_pass *passes = p->table->passes, *a;
     const uint8_t *pos = r->pos, *end = r->end, *next, *values;
@@ -340,6 +360,7 @@ entry_pass(const struct entry_pass *p, struct reader *r, uint64_t depth)
             pos = values;
             continue;
         }
+        /* LEB128 of at most two bytes: a table with more codes is rare */
         if (code >= 0x80) {
             if (values == end || *values >= 0x80)
                 break;

@@ -1,6 +1,6 @@
 /*
- * unit_name.h - the name of an entry: its own linkage name, else the first one
- * along DW_AT_abstract_origin and DW_AT_specification, in other units too, else
+ * unit_name.h - the name of an entry: its own linkage name, or the first one
+ * along DW_AT_abstract_origin and DW_AT_specification (in other units, too), or
  * the first plain name on that way.
  */
 #ifndef HW_UNIT_NAME_H
@@ -36,8 +36,9 @@ struct name_memo {
 struct name_reader {
     struct dwarf_units *units;
     struct abbrev_cache *abbrevs;
-    struct buffer bytes;    /* of other offsets in .debug_info */
-    struct name_memo *memo; /* by entry; a new one replaces the old */
+    struct buffer bytes;    /* entries elsewhere in .debug_info */
+    struct name_memo *memo; /* a hash table by entry; a new one replaces the
+                             * old */
     /* A part of .debug_info that the caller holds. */
     const uint8_t *near;
     uint64_t near_offset, near_size;
@@ -55,18 +56,16 @@ bool entry_names_take(struct entry_names *names, uint16_t attr,
 void unit_name(struct name_reader *n, const struct dwarf_unit *unit,
                const struct entry_names *own, struct span *text, bool *linkage);
 
-/* Likewise, of the entry at an offset of .debug_info in unit. */
+/* The same for the entry at an offset of .debug_info in unit. */
 void unit_name_at(struct name_reader *n, const struct dwarf_unit *unit,
                   uint64_t entry, struct span *text, bool *linkage);
 
-/*
- * The attributes of a function's entry, or of an inlined instance of one;
- * and the way past entries without code.
- */
+/* The attributes of a function's entry, or of an inlined instance of one; and
+ * how to skip entries without code. */
 
 struct code_entry {
     struct form_value low_pc, high_pc, ranges, call_file, call_line, sibling;
-    struct entry_names names; /* the caller sets their source line */
+    struct entry_names names; /* the caller sets their bytes and offset */
 };
 
 /* Reads count attributes; r fails if they end too early. */
@@ -76,9 +75,9 @@ void code_entry_read(struct reader *r, const struct dwarf_unit *unit,
 
 /* ---- entries without code: the innermost loop of all ---- */
 
-enum { PASS_MARGIN = 1 << 12 }; /* left in a window when it is moved */
+enum { PASS_MARGIN = 1 << 12 }; /* bytes left in a window when it is moved */
 
-/* Besides a node or CODE_NONE: what an entry is inside. */
+/* The scope of an entry is the node that it is inside, CODE_NONE, or this: */
 static const uint32_t SCOPE_IDLE =
     UINT32_MAX - 1; /* code without asked addresses */
 
@@ -88,7 +87,7 @@ struct entry_pass {
     const uint8_t *bytes; /* the window's */
     uint64_t offset;      /* of the window in .debug_info */
     bool last;            /* the window reaches the unit's end */
-    uint32_t *scopes;     /* of entries, by depth */
+    uint32_t *scopes;     /* of the open entries, by depth */
 };
 
 /*

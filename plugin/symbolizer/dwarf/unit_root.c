@@ -1,4 +1,13 @@
-/* unit_root.c - see unit_root.h. */
+/*
+ * unit_root.c - see unit_root.h.
+ *
+ * Opening a file reads the first entry of every unit that .debug_aranges does
+ * not mention: thousands of small reads at ascending places, so windows on
+ * .debug_info, on range lists and on abbreviations are read ahead and reused.
+ * Abbreviations are searched here without a table (abbrev_table.h), since only
+ * one of each unit's is needed.  Neither an entry nor a list tells its length:
+ * both are read with a window, and again with a larger one.
+ */
 #include "unit_root.h"
 
 #include <string.h>
@@ -9,7 +18,7 @@
 #include "dwarf_sections.h"
 #include "dwarf_units.h"
 
-/* An entry has at most 1 + 10 + 10 bytes. */
+/* An entry of a list has at most a byte and two LEB128 numbers of 10. */
 enum { WINDOW = 512, ENTRY_MAX = 21 };
 
 static enum dwarf_section
@@ -18,7 +27,7 @@ section_of(const struct dwarf_unit *unit)
     return unit->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES;
 }
 
-/* Fills the window from offset on. */
+/* Reads the window's bytes from offset on. */
 static bool
 fill_range_window(struct range_list *list, uint64_t offset, uint64_t left)
 {
@@ -57,7 +66,8 @@ move_range_window(struct range_list *list, uint64_t offset)
     return true;
 }
 
-/* A rnglistx is an index into the table of offsets behind the header. */
+/* DW_FORM_rnglistx is an index into the table of offsets behind the header of
+ * .debug_rnglists. */
 static bool
 offset_of_index(struct dwarf_sections *sections, const struct dwarf_unit *unit,
                 uint64_t i, uint64_t *offset)
@@ -79,6 +89,8 @@ offset_of_index(struct dwarf_sections *sections, const struct dwarf_unit *unit,
     return *offset >= unit->ranges_base;
 }
 
+/* DWARF 2 and 3 had no DW_FORM_sec_offset: data4 and data8 are offsets
+ * there. */
 bool
 range_list_open(struct range_list *list, struct dwarf_sections *sections,
                 struct range_window *near, const struct dwarf_unit *unit,
@@ -125,6 +137,7 @@ next_pair(struct range_list *list, uint64_t *start, uint64_t *end)
 
     *start = dwarf_number(&list->window, size);
     *end = dwarf_number(&list->window, size);
+    /* DWARF 2 to 4: the highest address announces a new base */
     if (*start == highest) {
         list->base = *end;
         return ITEM_BASE;
@@ -176,6 +189,7 @@ next_rnglists_entry(struct range_list *list, uint64_t *start, uint64_t *end)
         list->failed = true;
         return ITEM_END;
     }
+    /* an address that cannot be read makes an empty range, not the end */
     if (!known)
         *end = *start = 0;
     return ITEM_RANGE;
@@ -191,6 +205,7 @@ range_list_next(struct range_list *list, uint64_t *start, uint64_t *end)
         enum item item;
 
         *start = *end = 0;
+        /* near the window's end an entry may be cut: move on first */
         if (reader_left(&list->window) < ENTRY_MAX &&
             here + reader_left(&list->window) < size &&
             !move_range_window(list, here)) {
@@ -199,6 +214,7 @@ range_list_next(struct range_list *list, uint64_t *start, uint64_t *end)
         }
         item = list->unit->version >= 5 ? next_rnglists_entry(list, start, end)
                                         : next_pair(list, start, end);
+        /* counted even if it is no range: a list of bases must end, too */
         list->items++;
         if (list->window.failed)
             list->failed = true;
@@ -211,11 +227,11 @@ range_list_next(struct range_list *list, uint64_t *start, uint64_t *end)
 }
 
 enum {
-    NEAR = 1 << 16, /* bytes read at once when units are small */
+    NEAR = 1 << 16, /* bytes read ahead when units are small */
     ROOT_FIRST = 512,
-    ROOT_MAX = 1 << 20, /* bytes of a first entry, texts included */
+    ROOT_MAX = 1 << 20, /* bytes of a first entry, with its texts */
     ABBREV_FIRST = 1 << 10,
-    /* bytes before a first entry's abbreviation: searched for each unit */
+    /* bytes searched for a first entry's abbreviation, in each unit */
     ABBREV_MAX = 1 << 18
 };
 
@@ -237,6 +253,7 @@ info_window_at(struct info_window *w, struct dwarf_sections *sections,
                uint64_t offset, uint64_t *size, struct error *err)
 {
     uint64_t all = dwarf_section_size(sections, DWARF_INFO), want;
+    /* a reader that goes on from here gets more at once */
     bool near =
         offset >= w->offset && offset - w->offset <= w->bytes.size + NEAR / 4;
 
@@ -285,7 +302,7 @@ static const struct {
     {DW_AT_GNU_dwo_name, offsetof(struct values, dwo_name)},
 };
 
-/* Moves abbreviations on to the attributes of code. */
+/* Moves the reader of abbreviations to the attributes of code. */
 static bool
 find_abbrev(struct reader *abbrevs, uint64_t code)
 {
@@ -303,7 +320,8 @@ find_abbrev(struct reader *abbrevs, uint64_t code)
     return false;
 }
 
-/* 0: done; 1: needs more bytes of .debug_info; 2: needs more abbreviations. */
+/* Reads the wanted attributes. 0: done; 1: it needs more bytes of .debug_info;
+ * 2: more abbreviations. */
 static int
 read_root_values(const struct dwarf_unit *unit, struct reader *r,
                  struct reader *abbrevs, struct values *out)
@@ -326,7 +344,8 @@ read_root_values(const struct dwarf_unit *unit, struct reader *r,
     return r->failed ? 1 : abbrevs->failed ? 2 : 0;
 }
 
-/* Only reading finds the entry's end: in larger and larger windows. */
+/* Reads the first entry, in larger and larger windows, as its end is found only
+ * by reading. */
 static const uint8_t *
 root_values(const struct dwarf_unit *unit, struct dwarf_sections *sections,
             struct info_window *w, struct values *out)
@@ -364,7 +383,8 @@ root_values(const struct dwarf_unit *unit, struct dwarf_sections *sections,
     }
 }
 
-/* A base that is not given counts from behind the first header. */
+/* A base that is not given lies behind the header of the section's first table:
+ * what producers of split DWARF rely on. */
 static uint64_t
 base_of(const struct dwarf_unit *unit, const struct form_value *value,
         unsigned header)
@@ -403,10 +423,12 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
     unit->line.str_offsets_base = unit->str_offsets_base;
     unit->language =
         v.language.number <= UINT16_MAX ? (uint16_t)v.language.number : 0;
+    /* without DW_AT_low_pc, ranges have absolute addresses */
     unit->low_pc = 0;
     (void)form_address(sections, unit, &v.low_pc, &unit->low_pc);
     if (v.line.form != 0)
         unit->line.offset = v.line.number;
+    /* its functions are in another file, which only libbfd reads */
     if (v.dwo_name.form != 0 || unit->type == DW_UT_skeleton)
         unit->why = DWARF_SPLIT;
     if (texts)
@@ -417,6 +439,7 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
     root->ranges = v.ranges;
 }
 
+/* DW_AT_ranges wins: low_pc beside it is only the base of the list. */
 int
 unit_root_ranges(const struct dwarf_unit *unit, struct dwarf_sections *sections,
                  const struct unit_root *root,

@@ -1,4 +1,6 @@
-/* unit_root.h - the first entry of a unit, which describes the unit. */
+/*
+ * unit_root.h - the first entry of a unit, which describes the unit.
+ */
 #ifndef HW_UNIT_ROOT_H
 #define HW_UNIT_ROOT_H
 
@@ -18,8 +20,8 @@ struct error;
  * .debug_rnglists for DWARF 5.
  */
 
-/* The bytes read last: a unit's lists are adjacent, and most are short.  One
- * thread's; empty when zeroed. */
+/* The bytes that were read last: a unit's lists are adjacent, and most are
+ * short.  One thread's; empty when zeroed. */
 struct range_window {
     uint64_t at, size;
     uint8_t section; /* enum dwarf_section */
@@ -30,23 +32,24 @@ struct range_list {
     struct dwarf_sections *sections;
     struct range_window *near;
     const struct dwarf_unit *unit;
-    struct reader window; /* the bytes from at on, or fewer */
+    struct reader window; /* the bytes from offset at on, as far as they are
+                           * held */
     const uint8_t *start; /* of the window */
     uint64_t at, base;
     uint64_t items; /* read so far, ranges or not */
     bool failed;    /* the list was cut or is invalid */
 };
 
-/* Linkers put discarded code at 0, in range lists also at 1, where it would
- * claim the addresses of other code. */
+/* Linkers give discarded code the address 0, in range lists also 1 (0 would end
+ * the list): it would claim the addresses of other code. */
 static inline bool
 range_is_code(uint64_t start, uint64_t end)
 {
     return start > 1 && start < end;
 }
 
-/* value is DW_AT_ranges; false if it is invalid.  near belongs to the same
- * sections, and to no other list until this one is read. */
+/* Opens the list of a DW_AT_ranges; false: it is invalid.  near belongs to the
+ * same sections, and to no other list until this one is read. */
 bool range_list_open(struct range_list *list, struct dwarf_sections *sections,
                      struct range_window *near, const struct dwarf_unit *unit,
                      const struct form_value *value);
@@ -54,7 +57,7 @@ bool range_list_open(struct range_list *list, struct dwarf_sections *sections,
 /* The next range with code; false at the end. */
 bool range_list_next(struct range_list *list, uint64_t *start, uint64_t *end);
 
-/* A piece of .debug_info that moves with its reader. */
+/* A piece of .debug_info that moves on with its reader. */
 struct info_window {
     struct buffer bytes;
     uint64_t offset;

@@ -1,4 +1,13 @@
-/* elf_file.c - see elf_file.h. */
+/*
+ * elf_file.c - see elf_file.h.
+ *
+ * libbfd and libelf would read these facts, too, but libbfd may only be linked
+ * into the helper (GPL), and either trusts the file more than heapwired can:
+ * objects of a database may be replaced, cut or hostile while they are read.
+ * So the few headers that are needed are parsed here, with every size and sum
+ * checked once (parse_segment, parse_section).  Any thread; a struct elf_file
+ * belongs to its caller.
+ */
 #include "elf_file.h"
 
 #include <elf.h>
@@ -14,6 +23,7 @@
 #include "memory.h"
 #include "reader.h"
 
+/* sizes of the 64-bit structures; section names are read up to NAMES_MAX */
 enum { EHDR_SIZE = 64, PHDR_SIZE = 56, SHDR_SIZE = 64, NAMES_MAX = 1 << 20 };
 
 int
@@ -22,6 +32,7 @@ elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
 {
     ssize_t n;
 
+    /* against the size at the opening: a cut file ends in a short read */
     if (offset > elf->size || size > elf->size - offset)
         return -1;
     for (uint64_t done = 0; done < size; done += (uint64_t)n) {
@@ -61,7 +72,7 @@ parse_segment(struct reader *r, struct elf_segment *s)
     s->file_size = reader_u64(r);
     s->memory_size = reader_u64(r);
     s->align = reader_u64(r);
-    /* No sum of these may overflow. */
+    /* Later code adds any two of these without checks. */
     if (s->offset > INT64_MAX || s->file_size > INT64_MAX ||
         s->address > INT64_MAX || s->memory_size > INT64_MAX)
         s->type = PT_NULL;
@@ -75,6 +86,7 @@ load_segments(struct elf_file *elf, uint64_t offset, size_t count)
     int rc = -1;
 
     buffer_init(&bytes, (size_t)ELF_SEGMENTS_MAX * PHDR_SIZE);
+    /* without segments no address can be translated */
     if (count == 0 || count > ELF_SEGMENTS_MAX ||
         elf_read(elf, offset, count * PHDR_SIZE, &bytes) != 0)
         goto out;
@@ -121,6 +133,7 @@ load_headers(struct elf_file *elf)
     if (r.failed || memcmp(ident.data, magic, sizeof(magic)) != 0 ||
         segment_size != PHDR_SIZE)
         goto out;
+    /* unreadable sections are as good as none: stripped files lack them */
     if (section_size != SHDR_SIZE)
         elf->section_count = 0;
     rc = load_segments(elf, segments, segment_count);
@@ -138,7 +151,8 @@ segment_of_type(const struct elf_file *elf, uint32_t type, size_t *next)
     return NULL;
 }
 
-/* Notes: three words, then name and contents, each padded. */
+/* Reads the notes of a PT_NOTE: three words each, then name and contents,
+ * padded to 4 bytes, or to 8 where the segment says so (.note.gnu.property). */
 static bool
 find_build_id(struct elf_file *elf, struct reader *r, uint64_t align)
 {
@@ -192,6 +206,7 @@ elf_dynamic(const struct elf_file *elf, struct buffer *out)
     return s ? elf_read(elf, s->offset, s->file_size, out) : -1;
 }
 
+/* false at DT_NULL, and at the end of a table without it. */
 bool
 elf_dynamic_next(struct reader *r, uint64_t *tag, uint64_t *value)
 {
@@ -200,6 +215,8 @@ elf_dynamic_next(struct reader *r, uint64_t *tag, uint64_t *value)
     return !r->failed && *tag != DT_NULL;
 }
 
+/* A DT_SONAME distinguishes a library from a program that is
+ * position-independent: the ELF type is ET_DYN for both. */
 static void
 load_dynamic(struct elf_file *elf)
 {
@@ -216,6 +233,8 @@ load_dynamic(struct elf_file *elf)
     buffer_fini(&bytes);
 }
 
+/* Missing notes or dynamic entries are no error: the object then has no
+ * build-id, or no name. */
 int
 elf_init(struct elf_file *elf, int fd, const char *path, struct error *err)
 {
@@ -253,6 +272,8 @@ elf_fini(struct elf_file *elf)
     elf->segment_count = elf->section_count = 0;
 }
 
+/* Returns the index of the name.  Nonsense becomes SHT_NULL, which nobody looks
+ * for. */
 static uint32_t
 parse_section(struct reader *r, struct elf_section *s)
 {
@@ -270,7 +291,8 @@ parse_section(struct reader *r, struct elf_section *s)
     return name;
 }
 
-/* The names' section is one of the sections: two passes. */
+/* Fills the names, once all sections are known: the section of the names is one
+ * of them.  Longer names than ours stay empty. */
 static void
 name_sections(struct elf_file *elf, const uint32_t *at)
 {
@@ -284,6 +306,7 @@ name_sections(struct elf_file *elf, const uint32_t *at)
         for (size_t i = 0; i < elf->section_count; i++) {
             r = reader_of(bytes.data, bytes.size);
             reader_bytes(&r, at[i]);
+            /* a bad index gives "", and the section stays without a name */
             name = reader_text(&r);
             if (name.size < sizeof(elf->sections[i].name))
                 memcpy(elf->sections[i].name, name.data, name.size);
@@ -303,6 +326,8 @@ elf_load_sections(struct elf_file *elf, struct error *err)
 
     buffer_init(&bytes, (size_t)ELF_SECTIONS_MAX * SHDR_SIZE);
     elf->section_count = 0;
+    /* Sections loaded twice, missing ones and unreadable ones are all no
+     * error. */
     if (elf->sections || count == 0 ||
         elf_read(elf, elf->section_offset, count * SHDR_SIZE, &bytes) != 0)
         goto out;
@@ -354,6 +379,7 @@ elf_section_at(const struct elf_file *elf, uint64_t address)
     for (size_t i = 0; i < elf->section_count; i++) {
         const struct elf_section *s = &elf->sections[i];
 
+        /* .tbss occupies no addresses, though it says so */
         if ((s->flags & SHF_ALLOC) && !(s->flags & SHF_TLS) &&
             address >= s->address && address - s->address < s->size)
             return s;
@@ -361,7 +387,8 @@ elf_section_at(const struct elf_file *elf, uint64_t address)
     return NULL;
 }
 
-/* Code first: a page may be loaded twice, once as data. */
+/* Code first: the page where two segments meet is loaded twice, once as
+ * data. */
 bool
 elf_address_of(const struct elf_file *elf, uint64_t offset, uint64_t *address)
 {
@@ -395,6 +422,7 @@ elf_offset_of(const struct elf_file *elf, uint64_t address, uint64_t *offset,
     return false;
 }
 
+/* By segments, which stripped files have, too. */
 bool
 elf_is_code(const struct elf_file *elf, uint64_t address)
 {
@@ -410,7 +438,8 @@ elf_is_code(const struct elf_file *elf, uint64_t address)
 
 #define DEBUG_FILES "/usr/lib/debug"
 
-/* True, with out "", if the path is too long to be checked. */
+/* Whether the file exists; true, with out "", if the path is too long to be
+ * checked: who asks must not conclude that there is none. */
 static bool
 is_there(const char *directory, const char *below, const char *name,
          char out[PATH_MAX])
@@ -423,6 +452,7 @@ is_there(const char *directory, const char *below, const char *name,
     return true;
 }
 
+/* Only whether it exists: the helper reads it, and checks that it fits. */
 static bool
 find_by_id(const struct elf_file *elf, char out[PATH_MAX])
 {
@@ -431,11 +461,13 @@ find_by_id(const struct elf_file *elf, char out[PATH_MAX])
     if (elf->build_id_size == 0)
         return false;
     elf_build_id_text(elf, text);
+    /* /usr/lib/debug/.build-id/ab/cdef....debug */
     snprintf(name, sizeof(name), "%.2s/%s.debug", text, text + 2);
     return is_there(DEBUG_FILES, "/.build-id/", name, out);
 }
 
-/* Tries the places where libbfd looks for a file of that name. */
+/* Tries the places where libbfd looks for a file of that name: beside the
+ * object, in .debug/ there, and below /usr/lib/debug by its real path. */
 static bool
 find_debug_link_file(const char *path, const char *name, char out[PATH_MAX])
 {
@@ -467,11 +499,14 @@ find_by_link(const struct elf_file *elf, const char *path, char out[PATH_MAX])
     out[0] = '\0';
     if (!link)
         return false;
+    /* the section is the name, a NUL, and a CRC that libbfd checks */
     return link->size >= sizeof(name) ||
            elf_read_at(elf, link->offset, link->size, name) != 0 ||
            find_debug_link_file(path, name, out);
 }
 
+/* One for the process: the helper gets it as an argument, heapwired has it
+ * below its state directory. */
 static const char *fetched_dir;
 
 void
@@ -498,6 +533,8 @@ debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX])
     return is_there(fetched_dir, "", name, out) && *out;
 }
 
+/* In the order of libbfd, so that client and helper agree on the file; fetched
+ * ones come last, as the machine's own are preferred. */
 bool
 debug_split_find(const struct elf_file *elf, const char *path,
                  char out[PATH_MAX])

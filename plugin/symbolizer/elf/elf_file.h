@@ -20,8 +20,8 @@ struct reader;
 enum {
     ELF_SEGMENTS_MAX = 256,
     ELF_SECTIONS_MAX = 65535,
-    ELF_NOTES_MAX = 1 << 16,   /* read of one PT_NOTE at most */
-    ELF_DYNAMIC_MAX = 1 << 16, /* and of PT_DYNAMIC */
+    ELF_NOTES_MAX = 1 << 16,   /* bytes read of one PT_NOTE at most */
+    ELF_DYNAMIC_MAX = 1 << 16, /* bytes of PT_DYNAMIC at most */
     ELF_BUILD_ID_MAX = 64,
     ELF_BUILD_ID_TEXT = 2 * ELF_BUILD_ID_MAX + 1
 };
@@ -51,7 +51,9 @@ struct elf_file {
     bool has_soname;
 };
 
-/* Reads headers and build-id, and whether there is a DT_SONAME. */
+/* Reads headers and build-id, and whether there is a DT_SONAME.  Borrows fd;
+ * path is only for errors.  -1 with *err: elf may still be given to
+ * elf_fini. */
 int elf_init(struct elf_file *elf, int fd, const char *path, struct error *err);
 void elf_fini(struct elf_file *elf); /* a zeroed struct is fine */
 
@@ -63,11 +65,13 @@ void elf_build_id_text(const struct elf_file *elf, char out[ELF_BUILD_ID_TEXT]);
 int elf_dynamic(const struct elf_file *elf, struct buffer *out);
 bool elf_dynamic_next(struct reader *r, uint64_t *tag, uint64_t *value);
 
-/* Loads the section headers, which few callers need; none is no error. */
+/* Loads the section headers, which few callers need; a file without them is no
+ * error. */
 int elf_load_sections(struct elf_file *elf, struct error *err);
 const struct elf_section *elf_section(const struct elf_file *elf,
                                       const char *name); /* or NULL */
-bool elf_has_dwarf(const struct elf_file *elf);          /* likewise */
+bool elf_has_dwarf(const struct elf_file *elf);          /* needs the sections,
+                                                          * too */
 /* The section with code or data at address, or NULL. */
 const struct elf_section *elf_section_at(const struct elf_file *elf,
                                          uint64_t address);
@@ -75,7 +79,7 @@ const struct elf_section *elf_section_at(const struct elf_file *elf,
 /* The virtual address of a byte of the file; false: no segment loads it. */
 bool elf_address_of(const struct elf_file *elf, uint64_t offset,
                     uint64_t *address);
-/* The reverse; *left is what the segment's part of the file holds from there
+/* The reverse; *left: how many bytes of the file the segment has from there
  * on. */
 bool elf_offset_of(const struct elf_file *elf, uint64_t address,
                    uint64_t *offset, uint64_t *left);
@@ -98,12 +102,12 @@ int elf_read_at(const struct elf_file *elf, uint64_t offset, uint64_t size,
 bool debug_split_find(const struct elf_file *elf, const char *path,
                       char out[PATH_MAX]);
 
-/* A directory of debug files that were fetched, "<build-id>.debug" each, where
- * they are looked for last.  Borrowed; set it once, before any thread starts.
- * NULL: none. */
+/* Sets the directory of fetched debug files, "<build-id>.debug" each, which are
+ * looked for last.  Borrowed; call it once, before any thread starts.  NULL:
+ * none. */
 void debug_fetched_set(const char *dir);
 const char *debug_fetched_dir(void);
-/* Whether one is there for elf; out is then its path. */
+/* Whether elf's debug file is there; out is then its path. */
 bool debug_fetched_find(const struct elf_file *elf, char out[PATH_MAX]);
 
 /* Whether debug information may exist, in the file or beside it, that an index

@@ -1,13 +1,13 @@
 /*
  * main.c - heapwire-debuginfod PARENT_PID BUILD_ID DIRECTORY BYTES SECONDS
  *
- * Started by heapwired (index_store/debug_fetcher.c) to fetch one object's
- * debug information from the servers of DEBUGINFOD_URLS: its bytes go to
- * stdout, or why there are none to stderr.  A process of its own, for it talks
- * to other machines, through libdebuginfod and libcurl: it can be killed at any
- * moment, has limits, and nothing that it says is trusted.  The library keeps
- * what it fetches in a directory, which is DIRECTORY, and emptied before and
- * after.
+ * Started by heapwired (index_store/debug_fetch.c) to fetch one object's debug
+ * information from the servers of DEBUGINFOD_URLS: its bytes go to stdout, or
+ * the reason why there are none to stderr.  It is a process of its own because
+ * it talks to other machines, through libdebuginfod and libcurl: it can be
+ * killed at any moment, has limits, and nothing that it says is trusted.  The
+ * library is loaded at run time, so heapwire does not depend on it.  It keeps
+ * what it fetches in a directory, which is DIRECTORY, emptied before and after.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +31,8 @@ enum {
     NICE = 10,
     TREE_FDS = 16,
     COPY_BYTES = 1 << 16,
-    LEAST_BYTES = 1 << 20 /* of a file: the library's own small ones, too */
+    LEAST_BYTES = 1 << 20 /* largest file, at least: the library writes small
+                           * ones of its own */
 };
 
 /* A sanitizer's shadow needs terabytes of address space. */
@@ -41,7 +42,7 @@ static const rlim_t memory_bytes = RLIM_INFINITY;
 static const rlim_t memory_bytes = (rlim_t)1 << 30;
 #endif
 
-/* Of the library's interface, which is stable since elfutils 0.178. */
+/* The functions of the library that we call; stable since elfutils 0.178. */
 struct debuginfod {
     void *(*begin)(void);
     int (*find)(void *client, const unsigned char *build_id, int size,
@@ -62,6 +63,7 @@ remove_entry(const char *path, const struct stat *st, int kind,
 {
     (void)st;
     (void)kind;
+    /* the directory itself stays */
     if (where->level > 0)
         (void)remove(path);
     return 0;
@@ -79,6 +81,7 @@ set_fetch_limit(int what, rlim_t value)
 {
     struct rlimit both = {value, value}, old;
 
+    /* a limit that is tighter already stays */
     if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < value)
         both = (struct rlimit){old.rlim_max, old.rlim_max};
     (void)setrlimit((__rlimit_resource_t)what, &both);
@@ -94,7 +97,7 @@ apply_limits(rlim_t bytes, unsigned seconds)
     set_fetch_limit(RLIMIT_AS, memory_bytes);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    (void)alarm(seconds); /* heapwired kills us before, if it lives */
+    (void)alarm(seconds); /* heapwired kills us before that, if it is alive */
 }
 
 static int
@@ -119,7 +122,8 @@ static int
 copy_out(int fd)
 {
     static char bytes[COPY_BYTES];
-    ssize_t n = lseek(fd, 0, SEEK_SET); /* the library is at its end */
+    ssize_t n = lseek(fd, 0, SEEK_SET); /* the library leaves the descriptor at
+                                         * the end */
 
     while (n >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
         if (fd_write_all(STDOUT_FILENO, bytes, (size_t)n) != 0)
@@ -165,6 +169,7 @@ main(int argc, char **argv)
             "heapwire-debuginfod is started by heapwired, never by "
             "hand\n",
             "");
+    /* Signal first, check second: a parent that died in between is noticed. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != (pid_t)strtol(argv[1], NULL, 10))
         return EXIT_FAILURE;
@@ -175,5 +180,5 @@ main(int argc, char **argv)
     if (status == EXIT_SUCCESS)
         status = fetch_debug(&library, argv[2]);
     empty_directory(argv[3]);
-    _exit(status); /* no exit handler of the library's is needed */
+    _exit(status); /* without exit handlers, of which libraries may have some */
 }

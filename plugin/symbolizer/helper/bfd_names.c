@@ -1,4 +1,14 @@
-/* bfd_names.c - see bfd_names.h. */
+/*
+ * bfd_names.c - see bfd_names.h.
+ *
+ * libbfd is the last resort: it knows split DWARF, dwz's alternative files and
+ * whatever comes next, but reads all of an object's debug information, keeps
+ * what it read, and has a history of memory errors with damaged files.  So it
+ * is asked only about units that our own reader does not know, in a process
+ * that may die of it (the helper, with limits).  It is not thread-safe.
+ * Demangling (libiberty) is, and takes most of the time of a large C++ profile,
+ * so it runs on several threads, each with its own arena.
+ */
 #include "bfd_names.h"
 
 #include <pthread.h>
@@ -37,8 +47,9 @@ struct section_search {
     asection *found;
 };
 
-/* A file description of our own, so that reading moves no other file offset; if
- * the file cannot be opened again, the one passed. */
+/* A file description of our own: libbfd reads by a shared position, which must
+ * not move under other readers.  If the file cannot be opened again, a
+ * duplicate of the one passed. */
 static int
 reopen_object_file(int fd)
 {
@@ -50,7 +61,8 @@ reopen_object_file(int fd)
     return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* As addr2line: .symtab, or .dynsym if that is empty. */
+/* Reads the symbols that addr2line would use: .symtab, or .dynsym if that is
+ * empty. */
 static asymbol **
 read_bfd_symbols(bfd *object)
 {
@@ -87,9 +99,11 @@ open_bfd_object(int fd, const char *path)
     own = reopen_object_file(fd);
     if (own < 0)
         return NULL;
-    object = bfd_fdopenr(path, NULL, own); /* takes own, even on failure */
+    object = bfd_fdopenr(path, NULL, own); /* owns the descriptor, even on
+                                            * failure */
     if (!object)
         return NULL;
+    /* otherwise libbfd shows compressed sections as they are */
     object->flags |= BFD_DECOMPRESS;
     if (bfd_check_format(object, bfd_object))
         return object;
@@ -149,6 +163,7 @@ consider_section(bfd *object, asection *section, void *arg)
     struct section_search *search = arg;
 
     (void)object;
+    /* bfd_find_nearest_line wants an offset in a section */
     if (!search->found && (bfd_section_flags(section) & SEC_ALLOC) &&
         search->address >= bfd_section_vma(section) &&
         search->address - bfd_section_vma(section) < bfd_section_size(section))
@@ -172,6 +187,7 @@ bfd_names_ask(struct bfd_names *names, uint64_t address,
     more = bfd_find_nearest_line(names->object, search.found, names->symbols,
                                  address - bfd_section_vma(search.found), &file,
                                  &function, &line);
+    /* the innermost frames are kept */
     while (more && chain->count < NAMES_INLINE_MAX) {
         chain->frames[chain->count].function = function;
         chain->frames[chain->count].file = file ? file : "";
@@ -179,12 +195,14 @@ bfd_names_ask(struct bfd_names *names, uint64_t address,
         chain->count++;
         more = bfd_find_inliner_info(names->object, &file, &function, &line);
     }
+    /* libbfd goes on without memory, and only the error tells */
     return bfd_get_error() == bfd_error_no_memory ? -1 : 0;
 }
 
 char *
 bfd_names_readable(const char *symbol)
 {
+    /* "read@@GLIBC_2.2.5"; a name that begins with @ is kept */
     size_t size = strcspn(symbol, "@");
     char *plain = strndup(symbol, size ? size : strlen(symbol)), *readable;
 
@@ -200,19 +218,20 @@ bfd_names_readable(const char *symbol)
 enum {
     FIRST_CAPACITY = 1024, /* powers of two */
     MAKERS_MAX = 16,
-    MAKER_WORTH = 256, /* names */
+    MAKER_WORTH = 256, /* names that are worth another maker */
     STEP = 32,         /* names that a thread takes at once */
-    /* As a main thread's: libiberty's need is bounded, but not small. */
+    /* As large as a main thread's: libiberty's recursion is bounded, but
+     * deep. */
     STACK = 8 << 20
 };
 
 struct readable_names {
     size_t bytes_max;
-    struct arena *arenas[MAKERS_MAX]; /* one per thread; NULL: none yet */
+    struct arena *arenas[MAKERS_MAX]; /* one for each thread; NULL: none yet */
     struct texts *texts;    /* the names as given; in the first arena */
     const char **readables; /* by text; NULL: not made yet */
     size_t capacity;
-    uint32_t made; /* how many of the expected names are made */
+    uint32_t made; /* the number of expected names that are made */
 };
 
 struct readable_names *
@@ -246,7 +265,7 @@ readable_names_free(struct readable_names *names)
     mem_free(names);
 }
 
-/* The number of a name, with an entry in readables. */
+/* Numbers a name, and makes an entry for it in readables. */
 static int
 intern_bfd_name(struct readable_names *names, struct span name,
                 uint32_t *number)
@@ -316,7 +335,8 @@ readable_names_expect(struct readable_names *names,
 /* ---- several at a time ---- */
 
 struct making {
-    struct readable_names *names; /* only entries of readables change */
+    struct readable_names *names; /* only entries of readables change while
+                                   * threads run */
     uint32_t end;
     atomic_uint next;
 };
@@ -327,6 +347,8 @@ struct maker {
     pthread_t thread;
 };
 
+/* Runs in each maker's thread.  A name that fails stays NULL, and is tried
+ * again when it is asked for. */
 static void *
 make_some(void *arg)
 {
@@ -335,7 +357,7 @@ make_some(void *arg)
     const char **readables = making->names->readables;
     uint32_t first, end;
 
-    /* Relaxed: the names were complete before the threads. */
+    /* Relaxed: the names were complete before the threads started. */
     while ((first = atomic_fetch_add_explicit(
                 &making->next, STEP, memory_order_relaxed)) < making->end) {
         end = making->end - first < STEP ? making->end : first + STEP;
@@ -355,7 +377,7 @@ arena_of(struct readable_names *names, size_t i)
     return names->arenas[i];
 }
 
-/* This thread is the first maker; others join if they can be started. */
+/* This thread is the first maker; others help if they can be started. */
 void
 readable_names_make(struct readable_names *names)
 {
@@ -368,6 +390,7 @@ readable_names_make(struct readable_names *names)
     atomic_init(&making.next, names->made);
     if (wanted > 1 + (making.end - names->made) / MAKER_WORTH)
         wanted = 1 + (making.end - names->made) / MAKER_WORTH;
+    /* each thread has its arena, so making a name takes no lock */
     makers[0] = (struct maker){.making = &making, .arena = names->arenas[0]};
     for (; count < wanted && count < MAKERS_MAX; count++) {
         makers[count] =

@@ -1,4 +1,12 @@
-/* function_ranges.c - see function_ranges.h. */
+/*
+ * function_ranges.c - see function_ranges.h.
+ *
+ * Without a symbol, an address can still be named by its function's start,
+ * which is the same for all addresses of the function: profiles of stripped
+ * programs stay readable and comparable.  The linker's search table answers
+ * that by a binary search in the file's own bytes, without a list; where there
+ * is none, all entries of .eh_frame are listed once and sorted.
+ */
 #include "function_ranges.h"
 
 #include <elf.h>
@@ -14,7 +22,7 @@
 enum {
     PE_DATAREL_SDATA4 = 0x3b, /* DW_EH_PE_* */
     PE_OMIT = 0xff,
-    HDR_ENTRY = 8 /* of the search table: datarel sdata4, twice */
+    HDR_ENTRY = 8 /* an entry of the search table: two datarel sdata4 */
 };
 
 static const uint64_t frame_bytes_max = (uint64_t)1 << 30;
@@ -25,19 +33,19 @@ struct range {
 
 struct image {
     struct buffer bytes;
-    struct cfi_section section; /* the same */
+    struct cfi_section section; /* describes these bytes */
 };
 
 struct function_ranges {
-    struct image frame;  /* .eh_frame, or the bytes behind it in its segment */
+    struct image frame;  /* .eh_frame, and what follows it in its segment */
     struct image header; /* .eh_frame_hdr, if it has a search table */
-    uint64_t first;      /* where in header the table starts */
-    uint64_t count;      /* its entries */
+    uint64_t first;      /* offset of the table in header */
+    uint64_t count;      /* number of its entries */
     struct range *list;  /* without a search table: all functions, ascending */
     size_t list_count;
 };
 
-/* Loads at most max bytes from address on; none is no error. */
+/* Loads at most max bytes from address on; no bytes are no error. */
 static int
 load_image(struct image *image, const struct elf_file *elf, uint64_t address,
            uint64_t max)
@@ -63,7 +71,8 @@ header_segment(const struct elf_file *elf)
     return NULL;
 }
 
-/* Version, three encodings, the address of .eh_frame, count, table. */
+/* Reads .eh_frame_hdr: version, three encodings, the address of .eh_frame,
+ * count, table.  Tables in other encodings than the usual are not used. */
 static int
 load_header(struct function_ranges *table, const struct elf_file *elf,
             uint64_t *frame)
@@ -78,6 +87,7 @@ load_header(struct function_ranges *table, const struct elf_file *elf,
     if (load_image(&table->header, elf, s->address, s->file_size) != 0)
         return -1;
     r = reader_of(header->bytes, header->size);
+    /* another version: walk .eh_frame */
     if (reader_u8(&r) != 1)
         return 0;
     frame_encoding = reader_u8(&r);
@@ -92,6 +102,7 @@ load_header(struct function_ranges *table, const struct elf_file *elf,
         return 0;
     table->count = cfi_take_pointer(&r, header, count_encoding);
     table->first = (uint64_t)(r.pos - header->bytes);
+    /* a count that the segment cannot hold */
     if (r.failed || table->count > reader_left(&r) / HDR_ENTRY)
         table->count = 0;
     return 0;
@@ -105,6 +116,8 @@ compare_ranges(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Without a search table.  Entries of discarded functions have address 0; no
+ * question asks for that. */
 static int
 scan_function_ranges(struct function_ranges *table)
 {
@@ -135,6 +148,8 @@ scan_function_ranges(struct function_ranges *table)
     return 0;
 }
 
+/* The header is a segment and survives stripping, the section header may not:
+ * hence that order. */
 struct function_ranges *
 function_ranges_new(const struct elf_file *elf, struct error *err)
 {
@@ -172,7 +187,8 @@ function_ranges_free(struct function_ranges *table)
     mem_free(table);
 }
 
-/* Of the search table: where a function starts, or its entry is. */
+/* An address of the search table: the function's start, or its entry in
+ * .eh_frame. */
 static uint64_t
 header_pointer(const struct function_ranges *table, uint64_t entry,
                bool function)
@@ -219,7 +235,7 @@ find_range_by_header(const struct function_ranges *table, uint64_t address,
 
     if (i == 0)
         return false;
-    /* One below the section wraps around, and so is past its end, too. */
+    /* An address below the section wraps around, and so lies past its end. */
     at = header_pointer(table, i - 1, false) - frame->address;
     if (!cfi_section_next(frame, &at, &last, &function, &is_function) ||
         !is_function)
@@ -248,6 +264,7 @@ function_ranges_find(const struct function_ranges *table, uint64_t address,
     if (table->count ? !find_range_by_header(table, address, &found)
                      : !find_by_list(table, address, &found))
         return false;
+    /* between functions */
     if (address < found.start || address >= found.end)
         return false;
     *start = found.start;

@@ -2,8 +2,8 @@
  * function_ranges.h - the starts and ends of functions without a symbol.
  *
  * Read from .eh_frame, which survives stripping because exceptions need it:
- * through .eh_frame_hdr's sorted table, or by walking all of .eh_frame if there
- * is none (LSB core, "Exception Frames").
+ * through .eh_frame_hdr's sorted table, or, without one, by walking all of
+ * .eh_frame (LSB core, "Exception Frames").
  */
 #ifndef HW_FUNCTION_RANGES_H
 #define HW_FUNCTION_RANGES_H
@@ -15,8 +15,8 @@ struct elf_file;
 struct error;
 struct function_ranges;
 
-/* The file has loaded sections.  Without .eh_frame, or with a damaged one, the
- * table is empty; NULL only without memory. */
+/* The file must have loaded its sections.  Without .eh_frame, or with a damaged
+ * one, the table is empty; NULL only without memory. */
 struct function_ranges *function_ranges_new(const struct elf_file *elf,
                                             struct error *err);
 void function_ranges_free(struct function_ranges *table); /* NULL is fine */

@@ -1,17 +1,17 @@
 /*
- * helper_limits.c - see helper_limits.h.  Goes on without any limit that a
- * sandbox refuses.
+ * helper_limits.c - see helper_limits.h.  A limit that a sandbox refuses is
+ * left out, and the others still hold.
  *
- * A damaged object may make libbfd run an attacker's code.  What such code
- * could do is what the kernel lets this process do: so a seccomp filter names
- * the system calls of the helper, of libbfd and of glibc, and no other.  There
- * is none that writes or removes a file, executes, forks, signals or traces
- * another process, makes a socket, or maps memory as code.  A refused call
- * fails rather than kills, as a newer glibc may try one that it can do without.
- * Files stay readable: debug files lie anywhere beside their objects.  But
- * /proc would show the memory of each process of the same user; no filter sees
- * paths, and Landlock, whatever it handles, denies a process that look at all
- * that are not in its own domain.
+ * A damaged object may make libbfd run an attacker's code.  Such code can do
+ * what the kernel lets this process do: so a seccomp filter lists the system
+ * calls of the helper, of libbfd and of glibc, and permits no other.  None of
+ * them writes or removes a file, executes, forks, signals or traces another
+ * process, makes a socket, or maps memory as code.  A refused call fails
+ * instead of killing the process, as a newer glibc may try one that it can do
+ * without.  Files stay readable: debug files lie anywhere beside their objects.
+ * But /proc would show the memory of each process of the same user.  The filter
+ * cannot see paths; Landlock, whatever rights it handles, forbids a process to
+ * look at others outside its own domain.
  */
 #include "helper_limits.h"
 
@@ -40,20 +40,20 @@
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* A sanitizer's own calls are other ones. */
+/* Sanitizers make other calls: no filter under them. */
 #if defined(ARCHITECTURE) && !defined(__SANITIZE_ADDRESS__) &&                 \
     !defined(__SANITIZE_THREAD__)
 
 enum {
     ANY = -1,
-    RULE_LENGTH = 6, /* instructions at most */
-    FRAME_LENGTH = 4 /* those before the rules and after them */
+    RULE_LENGTH = 6, /* instructions of a rule, at most */
+    FRAME_LENGTH = 4 /* instructions before and after the rules */
 };
 
 #define WRITES (O_ACCMODE | O_CREAT | O_TRUNC)
 
-/* The call is allowed if the argument has that value below the mask.  A call
- * with several rules needs one of them. */
+/* The call is permitted if the argument, masked, has that value.  A call with
+ * several rules needs to match one of them. */
 struct rule {
     int call, argument;
     uint32_t mask, value;
@@ -98,7 +98,7 @@ static const struct rule rules[] = {
     {SYS_poll, ANY, 0, 0},
 #endif
     {SYS_ppoll, ANY, 0, 0},
-    /* threads, not processes */
+    /* threads, but not processes */
     {SYS_clone, 0, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM},
     {SYS_set_robust_list, ANY, 0, 0},
     {SYS_rseq, ANY, 0, 0},
@@ -113,7 +113,7 @@ static const struct rule rules[] = {
     {SYS_sysinfo, ANY, 0, 0},
     {SYS_uname, ANY, 0, 0},
     {SYS_getrandom, ANY, 0, 0},
-    {SYS_prlimit64, 0, UINT32_MAX, 0}, /* its own */
+    {SYS_prlimit64, 0, UINT32_MAX, 0}, /* only for the process itself */
     {SYS_getrlimit, ANY, 0, 0},
     {SYS_setrlimit, ANY, 0, 0},
     {SYS_rt_sigprocmask, ANY, 0, 0},
@@ -139,7 +139,8 @@ put_filter_instruction(struct program *program, uint16_t code, uint32_t k,
     program->code[program->length++] = (struct sock_filter){code, 0, if_not, k};
 }
 
-/* The lower half of an argument: the kernel looks at no more of these. */
+/* Offset of an argument's lower half; the kernel ignores the upper one for
+ * these calls. */
 static uint32_t
 argument_at(int i)
 {
@@ -149,6 +150,7 @@ argument_at(int i)
                       sizeof(uint64_t) * (size_t)i + low);
 }
 
+/* Jumps are relative: each rule that does not match skips its own verdict. */
 static void
 put_rule(struct program *program, const struct rule *rule, uint32_t verdict)
 {
@@ -169,7 +171,8 @@ put_rule(struct program *program, const struct rule *rule, uint32_t verdict)
     put_filter_instruction(program, BPF_RET | BPF_K, verdict, 0);
 }
 
-/* Where the kernel has no Landlock, nothing changes. */
+/* Enters a Landlock domain, so that ptrace and /proc/PID/mem of processes
+ * outside it are refused.  Without Landlock nothing changes. */
 static void
 leave_others_memory(void)
 {
@@ -205,7 +208,8 @@ allow_system_calls(void)
     for (size_t i = 0; i < RULES; i++)
         put_rule(&program, &rules[i], SECCOMP_RET_ALLOW);
     put_rule(&program, &own, SECCOMP_RET_ALLOW); /* abort() */
-    /* Its flags lie in memory: without it glibc makes threads by clone(). */
+    /* clone3's flags lie in memory, where no filter can read them; on ENOSYS
+     * glibc makes threads by clone(). */
     put_rule(&program, &clone3, SECCOMP_RET_ERRNO | ENOSYS);
     put_filter_instruction(&program, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM,
                            0);
@@ -262,7 +266,8 @@ int
 limits_apply(uint64_t memory_bytes, pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    /* The signal is only sent for later deaths. */
+    /* The signal is sent only for later deaths; a parent that has died by now
+     * left us to another one. */
     if (getppid() != parent)
         return -1;
     volunteer_for_the_oom_killer();
@@ -272,14 +277,15 @@ limits_apply(uint64_t memory_bytes, pid_t parent)
     set_helper_limit(RLIMIT_CORE, 0);
     set_helper_limit(RLIMIT_FSIZE, 0);
     set_helper_limit(RLIMIT_NOFILE, DESCRIPTORS);
-    set_helper_limit(RLIMIT_RTPRIO, 0); /* heapwired's tracers may have one */
+    set_helper_limit(RLIMIT_RTPRIO, 0); /* heapwired's tracing threads may have
+                                         * real-time priority */
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)allow_system_calls();
     return 0;
 }
 
-/* The limit counts all threads' time. */
+/* RLIMIT_CPU counts the time of all threads together. */
 static rlim_t
 usable_processor_count(void)
 {

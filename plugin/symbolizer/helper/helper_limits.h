@@ -1,5 +1,7 @@
-/* helper_limits.h - protects the machine, and its other processes, from the
- * helper. */
+/*
+ * helper_limits.h - protects the machine, and its other processes, from the
+ * helper.
+ */
 #ifndef HW_HELPER_LIMITS_H
 #define HW_HELPER_LIMITS_H
 
@@ -12,7 +14,7 @@
  * died already.  Call it before the first thread. */
 int limits_apply(uint64_t memory_bytes, pid_t parent);
 
-/* From now on, at most so many seconds of processor time for each available
+/* From now on, at most this many seconds of processor time for each available
  * processor. */
 void limits_cpu(uint32_t seconds);
 

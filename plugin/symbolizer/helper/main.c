@@ -3,9 +3,12 @@
  *                               [DIRECTORY]
  *
  * Started by heapwired or heapwire-prof with a socket as descriptor 0; answers
- * requests (symbolizer_wire.h) until its end.  DIRECTORY has debug files that
- * were fetched.  Linked with libbfd, and thereby
- * distributed under GPL-3.0-or-later.
+ * requests (symbolizer_wire.h) until the socket's end.  DIRECTORY has debug
+ * files that were fetched.  Everything that it reads may be hostile, and
+ * everything that it says is checked by the client; it does not clean up after
+ * errors, since the client starts another one.  Texts are sent once each and
+ * then by number: a profile's frames repeat a few thousand names.  It is linked
+ * with libbfd, and thereby distributed under GPL-3.0-or-later.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -31,23 +34,24 @@
 
 /* ---- the numbers of the texts sent to the client ---- */
 
-/* A text is identified by its address: it must stay there, and equal texts must
- * be one, until sent_texts_fini.  Initially zeroed. */
+/* A text is identified by its address, which saves comparing: it must stay
+ * there, and equal texts must have one address, until sent_texts_fini.  Zero it
+ * first. */
 struct sent_texts {
     struct sent_text *hash_slots; /* open addressing, at most half in use */
     uint32_t capacity, used;
-    uint32_t count; /* of texts, including those without a slot */
+    uint32_t count; /* number of texts, including those without a slot */
 };
 
 enum { FIRST_CAPACITY = 1024 /* powers of two */ };
 
 struct sent_text {
     const char *text; /* NULL: free */
-    size_t max;       /* a text may be cut elsewhere if it is a path */
+    size_t max;       /* names and paths are cut at different lengths */
     uint32_t number;
 };
 
-/* zeroed is fine */
+/* A zeroed struct is fine. */
 static void
 sent_texts_fini(struct sent_texts *texts)
 {
@@ -87,8 +91,7 @@ grow_sent_texts(struct sent_texts *texts)
     return 0;
 }
 
-/* Likewise for a text, not "", that will not be looked up again: always appends
- * it. */
+/* Appends a text, not "", that will not be looked up again, and numbers it. */
 static int
 sent_texts_number(struct sent_texts *texts, struct buffer *out,
                   const char *text, size_t max, uint32_t *number)
@@ -128,7 +131,7 @@ enum {
     SOCKET = 0,
     FLUSH_BYTES = 1 << 16,
     READ_BYTES = 1 << 16,
-    /* The texts of one answer at most, all of them new. */
+    /* The texts of one answer, if all of them are new. */
     ANSWER_BYTES = NAMES_INLINE_MAX * (WIRE_NAME_MAX + WIRE_FILE_MAX + 64) +
                    2 * WIRE_NAME_MAX,
     /* The object's and its index's, for this request and the next. */
@@ -139,11 +142,11 @@ enum {
 
 struct helper {
     struct buffer in, out;
-    struct sent_texts texts;  /* of the current request */
-    int fds[DESCRIPTORS_MAX]; /* of the requests received */
+    struct sent_texts texts;  /* those of the current request */
+    int fds[DESCRIPTORS_MAX]; /* descriptors of the requests received so far */
     size_t fd_count;
     uint32_t cpu_seconds;
-    uint64_t reader_bytes; /* may be kept of DWARF; 0: the default */
+    uint64_t reader_bytes; /* bytes of DWARF that may be kept; 0: the default */
 };
 
 static bool
@@ -156,7 +159,7 @@ parse_limit_argument(const char *text, uint64_t *out)
     return end != text && *end == '\0' && errno == 0;
 }
 
-/* Closes the first count ones. */
+/* Closes the first count descriptors. */
 static void
 drop_descriptors(struct helper *h, size_t count)
 {
@@ -166,7 +169,8 @@ drop_descriptors(struct helper *h, size_t count)
     memmove(h->fds, h->fds + count, h->fd_count * sizeof(h->fds[0]));
 }
 
-/* Keeps the first descriptors of a request. */
+/* Keeps the descriptors that came with a message, as many as there is room
+ * for. */
 static void
 take_request_descriptors(struct helper *h, struct msghdr *message)
 {
@@ -216,6 +220,8 @@ receive_request_bytes(struct helper *h)
     return 1;
 }
 
+/* Blocks while the client does not read: it kills us if it has lost
+ * interest. */
 static int
 flush_helper_replies(struct helper *h)
 {
@@ -236,7 +242,7 @@ flush_helper_replies(struct helper *h)
     return 0;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static struct object_names *
 open_requested_object(const struct helper *h,
@@ -268,7 +274,7 @@ put_object_text(void *arg, struct span text, enum symbol_index_use use,
     struct helper *h = arg;
 
     *number = 0;
-    if (text.size == 0 || text.data[0] == '\0') /* the wire cannot carry it */
+    if (text.size == 0 || text.data[0] == '\0') /* WIRE_TEXT is never "" */
         return 0;
     if (sent_texts_number(&h->texts, &h->out, text.data,
                           use == INDEX_USE_FILE ? WIRE_FILE_MAX : WIRE_NAME_MAX,
@@ -331,6 +337,7 @@ name_object(struct helper *h, struct wire_request *request)
         offsets[i] = reader_u64(&request->offsets);
     if (object) {
         if (object_names_ask(object, offsets, request->count, &taker) != 0) {
+            /* answers so far are good */
             (void)flush_helper_replies(h);
             goto out;
         }
@@ -424,12 +431,14 @@ serve_request(struct helper *h, struct span payload)
     struct wire_request request;
     int status;
 
+    /* the descriptor comes with a request's first byte */
     if (h->fd_count == 0 || !wire_parse_request(payload, &request))
         return WIRE_EXIT_PROTOCOL;
     if (request.version != WIRE_VERSION)
         return WIRE_EXIT_VERSION;
     if (request.has_index && h->fd_count < 2)
         return WIRE_EXIT_PROTOCOL;
+    /* anew for each request: the limit is cumulative */
     limits_cpu(h->cpu_seconds);
     if (request.make_unwind)
         status = make_unwind(h, &request);
@@ -437,11 +446,14 @@ serve_request(struct helper *h, struct span payload)
         status = make_index(h, &request);
     else
         status = name_object(h, &request);
+    /* those of a request that was sent ahead stay */
     drop_descriptors(h, request.has_index ? 2 : 1);
     buffer_drop_front(&h->in, WIRE_HEAD + payload.size);
     return status;
 }
 
+/* One request at a time; the next may have been sent ahead, and waits in the
+ * socket or in h->in.  The client's end closes the socket. */
 static int
 serve_requests(struct helper *h)
 {
@@ -487,10 +499,10 @@ main(int argc, char **argv)
         return write(STDERR_FILENO, usage, sizeof(usage) - 1) < 0 ? EXIT_FAILURE
                                                                   : EXIT_USAGE;
     }
-    /* A helper lives for moments, and the next object takes the memory of the
-     * last: returning it to the kernel would cost more than it saves. */
+    /* The helper lives for moments, and the next object reuses the memory of
+     * the last: returning it to the kernel would cost more than it saves. */
     large_heap(HEAP_BYTES);
-    /* libbfd searches the working directory for split debug files too. */
+    /* libbfd also searches the working directory for split debug files. */
     if (chdir("/") != 0 || limits_apply(memory_bytes, (pid_t)parent) != 0)
         return EXIT_FAILURE;
     debug_fetched_set(argv[5]); /* or NULL */

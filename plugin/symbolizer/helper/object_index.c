@@ -1,4 +1,8 @@
-/* object_index.c - see object_index.h. */
+/*
+ * object_index.c - see object_index.h: connects symbol_index_write(), which
+ * knows neither libbfd nor symbol tables, to the demangler and to the object's
+ * symbols.
+ */
 #include "object_index.h"
 
 #include <stdlib.h>
@@ -13,7 +17,7 @@ struct making {
     const struct object_symbols *symbols;
     const struct index_sink *sink;
     char *readable,
-        *readable_symbol; /* allocated by libiberty, of the last answers */
+        *readable_symbol; /* the last answers, allocated by libiberty */
 };
 
 /* symbol_index_source.readable */
@@ -29,8 +33,8 @@ make_readable(void *arg, struct span name)
     return making->readable;
 }
 
-/* A function without a linkage name is printed by its symbol's best alias: only
- * linkage names tell which alias is meant. */
+/* Whether the name is a linkage name of C++ or Rust.  Only those distinguish a
+ * symbol's aliases; another function is printed by its symbol's best alias. */
 static bool
 is_mangled(struct span name)
 {

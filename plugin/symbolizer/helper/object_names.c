@@ -1,4 +1,14 @@
-/* object_names.c - see object_names.h. */
+/*
+ * object_names.c - see object_names.h.
+ *
+ * Addresses are answered one by one and in order, so that the client has the
+ * first ones if the helper dies later; but the index and DWARF are asked about
+ * all of them at once, as reading goes unit by unit: the index before the first
+ * answer, DWARF when the first address without an answer comes.  Each unknown
+ * address falls to the next source, and the reasons are counted for the
+ * complaint.  One request, on the helper's main thread; the sources start
+ * threads of their own.
+ */
 #include "object_names.h"
 
 #include <stdarg.h>
@@ -24,9 +34,11 @@ struct object_names {
     struct addr2line_names *names;
     struct bfd_chain bfd_chain;
 
-    uint64_t *addresses; /* to ask DWARF about: ascending, distinct */
+    uint64_t *addresses; /* addresses that DWARF was asked about: ascending,
+                          * distinct */
     uint32_t address_count;
-    size_t why[DWARF_WHY_COUNT]; /* number of them, by reason */
+    size_t why[DWARF_WHY_COUNT]; /* numbers of addresses without an answer, by
+                                  * reason */
     size_t damaged;              /* addresses in damaged blocks of the index */
     char useless[OBJECT_TROUBLE_MAX]; /* why the whole index is unusable; "" */
 
@@ -43,8 +55,9 @@ span_of_optional_text(const char *text)
     return text ? (struct span){text, strlen(text)} : no_text;
 }
 
-/* Debug information, or more symbols, may have been added after an index with
- * symbols only was made: then the index must not hide them. */
+/* Opens the index unless it is unusable.  Debug information, or more symbols,
+ * may have been added after an index with symbols only was made: it must not
+ * hide them. */
 static void
 open_usable_index(struct object_names *object, int fd)
 {
@@ -122,7 +135,8 @@ object_names_free(struct object_names *object)
 
 /* ---- an answer ---- */
 
-/* symbol is the file's, or the index's. */
+/* Completes the answer with the symbol at its address, from the file or the
+ * index. */
 static int
 finish_object_answer(struct object_names *object,
                      const struct addr2line_name *symbol, uint64_t start)
@@ -137,7 +151,8 @@ finish_object_answer(struct object_names *object,
     return answer->symbol ? 0 : -1;
 }
 
-/* The printed outermost function tells the symbol's aliases apart. */
+/* Completes the answer with the file's symbol; the outermost function that is
+ * printed decides among its aliases. */
 static int
 finish_at(struct object_names *object, uint64_t address, struct span outermost)
 {
@@ -152,6 +167,9 @@ finish_at(struct object_names *object, uint64_t address, struct span outermost)
                : object_symbols_start(object->from.symbols, address));
 }
 
+/* The symbol is looked up twice: without a name for functions that DWARF leaves
+ * nameless, then by the name that is printed, which may be an alias of the
+ * first. */
 static int
 answer_by_chain(struct object_names *object, uint64_t address,
                 const struct code_chain *chain)
@@ -181,9 +199,9 @@ answer_by_chain(struct object_names *object, uint64_t address,
     return finish_at(object, address, printed);
 }
 
-/* libbfd guesses: its first answer may be a guess, or the symbol around inlined
- * code, in place of a function's own name; the second answer is DWARF's alone.
- */
+/* Answers by libbfd, which guesses: its first answer may be the nearest symbol,
+ * or the symbol around inlined code, in place of a function's own name; asked
+ * again, it answers by DWARF alone. */
 static int
 answer_by_bfd(struct object_names *object, uint64_t address)
 {
@@ -192,7 +210,8 @@ answer_by_bfd(struct object_names *object, uint64_t address)
     struct code_frame frames[NAMES_INLINE_MAX];
     struct bfd_chain *found = &object->bfd_chain;
     struct code_chain chain = {frames, 0};
-    const char *first = NULL; /* a symbol's or DWARF's, which last */
+    const char *first = NULL; /* the first answer's name; its text outlives the
+                               * second question */
     bool guessed = false;
 
     if (!symbols)
@@ -216,7 +235,7 @@ answer_by_bfd(struct object_names *object, uint64_t address)
 
         frames[i] = (struct code_frame){
             .name = guessed ? no_text : span_of_optional_text(frame->function),
-            .linkage = true, /* needs no further demangling */
+            .linkage = true, /* libbfd has demangled it, or chosen the symbol */
             .inlined = i + 1 < found->count,
             .file = span_of_optional_text(frame->file),
             .line = frame->line};
@@ -270,7 +289,7 @@ answer_by_index(struct object_names *object, uint32_t i, uint64_t address)
                                object->numbers,
                                &object->answer.frame_count) != 0)
         return -1;
-    /* The index had nothing to say either. */
+    /* The index knows neither symbol nor function. */
     if (symbol.name.size == 0 && symbol.start == 0 &&
         object_sources_start(&object->from, address, &symbol.start) != 0)
         return -1;
@@ -297,7 +316,8 @@ compare_addresses_by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Segments may have another order in the file than in memory. */
+/* Sorts addresses and drops equal ones: offsets ascend, but segments may have
+ * another order in memory than in the file. */
 static uint32_t
 sort_distinct(uint64_t *list, uint32_t count)
 {
@@ -351,7 +371,8 @@ resolve_dwarf_names(struct object_names *object, const uint64_t *offsets,
     return prepare_names(object);
 }
 
-/* The reader's answer for address; DWARF_DAMAGED if it could not be asked. */
+/* The DWARF reader's answer for address; DWARF_DAMAGED: it could not be
+ * asked. */
 static enum dwarf_why
 read_chain(struct object_names *object, uint64_t address,
            struct code_chain *chain)
@@ -367,7 +388,8 @@ read_chain(struct object_names *object, uint64_t address,
                           (uint32_t)(found - object->addresses), chain);
 }
 
-/* Without DWARF, symbols answer. */
+/* Answers by DWARF, by libbfd for units that our reader does not know, or else
+ * by symbols. */
 static int
 answer_by_dwarf(struct object_names *object, uint64_t address)
 {
@@ -381,6 +403,7 @@ answer_by_dwarf(struct object_names *object, uint64_t address)
     if (why == DWARF_KNOWN)
         return answer_by_chain(object, address, &chain);
     object->why[why]++;
+    /* libbfd would need more memory than our reader, not less */
     if (why != DWARF_OVER_BUDGET && object_sources_bfd(&object->from))
         return answer_by_bfd(object, address);
     chain.count = 0;
@@ -401,9 +424,12 @@ object_names_ask(struct object_names *object, const uint64_t *offsets,
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         if (!elf_address_of(&object->from.elf, offsets[i], &address)) {
+            /* no segment loads it: the symbol at that number is a guess, but an
+             * answer is due */
             rc = answer_by_chain(object, offsets[i], &nothing);
         } else {
             rc = answer_by_index(object, i, address);
+            /* only now: with a good index DWARF is never opened */
             if (rc == 0 && !resolved)
                 rc = resolve_dwarf_names(object, offsets, i, count);
             if (rc == 0) {
@@ -417,6 +443,8 @@ object_names_ask(struct object_names *object, const uint64_t *offsets,
     return 0;
 }
 
+/* An index of symbols only hides nothing, but is worth little: it is made only
+ * if the client asks for one. */
 int
 object_names_index(struct object_names *object, const struct index_sink *sink,
                    struct error *err)
@@ -455,7 +483,7 @@ object_names_index(struct object_names *object, const struct index_sink *sink,
                               sink, err);
 }
 
-/* ---- what to say of it all ---- */
+/* ---- complaints ---- */
 
 const char *
 object_names_refused(const struct object_names *object)

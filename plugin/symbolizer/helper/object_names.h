@@ -3,9 +3,9 @@
  *
  * A matching symbol index answers first; our DWARF reader answers the addresses
  * that it leaves out; libbfd those in units that the reader does not know.  The
- * symbols' sizes tell whether libbfd has a name or only the nearest one; an
- * address without a name gets its function's start from the unwind table.
- * Nothing is read before it is needed.
+ * symbols' sizes show whether libbfd has a name or only the nearest one; an
+ * address without a name gets its function's start from .eh_frame.  Nothing is
+ * read before it is needed.
  */
 #ifndef HW_OBJECT_NAMES_H
 #define HW_OBJECT_NAMES_H
@@ -25,11 +25,11 @@ struct object_names;
 
 struct object_request {
     int fd;       /* borrowed, open until the end */
-    int index_fd; /* likewise; -1: no index */
+    int index_fd; /* borrowed, too; -1: no index */
     const char *path;
     bool symbols_only;   /* do not read DWARF */
     bool no_lines;       /* files and lines of DWARF are not needed */
-    size_t reader_bytes; /* may be kept of DWARF; 0: the default */
+    size_t reader_bytes; /* bytes of DWARF that may be kept; 0: the default */
 };
 
 struct object_names *object_names_new(const struct object_request *request,
@@ -50,7 +50,7 @@ struct object_answer {
 
 /* Takes the answers; not 0 ends them. */
 struct object_taker {
-    /* A text of the index that later answers may use, to be numbered. */
+    /* A text of the index that later answers may use; sets its number. */
     int (*text)(void *arg, struct span text, enum symbol_index_use use,
                 uint32_t *number);
     int (*answer)(void *arg, const struct object_answer *answer);
@@ -62,7 +62,8 @@ struct object_taker {
 int object_names_ask(struct object_names *object, const uint64_t *offsets,
                      uint32_t count, const struct object_taker *taker);
 
-/* What was wrong, except with the index, in one line; "" if nothing was. */
+/* Writes in one line what was wrong, except with the index; "" if nothing
+ * was. */
 void object_names_complaint(const struct object_names *object, char *out,
                             size_t size);
 

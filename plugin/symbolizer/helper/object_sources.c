@@ -1,4 +1,12 @@
-/* object_sources.c - see object_sources.h. */
+/*
+ * object_sources.c - see object_sources.h.
+ *
+ * A request mostly needs one or two sources, and opening each reads megabytes;
+ * so all are opened on demand and kept until the request's end.  Reading the
+ * symbol table and reading DWARF take about as long, so the symbols are read on
+ * a thread of their own meanwhile; await_symbols() is the only place where the
+ * two meet.
+ */
 #include "object_sources.h"
 
 #include <fcntl.h>
@@ -17,7 +25,7 @@
 
 enum { SYMBOLS_STACK = 256 << 10 };
 
-/* ---- the split debug file; may ask libbfd at the first call ---- */
+/* ---- the split debug file; the first call may ask libbfd ---- */
 
 static void
 debug_file_init(struct debug_file *file, const struct elf_file *object,
@@ -35,7 +43,8 @@ debug_file_fini(struct debug_file *file)
     free(file->path);
 }
 
-/* As malloc'd text, as libbfd's is; NULL: none. */
+/* The path of a fetched debug file, allocated by malloc as libbfd's paths are;
+ * NULL: none. */
 static char *
 find_fetched(const struct elf_file *object)
 {
@@ -59,6 +68,7 @@ find_debug_file(struct debug_file *file)
     bool fetched;
 
     if (!file->sought) {
+        /* libbfd checks build-id or CRC; a fetched file is checked here */
         file->sought = true;
         file->path = bfd_debug_file(file->object->fd, file->object_path);
         fetched = file->path == NULL;
@@ -143,13 +153,15 @@ read_object_symbols(void *arg)
     struct object_sources *from = arg;
     struct error err;
 
-    /* Uses the debug file found before. */
+    /* start_symbols has looked for the debug file: libbfd must not be called
+     * from this thread. */
     from->symbols =
         object_symbols_new(&from->elf, debug_file_symbols(&from->debug), &err);
     return NULL;
 }
 
-/* Reads the symbols while DWARF is being read, if a thread can be started. */
+/* Starts reading the symbols while DWARF is read, if a thread can be started;
+ * otherwise they are read when they are needed. */
 static void
 start_symbols(struct object_sources *from)
 {
@@ -173,6 +185,8 @@ object_sources_symbols(struct object_sources *from)
     return from->symbols;
 }
 
+/* Tried once: a file that cannot be read will not get better, and each try may
+ * take long. */
 void
 object_sources_dwarf(struct object_sources *from, bool all, struct error *err)
 {

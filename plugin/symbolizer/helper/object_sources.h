@@ -1,6 +1,6 @@
 /*
  * object_sources.h - the sources of one object's names besides its index:
- * symbols, unwind table, DWARF, libbfd.  Each is opened when it is needed.
+ * symbols, function ranges, DWARF, libbfd.  Each is opened when it is needed.
  */
 #ifndef HW_OBJECT_SOURCES_H
 #define HW_OBJECT_SOURCES_H
@@ -21,15 +21,15 @@ struct function_ranges;
 
 enum { OBJECT_TROUBLE_MAX = 200 };
 
-/* The split debug file: which of the two files has the symbols, and which the
- * DWARF.  One thread's until the file is searched; an unreadable one counts as
- * none. */
+/* The split debug file, and which of the two files has the symbols and which
+ * the DWARF.  One thread's until the file has been looked for; an unreadable
+ * one counts as none. */
 struct debug_file {
     const struct elf_file *object;
     const char *object_path;
     bool sought;
     int fd;     /* -1: none */
-    char *path; /* libbfd's */
+    char *path; /* allocated by malloc, as libbfd does */
     struct elf_file elf;
 };
 
@@ -41,7 +41,7 @@ const struct elf_file *debug_file_dwarf(struct debug_file *file,
  * others, or there is no debug file. */
 const struct elf_file *debug_file_symbols(struct debug_file *file);
 
-/* A source is set once its function was called. */
+/* A source is set once its function has been called. */
 struct object_sources {
     char *path;
     struct elf_file elf; /* with sections */
@@ -51,12 +51,13 @@ struct object_sources {
     struct bfd_names *bfd;
     struct function_ranges *ranges;
     size_t reader_bytes;
-    pthread_t thread; /* owns symbols while it reads them */
+    pthread_t thread; /* owns symbols while it runs */
     bool symbols_coming;
     bool symbols_only, no_lines; /* options */
     bool dwarf_sought, bfd_sought;
-    bool over_budget;                 /* for any of its DWARF */
-    char trouble[OBJECT_TROUBLE_MAX]; /* libbfd's with the file; "" */
+    bool over_budget;                 /* there was no memory for any of its
+                                       * DWARF */
+    char trouble[OBJECT_TROUBLE_MAX]; /* why libbfd cannot read the file; "" */
 };
 
 /* -1 with *err; object_sources_fini is still needed. */
@@ -69,8 +70,8 @@ void object_sources_fini(struct object_sources *from);
 const struct object_symbols *
 object_sources_symbols(struct object_sources *from);
 
-/* Opens from->dwarf (for an index, all of it) and reads the symbols meanwhile.
- * If there is none although there should be, *err says why. */
+/* Opens from->dwarf (all of it, for an index) and reads the symbols meanwhile.
+ * *err says why there is none although there should be. */
 void object_sources_dwarf(struct object_sources *from, bool all,
                           struct error *err);
 

@@ -1,4 +1,14 @@
-/* object_symbols.c - see object_symbols.h. */
+/*
+ * object_symbols.c - see object_symbols.h.
+ *
+ * libbfd names any address after the nearest symbol before it, however far.
+ * Here each symbol's extent is known: inside it the name is certain; a symbol
+ * without a size (assembly) reaches to the next symbol or function.  Names must
+ * be those of addr2line, so candidates and aliases are chosen in binutils'
+ * order, with one exception: malloc and the like come first, whatever aliases a
+ * program gives them.  A table of a million symbols is sorted by radix in place
+ * of qsort, which would take most of the time.
+ */
 #include "object_symbols.h"
 
 #include <elf.h>
@@ -17,7 +27,7 @@ enum {
     SYMBOL_SIZE = 24,
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
-    NESTING_MAX = 64 /* starts looked back for an enclosing symbol */
+    NESTING_MAX = 64 /* starts to look back for an enclosing symbol */
 };
 
 static const size_t table_bytes_max = (size_t)2 << 30;
@@ -42,7 +52,7 @@ size_without_version(struct span name)
     return at ? (size_t)(at - name.data) : name.size;
 }
 
-/* Equal except for the version that follows '@'. */
+/* Whether names are equal but for a version behind '@'. */
 static bool
 is_same_name(struct span a, struct span b)
 {
@@ -70,8 +80,8 @@ is_allocators(const char *name)
     return false;
 }
 
-/* A program's own malloc may have a second name: the allocator's name comes
- * first. */
+/* Moves an allocation function to the front of its aliases, among those of the
+ * same extent: a program's own malloc may have a second name. */
 static void
 put_allocators_first(struct symbol *aliases, size_t count)
 {
@@ -87,8 +97,9 @@ put_allocators_first(struct symbol *aliases, size_t count)
     }
 }
 
-/* Binutils takes the widest while none reaches the address; so of aliases that
- * do: functions, then typed ones, then the narrowest, then the first. */
+/* Order among aliases: as binutils prefers those that reach the address:
+ * functions, then typed ones, then the narrowest, then the first in the
+ * file. */
 static int
 compare_symbols_by_rank(const void *a, const void *b)
 {
@@ -160,7 +171,8 @@ sort_symbol_table(struct symbol_table *table)
     return 0;
 }
 
-/* The candidates are those of binutils' elf_find_function. */
+/* Reads one symbol; true: it is a candidate by the rules of binutils'
+ * elf_find_function. */
 static bool
 take_symbol(struct reader *r, const struct elf_file *elf,
             struct symbol_table *table, uint32_t order)
@@ -185,6 +197,7 @@ take_symbol(struct reader *r, const struct elf_file *elf,
     if (!s->name[0] || (!s->typed && s->name[0] == '$') ||
         s->size > UINT64_MAX - s->start)
         return false;
+    /* annobin marks, which binutils skips, too */
     if (s->size == 0 && !s->typed && ELF64_ST_BIND(info) == STB_LOCAL &&
         ELF64_ST_VISIBILITY(other) == STV_HIDDEN)
         return false;
@@ -207,7 +220,7 @@ load_symbol_table(struct symbol_table *table, const struct elf_file *elf,
         return 0;
     names = &elf->sections[symbols->link];
     buffer_init(&bytes, table_bytes_max);
-    /* The buffer terminates names that the file does not. */
+    /* The buffer adds the NUL that a damaged file may lack. */
     if (elf_read(elf, names->offset, names->size, &table->names) != 0 ||
         elf_read(elf, symbols->offset, count * SYMBOL_SIZE, &bytes) != 0) {
         rc = bytes.failed || table->names.failed ? -1 : 0;
@@ -269,7 +282,7 @@ symbol_table_count(const struct symbol_table *table)
     return table->count;
 }
 
-/* One past the last symbol that starts at or before address. */
+/* The index past the last symbol that starts at or before address. */
 static size_t
 symbol_upper_bound(const struct symbol_table *table, uint64_t address)
 {
@@ -297,6 +310,8 @@ symbol_table_holding(const struct symbol_table *table, uint64_t address)
 {
     size_t i = symbol_upper_bound(table, address), first;
 
+    /* A symbol may enclose others (a function with local labels).  How far back
+     * it starts is unknown, so the search is bounded. */
     for (int back = 0; back < NESTING_MAX && i > 0; back++, i = first) {
         first = first_alias(table, i - 1);
         for (size_t j = first; j < i; j++)
@@ -336,7 +351,7 @@ struct object_symbols {
     struct function_ranges *ranges;
 };
 
-/* Takes symbols unless there are some already. */
+/* Reads a table of symbols unless there is one with any already. */
 static int
 read_symbols_if_none(struct object_symbols *symbols, const struct elf_file *elf,
                      bool dynamic, struct error *err)
@@ -348,6 +363,8 @@ read_symbols_if_none(struct object_symbols *symbols, const struct elf_file *elf,
     return symbols->table ? 0 : -1;
 }
 
+/* .symtab of the object, or else of its debug file, or else .dynsym: the first
+ * one that has any symbol of code. */
 struct object_symbols *
 object_symbols_new(const struct elf_file *object, const struct elf_file *debug,
                    struct error *err)
@@ -396,8 +413,8 @@ object_symbols_any(const struct object_symbols *symbols)
     return symbol_table_count(symbols->table) > 0;
 }
 
-/* Whether a symbol's name may stand for address.  One without a size extends to
- * the next symbol in its section, unless a function starts in between. */
+/* Whether a symbol contains address.  One without a size extends to the next
+ * symbol in its section, unless a function starts in between. */
 static bool
 is_address_in_symbol(const struct object_symbols *symbols,
                      const struct symbol *symbol, uint64_t address)
@@ -426,6 +443,8 @@ object_symbols_at(const struct object_symbols *symbols, uint64_t address,
         if (!symbol || !is_address_in_symbol(symbols, symbol, address))
             return NULL;
     }
+    /* the name that DWARF gives decides among aliases, but not against
+     * malloc */
     if (name.size && !symbol->allocates)
         alias = symbol_table_alias(symbols->table, symbol, name);
     return alias ? alias : symbol;
@@ -466,6 +485,8 @@ smaller_address(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Too small an end costs a repeated question, too large a one a wrong name: so
+ * the nearest of all possible changes. */
 uint64_t
 object_symbols_end(const struct object_symbols *symbols, uint64_t address)
 {

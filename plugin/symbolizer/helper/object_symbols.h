@@ -2,7 +2,7 @@
  * object_symbols.h - the symbol of an address in one object, or else its
  * function's start.
  *
- * The symbols' sizes tell a name from the nearest one; the unwind table has the
+ * The symbols' sizes distinguish a name from the nearest one; .eh_frame has the
  * starts of functions without a symbol.
  */
 #ifndef HW_OBJECT_SYMBOLS_H
@@ -19,8 +19,8 @@ struct object_symbols;
 struct symbol;
 struct symbol_table;
 
-/* Both files have loaded sections; debug is the split debug file or NULL.
- * object must stay open.  NULL only without memory. */
+/* Both files must have loaded their sections; debug is the split debug file or
+ * NULL.  object must stay open.  NULL only without memory. */
 struct object_symbols *object_symbols_new(const struct elf_file *object,
                                           const struct elf_file *debug,
                                           struct error *err);
@@ -32,20 +32,20 @@ bool object_has_symbols(const struct elf_file *elf);
 /* Whether there is any symbol. */
 bool object_symbols_any(const struct object_symbols *symbols);
 
-/* The symbol that contains address, or NULL.  Of its aliases prefers malloc and
- * the like, then the one with that name. */
+/* The symbol that contains address, or NULL.  Of its aliases malloc and the
+ * like come first, then the one with the given name. */
 const struct symbol *object_symbols_at(const struct object_symbols *symbols,
                                        uint64_t address, struct span name);
 
-/* Whether that is the name of a symbol before address that does not reach it:
- * libbfd's answer if it knows no function. */
+/* Whether name is that of a symbol before address that does not reach it:
+ * libbfd answers so if it knows no function. */
 bool object_symbols_guessed(const struct object_symbols *symbols,
                             uint64_t address, struct span name);
 
 /* Whether the start of the function at address is known. */
 bool object_symbols_function(const struct object_symbols *symbols,
                              uint64_t address, uint64_t *start);
-/* Likewise, the start; address itself if unknown. */
+/* The same as a value: the start, or address itself if it is unknown. */
 uint64_t object_symbols_start(const struct object_symbols *symbols,
                               uint64_t address);
 
@@ -64,7 +64,7 @@ struct symbol {
     const char *name;     /* as in the file: mangled, maybe with a version */
     bool function, typed;
     bool allocates; /* malloc or the like */
-    uint32_t order; /* in the file's table */
+    uint32_t order; /* index in the file's table */
 };
 
 /* Reads .symtab (or .dynsym) of a file with loaded sections.  A file without

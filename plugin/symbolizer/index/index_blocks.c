@@ -1,4 +1,14 @@
-/* index_blocks.c - see index_blocks.h. */
+/*
+ * index_blocks.c - see index_blocks.h.
+ *
+ * An index has up to hundreds of MB, and a look-up needs a few kilobytes of it.
+ * So the file has blocks of about 8 KB with a table of their first keys, which
+ * is read whole when the file is opened; a block has groups of 64 items, each
+ * of which can be read without the others.  Nothing is trusted: header and
+ * tables are checked at once, a block's sum when it is first used, and each
+ * number inside a group when it is read, since a correct sum does not make a
+ * file honest.
+ */
 #include "index_blocks.h"
 
 #include <errno.h>
@@ -11,7 +21,7 @@
 #include "search.h"
 
 enum {
-    PADDING = 8, /* index_load reads that far */
+    PADDING = 8, /* index_load reads 8 bytes at any item */
     BLOCK_ITEMS_MAX =
         INDEX_BLOCK_MAX / INDEX_GROUP_ENTRY_SIZE * INDEX_GROUP_ITEMS
 };
@@ -50,7 +60,8 @@ set_damaged_index_error(struct error *err, const char *what)
     return -1;
 }
 
-/* Earlier versions wrote a packed form, too, with a bit above the number. */
+/* The version is checked before all else, as the rest depends on it.  Earlier
+ * versions had a packed form, too, with a bit above the number. */
 static int
 check_format(struct reader r, struct error *err)
 {
@@ -81,7 +92,8 @@ parse_index_header(struct index_blocks *blocks,
     struct span id;
     size_t id_size;
 
-    reader_bytes(&r, sizeof(INDEX_MAGIC) - 1 + 4); /* see check_format */
+    reader_bytes(&r, sizeof(INDEX_MAGIC) - 1 + 4); /* magic and version: see
+                                                    * check_format */
     wrong = reader_u32(&r) != INDEX_HEADER_SIZE;
     out->file_size = reader_u64(&r);
     id_size = reader_u8(&r);
@@ -93,6 +105,7 @@ parse_index_header(struct index_blocks *blocks,
         out->counts[i] = reader_u32(&r);
         out->sums[i] = reader_u32(&r);
         items = reader_u64(&r);
+        /* bounds what the tables below may take, before they are read */
         if (out->counts[i] > INDEX_BLOCKS_MAX ||
             items > (uint64_t)out->counts[i] * BLOCK_ITEMS_MAX ||
             (i >= INDEX_NODES && items > INDEX_ITEMS_MAX))
@@ -103,13 +116,15 @@ parse_index_header(struct index_blocks *blocks,
         return set_damaged_index_error(err, "its header is damaged");
     if (!reader_done(&r) || wrong || id_size > INDEX_BUILD_ID_MAX)
         return set_damaged_index_error(err, "its header makes no sense");
+    /* a file of the same name may be of another build */
     if (id_size != build_id_size || build_id_size == 0 ||
         memcmp(id.data, build_id, build_id_size) != 0)
         return set_damaged_index_error(err, "it was made for another build");
     return 0;
 }
 
-/* Blocks must follow each other without gaps from *offset on. */
+/* Parses a section's table.  Blocks must follow each other without gaps from
+ * *offset on, so that none can lie outside the file or in another. */
 static bool
 parse_block_table(const uint8_t *bytes, struct index_table *table,
                   uint64_t *offset)
@@ -129,10 +144,12 @@ parse_block_table(const uint8_t *bytes, struct index_table *table,
             return false;
         *offset += block->size;
     }
-    /* Each group of so many items has at least a byte. */
+    /* A group has at least a byte, which bounds the number of items. */
     return table->items <= (*offset - from) * INDEX_GROUP_ITEMS;
 }
 
+/* Reads all sections' tables: 24 bytes a block, so some hundred KB of a large
+ * index.  Together they must account for every byte of the file. */
 static int
 read_tables(struct index_blocks *blocks, const struct header *header,
             struct error *err)
@@ -209,6 +226,7 @@ index_blocks_open(struct index_blocks *blocks, int fd, const uint8_t *build_id,
     if (parse_index_header(blocks, bytes, build_id, build_id_size, &header,
                            err) != 0)
         return -1;
+    /* cut, or still being written in place by somebody else */
     if (header.file_size != (uint64_t)st.st_size)
         return set_damaged_index_error(err, "its length has changed");
     return read_tables(blocks, &header, err);
@@ -229,6 +247,8 @@ index_blocks_close(struct index_blocks *blocks)
 
 /* ---- finding ---- */
 
+/* With many keys to come, several will be in neighbouring blocks: one read of a
+ * run costs less than one for each block. */
 void
 index_blocks_expect(struct index_blocks *blocks, enum index_section section,
                     uint64_t keys)
@@ -242,8 +262,7 @@ index_blocks_expect(struct index_blocks *blocks, enum index_section section,
                            : INDEX_RUN_BLOCKS;
 }
 
-/* Sets the number of blocks, from number on, to read at once; returns their
- * bytes. */
+/* How many blocks, from number on, to read at once, and *size, their bytes. */
 static uint32_t
 run_length(const struct index_table *table, uint32_t number, size_t *size)
 {
@@ -256,7 +275,7 @@ run_length(const struct index_table *table, uint32_t number, size_t *size)
     return count;
 }
 
-/* Replaces another run; NULL: it cannot be read. */
+/* Reads a run of blocks in place of the oldest.  NULL: it cannot be read. */
 static struct index_run *
 read_block_run(const struct index_blocks *blocks, struct index_table *table,
                uint32_t number)
@@ -280,19 +299,21 @@ read_block_run(const struct index_blocks *blocks, struct index_table *table,
     run->verified = 0;
     run->count = count;
     if (!read_index_bytes(blocks, run->data, size, block->offset)) {
-        run->count = 1; /* the blocks behind it may be cut off */
+        run->count = 1; /* the file may be cut behind this block: try it
+                         * alone */
         size = block->size;
         if (!read_index_bytes(blocks, run->data, size, block->offset)) {
             run->count = 0;
             return NULL;
         }
     }
+    /* read, but never used */
     memset(run->data + size, 0, PADDING);
     table->next_run = (table->next_run + 1) % INDEX_RUNS;
     return run;
 }
 
-/* All bytes of the block; NULL: they cannot be read, or are damaged. */
+/* The block's bytes; NULL: they cannot be read, or are damaged. */
 static const uint8_t *
 load_index_block(const struct index_blocks *blocks, struct index_table *table,
                  uint32_t number)
@@ -325,7 +346,8 @@ block_has(const struct index_table *table, uint32_t number, uint64_t key)
             key < table->blocks[number + 1].first);
 }
 
-/* key is not before the first block's. */
+/* The block of a key that is not before the first block's.  Ascending keys are
+ * mostly in the same block, or in the next. */
 static uint32_t
 index_block_number(struct index_table *table, uint64_t key)
 {
@@ -354,6 +376,8 @@ entry_at(const struct index_block *block, const uint8_t *data, uint32_t i)
     return entry;
 }
 
+/* The heads of all columns come first, then their bits.  Nothing is copied:
+ * columns point into the block, with 8 bytes behind it. */
 static bool
 parse_items(enum index_section section, struct reader *r,
             struct index_group *group)
@@ -379,7 +403,7 @@ parse_items(enum index_section section, struct reader *r,
     return !r->failed;
 }
 
-/* Finds and parses the group with key in a whole block. */
+/* Finds and parses the group with key in a block. */
 static bool
 parse_group(struct index_blocks *blocks, enum index_section section,
             uint32_t number, const uint8_t *data, size_t size, uint64_t key,
@@ -406,7 +430,7 @@ parse_group(struct index_blocks *blocks, enum index_section section,
         else
             high = middle;
     }
-    if (low == 0) /* not ascending */
+    if (low == 0) /* the block's entries do not ascend */
         return false;
     entry = entry_at(block, data, low - 1);
     group->first = entry.first;
@@ -443,6 +467,7 @@ index_blocks_find(struct index_blocks *blocks, enum index_section section,
         (section >= INDEX_NODES && key >= table->items))
         return NULL;
     number = index_block_number(table, key);
+    /* until the new group is whole, there is none */
     table->group_block = table->count;
     data = load_index_block(blocks, table, number);
     if (!data || !parse_group(blocks, section, number, data,

@@ -1,9 +1,9 @@
 /*
- * index_blocks.h - finds the group of an index file with an address or a
+ * index_blocks.h - finds the group of an index file that has an address or a
  * number; reads the file's blocks when they are needed.
  *
- * Made for roughly ascending keys: of each section it keeps the few blocks read
- * last, and reads ahead if many keys are coming.  One thread.  See
+ * Made for roughly ascending keys: of each section it keeps the few blocks that
+ * were read last, and reads ahead if many keys are coming.  One thread.  See
  * symbol_index_format.h.
  */
 #ifndef HW_INDEX_BLOCKS_H
@@ -21,7 +21,8 @@ struct error;
 enum { INDEX_RUN_BLOCKS = 16, INDEX_RUNS = 4 };
 
 struct index_group {
-    uint64_t first, next; /* its keys: next is the next group's first */
+    uint64_t first, next; /* its keys: first up to next, which is the next
+                           * group's first */
     uint32_t items, sources;
     struct index_column column[INDEX_COLUMNS_MAX];
     struct reader texts; /* in a group of texts, behind its items */
@@ -45,11 +46,11 @@ struct index_table {
     uint32_t count;
     uint64_t items;
     struct index_group group; /* the last one found */
-    uint32_t group_block;     /* its block; count: none */
+    uint32_t group_block;     /* the block of that group; count: none */
     uint32_t near;            /* the block found last */
     uint32_t ahead;           /* how many blocks to read at once */
     struct index_run runs[INDEX_RUNS];
-    uint32_t next_run; /* the one to be replaced next */
+    uint32_t next_run; /* the run to replace next */
 };
 
 struct index_blocks {
@@ -69,7 +70,7 @@ void index_blocks_expect(struct index_blocks *blocks,
                          enum index_section section, uint64_t keys);
 
 /* The group with key, valid until the same section is searched again or another
- * block is read; NULL: none, or, with failed set, damage. */
+ * of its blocks is read.  NULL: none, or, with failed set, damage. */
 const struct index_group *index_blocks_find(struct index_blocks *blocks,
                                             enum index_section section,
                                             uint64_t key);

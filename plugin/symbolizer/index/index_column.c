@@ -1,4 +1,7 @@
-/* index_column.c - see index_column.h. */
+/*
+ * index_column.c - see index_column.h: columns of equal width, and the packing
+ * of texts.
+ */
 #include "index_column.h"
 
 #include <string.h>
@@ -54,13 +57,11 @@ index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
     return true;
 }
 
-/*
- * Repeated until all bytes are there:
- *     u1   low 3 bits: literals, 7 and leb more; high 5 bits: bytes repeated,
- *          less REPEAT_MIN, 31 and leb more
+/* Packed texts are sequences of these, until all bytes are there:
+ *     u1   low 3 bits: number of literals, 7: and leb more; high 5 bits:
+ *          bytes repeated less REPEAT_MIN, 31: and leb more
  *     ...  the literals
- *     leb  if bytes are still missing: how far back the repeated ones begin
- */
+ *     leb  if bytes are still missing: how far back the repeated ones begin */
 
 enum {
     LITERAL_BITS = 3,
@@ -71,8 +72,8 @@ enum {
     TRIES = 16 /* positions tried for a longer repetition */
 };
 
-/* May copy up to INDEX_PACK_SPARE - 1 bytes more; from is that far before to,
- * or elsewhere. */
+/* Copies in steps of INDEX_PACK_SPARE bytes, so up to one less than that too
+ * many; from must be at least that far before to, or elsewhere. */
 static inline void
 copy_unpacked_bytes(char *to, const char *from, size_t size)
 {
@@ -80,7 +81,7 @@ copy_unpacked_bytes(char *to, const char *from, size_t size)
         memcpy(to + i, from + i, INDEX_PACK_SPARE);
 }
 
-/* The part of a number beyond the token's bits. */
+/* A number of the token, with the rest that did not fit into its bits. */
 static inline uint64_t
 take_more(struct reader *r, uint64_t value, uint64_t full)
 {
@@ -90,7 +91,7 @@ take_more(struct reader *r, uint64_t value, uint64_t full)
 bool
 index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
 {
-    struct reader r = *from; /* lets it stay in registers */
+    struct reader r = *from; /* a copy, which may stay in registers */
     size_t at = 0;
 
     while (at < wanted) {
@@ -117,7 +118,7 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
         repeat += REPEAT_MIN;
         if (back >= INDEX_PACK_SPARE)
             copy_unpacked_bytes(out + at, out + at - back, (size_t)repeat);
-        else /* the repetition overlaps itself */
+        else /* it overlaps itself, so byte by byte */
             for (size_t i = 0; i < repeat; i++)
                 out[at + i] = out[at + i - back];
         at += (size_t)repeat;
@@ -126,7 +127,8 @@ index_unpack(struct reader *from, char *out, size_t size, size_t wanted)
     return true;
 }
 
-/* Where each four bytes occurred last, and before that. */
+/* Where each sequence of four bytes (by hash) occurred last, and before
+ * that. */
 struct seen {
     uint16_t last[1 << HASH_BITS]; /* position + 1; 0: nowhere */
     uint16_t before[INDEX_PACK_MAX];

@@ -33,7 +33,7 @@ index_u8(struct reader *r)
 
 uint64_t index_long_leb(struct reader *r);
 
-/* Fails on more than 64 bits. */
+/* An unsigned LEB128; fails on more than 64 bits. */
 static inline uint64_t
 index_leb(struct reader *r)
 {
@@ -87,7 +87,7 @@ index_column_get(const struct index_column *column, uint32_t i)
 }
 
 /* Appends a column's head to head, and the bits of values (already less base)
- * to bits; false if a value needs too many. */
+ * to bits.  false: a value needs too many bits. */
 bool index_column_put(const uint64_t *values, uint32_t count, uint64_t base,
                       struct buffer *head, struct buffer *bits);
 

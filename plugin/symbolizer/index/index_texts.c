@@ -1,4 +1,11 @@
-/* index_texts.c - see index_texts.h. */
+/*
+ * index_texts.c - see index_texts.h.
+ *
+ * A profile wants ten thousand names out of millions.  Wanted numbers are bits,
+ * with a count of the bits before each word: so the position of a text in the
+ * list is found without a search, and the memory is 16 bytes for 64 texts of
+ * the section.
+ */
 #include "index_texts.h"
 
 #include <string.h>
@@ -44,7 +51,8 @@ index_texts_end(struct index_texts *texts)
     memset(texts, 0, sizeof(*texts));
 }
 
-/* Sets how many wanted texts precede each entry. */
+/* Ends the collecting: counts the wanted texts before each word, and makes room
+ * for them. */
 static bool
 seal_wanted_texts(struct index_texts *texts)
 {
@@ -70,7 +78,7 @@ is_wanted_text(const struct index_texts *texts, unsigned use, uint64_t number)
     return texts->wanted[use][number / 64].bits >> number % 64 & 1;
 }
 
-/* The index in the list of number, which is wanted and not "". */
+/* The position in the list of a number that is wanted and not 0. */
 static uint32_t
 rank_of(const struct index_texts *texts, unsigned use, uint64_t number)
 {
@@ -81,7 +89,7 @@ rank_of(const struct index_texts *texts, unsigned use, uint64_t number)
            (uint32_t)__builtin_popcountll(wanted->bits & below);
 }
 
-/* The numbers, of 64, that are wanted for any use. */
+/* A word's numbers that are wanted for any use. */
 static uint64_t
 wanted_bits(const struct index_texts *texts, uint64_t word)
 {
@@ -108,7 +116,8 @@ next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
     return found < end ? found : end;
 }
 
-/* Unpacks up to the last wanted text: the sizes come first. */
+/* Unpacks a group up to its last wanted text: the sizes of all texts come
+ * first. */
 static bool
 unpack_text_group(const struct index_group *group, uint32_t last,
                   struct unpacked *out)
@@ -138,7 +147,7 @@ last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
     return number;
 }
 
-/* The item-th text, for one use of it.  Returns as index_texts_take. */
+/* Takes a group's text for one use.  Returns as index_texts_take. */
 static int
 take_group_text(struct unpacked *group, uint32_t item,
                 enum symbol_index_use use, struct index_text *out,
@@ -151,7 +160,7 @@ take_group_text(struct unpacked *group, uint32_t item,
     int rc = 0;
 
     if (question->text) {
-        *end = '\0'; /* overwrites the next text's first byte */
+        *end = '\0'; /* the first byte of the next text, which is put back */
         rc = question->text(question->arg, text, use, &out->number);
         *end = next;
     }
@@ -183,6 +192,8 @@ take_uses(struct index_texts *texts, uint64_t number, struct unpacked *group,
     return rc;
 }
 
+/* Goes through the wanted numbers in order, group by group.  A damaged group
+ * costs its own texts only. */
 int
 index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
                  enum index_section section, struct arena *arena,

@@ -1,8 +1,9 @@
 /*
  * index_texts.h - the wanted texts of one section of an index file.
  *
- * First all wanted numbers are collected, then all texts are taken, in their
- * order: each group is unpacked once, however many of its texts are wanted.
+ * First all wanted numbers are collected, then all texts are taken in order of
+ * their numbers: each group is unpacked once, however many of its texts are
+ * wanted.
  */
 #ifndef HW_INDEX_TEXTS_H
 #define HW_INDEX_TEXTS_H
@@ -22,7 +23,7 @@ enum { INDEX_USES_MAX = 2 }; /* names are of functions and of symbols */
 /* A bit for each of 64 numbers. */
 struct index_wanted {
     uint64_t bits;
-    uint32_t before; /* the wanted texts before these, once sealed */
+    uint32_t before; /* number of wanted texts before these, once sealed */
 };
 
 struct index_text {
@@ -33,7 +34,7 @@ struct index_text {
 struct index_texts {
     struct index_wanted *wanted[INDEX_USES_MAX];
     unsigned uses;  /* a text may be taken once for each */
-    uint64_t items; /* of the section */
+    uint64_t items; /* texts of the section */
     uint32_t count; /* wanted texts */
     struct index_text *list;
 };
@@ -43,7 +44,7 @@ bool index_texts_begin(struct index_texts *texts, unsigned uses,
                        uint64_t items);
 void index_texts_end(struct index_texts *texts); /* zeroed is fine */
 
-/* False: there is no text with that number. */
+/* Marks a text as wanted; false: there is none with that number. */
 static inline bool
 index_texts_want(struct index_texts *texts, unsigned use, uint64_t number)
 {

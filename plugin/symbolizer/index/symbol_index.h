@@ -1,6 +1,6 @@
 /*
- * symbol_index.h - what DWARF and symbols know of one object's code, in a file
- * that answers an address in a microsecond or two.
+ * symbol_index.h - the names and lines of one object's code, from DWARF and
+ * symbols, in a file that answers an address in a microsecond or two.
  *
  * The key is the build-id.  A file is made once, by a background job or for a
  * package, and read with pread, block by block.  Each block is checked before
@@ -49,8 +49,9 @@ struct symbol_index_source {
     void *arg;
 };
 
-/* Memory counts as dwarf's, if there is one.  If it runs out, units are left
- * out; if the index itself has no room, nothing is written and *err says so. */
+/* Memory counts against dwarf's budget, if there is one.  If it runs out, units
+ * are left out; if the index itself has no room, nothing is written and *err
+ * says so. */
 int symbol_index_write(const struct symbol_index_source *source,
                        struct error *err);
 
@@ -62,8 +63,7 @@ struct symbol_index *symbol_index_open(int fd, const uint8_t *build_id,
                                        size_t build_id_size, struct error *err);
 void symbol_index_close(struct symbol_index *index); /* NULL is fine */
 
-/* Whether it was made without DWARF: then DWARF, if there is some, is better.
- */
+/* Whether it was made without DWARF: if there is DWARF, that knows more. */
 bool symbol_index_symbols_only(const struct symbol_index *index);
 
 /* The use of a text. */
@@ -82,7 +82,7 @@ struct symbol_index_question {
     int (*text)(void *arg, struct span text, enum symbol_index_use use,
                 uint32_t *number);
     bool (*stop)(
-        void *arg); /* True ends the look-up as text does; may be NULL. */
+        void *arg); /* returns true to end the look-up, as text does; or NULL */
     void *arg;
 };
 

@@ -73,13 +73,15 @@ enum {
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
     INDEX_ENTRY_SIZE = 24,       /* of a table */
     INDEX_GROUP_ENTRY_SIZE = 6,  /* of a block's table */
-    INDEX_BLOCK_BYTES = 8 << 10, /* the writer's target */
+    INDEX_BLOCK_BYTES = 8 << 10, /* bytes that the writer aims at */
     INDEX_BLOCK_MAX = 64 << 10,
-    INDEX_BLOCKS_MAX = 1 << 17, /* of a section, each 64 bytes of a reader */
+    INDEX_BLOCKS_MAX = 1 << 17, /* of a section; a reader holds the table of
+                                 * all */
     INDEX_GROUP_ITEMS = 64,
     INDEX_ITEMS_MAX = 1 << 28, /* nodes, and texts of a kind */
     INDEX_TEXT_MAX = 8 << 10,  /* longer ones are truncated */
-    INDEX_WIDTH_MAX = 56, /* they and the first byte's offset fit in 8 bytes */
+    INDEX_WIDTH_MAX = 56,      /* with up to 7 bits before them they fit in 8
+                                * bytes */
     INDEX_COLUMNS_MAX = 6
 };
 

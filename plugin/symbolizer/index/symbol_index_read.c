@@ -1,11 +1,13 @@
 /*
- * symbol_index_read.c - answers from an index file.  See symbol_index_format.h.
+ * symbol_index_read.c - see symbol_index.h: answers from an index file.
  *
- * Nothing in the file is trusted: numbers that lead out of it, or in a circle,
- * end the question.  It goes section by section for all addresses, so that each
- * block is read, checked and parsed once, and each text unpacked once.
+ * A look-up goes section by section for all addresses, instead of address by
+ * address: ascending addresses then touch each block once, and each text is
+ * unpacked once.  Nothing in the file is trusted: numbers that lead out of it
+ * end the question, and a node's parent must have a lower number, so that no
+ * chain is a circle.  In the helper, or in heapwire-prof by one index and one
+ * thread each for several parts.
  */
-
 #include "arena.h"
 #include "errors.h"
 #include "index_blocks.h"
@@ -15,9 +17,10 @@
 
 enum { STOP_STEP = 256 /* addresses */ };
 
+/* a hostile file could have each text unpack to its maximum */
 static const size_t text_bytes_max = (size_t)512 << 20;
 
-/* A function, or an inlined instance of it; and the code's source line. */
+/* A frame found: a function or an inlined instance, and its source line. */
 struct frame_found {
     uint32_t name, file, line;
     uint32_t name_number; /* number given by the text callback; 0: none */
@@ -27,18 +30,18 @@ struct frame_found {
 /* The findings for one address. */
 struct found {
     uint64_t symbol_start, symbol_end;
-    uint32_t symbol;              /* its name */
+    uint32_t symbol;              /* number of its name */
     uint32_t range;               /* INDEX_NO_FUNCTION and the like */
-    uint32_t file, line;          /* of the code itself */
-    uint32_t frame, frame_count;  /* in frames */
-    enum symbol_index_answer how; /* so far */
+    uint32_t file, line;          /* source line of the code itself */
+    uint32_t frame, frame_count;  /* its part of frames */
+    enum symbol_index_answer how; /* the result so far */
 };
 
 struct symbol_index {
     struct index_blocks blocks;
     struct index_texts names, files;
-    unsigned symbol_use; /* of names */
-    struct arena *arena; /* of the texts */
+    unsigned symbol_use; /* which use symbols have among names */
+    struct arena *arena; /* holds the texts */
     struct found *found;
     struct frame_found *frames;
     size_t frame_count, frame_capacity;
@@ -66,7 +69,7 @@ fail:
     return NULL;
 }
 
-/* Frees what is kept of the last question. */
+/* Frees the results of the last question. */
 static void
 free_last_question(struct symbol_index *index)
 {
@@ -98,7 +101,8 @@ symbol_index_symbols_only(const struct symbol_index *index)
 
 /* ---- look-up ---- */
 
-/* Reads file and line from the columns from column on; false: invalid. */
+/* Reads file and line from the four columns that begin at column; false: the
+ * numbers make no sense. */
 static bool
 read_source_line(struct symbol_index *index, const struct index_group *group,
                  unsigned column, uint32_t item, uint32_t *file, uint32_t *line)
@@ -106,6 +110,7 @@ read_source_line(struct symbol_index *index, const struct index_group *group,
     const struct index_column *c = &group->column[column];
     uint64_t which = index_column_get(&c[SOURCE_WHICH], item), number, in;
 
+    /* the column may say anything */
     if (which >= group->sources)
         return false;
     in = index_column_get(&c[SOURCE_LINES], (uint32_t)which) +
@@ -134,12 +139,14 @@ find_range(struct symbol_index *index, uint64_t address, struct found *found)
         if (value < INDEX_FIRST_NODE || value > INDEX_ITEMS_MAX)
             return false;
     }
+    /* the index knows that it does not know: the caller asks DWARF */
     if (value == INDEX_LEFT_OUT)
         found->how = INDEX_UNKNOWN;
     found->range = (uint32_t)value;
     return true;
 }
 
+/* Besides the symbol, finds how far its answer holds: up to the next item. */
 static bool
 find_indexed_symbol(struct symbol_index *index, uint64_t address,
                     struct found *found)
@@ -170,7 +177,8 @@ find_indexed_symbol(struct symbol_index *index, uint64_t address,
                               index_column_get(&c[SYMBOL_ADDRESS], item) -
                               back + (name == 0);
     found->symbol = (uint32_t)name;
-    /* Rejects numbers that overflow. */
+    /* Numbers may have overflowed above: then they do not contain the
+     * address. */
     if (found->symbol_start > address ||
         (item + 1 < group->items && found->symbol_end <= address))
         return false;
@@ -189,7 +197,7 @@ find_row(struct symbol_index *index, uint64_t address, struct found *found)
                  : !index->blocks.failed;
 }
 
-/* NULL: no memory. */
+/* Another frame; NULL: no memory. */
 static struct frame_found *
 new_frame(struct symbol_index *index)
 {
@@ -206,7 +214,8 @@ new_frame(struct symbol_index *index)
     return &index->frames[index->frame_count++];
 }
 
-/* Adds frames from the range's node up.  -1 without memory. */
+/* Adds the frames from the range's node up to the outermost.  -1: no memory;
+ * damage is found->how, and the frames so far do not count. */
 static int
 add_inline_frames(struct symbol_index *index, struct found *found, bool lines)
 {
@@ -232,6 +241,7 @@ add_inline_frames(struct symbol_index *index, struct found *found, bool lines)
                                       .line = line,
                                       .linkage = function & 2,
                                       .inlined = function & 1};
+        /* up leads to a lower number, so this ends */
         if (up > node || !index_texts_want(&index->names, 0, function / 8) ||
             (lines &&
              !read_source_line(index, group, NODE_SOURCE, item, &file, &line)))
@@ -245,7 +255,8 @@ add_inline_frames(struct symbol_index *index, struct found *found, bool lines)
     return 0;
 }
 
-/* Checked now and then, as a hostile file makes each address slow. */
+/* Whether the caller wants to stop.  Asked every STOP_STEP addresses, as a
+ * hostile file can make each of them slow. */
 static bool
 is_stopped(const struct symbol_index_question *question, uint32_t i)
 {
@@ -253,6 +264,8 @@ is_stopped(const struct symbol_index_question *question, uint32_t i)
            question->stop(question->arg);
 }
 
+/* One section for all addresses; those that are damaged or unknown by now are
+ * left alone. */
 static int
 find_addresses_in_section(struct symbol_index *index,
                           const struct symbol_index_question *question,
@@ -266,6 +279,7 @@ find_addresses_in_section(struct symbol_index *index,
 
         if (is_stopped(question, i))
             return -1;
+        /* damage of one block must not fail addresses in others */
         index->blocks.failed = false;
         if (found->how == INDEX_KNOWN &&
             !find(index, question->addresses[i], found))
@@ -305,7 +319,8 @@ climb_all(struct symbol_index *index,
     return 0;
 }
 
-/* Done at once, as another thread may make the answers. */
+/* Sets the numbers of all names here, on the look-up's thread: another one may
+ * make the answers. */
 static void
 number_names(struct symbol_index *index, uint32_t count)
 {
@@ -319,6 +334,8 @@ number_names(struct symbol_index *index, uint32_t count)
         }
 }
 
+/* Ranges, symbols and rows first, then the nodes that ranges lead to, then
+ * files and names: by then it is known which texts are wanted. */
 int
 symbol_index_look_up(struct symbol_index *index,
                      const struct symbol_index_question *question)
@@ -354,6 +371,7 @@ symbol_index_look_up(struct symbol_index *index,
 
 /* ---- answers ---- */
 
+/* With a number the text is the caller's, and "#" stands for it. */
 static bool
 fill_name(const struct symbol_index *index, const struct frame_found *from,
           struct code_frame *frame)
@@ -402,6 +420,7 @@ fill_chain(struct symbol_index *index, const struct found *found,
                              &index->chain[i]))
             return false;
     chain->count = found->frame_count;
+    /* a line without a function: one frame without a name */
     if (found->range == INDEX_NO_FUNCTION && (found->file || found->line)) {
         index->chain[0] = (struct code_frame){.line = found->line,
                                               .readable = true,

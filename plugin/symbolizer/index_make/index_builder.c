@@ -1,4 +1,13 @@
-/* index_builder.c - see index_builder.h; index_emit.c writes the result. */
+/*
+ * index_builder.c - see index_builder.h; index_emit.c writes the result.
+ *
+ * Facts come unit by unit from several threads, in any order, and a file wants
+ * them by address without overlaps.  They are kept as plain arrays, 24 bytes a
+ * fact, and sorted once at the end by merging runs: units come sorted, so there
+ * are few runs, and a stable merge lets the fact that was added first win.  All
+ * memory counts against DWARF's budget.  One thread at a time: index_units.c
+ * holds its lock.
+ */
 #include "index_builder.h"
 
 #include <string.h>
@@ -9,7 +18,7 @@
 #include "memory.h"
 #include "search.h"
 
-/* Ignores empty ones.  False: no room. */
+/* Adds an interval, unless it is empty.  false: no room. */
 static bool
 index_intervals_add(struct index_intervals *intervals,
                     struct dwarf_budget *budget,
@@ -54,10 +63,8 @@ merge_interval_halves(const struct index_interval *from, size_t left,
     memcpy(to + (right - i), from + k, (end - k) * sizeof(*to));
 }
 
-/*
- * Merges adjacent runs until one is left: units come sorted, and mostly one
- * behind the other.
- */
+/* Merges adjacent runs until one is left.  Stable: of equal starts the left
+ * run's comes first. */
 static bool
 merge_sort(struct index_intervals *intervals, struct dwarf_budget *budget)
 {
@@ -68,6 +75,7 @@ merge_sort(struct index_intervals *intervals, struct dwarf_budget *budget)
         struct index_interval *swap = intervals->items;
         size_t swap_capacity = intervals->capacity, middle, end;
 
+        /* only if something is out of order */
         if (!spare && !dwarf_budget_grow(budget, &spare, &spare_capacity,
                                          intervals->count, sizeof(*spare)))
             return false;
@@ -87,8 +95,8 @@ merge_sort(struct index_intervals *intervals, struct dwarf_budget *budget)
     return true;
 }
 
-/* Sorts by start; where they overlap, the first in that order wins, and of
- * equal ones the one added first.  False: no room. */
+/* Sorts by start and removes overlaps: the first in that order wins, and of
+ * equal starts the one that was added first.  false: no room. */
 static bool
 index_intervals_sort(struct index_intervals *intervals,
                      struct dwarf_budget *budget)
@@ -186,6 +194,7 @@ index_builder_node(struct index_builder *builder, const struct index_node *node)
 {
     struct index_collected *all = &builder->all;
 
+    /* parents first: a reader relies on lower numbers */
     if ((node->parent != INDEX_NONE && node->parent >= all->node_count) ||
         all->node_count >= INDEX_ITEMS_MAX ||
         !dwarf_budget_grow(all->budget, &all->nodes, &all->node_capacity,
@@ -234,7 +243,8 @@ index_builder_row(struct index_builder *builder, uint64_t start, uint64_t end,
     add_builder_interval(builder, &builder->all.rows, &item);
 }
 
-/* A symbol cannot begin 4 GiB before its code. */
+/* Code 4 GiB behind its symbol's start gets no symbol: the distance has 32
+ * bits. */
 void
 index_builder_symbol(struct index_builder *builder, uint64_t start,
                      uint64_t end, uint64_t symbol_start, uint32_t name)
@@ -253,6 +263,8 @@ index_builder_function(struct index_builder *builder, uint64_t start,
     const uint32_t none = index_builder_name(builder, (struct span){"", 0});
 
     if (function_start <= start)
+        /* name 0 and a distance that is one more: see SYMBOLS in
+         * symbol_index_format.h */
         index_builder_symbol(builder, start, end, function_start - 1, none);
 }
 
@@ -277,6 +289,7 @@ sort_builder_ranges(struct index_builder *builder, struct error *err)
     return -1;
 }
 
+/* A chain has at most the depth of inlining: parents have lower numbers. */
 static uint32_t
 root_of(const struct index_collected *all, uint32_t node)
 {
@@ -285,7 +298,7 @@ root_of(const struct index_collected *all, uint32_t node)
     return node;
 }
 
-/* The first range that ends behind address. */
+/* The index of the first range that ends behind address. */
 static size_t
 range_after(const struct index_intervals *ranges, uint64_t address)
 {
@@ -299,7 +312,8 @@ struct run {
     void *arg;
 };
 
-/* Extends the run, or reports it and begins another. */
+/* Extends the run up to end, or reports it and begins another with this
+ * root. */
 static void
 extend_root_run(struct run *run, uint64_t end, uint32_t root)
 {
@@ -311,6 +325,7 @@ extend_root_run(struct run *run, uint64_t end, uint32_t root)
     run->end = end;
 }
 
+/* Sorts the ranges at the first call: no range may be added afterwards. */
 int
 index_builder_roots(struct index_builder *builder, uint64_t start, uint64_t end,
                     void (*function)(void *arg, uint64_t start, uint64_t end,
@@ -328,6 +343,7 @@ index_builder_roots(struct index_builder *builder, uint64_t start, uint64_t end,
          i < all->ranges.count && all->ranges.items[i].start < end; i++) {
         const struct index_interval *item = &all->ranges.items[i];
 
+        /* a gap between ranges has no function */
         if (item->start > run.end)
             extend_root_run(&run, item->start, INDEX_NONE);
         extend_root_run(&run, item->end < end ? item->end : end,
@@ -354,6 +370,7 @@ index_builder_finish(struct index_builder *builder, const uint8_t *build_id,
         index_encoder_init(&encoders[i]);
     if (sort_builder_ranges(builder, err) != 0)
         goto out;
+    /* the key of the file, so nothing could find it */
     if (build_id_size == 0 || build_id_size > INDEX_BUILD_ID_MAX) {
         error_set(err, ER_UNKNOWN,
                   "without a build-id there can be no symbol index");

@@ -20,22 +20,22 @@ struct index_builder;
 
 static const uint32_t INDEX_NONE = UINT32_MAX;
 
-/* budget outlives it; NULL without memory. */
+/* budget must outlive the builder.  NULL: no memory. */
 struct index_builder *index_builder_new(struct dwarf_budget *budget);
 void index_builder_free(struct index_builder *builder); /* NULL is fine */
 bool index_builder_failed(const struct index_builder *builder);
 
-/* The number of a name, readable, or of a file's path; "" is 0. */
+/* The number of a readable name, or of a file's path; "" is 0. */
 uint32_t index_builder_name(struct index_builder *builder, struct span name);
 uint32_t index_builder_file(struct index_builder *builder, struct span path);
 
 struct index_node {
-    uint32_t parent; /* must be added before; INDEX_NONE: none */
+    uint32_t parent; /* was added before; INDEX_NONE: none */
     uint32_t name, call_file, call_line;
     bool linkage, inlined;
 };
 
-/* Returns its number, for nodes inside it and for ranges. */
+/* Returns the node's number, for nodes inside it and for its ranges. */
 uint32_t index_builder_node(struct index_builder *builder,
                             const struct index_node *node);
 

@@ -1,4 +1,14 @@
-/* index_emit.c - see index_collected.h. */
+/*
+ * index_emit.c - see index_encoder.h: turns collected facts into the file's
+ * sections.
+ *
+ * An index should be a few per cent of the debug information, so nearly all of
+ * this is about order: what is used together gets neighbouring numbers, and
+ * numbers are stored as differences from a group's least.  Nodes that no code
+ * needs are dropped, equal ones are joined, texts are sorted so that packing
+ * finds their common beginnings.  An item that repeats the one before it is not
+ * written.  Takes a few sorts of arrays in memory.
+ */
 #include "index_encoder.h"
 
 #include <stdlib.h>
@@ -8,18 +18,16 @@
 #include "index_builder.h"
 #include "index_column.h"
 
-/* A group of texts ends above this: a look-up unpacks it. */
+/* A group of texts ends above this size, as a look-up unpacks it whole. */
 enum { TEXTS_BYTES = 4 << 10 };
 
-/* ---- nodes in their order ---- */
+/* ---- the order of nodes ---- */
 
-/*
- * The functions and inlined instances, in their order.  Those that no range
+/* The functions and inlined instances in the file's order.  Those that no range
  * needs are left out.  A function's nodes are adjacent, and functions are in
- * the order of their longest code: so neighbors refer to each other with few
- * bits.  Places that cannot be told apart (inlined from one line into one node,
- * with a linkage name) become one.
- */
+ * the order of their longest code, so that neighbours refer to each other with
+ * few bits.  Instances that nobody can distinguish (inlined from one line into
+ * one node, with a linkage name) become one. */
 struct numbering {
     struct index_node *nodes; /* by new number, parents first */
     size_t count, capacity;
@@ -27,9 +35,9 @@ struct numbering {
     size_t number_capacity;
 };
 
-/* A node's position in the order. */
+/* A node's sort key. */
 struct node_order {
-    uint64_t key;     /* its root's longest range's start */
+    uint64_t key;     /* start of the longest range of its root */
     uint64_t longest; /* the length of that range; roots only */
     uint32_t node, root;
 };
@@ -46,7 +54,8 @@ compare_nodes_by_address(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Marks the nodes that ranges need, and their parents. */
+/* Marks the nodes that ranges need, and their parents; a marked node's parents
+ * are marked already. */
 static void
 mark_used_nodes(const struct index_collected *all, uint32_t *used)
 {
@@ -57,7 +66,8 @@ mark_used_nodes(const struct index_collected *all, uint32_t *used)
             used[node] = 1;
 }
 
-/* Fills turns with the used nodes, sorted; returns how many. */
+/* Fills order with the used nodes, sorted; returns how many.  Parents have
+ * lower numbers, so one pass finds all roots. */
 static size_t
 collect_node_order(const struct index_collected *all, const uint32_t *used,
                    struct node_order *order)
@@ -109,7 +119,8 @@ index_node_equals(const struct index_node *a, const struct index_node *b)
            a->inlined && b->inlined && a->linkage && b->linkage;
 }
 
-/* Appends node unless there is an equal one; returns its number. */
+/* Appends node unless there is an equal one; returns its number.  The hash
+ * table has twice as many slots as nodes. */
 static uint32_t
 number_index_node(struct numbering *numbering, const struct index_node *node,
                   uint32_t *hash_slots, size_t address_slot_count)
@@ -124,7 +135,7 @@ number_index_node(struct numbering *numbering, const struct index_node *node,
     return (uint32_t)numbering->count++;
 }
 
-/* numbering must be zeroed; false: no room. */
+/* Numbers all used nodes.  numbering must be zeroed; false: no room. */
 static bool
 numbering_init(struct numbering *numbering, const struct index_collected *all)
 {
@@ -177,7 +188,7 @@ numbering_fini(struct numbering *numbering, const struct index_collected *all)
 
 /* ---- sections ---- */
 
-/* Items to be put into groups. */
+/* Collects the items of a section into groups. */
 struct stream {
     struct index_encoder *encoder;
     enum index_section section;
@@ -192,7 +203,7 @@ stream_flush(struct stream *stream)
     stream->items.count = 0;
 }
 
-/* Room for the next item, with its key. */
+/* Makes room for an item with this key; returns its place in the group. */
 static uint32_t
 stream_next(struct stream *stream, uint64_t key)
 {
@@ -226,6 +237,7 @@ emit_ranges(const struct index_collected *all,
                 : (uint64_t)numbering->number[item->a] + INDEX_FIRST_NODE;
 
         if (end < item->start && value != INDEX_NO_FUNCTION) {
+            /* a gap: code of no function */
             put_stream_range(stream, end, INDEX_NO_FUNCTION);
             value = INDEX_NO_FUNCTION;
         }
@@ -249,6 +261,8 @@ put_row(struct stream *stream, uint64_t address, uint32_t file, uint32_t line)
     stream->items.line[i] = line;
 }
 
+/* A row holds until the next one, so gaps between units need one that says
+ * "unknown". */
 static void
 emit_rows(const struct index_collected *all, struct stream *stream)
 {
@@ -290,7 +304,7 @@ emit_symbols(const struct index_collected *all, struct stream *stream)
 {
     uint64_t end = 0, symbol = 0;
     uint32_t name = 0;
-    bool said = false; /* of the code up to end */
+    bool said = false; /* the code up to end has a symbol or function */
 
     for (size_t i = 0; i < all->symbols.count; i++) {
         const struct index_interval *item = &all->symbols.items[i];
@@ -336,7 +350,7 @@ emit_nodes(const struct index_collected *all, const struct numbering *numbering,
     stream_flush(stream);
 }
 
-/* One group: the texts from first up to end. */
+/* Writes one group of texts, from first up to end. */
 static void
 put_text_group(const struct index_dictionary *dictionary, size_t first,
                size_t end, struct index_encoder *encoder)
@@ -377,7 +391,9 @@ emit_texts(const struct index_dictionary *dictionary,
         put_text_group(dictionary, first, dictionary->sorted_count, encoder);
 }
 
-/* Ranks the texts that the kept numbers refer to. */
+/* Ranks the texts that are still referred to: dropped nodes may have left some
+ * without use.  Without debug information there are no files, not even "",
+ * which marks such an index. */
 static bool
 rank_texts(struct index_collected *all, const struct numbering *numbering)
 {
@@ -393,6 +409,8 @@ rank_texts(struct index_collected *all, const struct numbering *numbering)
            (all->symbols_only || index_dictionary_rank(&all->files));
 }
 
+/* Nodes are numbered first: which texts are used, and by which numbers ranges
+ * refer to nodes, depends on it. */
 bool
 index_emit(struct index_collected *all,
            struct index_encoder encoders[INDEX_SECTIONS])

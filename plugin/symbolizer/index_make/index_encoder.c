@@ -1,4 +1,13 @@
-/* index_encoder.c - see index_encoder.h. */
+/*
+ * index_encoder.c - see index_encoder.h.
+ *
+ * A column stores base + a few bits for each item, so one far value would widen
+ * all of its group: hence the special bases here, and source lines as a short
+ * list of files with offsets (four columns in place of two).  Sections grow
+ * side by side in memory and are written at the end, since the header needs
+ * their sizes.  The dictionary has each text once; its numbers change when it
+ * is ranked.
+ */
 #include "index_encoder.h"
 
 #include <stdlib.h>
@@ -11,7 +20,7 @@
 #include "index_column.h"
 #include "symbol_index_format.h"
 
-enum { SECTION_MAX = 1 << 30 /* bytes */ };
+enum { SECTION_MAX = 1 << 30 /* bytes of a section */ };
 
 void
 index_encoder_init(struct index_encoder *encoder)
@@ -32,6 +41,8 @@ index_encoder_fini(struct index_encoder *encoder)
     buffer_fini(&encoder->groups);
 }
 
+/* Ends the current block: table of groups, then the groups.  Its sum is over
+ * all of it, so that a reader checks it once. */
 void
 index_encoder_end(struct index_encoder *encoder)
 {
@@ -61,10 +72,12 @@ index_encoder_end(struct index_encoder *encoder)
     buffer_clear(&encoder->groups);
 }
 
+/* Adds a group to the current block, or begins another one. */
 static void
 put_group(struct index_encoder *encoder, uint64_t first, uint32_t items,
           const struct buffer *group)
 {
+    /* a group's place in its block has 16 bits, its first key 32 */
     if (encoder->heads.size + encoder->groups.size + group->size >
             INDEX_BLOCK_BYTES ||
         first - encoder->first > UINT32_MAX)
@@ -99,7 +112,8 @@ least_group_value(const uint64_t *values, uint32_t count, uint64_t from)
     return found == UINT64_MAX ? from : found;
 }
 
-/* A base of fewer bytes than the least value, if no value gets wider by it. */
+/* A base that takes fewer LEB128 bytes than the least value, if no value gets
+ * wider by it. */
 static uint64_t
 short_base(const uint64_t *values, uint32_t count)
 {
@@ -129,7 +143,8 @@ put_encoded_column(struct index_encoder *encoder, const uint64_t *values,
         encoder->failed = true;
 }
 
-/* Nodes count from the group's least one; other values stay. */
+/* Encodes ranges' nodes: these count from the group's least, and the special
+ * values (no function, left out) keep their small numbers. */
 static void
 put_range_nodes(struct index_encoder *encoder, const struct index_items *items,
                 struct buffer *head, struct buffer *bits)
@@ -151,6 +166,7 @@ struct source_lines {
     uint64_t which[INDEX_GROUP_ITEMS], line[INDEX_GROUP_ITEMS];
 };
 
+/* Groups the items' lines by file: a file's least line is its base. */
 static void
 sort_source_lines(const struct index_items *items, struct source_lines *out)
 {
@@ -160,6 +176,7 @@ sort_source_lines(const struct index_items *items, struct source_lines *out)
 
         while (k < out->count && out->files[k] != items->file[i])
             k++;
+        /* the group's list is short: 64 items come from few files */
         if (k == out->count) {
             out->files[k] = items->file[i];
             out->lines[k] = items->line[i];
@@ -200,6 +217,7 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
         put_encoded_column(encoder, sources.which, items->count, &head, &bits);
         put_encoded_column(encoder, sources.line, items->count, &head, &bits);
     }
+    /* all heads come before all bits: a reader knows every width first */
     if (bits.size)
         buffer_add(&head, bits.data, bits.size);
     if (head.failed || bits.failed)
@@ -210,6 +228,7 @@ index_encoder_items(struct index_encoder *encoder, enum index_section section,
     buffer_fini(&bits);
 }
 
+/* Byte by byte as symbol_index_format.h describes it. */
 static void
 put_index_header(struct buffer *out, struct index_encoder *encoders,
                  const uint8_t *build_id, size_t build_id_size, uint64_t size)
@@ -234,7 +253,8 @@ put_index_header(struct buffer *out, struct index_encoder *encoders,
         buffer_u32(out, index_sum((uint8_t *)out->data, out->size));
 }
 
-/* Makes tables count from the file's start, which is known now. */
+/* Turns the tables' offsets into offsets in the file, which are known only now.
+ * Returns the file's size. */
 static uint64_t
 place_blocks(struct index_encoder *encoders)
 {
@@ -277,6 +297,7 @@ index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
         error_memory(err, "a symbol index");
         goto out;
     }
+    /* in the order of the file, so that the receiver needs no seeking */
     if (write(arg, header.data, header.size, err) != 0)
         goto out;
     for (int i = 0; i < INDEX_SECTIONS; i++)
@@ -324,6 +345,7 @@ index_dictionary_fini(struct index_dictionary *dictionary)
     memset(dictionary, 0, sizeof(*dictionary));
 }
 
+/* Seeded, since names come from the file: nobody may fill one chain. */
 static uint64_t
 hash_dictionary_text(const struct index_dictionary *dictionary,
                      struct span text)
@@ -344,7 +366,8 @@ index_word_equals(const struct index_word *word, struct span text)
            (text.size == 0 || memcmp(word->data, text.data, text.size) == 0);
 }
 
-/* Doubles the slots when half of them are taken. */
+/* Doubles the slots when half of them are taken.  No old slot is copied: words
+ * are hashed anew. */
 static bool
 grow_dictionary_slots(struct index_dictionary *dictionary)
 {
@@ -382,6 +405,7 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     struct index_word *word;
     size_t i;
 
+    /* readers get texts that end with a NUL: none may be inside */
     text.size = text.size ? strnlen(text.data, text.size) : 0;
     if (text.size > INDEX_TEXT_MAX)
         text.size = INDEX_TEXT_MAX;
@@ -400,6 +424,7 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
                            sizeof(*word)) ||
         !dwarf_budget_take(dictionary->budget, text.size + 1))
         return UINT32_MAX;
+    /* charged by text, as the arena itself has no ceiling */
     dictionary->arena_charged += text.size + 1;
     word = &dictionary->words[dictionary->count];
     word->data = arena_strndup(dictionary->arena, text.data, text.size);
@@ -433,6 +458,7 @@ index_dictionary_rank(struct index_dictionary *dictionary)
 {
     size_t n = 0;
 
+    /* number 0 must stay "" in the file */
     index_dictionary_use(dictionary, 0);
     if (!dwarf_budget_grow(dictionary->budget, &dictionary->sorted,
                            &dictionary->sorted_capacity, dictionary->count,

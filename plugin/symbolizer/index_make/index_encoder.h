@@ -22,7 +22,7 @@ struct index_node;
 /* One growing section. */
 struct index_encoder {
     struct buffer table;  /* entries; offsets count from the section's start */
-    struct buffer blocks; /* complete ones */
+    struct buffer blocks; /* complete blocks */
     struct buffer heads, groups; /* of the current block */
     uint64_t first;              /* of the current block */
     uint32_t block_count, group_count;
@@ -33,9 +33,9 @@ struct index_encoder {
 void index_encoder_init(struct index_encoder *encoder);
 void index_encoder_fini(struct index_encoder *encoder);
 
-/* Up to INDEX_GROUP_ITEMS items of one group. */
+/* The items of one group: up to INDEX_GROUP_ITEMS. */
 struct index_items {
-    uint64_t first; /* address or number of the first */
+    uint64_t first; /* address or number of the first item */
     uint32_t count;
     uint64_t column[2 + 1][INDEX_GROUP_ITEMS];
     uint32_t file[INDEX_GROUP_ITEMS],
@@ -70,7 +70,8 @@ int index_encoder_write(struct index_encoder encoders[INDEX_SECTIONS],
 struct index_word {
     const char *data;
     uint32_t size;
-    uint32_t rank; /* of the used ones, sorted; before that 1: used */
+    uint32_t rank; /* position among the used texts, sorted; before that 1 means
+                    * used */
 };
 
 struct index_dictionary {
@@ -90,7 +91,8 @@ bool index_dictionary_init(struct index_dictionary *dictionary,
                            struct dwarf_budget *budget);
 void index_dictionary_fini(struct index_dictionary *dictionary);
 
-/* UINT32_MAX: no room.  Texts are truncated to INDEX_TEXT_MAX, and at a NUL. */
+/* The number of a text; UINT32_MAX: no room.  Texts are truncated to
+ * INDEX_TEXT_MAX, and at a NUL. */
 uint32_t index_dictionary_add(struct index_dictionary *dictionary,
                               struct span text);
 void index_dictionary_use(struct index_dictionary *dictionary, uint32_t number);
@@ -98,18 +100,16 @@ void index_dictionary_use(struct index_dictionary *dictionary, uint32_t number);
 /* Gives each used text, and "", its rank; false: no room. */
 bool index_dictionary_rank(struct index_dictionary *dictionary);
 
-/* The word of that rank. */
+/* The text of a rank. */
 struct span index_dictionary_word(const struct index_dictionary *dictionary,
                                   size_t rank);
 
-/*
- * What was added to an index file: facts about ranges of addresses, in any
- * order and then sorted; and how it becomes sections.
- */
+/* What was added to an index file: facts about ranges of addresses, in any
+ * order at first, then sorted; and how they become sections. */
 
 struct index_interval {
     uint64_t start, end;
-    uint32_t a, b; /* the fact */
+    uint32_t a, b; /* the fact, by kind */
 };
 
 struct index_intervals {
@@ -130,7 +130,7 @@ struct index_collected {
 
 /* ---- index_emit.c ---- */
 
-/* Intervals are sorted; false: no room. */
+/* Encodes everything; the intervals must be sorted.  false: no room. */
 bool index_emit(struct index_collected *all,
                 struct index_encoder encoders[INDEX_SECTIONS]);
 

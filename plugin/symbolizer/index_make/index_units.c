@@ -1,4 +1,13 @@
-/* index_units.c - see index_units.h. */
+/*
+ * index_units.c - see index_units.h.
+ *
+ * Reading a unit is most of the work and needs no lock, so up to 16 threads
+ * each take the next unit; adding its facts to the builder is short, and under
+ * one lock.  Ranges and rows are clipped to the addresses that the map of units
+ * gives the unit, as dwarf_resolve() would answer them.  A unit that cannot be
+ * read, or not completely for lack of memory, is left out: the index then says
+ * "ask DWARF" there, and never a wrong name.
+ */
 #include "index_units.h"
 
 #include <sched.h>
@@ -20,17 +29,17 @@
 
 enum { THREADS_MAX = 16, STACK = 256 << 10 };
 
-/* One thread's. */
+/* The state of one thread. */
 struct worker {
     struct index_units *all;
     struct unit_code code;
     struct line_table *lines; /* of the current unit */
     uint32_t
-        *files; /* by number in the unit: the builder's + 1; 0: not asked yet */
+        *files; /* by the unit's number: the builder's + 1; 0: not asked yet */
     size_t file_count;
-    const struct index_area *areas; /* the unit's */
+    const struct index_area *areas; /* areas of the current unit */
     size_t area_count;
-    uint32_t *numbers; /* by the unit's node: the builder's */
+    uint32_t *numbers; /* by the unit's node: the builder's number */
     pthread_t thread;
 };
 
@@ -57,6 +66,8 @@ raw_names_fini(struct raw_names *names)
     names->count = 0;
 }
 
+/* By address: .debug_str has each name once, and comparing texts would read all
+ * of them. */
 static size_t
 raw_name_slot(const struct raw_names *names, const char *text, bool linkage,
               size_t capacity)
@@ -95,7 +106,7 @@ grow_raw_name_slots(struct raw_names *names)
     return true;
 }
 
-/* The number of text in the list; *added: its name must still be set.
+/* The index of a text in the list; *added: it is new, and its name must be set.
  * UINT32_MAX: no room. */
 static uint32_t
 raw_names_add(struct raw_names *names, struct span text, bool linkage,
@@ -126,7 +137,8 @@ raw_names_add(struct raw_names *names, struct span text, bool linkage,
 
 /* ---- the units' areas ---- */
 
-/* Sorts the map of all units by unit: counts, then fills. */
+/* Sorts the map of all units by unit, by counting: the order within a unit
+ * stays. */
 static int
 sort_areas(struct index_units *units, struct error *err)
 {
@@ -147,7 +159,7 @@ sort_areas(struct index_units *units, struct error *err)
     memset(units->area_starts, 0, (count + 1) * sizeof(*units->area_starts));
     for (size_t i = 0; i < map_count; i++)
         units->area_starts[map[i].value]++;
-    for (size_t i = 0; i <= count; i++) { /* turns counts into starts */
+    for (size_t i = 0; i <= count; i++) { /* counts become starts */
         uint32_t own = units->area_starts[i];
 
         units->area_starts[i] = sum;
@@ -156,7 +168,7 @@ sort_areas(struct index_units *units, struct error *err)
     for (size_t i = 0; i < map_count; i++)
         units->areas[units->area_starts[map[i].value]++] =
             (struct index_area){map[i].start, map[i].end};
-    /* Each entry has moved to the next one's start: shifts them by one. */
+    /* By now each entry is the next unit's start: shifts them by one. */
     memmove(units->area_starts + 1, units->area_starts,
             count * sizeof(*units->area_starts));
     units->area_starts[0] = 0;
@@ -203,6 +215,8 @@ index_units_raw_name(const struct index_units *units, uint32_t node)
 
 /* ---- one unit, under the lock ---- */
 
+/* The builder's number of a unit's file.  Composed once for each file of a
+ * unit: rows repeat a few. */
 static uint32_t
 file_of(struct worker *w, uint32_t file)
 {
@@ -218,7 +232,7 @@ file_of(struct worker *w, uint32_t file)
     return w->files[file] - 1;
 }
 
-/* The number of a node's name; the builder gets the readable form. */
+/* The number of a node's name; a new one is made readable for the builder. */
 static uint32_t
 number_node_name(struct index_units *all, const struct code_node *node)
 {
@@ -230,6 +244,7 @@ number_node_name(struct index_units *all, const struct code_node *node)
 
     if (raw == UINT32_MAX || !added)
         return raw;
+    /* demangled once for all nodes of this name */
     readable = node->linkage ? source->readable(source->arg, text) : NULL;
     if (readable)
         text = (struct span){readable, strlen(readable)};
@@ -237,6 +252,7 @@ number_node_name(struct index_units *all, const struct code_node *node)
     return raw;
 }
 
+/* Parents have lower numbers in the unit, so the parent's number is known. */
 static bool
 add_unit_node(struct worker *w, uint32_t i)
 {
@@ -265,7 +281,8 @@ add_unit_node(struct worker *w, uint32_t i)
     return true;
 }
 
-/* Calls found for the parts of the unit's ranges within the unit's areas. */
+/* Calls found for each part of the unit's ranges that lies in the unit's areas.
+ * Both ascend. */
 static bool
 clip_ranges(struct worker *w, bool (*found)(struct worker *w, uint64_t start,
                                             uint64_t end, uint32_t node))
@@ -289,7 +306,7 @@ clip_ranges(struct worker *w, bool (*found)(struct worker *w, uint64_t start,
     return true;
 }
 
-/* 1: the node is needed. */
+/* Marks a node and its parents as needed. */
 static bool
 mark_node(struct worker *w, uint64_t start, uint64_t end, uint32_t node)
 {
@@ -308,6 +325,8 @@ add_range(struct worker *w, uint64_t start, uint64_t end, uint32_t node)
     return true;
 }
 
+/* Nodes before ranges, as ranges refer to their numbers; only nodes that some
+ * range needs. */
 static bool
 add_code(struct worker *w)
 {
@@ -318,6 +337,8 @@ add_code(struct worker *w)
     return clip_ranges(w, add_range);
 }
 
+/* A line table may cover code of other units (discarded or shared sections):
+ * only rows within the unit's areas count. */
 static void
 add_unit_rows(struct worker *w)
 {
@@ -343,18 +364,23 @@ add_unit_rows(struct worker *w)
     }
 }
 
+/* The index must say so: otherwise it would claim that these addresses have no
+ * function. */
 static void
 leave_unit_out(struct worker *w)
 {
     for (size_t i = 0; i < w->area_count; i++)
         index_builder_left_out(w->all->builder, w->areas[i].start,
                                w->areas[i].end);
+    /* it may have any code: symbol_index_write.c leaves out all that no unit
+     * has */
     if (w->area_count == 0)
         w->all->unplaced = true;
 }
 
 /* ---- one unit ---- */
 
+/* A unit whose line table cannot be read has functions without lines. */
 static void
 read_lines(struct worker *w, const struct dwarf_unit *unit)
 {
@@ -377,6 +403,7 @@ add_unit_to_index(struct worker *w, size_t i)
 
     w->areas = all->areas + all->area_starts[i];
     w->area_count = all->area_starts[i + 1] - all->area_starts[i];
+    /* another unit has all its addresses: nothing of it could be asked for */
     if (known && w->area_count == 0)
         return;
     known = known &&
@@ -384,7 +411,8 @@ add_unit_to_index(struct worker *w, size_t i)
             unit_code_flatten(&w->code, NULL) == 0;
     if (known) {
         read_lines(w, unit);
-        /* A unit without room for all of its names and lines is left out. */
+        /* A refusal means that names or lines may be missing: the unit is left
+         * out. */
         known = dwarf_budget_refused(dwarf_sections_budget(all->sections)) ==
                 refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
@@ -425,7 +453,7 @@ run_index_worker(void *arg)
     struct worker *w = arg;
     size_t i, count = dwarf_units_count(w->all->units);
 
-    /* Relaxed: the units were complete before the threads. */
+    /* Relaxed: the units were complete before the threads started. */
     while ((i = atomic_fetch_add_explicit(&w->all->next, 1,
                                           memory_order_relaxed)) < count &&
            !has_unit_failed(w->all))
@@ -448,7 +476,7 @@ index_thread_count(const struct index_units *units)
     return wanted > count ? (unsigned)count : wanted;
 }
 
-/* This thread is the first worker; others join if they can be started. */
+/* This thread is the first worker; others help if they can be started. */
 int
 index_units_read(struct index_units *units, struct error *err)
 {

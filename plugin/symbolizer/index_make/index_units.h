@@ -1,7 +1,7 @@
 /*
  * index_units.h - adds all of DWARF to an index builder: every unit's
- * functions, inlined instances and lines, where the unit is the first with the
- * addresses.  Several threads read units.
+ * functions, inlined instances and lines, for addresses of which the unit is
+ * the first.  Several threads read units.
  */
 #ifndef HW_INDEX_UNITS_H
 #define HW_INDEX_UNITS_H
@@ -22,7 +22,7 @@ struct index_builder;
 struct symbol_index_source;
 
 /* Names as in the debug information, each made readable once.  A name is
- * identified by its address, so it must stay there for all threads. */
+ * identified by its address, which must be the same for all threads. */
 struct raw_name {
     struct span text;
     uint32_t name; /* the builder's number of the readable one */
@@ -33,7 +33,7 @@ struct raw_names {
     struct dwarf_budget *budget;
     struct raw_name *list;
     size_t count, capacity;
-    uint32_t *hash_slots; /* of list + 1; 0: free */
+    uint32_t *hash_slots; /* index in list + 1; 0: free */
     size_t hash_slot_capacity;
 };
 
@@ -49,15 +49,15 @@ struct index_units {
     struct dwarf_budget *budget;
     struct index_area *areas; /* unit by unit, ascending */
     size_t area_count, areas_capacity;
-    uint32_t
-        *area_starts; /* by unit: its first area; one entry more than units */
+    uint32_t *area_starts; /* index of each unit's first area; one entry more
+                            * than units */
     size_t area_starts_capacity;
     atomic_size_t next; /* the next unit to read */
 
     pthread_mutex_t lock; /* guards all below */
     struct index_builder *builder;
     struct raw_names names;
-    uint32_t *raw_of; /* by the builder's node: the number of its name */
+    uint32_t *raw_of; /* number of the name of each of the builder's nodes */
     size_t raw_of_capacity;
     bool unplaced; /* a unit without known addresses was left out */
     bool failed;

@@ -1,4 +1,14 @@
-/* symbol_index_write.c - makes an index from an object's DWARF and symbols. */
+/*
+ * symbol_index_write.c - see symbol_index.h: makes an index from an object's
+ * DWARF and symbols.
+ *
+ * Units give functions and lines (index_units.c); then all code is walked in
+ * runs of one outermost function, and each run gets its symbols.  An index
+ * outlives the machine's state: it may be shipped to hosts without debug
+ * information.  So one that lacks anything because memory ran out is not
+ * written at all, though a unit that our reader does not know may be left out.
+ * In the helper.
+ */
 #include <elf.h>
 
 #include "address_map.h"
@@ -18,7 +28,7 @@ struct writing {
     struct index_units units;
 };
 
-/* Symbols of code with one outermost function. */
+/* Adds the symbols of a run of code with one outermost function. */
 static void
 add_code_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
 {
@@ -41,7 +51,8 @@ add_code_symbols(void *arg, uint64_t start, uint64_t end, uint32_t root)
     }
 }
 
-/* Code between start and end that no unit has may belong to one left out. */
+/* Marks code between start and end that no unit has as left out: it may belong
+ * to a unit that was. */
 static void
 leave_gaps_out(struct writing *w, uint64_t start, uint64_t end)
 {
@@ -92,8 +103,8 @@ name_code(struct writing *w, uint64_t start, uint64_t end, struct error *err)
                                err);
 }
 
-/* An index with parts missing for lack of memory would lack them for ever, on
- * hosts without DWARF. */
+/* Refuses an index with parts that are missing for lack of memory: on hosts
+ * without DWARF they would be missing for ever. */
 static int
 check_memory(size_t refusals, struct error *err)
 {
@@ -104,7 +115,8 @@ check_memory(size_t refusals, struct error *err)
     return -1;
 }
 
-/* For all loaded segments: a symbol may extend beyond its section. */
+/* Names the code of all loaded segments, not sections: a symbol may extend
+ * beyond its section. */
 static int
 name_segments(struct writing *w, struct error *err)
 {
@@ -120,6 +132,8 @@ name_segments(struct writing *w, struct error *err)
     return 0;
 }
 
+/* Without DWARF there is no budget; RLIMIT_AS limits the helper, and failed
+ * allocations are counted. */
 static int
 write_symbols(const struct symbol_index_source *source, struct error *err)
 {
@@ -142,6 +156,8 @@ write_symbols(const struct symbol_index_source *source, struct error *err)
     return rc;
 }
 
+/* Units first: symbols are chosen by the outermost function of each run of
+ * code, which is known once all ranges are. */
 static int
 write_dwarf_index(const struct symbol_index_source *source, struct error *err)
 {

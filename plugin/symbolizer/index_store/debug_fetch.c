@@ -1,4 +1,14 @@
-/* debug_fetch.c - see debug_fetch.h. */
+/*
+ * debug_fetch.c - see debug_fetch.h.
+ *
+ * libdebuginfod and libcurl talk to other machines, so they run in a process of
+ * their own (symbolizer/fetch/main.c), with limits, a fixed environment and two
+ * pipes: a file on stdout, a reason on stderr.  This side copies the bytes as
+ * they come, under a deadline, and can be cancelled at any moment.  A server is
+ * not trusted: the file counts only if it is an ELF file with the wanted
+ * build-id and with names in it.  Blocks for minutes; only the fetcher's one
+ * thread may call it (buffers are static).
+ */
 #include "debug_fetch.h"
 
 #include <errno.h>
@@ -23,7 +33,8 @@
 enum {
     READ_BYTES = 1 << 16,
     WHY_MAX = 200,
-    GRACE_S = 5, /* the program's own limit comes later than ours */
+    GRACE_S = 5, /* added to the program's own limit, which must not come before
+                  * ours */
     VARIABLE_MAX = 4096
 };
 
@@ -31,15 +42,16 @@ struct fetching {
     const struct debug_fetch *fetch;
     struct index_writer *writer;
     pid_t pid;             /* -1: none */
-    int out, err_fd;       /* its stdout and stderr, or -1 */
+    int out, err_fd;       /* the program's stdout and stderr, or -1 */
     uint64_t until;        /* monotonic */
-    char why[WHY_MAX + 1]; /* what it said */
+    char why[WHY_MAX + 1]; /* what it wrote to stderr */
     size_t why_size;
 };
 
 /* ---- the program ---- */
 
-/* Of ours it gets those that say how the network is reached. */
+/* Fills the program's environment.  Of ours it gets only variables that say how
+ * the network is reached. */
 static size_t
 take_environment(const struct debug_fetch *fetch, char *variables,
                  char *environment[])
@@ -84,6 +96,7 @@ take_environment(const struct debug_fetch *fetch, char *variables,
     return count;
 }
 
+/* variables is static: 48 KB would be a fifth of this thread's stack. */
 static int
 start_program(struct fetching *f, const int out[2], const int err_fds[2])
 {
@@ -130,9 +143,10 @@ start_fetching(struct fetching *f, struct error *err)
     return -1;
 }
 
-/* ---- its bytes ---- */
+/* ---- the program's output ---- */
 
-/* 1: more may come; 0: the end; -1 with *err. */
+/* Copies what came to the writer. 1: more may come; 0: the end; -1 with
+ * *err. */
 static int
 receive_debug_bytes(struct fetching *f, struct error *err)
 {
@@ -165,7 +179,7 @@ receive_fetch_message(struct fetching *f)
     f->why_size += (size_t)n;
 }
 
-/* Until it has closed both; -1 with *err. */
+/* Receives until the program has closed both pipes; -1 with *err. */
 static int
 receive_fetch_output(struct fetching *f, struct error *err)
 {
@@ -197,7 +211,8 @@ receive_fetch_output(struct fetching *f, struct error *err)
     return 0;
 }
 
-/* -1 with *err, unless it ended well. */
+/* Reaps the program, killed unless everything was taken.  -1 with *err, unless
+ * it succeeded. */
 static int
 end_fetching(struct fetching *f, bool taken, struct error *err)
 {
@@ -223,8 +238,10 @@ end_fetching(struct fetching *f, bool taken, struct error *err)
     return -1;
 }
 
-/* ---- what it is ---- */
+/* ---- checks ---- */
 
+/* Reads the temporary file, before it gets its name: what is not the wanted
+ * build's debug information is never found by others. */
 static int
 check_debug(const struct debug_fetch *fetch, const struct index_writer *writer,
             struct error *err)
@@ -276,7 +293,8 @@ debug_fetch(const struct debug_fetch *fetch, struct index_writer *writer,
     fd_close(f.out);
     fd_close(f.err_fd);
     rc = end_fetching(&f, taken, err);
-    /* Empty, unless it was killed: another user may make it anew. */
+    /* The directory is empty unless the program was killed.  It is removed
+     * since the next one may run as another user. */
     (void)unlinkat(fetch->dir->fd, DEBUG_DOWNLOADS, AT_REMOVEDIR);
     if (rc == 0 && writer->bytes == 0) {
         error_set(err, ER_UNKNOWN, "nothing came");

@@ -1,8 +1,10 @@
 /*
  * debug_fetcher.c - see debug_fetcher.h.
  *
- * The fetcher's thread takes one pending request at a time.  The lock is held
- * across no I/O but debug_fetcher_give's, while the thread rests.
+ * A download takes seconds to minutes, and most requests are for objects that
+ * no server has; so a naming thread only adds a request and goes on, misses are
+ * remembered for an hour, and one thread serves the requests in order.  The
+ * lock is held across no I/O but debug_fetcher_give's, while the thread rests.
  */
 #include "debug_fetcher.h"
 
@@ -30,7 +32,7 @@ struct debug_request {
     char object[OBJECT_MAX];
 };
 
-/* What no server has, for now. */
+/* A build-id that no server has. */
 struct debug_miss {
     struct build_id id;
     uint64_t until_ms; /* monotonic */
@@ -41,17 +43,18 @@ struct debug_fetcher {
     uint64_t bytes;
     uint32_t timeout_s;
     void (*log)(const char *line);
-    struct file_store dir; /* the thread's */
+    struct file_store dir; /* the fetching thread's */
     int cancel_fd;         /* eventfd */
     pthread_t thread;
     bool runs;
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work, rests;
-    struct debug_request pending[DEBUG_REQUESTS_MAX]; /* the first is at hand */
+    struct debug_request pending[DEBUG_REQUESTS_MAX]; /* the first is being
+                                                       * served */
     size_t request_count;
     struct debug_miss misses[DEBUG_MISSES_MAX];
-    size_t miss_next; /* the oldest one's index */
+    size_t miss_next; /* index of the oldest */
     bool stop, pause, fetching;
 };
 
@@ -74,13 +77,14 @@ is_debug_request_settled(struct debug_fetcher *fetcher,
     return fetcher->request_count == DEBUG_REQUESTS_MAX;
 }
 
-/* In the file, beside it, or fetched. */
+/* Whether the object has debug information in it, beside it, or fetched before.
+ * Reads the file, so without the lock. */
 static bool
 has_debug(const struct symbolizer_asked *asked)
 {
     struct elf_file elf = {0};
     struct error ignored;
-    bool has = true; /* what cannot be read is not fetched for, either */
+    bool has = true; /* nothing is fetched for an unreadable object */
 
     if (elf_init(&elf, asked->elf->fd, asked->path, &ignored) == 0)
         has = debug_info_may_exist(&elf, asked->path);
@@ -95,6 +99,7 @@ debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
     struct debug_request request = {.id = build_id_of(asked->elf)};
     bool settled;
 
+    /* without a build-id no server can be asked */
     if (!fetcher || request.id.size == 0)
         return;
     pthread_mutex_lock(&fetcher->lock);
@@ -105,6 +110,7 @@ debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
     snprintf(request.object, sizeof(request.object), "%.*s", OBJECT_MAX - 1,
              base_name(asked->path));
     pthread_mutex_lock(&fetcher->lock);
+    /* again: another thread may have added it meanwhile */
     if (!is_debug_request_settled(fetcher, &request.id)) {
         fetcher->pending[fetcher->request_count++] = request;
         pthread_cond_signal(&fetcher->work);
@@ -112,7 +118,7 @@ debug_fetcher_asked(void *arg, const struct symbolizer_asked *asked)
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* ---- the keeper's thread ---- */
+/* ---- the fetching thread ---- */
 
 struct debug_candidates {
     struct eviction_candidate candidates[DEBUG_FILES_MAX + 1];
@@ -127,6 +133,7 @@ add_debug_candidate(void *arg, const struct file_found *file)
     struct debug_candidates *all = arg;
     struct eviction_candidate candidate = {1, file->used_ms, file->bytes};
 
+    /* more were put there by others */
     if (all->count > DEBUG_FILES_MAX)
         return;
     snprintf(all->names[all->count], FILE_STORE_NAME, "%s", file->name);
@@ -141,8 +148,8 @@ skip_unusable_file(void *arg, const char *name, const char *why)
     (void)why;
 }
 
-/* Removes those that were unused for the longest time, until there is room for
- * one of so many bytes.  -1 with *err. */
+/* Removes the files that were unused for the longest time, until there is room
+ * for one of this size.  -1 with *err. */
 static int
 evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes,
                   struct error *err)
@@ -166,6 +173,8 @@ evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes,
     return rc;
 }
 
+/* Other files are evicted only after the new one has come, and its size is
+ * known. */
 static int
 fetch_requested_debug(struct debug_fetcher *fetcher,
                       const struct debug_request *request, uint64_t *bytes,
@@ -195,6 +204,7 @@ static void
 settle_debug_request(struct debug_fetcher *fetcher, bool missed)
 {
     if (missed) {
+        /* a ring: the oldest miss is forgotten, and asked for again */
         fetcher->misses[fetcher->miss_next] = (struct debug_miss){
             fetcher->pending[0].id, clock_ms() + DEBUG_MISS_MS};
         fetcher->miss_next = (fetcher->miss_next + 1) % DEBUG_MISSES_MAX;
@@ -204,6 +214,8 @@ settle_debug_request(struct debug_fetcher *fetcher, bool missed)
             fetcher->request_count * sizeof(fetcher->pending[0]));
 }
 
+/* A failure counts as a miss, whatever its reason: a server that is down is not
+ * asked at every profile.  An interrupted request stays the first. */
 static void
 serve_debug_request(struct debug_fetcher *fetcher,
                     const struct debug_request *request)
@@ -327,7 +339,9 @@ debug_fetcher_stop(struct debug_fetcher *fetcher)
     mem_free(fetcher);
 }
 
-/* Files made meanwhile would stay the old user's. */
+/* Files that are made meanwhile would stay the old user's: so the thread is
+ * interrupted, and rests until all files are given.  Its request stays
+ * pending. */
 int
 debug_fetcher_give(struct debug_fetcher *fetcher, uid_t uid, gid_t gid,
                    struct error *err)

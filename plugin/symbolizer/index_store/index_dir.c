@@ -1,4 +1,9 @@
-/* index_dir.c - see index_dir.h. */
+/*
+ * index_dir.c - see index_dir.h: build-ids as names of files, and what all
+ * three kinds of files need: marking a file as used (its access time decides
+ * which one is removed first), and a limit of size and of the disk's free space
+ * while one is written.
+ */
 #include "index_dir.h"
 
 #include <stdio.h>
@@ -11,6 +16,8 @@
 
 _Static_assert((int)BUILD_ID_MAX >= (int)ELF_BUILD_ID_MAX, "each fits");
 
+/* Short ids (--build-id=0x12) are chosen by hand and say nothing about the
+ * contents, so such an object gets no files. */
 struct build_id
 build_id_of(const struct elf_file *elf)
 {
@@ -42,6 +49,18 @@ build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT])
     out[2 * id->size] = '\0';
 }
 
+<<<<<<< HEAD
+=======
+/* Lower case only: a second spelling would be a second file of one build. */
+static int
+hex_digit_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+>>>>>>> 6e4239cd (plugin: comments say why, symbolizer to views)
 bool
 build_id_parse(const char *text, size_t size, struct build_id *out)
 {
@@ -62,7 +81,8 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
 }
 
 enum {
-    CHECK_BYTES = 1 << 20, /* between checks of the disk's free space */
+    CHECK_BYTES = 1 << 20, /* bytes between two checks of the disk's free
+                            * space */
     FREE_SPACE_PART = 10   /* at least this part of the disk stays free */
 };
 
@@ -103,7 +123,8 @@ index_dir_use(const struct file_store *dir, const struct build_id *id,
     build_id_file_name(dir, id, file);
     fd = file_store_read(dir, file, st, err);
     if (fd >= 0)
-        (void)futimens(fd, now); /* failure only brings its removal forward */
+        (void)futimens(fd, now); /* if this fails, the file is removed
+                                  * earlier */
     return fd;
 }
 
@@ -126,7 +147,7 @@ index_dir_remove(const struct file_store *dir, const struct build_id *id,
     return file_store_remove(dir, file, err);
 }
 
-/* Snapshots and logs may lie on the same disk. */
+/* Refuses to fill the disk: snapshots and logs may lie on it, too. */
 static int
 check_index_disk_space(const struct file_store *dir, struct error *err)
 {

@@ -1,12 +1,12 @@
 /*
- * index_dir.h - the directories of what we made of objects, by build-id.
+ * index_dir.h - the directories of files that belong to objects, by build-id.
  *
  *     <build-id in hex>.hwindex    a whole symbol index
  *     <build-id in hex>.hwunwind   a whole unwind table, in another directory
- *     <build-id in hex>.debug      a fetched debug file, likewise
+ *     <build-id in hex>.debug      a fetched debug file, in a third
  *
- * Other nodes, or heapwire-prof, may write there too.  The files' content is
- * not read.  Not thread-safe, except index_dir_use.
+ * Other nodes, or heapwire-prof, may write there, too.  The files' content is
+ * not read here.  Not thread-safe, except index_dir_use.
  */
 #ifndef HW_INDEX_DIR_H
 #define HW_INDEX_DIR_H
@@ -36,10 +36,10 @@ struct build_id build_id_of(const struct elf_file *elf);
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 void build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT]);
 
-/* Parses its lower-case text.  False: invalid. */
+/* Parses the text that build_id_text writes.  false: it is invalid. */
 bool build_id_parse(const char *text, size_t size, struct build_id *out);
 
-/* What a directory is of. */
+/* The kinds of files that the three directories hold. */
 extern const struct file_kind index_dir_kind, index_dir_unwind_kind,
     debug_dir_kind;
 

@@ -1,4 +1,13 @@
-/* index_list.c - see index_list.h. */
+/*
+ * index_list.c - see index_list.h.
+ *
+ * Not every object is worth an index: making one costs seconds to minutes of a
+ * processor and disk.  The rules are here, without files or threads, so that
+ * they can be tested: an object that took long to name, or has much debug
+ * information, gets a request; a failure is tried again after a pause, three
+ * times at most; an index that turns out damaged is made again once. 256
+ * entries, searched linearly: it happens once for each object of a profile.
+ */
 #include "index_list.h"
 
 #include <fcntl.h>
@@ -20,10 +29,10 @@ enum { UNSEEN_FACTOR = 5, REASON_MAX = 200 };
 struct kept {
     struct index_entry entry;
     unsigned failures;
-    bool damaged;            /* once already */
-    char unused[REASON_MAX]; /* why another's index is not used; "": there is
-                                none */
-    uint64_t tried_ms;       /* the last failure */
+    bool damaged;            /* it was damaged once already */
+    char unused[REASON_MAX]; /* why a shipped index is not used; "": there is
+                              * none */
+    uint64_t tried_ms;       /* time of the last failure */
     /* While INDEX_WANTED: */
     int object_fd;
     char *path;
@@ -38,6 +47,7 @@ index_list_init(struct index_list *list, const struct index_rules *rules)
     return list->list ? 0 : -1;
 }
 
+/* The entry of a build-id, or NULL. */
 static struct kept *
 find_index_entry(const struct index_list *list, const struct build_id *id)
 {
@@ -89,7 +99,8 @@ last_used(const struct kept *kept)
     return e->used_ms > e->made_ms ? e->used_ms : e->made_ms;
 }
 
-/* The least recently used of those that have no file of ours; NULL: none. */
+/* The least recently used entry that has no file of ours; NULL: there is none.
+ * Only its history is lost with it. */
 static struct kept *
 oldest_index_entry(struct index_list *list)
 {
@@ -107,7 +118,7 @@ oldest_index_entry(struct index_list *list)
     return found;
 }
 
-/* NULL: nothing can make room for it. */
+/* Adds an entry; NULL: there is no room, and nothing can be dropped. */
 static struct kept *
 add_index_entry(struct index_list *list, const struct build_id *id)
 {
@@ -146,6 +157,7 @@ index_list_is_ready(struct index_list *list, const struct build_id *id)
     return kept && kept->entry.state == INDEX_READY;
 }
 
+/* Size and times are those of a file, so they go when the entry has none. */
 static void
 set_index_entry_state(struct kept *kept, enum index_state state,
                       const char *why)
@@ -159,6 +171,8 @@ set_index_entry_state(struct kept *kept, enum index_state state,
     }
 }
 
+/* Counts the failure and starts the pause; after INDEX_FAILURES_MAX the object
+ * is left alone. */
 static void
 mark_index_entry_failed(struct kept *kept, const char *why)
 {
@@ -177,6 +191,8 @@ index_list_fail(struct index_list *list, const struct build_id *id,
     return true;
 }
 
+/* A file that others removed is no failure: the next slow naming may have it
+ * made again. */
 void
 index_list_gone(struct index_list *list, const struct build_id *id)
 {
@@ -186,7 +202,7 @@ index_list_gone(struct index_list *list, const struct build_id *id)
         return;
     if (kept->entry.object[0])
         set_index_entry_state(kept, INDEX_NONE, "");
-    else /* not asked for yet */
+    else /* found in the directory, but its object was never seen */
         remove_index_entry(list, kept);
 }
 
@@ -196,6 +212,7 @@ bool
 index_list_is_worth(const struct index_list *list,
                     const struct symbolizer_asked *asked, uint64_t debug_bytes)
 {
+    /* Without debug information of its own it may have been the machine. */
     uint32_t slow_ms = list->rules.slow_ms * (debug_bytes ? 1 : UNSEEN_FACTOR);
 
     return asked->refused ||
@@ -218,7 +235,7 @@ add_index_request(struct index_list *list, struct kept *kept,
                   const struct symbolizer_asked *asked)
 {
     if (index_list_pending(list) == INDEX_REQUESTS_MAX)
-        return false; /* a later answer will ask again */
+        return false; /* a later profile will ask again */
     kept->object_fd = fcntl(asked->elf->fd, F_DUPFD_CLOEXEC, 0);
     kept->path = mem_strdup(asked->path);
     if (kept->object_fd < 0 || !kept->path) {
@@ -231,6 +248,9 @@ add_index_request(struct index_list *list, struct kept *kept,
     return true;
 }
 
+/* Whether a new request makes sense now: none is waiting, and the last failure
+ * is long enough ago.  A shipped index that is refused or too slow is replaced
+ * by one of ours. */
 static bool
 is_due(const struct index_list *list, const struct kept *kept)
 {
@@ -246,7 +266,8 @@ is_due(const struct index_list *list, const struct kept *kept)
     }
 }
 
-/* Our own index is made again at once, but only once. */
+/* Records why an index was refused.  One of ours is made again at once, but
+ * only once. */
 static void
 record_index_refusal(struct kept *kept, const char *why)
 {
@@ -299,6 +320,7 @@ index_list_asked(struct index_list *list, const struct build_id *id,
         kept->entry.debug_bytes = debug_bytes;
     if (asked->refused)
         record_index_refusal(kept, asked->refused);
+    /* an index was used that is not ours */
     if (asked->indexed &&
         (kept->entry.state == INDEX_NONE || kept->entry.state == INDEX_FAILED))
         set_index_entry_state(kept, INDEX_SHIPPED, "");
@@ -316,6 +338,7 @@ index_list_begin(struct index_list *list, struct index_request *request)
         if (kept->entry.state != INDEX_WANTED)
             continue;
         request->id = kept->entry.id;
+        /* descriptor and path move to the taker, who works without the lock */
         memcpy(request->object, kept->entry.object, sizeof(request->object));
         request->fd = kept->object_fd;
         request->path = kept->path;
@@ -329,7 +352,7 @@ index_list_begin(struct index_list *list, struct index_request *request)
     return false;
 }
 
-/* The one being made is not evicted. */
+/* The entry is there: one that is being made is not evicted. */
 void
 index_list_made(struct index_list *list, const struct build_id *id,
                 uint64_t bytes, int64_t made_ms, uint32_t took_ms)
@@ -350,6 +373,8 @@ index_list_failed(struct index_list *list, const struct build_id *id,
     mark_index_entry_failed(find_index_entry(list, id), why);
 }
 
+/* The service was paused or stopped in the middle: the request goes on waiting,
+ * with its descriptor. */
 void
 index_list_put_back(struct index_list *list, struct index_request *request)
 {
@@ -382,10 +407,12 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
         candidates[count++] = (struct eviction_candidate){
             EVICT_INDEX_FILE, last_used(kept), kept->entry.bytes};
     }
+    /* the new file counts, and cannot be chosen */
     candidates[count] = (struct eviction_candidate){FILE_STAYS, 0, bytes};
     (void)file_store_evict(candidates, count + files, INDEX_FILES_MAX,
                            list->rules.bytes);
-    while (count-- > 0) /* remove_index_entry() moves the last entry */
+    while (count-- > 0) /* backwards, since remove_index_entry() moves the last
+                         * entry */
         if (candidates[count].priority == FILE_GOES) {
             victims[going++] = of[count]->entry.id;
             remove_index_entry(list, of[count]);
@@ -393,7 +420,7 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
     return going;
 }
 
-/* Adds to a failure why another's index is not used. */
+/* Appends to a failure the reason why a shipped index is not used. */
 static void
 add_unused(const struct kept *kept, char why[ERROR_TEXT_MAX])
 {

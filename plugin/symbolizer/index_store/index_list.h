@@ -1,5 +1,5 @@
 /*
- * index_list.h - the existing and the wished-for symbol indexes, and what to do
+ * index_list.h - the existing and the wanted symbol indexes, and what to do
  * about them.
  *
  * It is a list only: without files or threads.  The owner locks it.
@@ -17,24 +17,24 @@
 struct symbolizer_asked;
 
 enum {
-    INDEX_ENTRIES_MAX = 256, /* of the list, including: */
+    INDEX_ENTRIES_MAX = 256, /* entries, including: */
     INDEX_FILES_MAX = 192,
     INDEX_REQUESTS_MAX = 16, /* each has a descriptor */
     INDEX_OBJECT_MAX = 256,
-    INDEX_FAILURES_MAX = 3 /* of a build-id, until heapwired restarts */
+    INDEX_FAILURES_MAX = 3 /* of one build-id, until heapwired restarts */
 };
 
 enum index_state {
-    INDEX_NONE,    /* none yet: too many requests, or it was damaged, or removed
-                      from    outside */
-    INDEX_SHIPPED, /* another's, beside the object */
+    INDEX_NONE,    /* none yet: too many requests, or it was damaged, or was
+                    * removed by others */
+    INDEX_SHIPPED, /* it lies beside the object, made by somebody else */
     INDEX_WANTED,
     INDEX_MAKING,
     INDEX_READY,
     INDEX_FAILED
 };
 
-/* What is shown of an index. */
+/* The part of an entry that is shown. */
 struct index_entry {
     struct build_id id;
     char object[INDEX_OBJECT_MAX]; /* a file name; "": not seen yet */
@@ -42,16 +42,17 @@ struct index_entry {
     uint64_t bytes, debug_bytes; /* 0: not known */
     int64_t made_ms, used_ms;    /* wall clock; 0: never */
     uint32_t took_ms; /* time to make it; 0: made by an earlier heapwired */
-    char why[ERROR_TEXT_MAX]; /* why it failed, or why another's is not used; ""
-                               */
+    char why[ERROR_TEXT_MAX]; /* why it failed, or why a shipped index is not
+                               * used; "" */
 };
 
 struct index_rules {
-    uint64_t bytes;       /* of all files, at most */
-    uint64_t debug_bytes; /* an object with so many is worth an index */
-    uint32_t slow_ms;  /* so is one that took so long; longer if it has no debug
-                          information, as the machine may be slow */
-    uint32_t retry_ms; /* after a failure */
+    uint64_t bytes;       /* of all files together, at most */
+    uint64_t debug_bytes; /* an object with this many is worth an index */
+    uint32_t slow_ms;     /* so is one that took this long to name; longer if it
+                           * has no debug information, as the machine may be
+                           * slow */
+    uint32_t retry_ms;    /* after a failure */
 };
 
 struct kept;
@@ -61,14 +62,14 @@ struct index_list {
     size_t count;
 };
 
-/* A granted request: belongs to the taker. */
+/* A request that was taken: it belongs to the taker. */
 struct index_request {
     struct build_id id;
     char object[INDEX_OBJECT_MAX];
     int fd; /* of the object */
     char *path;
     uint64_t debug_bytes;
-    bool damaged; /* its present file is unusable */
+    bool damaged; /* its present index file is unusable */
 };
 void index_request_fini(struct index_request *request);
 
@@ -76,17 +77,18 @@ void index_request_fini(struct index_request *request);
 int index_list_init(struct index_list *list, const struct index_rules *rules);
 void index_list_fini(struct index_list *list); /* a zeroed one is fine */
 
-/* Adds an existing file.  False: no slot for it. */
+/* Adds an existing file.  false: there is no room in the list. */
 bool index_list_add(struct index_list *list, const struct index_entry *entry);
 bool index_list_is_ready(struct index_list *list, const struct build_id *id);
-/* Marks a ready one as unusable.  False: it was not ready. */
+/* Marks a ready index as unusable.  false: it was not ready. */
 bool index_list_fail(struct index_list *list, const struct build_id *id,
                      const char *why);
 
-/* The file of a ready one has gone: it may be made again. */
+/* The file of a ready index is gone: it may be made again. */
 void index_list_gone(struct index_list *list, const struct build_id *id);
 
-/* Whether an answer justifies an index.  debug_bytes: of the object. */
+/* Whether naming was slow enough for an index to be worth it.  debug_bytes: of
+ * the object. */
 bool index_list_is_worth(const struct index_list *list,
                          const struct symbolizer_asked *asked,
                          uint64_t debug_bytes);
@@ -94,13 +96,13 @@ bool index_list_is_worth(const struct index_list *list,
 bool index_list_is_new_refusal(const struct index_list *list,
                                const struct build_id *id,
                                const struct symbolizer_asked *asked);
-/* Takes note of an answer.  True: there is a new request. */
+/* Records that an object was named.  true: there is a new request. */
 bool index_list_asked(struct index_list *list, const struct build_id *id,
                       const struct symbolizer_asked *asked, bool worth,
                       uint64_t debug_bytes);
 
 size_t index_list_pending(const struct index_list *list);
-/* Takes the next request; false: none.  Must be followed by one of: */
+/* Takes the next request; false: there is none.  Must be followed by one of: */
 bool index_list_begin(struct index_list *list, struct index_request *request);
 void index_list_made(struct index_list *list, const struct build_id *id,
                      uint64_t bytes, int64_t made_ms, uint32_t took_ms);
@@ -109,8 +111,9 @@ void index_list_failed(struct index_list *list, const struct build_id *id,
 void index_list_put_back(struct index_list *list,
                          struct index_request *request);
 
-/* Takes off the list what must go to make room for a file of so many bytes (or
- * none), the least recently used first; how many. */
+/* Removes entries from the list to make room for a file of this size (or none),
+ * the least recently used first; returns how many.  The caller removes their
+ * files. */
 size_t index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
                         struct build_id victims[INDEX_ENTRIES_MAX]);
 

@@ -1,10 +1,14 @@
 /*
  * index_service.c - see index_service.h.
  *
- * The service's thread takes one request at a time, has the index made under a
- * temporary name, and removes older ones before it moves the new one to its
- * place.  The lock is held across no I/O except index_service_give's, while the
- * thread rests.
+ * Naming by DWARF may take seconds at each profile; by an index it takes
+ * milliseconds, but making one reads all of an object's debug information.  So
+ * it is made in the background, when nobody has asked the symboliser for a
+ * second, with SCHED_IDLE and at most half of the free memory.  The service's
+ * thread takes one request at a time, has the index made under a temporary
+ * name, and removes older ones before it moves the new one to its place.  The
+ * lock is held across no I/O except index_service_give's, while the thread
+ * rests.
  */
 #include "index_service.h"
 
@@ -29,15 +33,14 @@
 
 enum {
     STACK_BYTES = 1 << 20,
-    CPU_MS = 20 * 60 * 1000, /* of one helper */
-    /* Of one index: its helper runs on idle processors only. */
+    CPU_MS = 20 * 60 * 1000, /* CPU time of one helper */
+    /* For one index.  Its helper may wait long for an idle processor. */
     DEADLINE_MS = 2 * 3600 * 1000,
     /* An index is made from all units at once, names from a few: so it may take
-     * more memory than the reader, but no more than an object of its size
-     * needs. */
+     * more memory than naming, but no more than an object of its size needs. */
     READER_MB = 256,
     READER_FACTOR = 4,
-    READER_MAX_MB = 3072, /* of the 4 GiB of its process */
+    READER_MAX_MB = 3072, /* out of the 4 GiB of its process */
     NEED_MIN_MB = 64,
     NEED_FACTOR = 2 /* times the debug information */
 };
@@ -59,7 +62,7 @@ struct index_service {
     struct file_store dir;   /* the thread writes to it; others open files */
     int cancel_fd;           /* eventfd */
     struct helper_lost lost; /* the thread's: an idle helper on a busy machine
-                                can take seconds to end */
+                              * may take seconds to end */
     pthread_t thread;
     bool runs;
 
@@ -100,6 +103,7 @@ index_service_open(void *arg, const struct elf_file *elf, struct error *why)
     fd = index_dir_use(&service->dir, &id, &st, why);
     if (fd >= 0)
         return fd;
+    /* removed by others: no reason to complain */
     if (!index_dir_has(&service->dir, &id)) {
         why->text[0] = '\0';
         drop_index_file(service, &id);
@@ -113,7 +117,8 @@ index_service_open(void *arg, const struct elf_file *elf, struct error *why)
     return -1;
 }
 
-/* The object's own; a separate debug file only shows in the time it takes. */
+/* The size of the object's own debug sections.  A split debug file shows only
+ * in the time that naming takes. */
 static uint64_t
 debug_bytes_of(const struct symbolizer_asked *asked)
 {
@@ -140,6 +145,7 @@ index_service_asked(void *arg, const struct symbolizer_asked *asked)
     uint64_t debug_bytes;
     bool worth, news;
 
+    /* without a build-id an index could be any object's */
     if (id.size == 0)
         return;
     debug_bytes = asked->indexed ? 0 : debug_bytes_of(asked);
@@ -156,9 +162,11 @@ index_service_asked(void *arg, const struct symbolizer_asked *asked)
                base_name(asked->path), asked->refused);
 }
 
-/* ---- the keeper's thread ---- */
+/* ---- the service's thread ---- */
 
-/* Removes the least recently used ones until there is room for so many more. */
+/* Removes the least recently used indexes until there is room for this much
+ * more.  The list first, then the files: nobody opens an index that is being
+ * removed. */
 static void
 evict_index_files(struct index_service *service, uint64_t bytes, size_t files)
 {
@@ -174,8 +182,8 @@ evict_index_files(struct index_service *service, uint64_t bytes, size_t files)
             log_to(service->log, "%s", err.text);
 }
 
-/* The memory for making it; half of the free memory stays free.  0 with *err.
- */
+/* How much memory making it may take; half of the free memory stays free. 0
+ * with *err: too little is left. */
 static uint32_t
 reader_mb(const struct index_service *service,
           const struct index_request *request, struct error *err)
@@ -195,6 +203,8 @@ reader_mb(const struct index_service *service,
     return 0;
 }
 
+/* A helper of its own for each index: it ends with its memory, and its limits
+ * depend on the object. */
 static int
 write_requested_index(struct index_service *service,
                       const struct index_request *request,
@@ -268,7 +278,7 @@ log_index_made(const struct index_service *service,
            request->object, id, (unsigned long long)bytes, share, took_ms);
 }
 
-/* Another node may have made it meanwhile in the same directory. */
+/* Whether another node that shares the directory has made it meanwhile. */
 static bool
 is_made(struct index_service *service, const struct index_request *request)
 {
@@ -290,7 +300,8 @@ is_made(struct index_service *service, const struct index_request *request)
     return true;
 }
 
-/* An interrupted job becomes a request again. */
+/* Makes an index and records the result.  An interrupted one becomes a request
+ * again. */
 static void
 carry_out_index_request(struct index_service *service,
                         struct index_request *request)
@@ -301,6 +312,7 @@ carry_out_index_request(struct index_service *service,
     uint32_t took_ms = (uint32_t)(clock_ms() - began);
     bool interrupted;
 
+    /* the damaged file must not be found again after a restart */
     if (rc != 0 && request->damaged)
         (void)index_dir_remove(&service->dir, &request->id, &ignored);
     pthread_mutex_lock(&service->lock);
@@ -320,7 +332,8 @@ carry_out_index_request(struct index_service *service,
                request->object, err.text);
 }
 
-/* The caller holds the lock. */
+/* Waits until nobody has asked for a while: then the machine is not naming.
+ * The caller holds the lock. */
 static void
 wait_for_quiet(struct index_service *service)
 {
@@ -378,6 +391,7 @@ on_index_file_found(void *arg, const struct file_found *file)
     if (!build_id_parse(file->name, file->stem, &entry.id) ||
         !index_list_add(&service->list, &entry))
         on_index_file_skipped(service, "an index", "there are too many");
+    /* the limits may have been lowered since the last run */
     evict_index_files(service, 0, 0);
 }
 
@@ -408,6 +422,7 @@ index_store_init(struct index_service *service,
     return file_store_scan(&service->dir, &scan, err);
 }
 
+/* The directory is scanned before the thread exists, hence without the lock. */
 struct index_service *
 index_service_start(const struct index_service_options *options,
                     struct error *err)
@@ -453,6 +468,7 @@ index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
     return service;
 }
 
+/* The flag under the lock wakes a resting thread, the eventfd a working one. */
 void
 index_service_stop(struct index_service *service)
 {
@@ -488,7 +504,8 @@ copy_list(struct index_service *service, struct index_entry *out, size_t max)
     return count;
 }
 
-/* A user, or another node, may have removed files. */
+/* Copies the list.  A user, or another node, may have removed files: those
+ * entries are dropped first. */
 size_t
 index_service_list(struct index_service *service, struct index_entry *out,
                    size_t max)
@@ -505,7 +522,8 @@ index_service_list(struct index_service *service, struct index_entry *out,
     return gone ? copy_list(service, out, max) : count;
 }
 
-/* Files made meanwhile would stay the old user's. */
+/* Files that are made meanwhile would stay the old user's: so the thread is
+ * interrupted, and rests until all files are given. */
 int
 index_service_give(struct index_service *service, uid_t uid, gid_t gid,
                    struct error *err)

@@ -1,4 +1,8 @@
-/* unwind_dir.c - see unwind_dir.h. */
+/*
+ * unwind_dir.c - see unwind_dir.h.  A table of a few MB is written whole from
+ * memory; access times decide which one is removed, as with indexes
+ * (index_dir.c).
+ */
 #include "unwind_dir.h"
 
 #include <stdio.h>
@@ -25,7 +29,7 @@ unwind_dir_read(const struct file_store *dir, const struct build_id *id,
     return rc;
 }
 
-/* ---- which go ---- */
+/* ---- eviction ---- */
 
 struct unwind_candidates {
     struct eviction_candidate candidates[FILES_MAX];
@@ -38,6 +42,7 @@ on_unwind_file_found(void *arg, const struct file_found *file)
 {
     struct unwind_candidates *list = arg;
 
+    /* more than that were made by others: they stay until there are fewer */
     if (list->count == FILES_MAX)
         return;
     list->candidates[list->count] = (struct eviction_candidate){
@@ -88,6 +93,7 @@ unwind_dir_write(struct file_store *dir, const struct build_id *id,
 
     if (file_store_renew(dir, err) < 0)
         return -1;
+    /* else everything would be removed for it, in vain */
     if (table->size > bytes_max) {
         error_set(err, ER_DISK_FULL, "%s has no room for it", dir->path);
         return -1;

@@ -18,7 +18,7 @@ struct file_store;
 /* Appends a table's bytes to out; -1: there is none that can be read. */
 int unwind_dir_read(const struct file_store *dir, const struct build_id *id,
                     struct buffer *out);
-/* Keeps a table, and removes the least recently used ones beyond so many
+/* Writes a table, and removes the least recently used ones beyond this many
  * bytes. */
 int unwind_dir_write(struct file_store *dir, const struct build_id *id,
                      const struct buffer *table, uint64_t bytes_max,

@@ -1,8 +1,12 @@
 /*
  * unwind_store.c - see unwind_store.h.
  *
- * Nothing is locked while a table is read or made: two that want the same one
- * at once both make it, and the first one's is kept.
+ * Making a table takes a helper and a pass over the object's call frame
+ * information, and several users need the same ones: time profiles, looks at
+ * threads, and the agent's samples.  So all share this store: in memory by
+ * reference count up to a limit, least recently used first out, and on disk for
+ * the next heapwired.  Nothing is locked while a table is read or made: two
+ * that want the same one at once both make it, and the first one is kept.
  */
 #include "unwind_store.h"
 
@@ -24,7 +28,8 @@ enum { OBJECTS_MAX = 2048, KEY_MAX = 64 };
 
 static const uint64_t memory_bytes_max = (uint64_t)256 << 20;
 
-/* Which object: its build-id, else the file and its state. */
+/* Identifies an object: its build-id, or else the file's inode, time and
+ * size. */
 struct object_key {
     uint8_t bytes[KEY_MAX];
     size_t size;
@@ -34,23 +39,24 @@ struct object_key {
 struct unwind_object {
     struct object_key key;
     unsigned refs;
-    struct buffer bytes; /* empty: it has no table; else it stays as it is */
+    struct buffer bytes; /* empty: there is no table; once set it does not
+                          * change */
     struct unwind_table table;
-    uint64_t used;     /* the last ref's number */
-    uint64_t retry_ms; /* without a table: when it is tried again; clock_ms */
+    uint64_t used;     /* number of the last ref, for eviction */
+    uint64_t retry_ms; /* without a table: when to try again; clock_ms */
     char why[ERROR_TEXT_MAX];
 };
 
 struct unwind_store {
     uint64_t disk_max, memory_max;
-    pthread_mutex_t disk;  /* who writes to dir, or changes its owner, has it */
+    pthread_mutex_t disk;  /* held to write to dir, or to change its owner */
     struct file_store dir; /* fd -1: none */
 
     pthread_mutex_t lock; /* guards all below, and the objects */
     struct unwind_object *objects[OBJECTS_MAX];
     size_t count;
     uint64_t bytes, uses;
-    struct memory_reservation reserved; /* those bytes */
+    struct memory_reservation reserved; /* for these bytes */
 };
 
 static void
@@ -128,6 +134,8 @@ unwind_store_bytes_max(const struct unwind_store *store)
 
 /* ---- objects; the caller holds the lock ---- */
 
+/* Without a build-id a changed file must have another key: hence time and
+ * size. */
 static struct object_key
 object_key_of(const struct elf_file *elf)
 {
@@ -166,8 +174,8 @@ find_stored_object(struct unwind_store *store, const struct object_key *key)
     return NULL;
 }
 
-/* The one not needed for longest goes, but none that somebody has; false: there
- * is none. */
+/* Removes the object that was unused for longest, among those that nobody
+ * holds; false: there is none. */
 static bool
 evict_object(struct unwind_store *store)
 {
@@ -187,7 +195,7 @@ evict_object(struct unwind_store *store)
     return true;
 }
 
-/* In the memory that clients share, for nobody of them. */
+/* Reserves memory of the amount that clients share, on nobody's account. */
 static bool
 reserve_unwind_memory(struct unwind_store *store, size_t more)
 {
@@ -200,6 +208,7 @@ add_object(struct unwind_store *store, const struct object_key *key)
 {
     struct unwind_object *object;
 
+    /* an entry stays without a table, too: it remembers the failure */
     if (store->count == OBJECTS_MAX && !evict_object(store))
         return NULL;
     object = mem_zalloc(1, sizeof(*object));
@@ -210,7 +219,7 @@ add_object(struct unwind_store *store, const struct object_key *key)
     return object;
 }
 
-/* ---- their tables ---- */
+/* ---- tables ---- */
 
 struct unwind_object *
 unwind_store_ref(struct unwind_store *store, const struct elf_file *elf)
@@ -230,6 +239,7 @@ unwind_store_ref(struct unwind_store *store, const struct elf_file *elf)
     return object;
 }
 
+/* Nothing is freed here: the next profile wants it again. */
 void
 unwind_store_unref(struct unwind_store *store, struct unwind_object *object)
 {
@@ -238,6 +248,8 @@ unwind_store_unref(struct unwind_store *store, struct unwind_object *object)
     pthread_mutex_unlock(&store->lock);
 }
 
+/* The table itself needs no lock once it is there: it does not change while
+ * object is held. */
 const struct unwind_table *
 unwind_store_table(struct unwind_store *store, struct unwind_object *object,
                    bool *is_due, char why[ERROR_TEXT_MAX])
@@ -260,13 +272,14 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
     struct unwind_table table;
     bool fits = true;
 
+    /* from disk or from the helper: neither is trusted */
     if (!unwind_table_open(&table, bytes->data, bytes->size, elf->build_id,
                            elf->build_id_size)) {
         error_set(err, ER_UNKNOWN, "the symboliser's unwind table is damaged");
         return -1;
     }
     pthread_mutex_lock(&store->lock);
-    if (object->bytes.size == 0) { /* else another was faster */
+    if (object->bytes.size == 0) { /* else another thread was faster */
         do
             fits = reserve_unwind_memory(store, bytes->size);
         while (!fits && evict_object(store));
@@ -288,6 +301,8 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
     return -1;
 }
 
+/* Without the disk's lock: a file appears whole or not at all, and the table's
+ * checksum is checked. */
 bool
 unwind_store_read(struct unwind_store *store, struct unwind_object *object,
                   const struct elf_file *elf)
@@ -316,7 +331,7 @@ unwind_store_put(struct unwind_store *store, struct unwind_object *object,
 
     if (store_table_bytes(store, object, elf, bytes, err) != 0)
         return -1;
-    /* Without the file it is made again by the next heapwired. */
+    /* Optional: without the file the next heapwired makes it again. */
     pthread_mutex_lock(&store->disk);
     if (store->dir.fd >= 0 && id.size > 0)
         (void)unwind_dir_write(&store->dir, &id, &object->bytes,

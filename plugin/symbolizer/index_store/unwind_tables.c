@@ -1,4 +1,14 @@
-/* unwind_tables.c - see unwind_tables.h. */
+/*
+ * unwind_tables.c - see unwind_tables.h.
+ *
+ * Before a profile, each executable mapping of the process needs its table: the
+ * store has it in memory or on disk, or the helper makes it from the object's
+ * .eh_frame.  One helper makes all that are missing, within one deadline; what
+ * it does not reach is tried at the next load, and a failure only after ten
+ * minutes.  A mapping without a table stays in the list, since a walk must
+ * still know that an address is code.  Callers: the threads of observers, and
+ * table_loader.c.
+ */
 #include "unwind_tables.h"
 
 #include <fcntl.h>
@@ -33,7 +43,8 @@ struct unwind_tables {
     struct unwind_store *store;
     uint32_t deadline_ms;
     struct helper_lost lost;
-    struct unwind_object *objects[OBJECTS_MAX]; /* of the last load */
+    struct unwind_object *objects[OBJECTS_MAX]; /* of the last load, referenced
+                                                 * in the store */
     size_t object_count;
     struct unwind_code code[CODE_MAX];
     size_t code_count;
@@ -82,6 +93,7 @@ unwind_tables_free(struct unwind_tables *tables)
 {
     if (!tables)
         return;
+    /* the helpers are this thread's children, and would stay zombies */
     (void)helper_lost_reap(&tables->lost, HELPER_KILL_MS);
     release_unwind_objects(tables);
     mem_free(tables->program);
@@ -104,8 +116,8 @@ append_unwind_bytes(void *arg, const void *data, size_t size, struct error *err)
     return -1;
 }
 
-/* Half of the free memory stays free: the helper's end by the kernel could be
- * that of all in the cgroup. */
+/* Half of the free memory stays free: a helper that the kernel kills for lack
+ * of memory may take the whole cgroup with it. */
 static struct helper *
 start_helper(struct loading *l, struct error *err)
 {
@@ -129,6 +141,8 @@ start_helper(struct loading *l, struct error *err)
     return NULL;
 }
 
+/* The helper is started for the first table that is missing, and ends with the
+ * load. */
 static int
 make_unwind_table(struct loading *l, const struct elf_file *elf,
                   const char *path, struct buffer *out, struct error *err)
@@ -172,7 +186,8 @@ renew_object(struct loading *l, struct unwind_object *object,
         l->loaded->made++;
     } else {
         now = clock_ms();
-        /* Others may have taken the time: the next load has it for this one. */
+        /* If the deadline has passed, other objects may have used up the time:
+         * then this one is tried again at the next load. */
         if (!l->cancelled &&
             (now < l->until || now - began >= l->tables->deadline_ms / 2))
             now += RETRY_MS;
@@ -193,7 +208,7 @@ ref_unwind_object(struct unwind_tables *tables, const struct elf_file *elf)
     return object;
 }
 
-/* NULL: no table; why is set. */
+/* The table of a file, made if need be; NULL: there is none, and why is set. */
 static const struct unwind_table *
 load_file_unwind_table(struct loading *l, int fd, const char *path,
                        char why[ERROR_TEXT_MAX])
@@ -223,7 +238,8 @@ load_file_unwind_table(struct loading *l, int fd, const char *path,
 
 /* ---- a process's mappings ---- */
 
-/* The same file's code may be mapped in several pieces. */
+/* An earlier piece of code of the same file, which has its table already; NULL:
+ * this is the first.  Goes through mappings and code list in step. */
 static const struct unwind_code *
 find_same(const struct loading *l, const struct mapping *first,
           const struct mapping *mapping)
@@ -288,11 +304,13 @@ unwind_tables_load(struct unwind_tables *tables,
 
     *loaded = (struct unwind_loaded){.objects = 0};
     release_unwind_objects(tables);
+    /* its rules are those of the old list */
     memset(&tables->cache, 0, sizeof(tables->cache));
     (void)helper_lost_reap(&tables->lost, 0);
     for (size_t i = 0; i < request->maps->count && !l.cancelled; i++) {
         const struct mapping *mapping = &request->maps->list[i];
 
+        /* a walk ends at code beyond the list */
         if (!mapping->executable || tables->code_count == CODE_MAX)
             continue;
         tables->code[tables->code_count] =

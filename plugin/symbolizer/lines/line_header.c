@@ -1,4 +1,14 @@
-/* line_header.c - see line_header.h. */
+/*
+ * line_header.c - see line_header.h.
+ *
+ * The tables of directories and files have hundreds of entries for each unit,
+ * and a request prints a few of them; so an entry is kept as 16 bytes that say
+ * where its text is, and a path is put together only when it is asked for.  The
+ * unit is read into memory of its own, charged to the budget, and shrunk to its
+ * texts once the opcodes have run.  DWARF 5 describes the columns of its tables
+ * itself, so every form must be readable there.  Threads of dwarf.c, each with
+ * its own unit.
+ */
 #include "line_header.h"
 
 #include <string.h>
@@ -10,7 +20,7 @@
 #include "errors.h"
 #include "memory.h"
 
-enum { GUESS = 4096 }; /* most units fit: one read */
+enum { GUESS = 4096 }; /* first read of a unit: most fit into it */
 
 enum line_where { NOWHERE, IN_UNIT, IN_LINE_STR, IN_STR };
 
@@ -25,10 +35,13 @@ read_offset(const struct line_header *h, struct reader *r)
     return h->offset_size == 8 ? reader_u64(r) : reader_u32(r);
 }
 
+/* false: too many names, or no memory: the header is refused then, as later
+ * numbers would be wrong. */
 static bool
 add_line_name(struct line_header *h, struct line_names *names,
               struct line_name name)
 {
+    /* a small program can claim any number of files */
     if (names->count >= LINE_FILES_MAX ||
         !dwarf_budget_grow(dwarf_sections_budget(h->sections), &names->list,
                            &names->capacity, names->count + 1,
@@ -44,7 +57,7 @@ line_unit_offset(const struct line_header *h, const struct reader *r)
     return (uint64_t)((const char *)r->pos - h->unit);
 }
 
-/* A text of .debug_str, by its index in .debug_str_offsets. */
+/* Where the text of an index in .debug_str_offsets is. */
 static struct line_name
 indirect_line_name(const struct line_header *h, uint64_t index)
 {
@@ -53,6 +66,7 @@ indirect_line_name(const struct line_header *h, uint64_t index)
     struct error unused;
     struct reader r;
 
+    /* so that the sum below cannot overflow */
     if (index > UINT32_MAX || h->str_offsets_base > UINT64_MAX / 2)
         return name;
     bytes = dwarf_section_bytes(h->sections, DWARF_STR_OFFSETS,
@@ -66,7 +80,8 @@ indirect_line_name(const struct line_header *h, uint64_t index)
     return name;
 }
 
-/* Reads any form: as a name, or as a number. */
+/* Reads a value of any form: as a name, or as a number.  false: an unknown
+ * form, whose length is unknown as well. */
 static bool
 read_form(const struct line_header *h, struct reader *r, uint64_t form,
           struct line_name *name, uint64_t *number)
@@ -145,7 +160,7 @@ read_form(const struct line_header *h, struct reader *r, uint64_t form,
     return !r->failed;
 }
 
-/* DWARF 5: descriptions of the columns, then the rows. */
+/* Reads a table of DWARF 5: descriptions of its columns, then its rows. */
 static bool
 read_line_entries(struct line_header *h, struct reader *r,
                   struct line_names *names)
@@ -158,7 +173,7 @@ read_line_entries(struct line_header *h, struct reader *r,
         formats[i][1] = reader_uleb(r);
     }
     count = reader_uleb(r);
-    /* Every entry takes at least a byte. */
+    /* Every entry takes at least a byte, so a larger count is a lie. */
     if (r->failed || count > (columns ? reader_left(r) : 0))
         return false;
     for (uint64_t n = 0; n < count; n++) {
@@ -180,7 +195,8 @@ read_line_entries(struct line_header *h, struct reader *r,
     return true;
 }
 
-/* A text of the tables before DWARF 5; false at their end, an empty text. */
+/* Reads a text of the tables before DWARF 5; false: the empty text that ends
+ * them. */
 static bool
 read_line_name(const struct line_header *h, struct reader *r,
                struct line_name *name)
@@ -190,6 +206,8 @@ read_line_name(const struct line_header *h, struct reader *r,
     return reader_text(r).size > 0 && !r->failed;
 }
 
+/* Before DWARF 5: a list of directories, then one of files, each ended by an
+ * empty text. */
 static bool
 read_lists(struct line_header *h, struct reader *r)
 {
@@ -219,7 +237,7 @@ line_header_define(struct line_header *h, struct reader *r)
     return !r->failed && add_line_name(h, &h->files, name);
 }
 
-/* Reads the unit's length and its bytes. */
+/* Reads the unit's bytes: first a guess, which has its length in any case. */
 static int
 load_line_unit(struct line_header *h, uint64_t offset, struct error *err)
 {
@@ -251,6 +269,8 @@ load_line_unit(struct line_header *h, uint64_t offset, struct error *err)
         h->offset_size = 8;
         h->program = 12;
     }
+    /* the length does not count itself; a unit that is cut off ends with its
+     * section */
     size = size > left - h->program ? left : size + h->program;
     if (!dwarf_budget_take(dwarf_sections_budget(h->sections), size)) {
         error_set(err, ER_OUT_OF_MEMORY,
@@ -280,10 +300,12 @@ parse_line_header(struct line_header *h)
 
     reader_bytes(&r, h->program);
     h->version = (uint8_t)reader_u16(&r);
+    /* a new version may mean anything: libbfd is asked */
     if (h->version < 2 || h->version > 5)
         return false;
     if (h->version == 5) {
-        reader_u8(&r); /* size of an address: the operands have it too */
+        reader_u8(&r); /* size of an address: DW_LNE_set_address has its own
+                        * length */
         if (reader_u8(&r) != 0)
             return false; /* segments */
     }
@@ -296,11 +318,13 @@ parse_line_header(struct line_header *h)
     h->max_ops = h->version >= 4 ? reader_u8(&r) : 1;
     reader_u8(&r); /* default_is_stmt */
     h->line_base = reader_u8(&r);
+    /* a signed byte */
     h->line_base -= h->line_base < 128 ? 0 : 256;
     h->line_range = reader_u8(&r);
     h->opcode_base = reader_u8(&r);
     if (r.failed || h->max_ops == 0 || h->opcode_base == 0)
         return false;
+    /* operands of standard opcodes, so that unknown ones can be skipped */
     for (unsigned i = 1; i < h->opcode_base; i++)
         h->lengths[i] = reader_u8(&r);
     if (h->version < 5)
@@ -356,6 +380,8 @@ extend_to_unit_texts(const struct line_header *h,
     }
 }
 
+/* The opcodes have run: of the unit's bytes only texts are needed, which lie in
+ * front of the opcodes. */
 void
 line_header_settle(struct line_header *h)
 {
@@ -366,7 +392,7 @@ line_header_settle(struct line_header *h)
     extend_to_unit_texts(h, &h->files, &end);
     unit = end ? mem_realloc(h->unit, end) : NULL;
     if (end && !unit)
-        return; /* shrinking failed */
+        return; /* shrinking failed: it stays as it is */
     if (!end)
         mem_free(h->unit);
     dwarf_budget_give(dwarf_sections_budget(h->sections), h->unit_size - end);
@@ -375,6 +401,7 @@ line_header_settle(struct line_header *h)
     h->unit_size = end;
 }
 
+/* "" where the text cannot be read: a path without a name is no path. */
 static struct span
 line_name_text(const struct line_header *h, const struct line_name *name)
 {
@@ -410,7 +437,9 @@ append_path_part(char path[LINE_PATH_MAX], size_t size, struct span part)
     return size + fits;
 }
 
-/* Composed as in binutils, which keeps ".", ".." and double slashes. */
+/* Puts a path together as binutils does, which keeps ".", ".." and double
+ * slashes.  Before DWARF 5 numbers begin with 1, and 0 is the unit's own
+ * directory. */
 size_t
 line_header_path(const struct line_header *h, uint32_t file,
                  char path[LINE_PATH_MAX])
@@ -421,6 +450,7 @@ line_header_path(const struct line_header *h, uint32_t file,
     size_t size = 0;
 
     path[0] = '\0';
+    /* hostile or discarded: no path */
     if (file < first || file - first >= h->files.count)
         return 0;
     name = line_name_text(h, &h->files.list[file - first]);

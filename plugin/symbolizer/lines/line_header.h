@@ -2,7 +2,7 @@
  * line_header.h - the head of a line program (DWARF 2 to 5, "The Line Number
  * Program Header"): how to read its opcodes, and its files.
  *
- * File names are only read when a path is wanted.
+ * File names are read only when a path is wanted.
  */
 #ifndef HW_LINE_HEADER_H
 #define HW_LINE_HEADER_H
@@ -29,8 +29,9 @@ struct line_header {
     struct dwarf_sections *sections;
     struct span comp_dir;
     uint64_t str_offsets_base;
-    char *unit; /* its bytes; after line_header_settle only those with names */
-    size_t unit_size, charged; /* charged: taken of the budget */
+    char *unit; /* the unit's bytes; after line_header_settle only those with
+                 * names */
+    size_t unit_size, charged; /* charged: bytes taken of the budget */
     struct line_names directories, files;
     size_t program; /* start of the opcodes in unit */
     uint32_t min_length, max_ops;
@@ -40,7 +41,8 @@ struct line_header {
     uint8_t lengths[256]; /* of the standard opcodes */
 };
 
-/* h must be zeroed.  Reads what the section has of a unit that it cuts off. */
+/* h must be zeroed.  A unit that its section cuts off is read as far as it
+ * goes. */
 int line_header_read(struct line_header *h, struct dwarf_sections *sections,
                      const struct line_origin *origin, struct error *err);
 void line_header_fini(struct line_header *h); /* a zeroed struct is fine */
@@ -51,7 +53,7 @@ bool line_header_define(struct line_header *h, struct reader *r);
 /* Keeps only what paths need, after the opcodes were read. */
 void line_header_settle(struct line_header *h);
 
-/* As line_table_file. */
+/* See line_table_file. */
 size_t line_header_path(const struct line_header *h, uint32_t file,
                         char path[LINE_PATH_MAX]);
 

@@ -1,10 +1,14 @@
 /*
  * line_program.c - see line_program.h.
  *
- * It runs the program once, and appends rows to one array, with an end row
- * behind each sequence; it drops a row that equals the one before it.
+ * A line program is a byte code that makes a matrix of address, file and line;
+ * a large object has millions of rows, and running them is most of the time
+ * that names with lines take.  So it runs once, the few frequent opcodes in
+ * registers (run_opcodes), and appends rows to one array, with an end row
+ * behind each sequence; a row that equals the one before it is dropped.
  * Sequences in order, as nearly all are, only need to be moved together.  One
  * whose addresses go backwards is run again with every row kept, and sorted.
+ * Results are those of binutils where a program contradicts itself.
  */
 #include "line_program.h"
 
@@ -37,7 +41,7 @@ enum { /* DW_LNS_*, DWARF 5 "Standard Opcodes" */
 
 enum { END_SEQUENCE = 1, SET_ADDRESS = 2, DEFINE_FILE = 3 }; /* DW_LNE_* */
 
-/* A number that is never a file's. */
+/* Stands for a file number that is too large. */
 static const uint32_t NO_FILE = UINT32_MAX - 1;
 
 struct special {
@@ -48,24 +52,26 @@ struct special {
 struct machine {
     struct line_table *table;
     struct line_header *header;
-    struct special
-        special[256]; /* what each special opcode adds, with one op per word */
+    struct special special[256]; /* what each special opcode adds, if
+                                  * instructions are not VLIW */
     struct line_sequence *sequences;
     size_t sequence_count, sequence_capacity;
-    size_t first; /* row of this sequence */
+    size_t first; /* first row of this sequence */
     bool no_memory;
 
     uint64_t address, operation;
     uint32_t file, line;
-    uint64_t highest;  /* address of this sequence so far */
-    size_t at_highest; /* its row, when all are kept */
+    uint64_t highest;  /* highest address of this sequence so far */
+    size_t at_highest; /* its row, when all rows are kept */
     bool backwards;    /* this sequence's addresses went backwards */
-    bool all;          /* so it is run again, and all rows are kept */
-    bool dead;         /* code that the linker discarded */
+    bool all;          /* it runs again, and all its rows are kept */
+    bool dead;         /* the linker has discarded this code */
 };
 
 /* ---- rows ---- */
 
+/* Over the ceiling or the budget the table just ends here; only failing malloc
+ * is an error. */
 static bool
 grow_line_rows(struct machine *m, size_t capacity)
 {
@@ -102,8 +108,8 @@ append_line_row(struct machine *m, uint64_t address, uint32_t file,
     return true;
 }
 
-/* A sequence that goes backwards somewhere: only the highest row is replaced.
- */
+/* Adds a row of a sequence that goes backwards somewhere: only a row at the
+ * highest address replaces one. */
 static bool
 emit_any(struct machine *m)
 {
@@ -123,7 +129,8 @@ emit_any(struct machine *m)
     return append_line_row(m, m->address, m->file, m->line);
 }
 
-/* A sequence that goes forward: the last row of an address wins. */
+/* Adds a row of a sequence that goes forward: the last row of an address
+ * wins. */
 static inline bool
 emit_line_row(struct machine *m)
 {
@@ -132,6 +139,7 @@ emit_line_row(struct machine *m)
 
     if (table->count == m->first) {
         m->highest = now.address;
+        /* nothing lies at 0: discarded code does */
         m->dead |= now.address == 0;
         return append_line_row(m, now.address, now.file, now.line);
     }
@@ -143,6 +151,7 @@ emit_line_row(struct machine *m)
         return true;
     if (before->address != now.address)
         return append_line_row(m, now.address, now.file, now.line);
+    /* replacing the last row would make it equal to the one before */
     if (table->count - m->first > 1 && line_row_same(before - 1, &now))
         table->count--;
     else
@@ -165,8 +174,8 @@ compare_line_rows_by_address(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-/* As binutils: a later row goes before equal ones, so that the first row of an
- * address stays. */
+/* Sorts the rows of a sequence.  As in binutils the first row of an address
+ * stays. */
 static bool
 sort_rows(struct machine *m)
 {
@@ -227,7 +236,7 @@ keep_sequence(struct machine *m, uint64_t high)
     *s = (struct line_sequence){table->rows[m->first].address, high, m->first,
                                 table->count - m->first, m->sequence_count};
     if (!append_line_row(m, high, LINE_END, 0)) {
-        /* Without room it ends with its last row. */
+        /* Without room for an end row, the last row becomes it. */
         if (s->count == 1)
             return false;
         s->count--;
@@ -238,7 +247,7 @@ keep_sequence(struct machine *m, uint64_t high)
     return true;
 }
 
-/* Ends the sequence at high. */
+/* Ends the sequence at high: rows from there on cover nothing. */
 static bool
 end_sequence(struct machine *m, uint64_t high)
 {
@@ -286,13 +295,14 @@ set_line_address(struct machine *m, struct reader *r)
     m->operation = 0;
     for (unsigned i = 0; i < size; i++)
         m->address |= (uint64_t)reader_u8(r) << i * 8;
-    /* Linkers write this where the code is discarded. */
+    /* Linkers write 0, -1 or -2 as the address of discarded code. */
     if (m->table->count == m->first &&
         (m->address == 0 || m->address >= all_ones - 1))
         m->dead = true;
 }
 
-/* False: the end of the sequence, or of everything (*failed). */
+/* Runs an extended opcode.  false: the sequence ends, or with *failed
+ * everything. */
 static bool
 run_extended_opcode(struct machine *m, struct reader *r, bool *failed)
 {
@@ -321,7 +331,7 @@ run_extended_opcode(struct machine *m, struct reader *r, bool *failed)
     return true;
 }
 
-/* Any opcode; false as in run_extended_opcode(). */
+/* Runs any opcode; returns as run_extended_opcode() does. */
 static bool
 run_line_opcode(struct machine *m, struct reader *r, unsigned opcode,
                 bool *failed)
@@ -373,6 +383,7 @@ run_line_opcode(struct machine *m, struct reader *r, unsigned opcode,
         m->address += reader_u16(r);
         m->operation = 0;
         break;
+    /* a standard opcode of the future: the header says how many operands */
     default:
         for (unsigned i = 0; i < h->lengths[opcode]; i++)
             reader_uleb(r);
@@ -382,16 +393,17 @@ run_line_opcode(struct machine *m, struct reader *r, unsigned opcode,
     return !*failed;
 }
 
-/*
- * Runs to the end of the sequence; false: there is none.  The most frequent
- * opcodes are handled here, in registers.
- */
+/* Runs to the end of the sequence; false: the program has no end of it.  The
+ * most frequent opcodes are handled here, in registers: the copy of the reader
+ * lets the compiler keep r there. */
 static bool
 run_opcodes(struct machine *m, struct reader *from, bool *failed)
 {
     const unsigned special = m->header->max_ops == 1 && m->header->line_range
                                  ? m->header->opcode_base
                                  : UINT_MAX;
+    /* a header may give fewer standard opcodes, which turns these into special
+     * ones */
     const bool usual = m->header->opcode_base > NEGATE_STMT;
     struct reader r = *from, copy;
     bool going = true;
@@ -430,7 +442,7 @@ start_sequence(struct machine *m, bool all)
     m->table->count = m->first;
 }
 
-/* One sequence; false: the program has ended, or fails. */
+/* Runs one sequence; false: the program has ended, or failed. */
 static bool
 run_sequence(struct machine *m, struct reader *r)
 {
@@ -442,12 +454,13 @@ run_sequence(struct machine *m, struct reader *r)
     ended = run_opcodes(m, r, &failed);
     if (m->backwards) {
         *r = start;
+        /* files that DW_LNE_define_file added come again */
         m->header->files.count = files;
         failed = false;
         start_sequence(m, true);
         ended = run_opcodes(m, r, &failed);
     }
-    /* Without an end, the sequence ends at its last row. */
+    /* A sequence without an end ends at its last row. */
     return end_sequence(m, ended ? m->address : m->highest) && ended;
 }
 
@@ -469,7 +482,8 @@ prepare_special_opcodes(struct machine *m)
     }
 }
 
-/* Puts the sequences in order; in place if they are already. */
+/* Puts the sequences in order: in place if they are already, else in a new
+ * array. */
 static int
 assemble_line_table(struct machine *m, struct error *err)
 {
@@ -478,6 +492,7 @@ assemble_line_table(struct machine *m, struct error *err)
     struct line_row *out = table->rows;
     size_t capacity = table->capacity;
 
+    /* sections in another order (LTO, hot and cold parts), or overlaps */
     if (!line_sequences_in_order(m->sequences, m->sequence_count)) {
         m->sequence_count =
             line_sequences_sort(m->sequences, m->sequence_count);
@@ -517,7 +532,7 @@ line_program_run(struct line_table *table, struct error *err)
     int rc = -1;
 
     prepare_special_opcodes(&m);
-    /* gcc's programs have about three bytes per row. */
+    /* A first guess: gcc's programs have about three bytes for each row. */
     if (reader_left(&r) >= 64)
         (void)grow_line_rows(&m, reader_left(&r) / 4 + 1);
     while (r.pos < r.end && run_sequence(&m, &r))

@@ -1,6 +1,6 @@
 /*
- * line_program.h - runs a unit's line program; its sorted rows become the
- * table's.  For line_table.c alone.
+ * line_program.h - runs a unit's line program, whose sorted rows become the
+ * table.  For line_table.c alone.
  */
 #ifndef HW_LINE_PROGRAM_H
 #define HW_LINE_PROGRAM_H
@@ -18,7 +18,7 @@ struct line_table {
     size_t count, capacity;
 };
 
-/* The header is read; -1 with *err without memory. */
+/* The header must have been read.  -1 with *err: no memory. */
 int line_program_run(struct line_table *table, struct error *err);
 
 #endif

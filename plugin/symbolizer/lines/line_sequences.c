@@ -1,10 +1,15 @@
-/* line_sequences.c - see line_sequences.h. */
+/*
+ * line_sequences.c - see line_sequences.h.  A sequence is a run of code, mostly
+ * a function's section; link-time optimisation and discarded duplicates make
+ * them overlap.  Which one an address belongs to is decided as in binutils, so
+ * that names agree with addr2line's.
+ */
 #include "line_sequences.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The longer ones first, then the later ones, as in binutils. */
+/* By start; of those the longer first, then the later, as in binutils. */
 static int
 compare_sequences(const void *left, const void *right)
 {
@@ -26,7 +31,7 @@ line_sequences_in_order(const struct line_sequence *list, size_t count)
     return true;
 }
 
-/* Drops sequences inside another one, and cuts overlapping ones. */
+/* Drops sequences inside another one, and cuts those that overlap. */
 static size_t
 cut_overlapping_sequences(struct line_sequence *list, size_t count)
 {
@@ -63,8 +68,8 @@ line_sequences_rows(const struct line_sequence *list, size_t count)
     return rows;
 }
 
-/* Appends a sequence's rows from low on to the count rows of out; both arrays
- * may be one. */
+/* Appends a sequence's rows from low on to the count rows of out.  Both arrays
+ * may be one: rows only move towards the front. */
 static size_t
 copy_rows(const struct line_row *rows, const struct line_sequence *s,
           struct line_row *out, size_t count)
@@ -77,7 +82,7 @@ copy_rows(const struct line_row *rows, const struct line_sequence *s,
         left--;
     }
     if (count > 0 && out[count - 1].address == s->low)
-        count--; /* drops the end row before */
+        count--; /* adjacent sequences need no end row between them */
     first = &out[count];
     memmove(first, &rows[from], left * sizeof(*rows));
     first->address = s->low;

@@ -1,4 +1,6 @@
-/* line_sequences.h - puts the sequences of a line program in order. */
+/*
+ * line_sequences.h - puts the sequences of a line program in order.
+ */
 #ifndef HW_LINE_SEQUENCES_H
 #define HW_LINE_SEQUENCES_H
 
@@ -20,18 +22,18 @@ line_row_same(const struct line_row *a, const struct line_row *b)
     return a->file == b->file && a->line == b->line;
 }
 
-/* Nearly all are, and need no sorting. */
+/* Whether they ascend without overlaps: nearly all do, and need no sorting. */
 bool line_sequences_in_order(const struct line_sequence *list, size_t count);
 
-/* Sorts them, and cuts them so that none overlap, as binutils does; returns how
- * many are left. */
+/* Sorts the sequences, and cuts them so that none overlap, as binutils does;
+ * returns how many are left. */
 size_t line_sequences_sort(struct line_sequence *list, size_t count);
 
-/* A bound on the number of their rows, with end rows. */
+/* A bound on the number of rows, with end rows. */
 size_t line_sequences_rows(const struct line_sequence *list, size_t count);
 
-/* Copies their rows to out, which may be rows if they were in order; returns
- * how many there are. */
+/* Copies the rows to out, which may be rows itself if the sequences were in
+ * order; returns their number. */
 size_t line_sequences_join(const struct line_sequence *list, size_t count,
                            const struct line_row *rows, struct line_row *out);
 

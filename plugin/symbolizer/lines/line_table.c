@@ -1,4 +1,8 @@
-/* line_table.c - see line_table.h. */
+/*
+ * line_table.c - see line_table.h: reads header and program, then gives back
+ * what a look-up does not need: a helper keeps the tables of many units within
+ * one budget.
+ */
 #include "line_table.h"
 
 #include "dwarf_budget.h"
@@ -13,6 +17,7 @@ shrink_line_rows(struct line_table *table)
 {
     struct line_row *rows;
 
+    /* rows grow by half, so a third of them may be unused */
     if (table->count == table->capacity || table->count == 0)
         return;
     rows = mem_realloc(table->rows, table->count * sizeof(*rows));
@@ -81,6 +86,7 @@ line_table_file(const struct line_table *table, uint32_t file,
     return line_header_path(&table->header, file, path);
 }
 
+/* Before DWARF 5 files count from 1, and 0 is none. */
 size_t
 line_table_file_count(const struct line_table *table)
 {

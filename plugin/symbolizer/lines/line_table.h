@@ -37,11 +37,9 @@ struct line_origin {
     uint64_t str_offsets_base;
 };
 
-/*
- * An invalid or too long program ends the table there; rows before it are kept.
- * NULL with *err: no memory, or the header is invalid.  Of overlapping
- * sequences the same one wins as in binutils.
- */
+/* Runs the program at origin.  An invalid or too long one ends the table there;
+ * rows before it are kept.  NULL with *err: no memory, or the header is
+ * invalid.  Of overlapping sequences the same one wins as in binutils. */
 struct line_table *line_table_new(struct dwarf_sections *sections,
                                   const struct line_origin *origin,
                                   struct error *err);
@@ -51,14 +49,12 @@ void line_table_free(struct line_table *table); /* NULL is fine */
 const struct line_row *line_table_find(const struct line_table *table,
                                        uint64_t address);
 
-/* All rows, ascending; equal neighbors are one. */
+/* All rows, ascending; equal neighbours are one row. */
 const struct line_row *line_table_rows(const struct line_table *table,
                                        size_t *count);
 
-/*
- * Writes the path of a file as addr2line prints it, and returns its length; "":
- * none.  file may also be a DW_AT_call_file.
- */
+/* Writes the path of a file as addr2line prints it, and returns its length; 0:
+ * there is none.  file may also be a DW_AT_call_file. */
 size_t line_table_file(const struct line_table *table, uint32_t file,
                        char path[LINE_PATH_MAX]);
 size_t line_table_file_count(const struct line_table *table);

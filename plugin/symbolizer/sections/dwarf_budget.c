@@ -1,4 +1,12 @@
-/* dwarf_budget.c - see dwarf_budget.h. */
+/*
+ * dwarf_budget.c - see dwarf_budget.h.
+ *
+ * A file decides how much memory reading it takes, and a hostile one decides
+ * for too much.  RLIMIT_AS would end the helper with every answer that it has;
+ * a budget makes a single table fail, and names come from symbols or from
+ * libbfd instead.  Threads share it, so taking is a compare-and-swap; refusals
+ * are counted to tell an incomplete reading from a complete one.
+ */
 #include "dwarf_budget.h"
 
 #include <stdint.h>
@@ -14,7 +22,8 @@ dwarf_budget_try(struct dwarf_budget *budget, size_t size)
     size_t used, peak;
 
     used = atomic_load_explicit(&budget->used, memory_order_relaxed);
-    do { /* A refused size must not count even for a moment. */
+    do { /* Not add and undo: a refused size must not make another thread's
+          * smaller one fail. */
         if (size > budget->max - used)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(
@@ -62,7 +71,9 @@ dwarf_budget_peak(struct dwarf_budget *budget)
     return atomic_load_explicit(&budget->peak, memory_order_relaxed);
 }
 
-/* By half, not twice: copying is cheap against the memory held. */
+/* Grows by half, not to the double: unused memory counts against the budget,
+ * and copying is cheap.  The pointer is copied by memcpy as arrays of any type
+ * are passed. */
 bool
 dwarf_budget_grow(struct dwarf_budget *budget, void *array, size_t *capacity,
                   size_t wanted, size_t size)
@@ -104,7 +115,7 @@ dwarf_budget_drop(struct dwarf_budget *budget, void *array, size_t *capacity,
     *capacity = 0;
 }
 
-enum { BLOCK = 1 << 16 /* bytes of texts allocated at once */ };
+enum { BLOCK = 1 << 16 /* bytes of texts in one allocation */ };
 
 struct kept_block {
     struct kept_block *next;
@@ -129,7 +140,8 @@ kept_texts_fini(struct kept_texts *texts)
     pthread_mutex_destroy(&texts->lock);
 }
 
-/* Under lock: one with size bytes free, or NULL. */
+/* A block with size bytes free, or NULL.  Under the lock.  Copies are optional
+ * (dwarf_budget_try): callers can read the section instead. */
 static struct kept_block *
 block_for(struct kept_texts *texts, struct dwarf_budget *budget, size_t size)
 {
@@ -164,5 +176,6 @@ kept_texts_put(struct kept_texts *texts, struct dwarf_budget *budget,
         b->used += size;
     }
     pthread_mutex_unlock(&texts->lock);
+    /* outside the lock: these bytes are the caller's alone by now */
     return copy ? memcpy(copy, text, size) : NULL;
 }

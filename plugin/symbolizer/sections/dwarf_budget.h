@@ -1,5 +1,6 @@
 /*
- * dwarf_budget.h - the memory that one file's debug information may take.
+ * dwarf_budget.h - limits the memory that one file's debug information may
+ * take.
  *
  * It counts what the sections read and inflate, and what their users keep.
  * Callable from any thread.
@@ -14,7 +15,7 @@
 
 struct kept_block;
 
-/* Zeroed but for max. */
+/* Zero it, but for max. */
 struct dwarf_budget {
     size_t max;                        /* bytes */
     atomic_size_t used, peak, refused; /* counters: relaxed */
@@ -23,19 +24,19 @@ struct dwarf_budget {
 /* Takes bytes of the budget for what the caller keeps; false: too little is
  * left. */
 bool dwarf_budget_take(struct dwarf_budget *budget, size_t size);
-/* Likewise for optional work: a failure does not count as refused. */
+/* The same for optional work: a failure does not count as refused. */
 bool dwarf_budget_try(struct dwarf_budget *budget, size_t size);
 void dwarf_budget_give(struct dwarf_budget *budget, size_t size);
-/* How often it was refused.  If the number grew during a reading, its result
- * may be incomplete. */
+/* How often memory was refused.  If the number grew during a reading, its
+ * result may be incomplete. */
 size_t dwarf_budget_refused(struct dwarf_budget *budget);
 /* Counts a refusal for another reason than the ceiling. */
 void dwarf_budget_refuse(struct dwarf_budget *budget);
 size_t dwarf_budget_peak(struct dwarf_budget *budget);
 
-/* Makes *array, of *capacity items of size bytes, hold wanted ones, and takes
- * room for what it grows by; false without room or memory, and nothing has
- * changed. */
+/* Makes *array, of *capacity items of size bytes, hold the wanted number, and
+ * takes what it grows by from the budget.  false, and nothing has changed: no
+ * room, or no memory. */
 bool dwarf_budget_grow(struct dwarf_budget *budget, void *array,
                        size_t *capacity, size_t wanted, size_t size);
 /* Frees it and gives its bytes back. */

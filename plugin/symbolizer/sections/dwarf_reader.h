@@ -120,7 +120,8 @@ enum dw_rle {
     DW_RLE_start_length
 };
 
-/* Bits past the 64th are dropped. */
+/* LEB128 (DWARF 5, 7.6).  Bits past the 64th are dropped; nearly all numbers
+ * have one byte. */
 static inline uint64_t
 reader_uleb(struct reader *r)
 {
@@ -177,7 +178,7 @@ dwarf_skip(struct reader *r, uint64_t size)
         r->pos += size;
 }
 
-/* Of 0 to 8 bytes, little-endian. */
+/* A little-endian number of 0 to 8 bytes. */
 static inline uint64_t
 dwarf_number(struct reader *r, unsigned size)
 {

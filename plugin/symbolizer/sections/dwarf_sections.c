@@ -1,8 +1,13 @@
 /*
  * dwarf_sections.c - see dwarf_sections.h.
  *
- * A section's lock is held while its blocks are read: threads that need them
- * would wait anyway, and others find theirs by the flags alone.
+ * Debug sections have up to gigabytes, of which a request touches a few per
+ * cent; mapping the file would give SIGBUS if it is cut meanwhile, and reading
+ * it whole would cost the memory.  So each section has an anonymous mapping of
+ * its full size without memory behind it, into which pread brings the blocks
+ * that are touched.  Pointers into it stay valid, and an offset is an index.
+ * Threads see a block by its flag, without a lock; the first to need it reads
+ * it under the section's lock: the others that need it would wait anyway.
  */
 #include "dwarf_sections.h"
 
@@ -22,31 +27,31 @@
 
 enum { ZDEBUG_HEAD = 12, COMPRESS_ZSTD = 2, BLOCK_BITS = 16 };
 
-/* Texts and entries are read in scattered places, a few pages each.  Short
- * texts are copied, which is cheaper than their page, until they are many. */
+/* .debug_str and .debug_info are read in scattered places, so their blocks are
+ * a page.  Short texts are copied instead, which is cheaper than their page,
+ * until there are many. */
 enum {
     SCATTERED_BITS = 12,
     SHORT = 512,
-    MANY = 512 /* texts: up to one in so many bytes of the section */
+    MANY = 512 /* copies, up to one in so many bytes of the section */
 };
-enum { STREAM_STEP = 1 << 16 /* inflated at once, at least */ };
+enum { STREAM_STEP = 1 << 16 /* bytes inflated at once, at least */ };
 
 struct section {
     uint64_t stored, stored_size; /* in the file */
-    uint64_t size;                /* as a reader sees it */
+    uint64_t size;                /* as a reader sees it: inflated */
     enum inflate_kind packing;
-    unsigned block_bits;  /* a block's size */
-    pthread_mutex_t lock; /* guards reading into area */
-    _Atomic(uint8_t *)
-        area; /* size bytes; of an inflated section set when complete */
-    _Atomic(uint8_t) *loaded;      /* by block; not for packed ones */
-    _Atomic(uint64_t) ready;       /* bytes inflated; set after area */
+    unsigned block_bits;           /* a block's size */
+    pthread_mutex_t lock;          /* guards reading into area */
+    _Atomic(uint8_t *) area;       /* set when complete, if inflated whole */
+    _Atomic(uint8_t) *loaded;      /* by block; NULL for packed sections */
+    _Atomic(uint64_t) ready;       /* bytes inflated so far; set after area */
     bool tried;                    /* inflating was tried; under lock */
     bool streamed;                 /* inflated as far as needed */
     struct inflate_stream *stream; /* under lock */
     struct kept_texts texts;       /* copies of short texts */
     atomic_size_t copied;
-    bool over_budget; /* why inflating failed */
+    bool over_budget; /* inflating failed for lack of memory */
 };
 
 struct dwarf_sections {
@@ -84,7 +89,7 @@ open_packed(struct section *s, const struct elf_file *elf)
     type = reader_u32(&r);
     reader_u32(&r); /* reserved */
     s->size = reader_u64(&r);
-    /* An unknown kind fails when it is inflated. */
+    /* An unknown kind fails only if its section is needed. */
     s->packing = type == ELFCOMPRESS_ZLIB ? INFLATE_ZLIB
                  : type == COMPRESS_ZSTD  ? INFLATE_ZSTD
                                           : INFLATE_UNKNOWN;
@@ -92,7 +97,7 @@ open_packed(struct section *s, const struct elf_file *elf)
     s->stored_size -= sizeof(head);
 }
 
-/* "ZLIB" and the size, big-endian. */
+/* GNU's older format: "ZLIB" and the size, big-endian. */
 static void
 open_zdebug(struct section *s, const struct elf_file *elf)
 {
@@ -120,6 +125,7 @@ open_section(struct section *s, const struct elf_file *elf, const char *name)
     snprintf(text, sizeof(text), ".z%s", name);
     zdebug = elf_section(elf, text);
     found = plain ? plain : zdebug;
+    /* a stripped object's debug sections may be left as NOBITS */
     if (!found || found->type == SHT_NOBITS || found->type == SHT_NULL ||
         found->offset > elf->size || found->size > elf->size - found->offset)
         return;
@@ -132,6 +138,7 @@ open_section(struct section *s, const struct elf_file *elf, const char *name)
         open_packed(s, elf);
     else
         s->size = s->stored_size;
+    /* so that no sum of offset and size overflows */
     if (s->size > INT64_MAX)
         s->size = 0;
 }
@@ -199,6 +206,8 @@ dwarf_section_packed(const struct dwarf_sections *sections,
     return s->packing == INFLATE_ZLIB && !s->tried;
 }
 
+/* Without effect once inflating has begun: the pointers that readers have must
+ * stay valid. */
 void
 dwarf_section_stream(struct dwarf_sections *sections, enum dwarf_section which)
 {
@@ -219,7 +228,8 @@ set_section_memory_error(struct dwarf_sections *sections,
     return -1;
 }
 
-/* dense: most of it will be written, so large pages waste no memory. */
+/* Address space only: a page costs memory once it is written (NORESERVE).
+ * dense: most of it will be written, so huge pages waste nothing. */
 static uint8_t *
 map_section_memory(uint64_t size, bool dense)
 {
@@ -266,6 +276,8 @@ load_blocks(struct dwarf_sections *sections, enum dwarf_section which,
             return -1;
         }
         for (uint64_t i = at; i < next; i++)
+            /* pairs with is_block_loaded: whoever sees the flag sees the
+             * bytes */
             atomic_store_explicit(&s->loaded[i], 1, memory_order_release);
     }
     return 0;
@@ -302,7 +314,8 @@ cannot_inflate(const struct section *s, enum dwarf_section which,
     return -1;
 }
 
-/* Charges all of it, as for a section inflated whole. */
+/* Starts a stream.  The whole section is charged, though less may be inflated:
+ * how far readers will go is not known, and it must not fail halfway. */
 static void
 open_stream(struct dwarf_sections *sections, struct section *s)
 {
@@ -327,7 +340,7 @@ open_stream(struct dwarf_sections *sections, struct section *s)
     atomic_store_explicit(&s->area, area, memory_order_release);
 }
 
-/* Under the section's lock; reads up to end. */
+/* Inflates up to end.  Under the section's lock. */
 static int
 load_stream(struct dwarf_sections *sections, enum dwarf_section which,
             uint64_t end, struct error *err)
@@ -351,7 +364,8 @@ load_stream(struct dwarf_sections *sections, enum dwarf_section which,
     return 0;
 }
 
-/* Under the section's lock.  Tries once, so a bomb costs its time once. */
+/* Inflates the whole section.  Under the section's lock.  It is tried once: a
+ * bomb costs its time once, and every later reader gets the same error. */
 static int
 load_packed(struct dwarf_sections *sections, enum dwarf_section which,
             struct error *err)
@@ -403,6 +417,8 @@ load_dwarf_section(struct dwarf_sections *sections, enum dwarf_section which,
                        : load_packed(sections, which, err);
 }
 
+/* Whether the bytes are there, without the lock.  An inflated section is ready
+ * up to a point, a plain one block by block. */
 static bool
 at_hand(const struct section *s, const uint8_t *area, uint64_t ready,
         uint64_t offset, uint64_t size)
@@ -427,6 +443,7 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     uint64_t ready;
     int rc = 0;
 
+    /* offsets come from other sections, and are not trusted */
     if (offset > s->size || size > s->size - offset || s->size == 0) {
         error_set(err, ER_UNKNOWN,
                   "the debug information wants %llu bytes at %llu of .%s, "
@@ -437,7 +454,8 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     }
     if (size == 0)
         return (const uint8_t *)"";
-    /* The blocks' flags are set before area, and area before ready. */
+    /* The array of flags is set before area, and area before ready: so ready is
+     * read first here, then area. */
     ready = atomic_load_explicit(&s->ready, memory_order_acquire);
     area = atomic_load_explicit(&s->area, memory_order_acquire);
     if (!at_hand(s, area, ready, offset, size)) {
@@ -449,7 +467,8 @@ dwarf_section_bytes(struct dwarf_sections *sections, enum dwarf_section which,
     return rc == 0 ? area + offset : NULL;
 }
 
-/* While few texts are wanted, reads their own bytes only. */
+/* Reads and copies a short text's own bytes, while few texts are wanted.
+ * false: read its blocks instead. */
 static bool
 short_text(struct dwarf_sections *sections, struct section *s, uint64_t offset,
            struct span *text)
@@ -487,6 +506,7 @@ dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
     if (offset < size &&
         short_text(sections, &sections->list[which], offset, text))
         return true;
+    /* block by block, for the text's end is not known before */
     while (offset < size && done < DWARF_TEXT_MAX) {
         uint64_t at = offset + done, run = block - at % block;
         const uint8_t *bytes;
@@ -511,6 +531,8 @@ dwarf_section_text(struct dwarf_sections *sections, enum dwarf_section which,
     return false;
 }
 
+/* A plain section is read past its blocks: a unit is read once, and must not
+ * fill memory twice. */
 int
 dwarf_section_read(struct dwarf_sections *sections, enum dwarf_section which,
                    uint64_t offset, uint64_t size, void *place,
@@ -543,7 +565,7 @@ dwarf_section_copy(struct dwarf_sections *sections, enum dwarf_section which,
     const struct section *s = &sections->list[which];
     char *place = NULL;
 
-    /* Checked before memory is taken: the size may be false. */
+    /* Checked before memory is taken: the size comes from the file. */
     if (offset <= s->size && size <= s->size - offset) {
         place = buffer_reserve(out, size);
         if (!place)

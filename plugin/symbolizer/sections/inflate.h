@@ -19,17 +19,15 @@ struct inflate_from {
     uint64_t offset, size; /* of the packed bytes in the file */
 };
 
-/* Additional memory needed meanwhile, in bytes. */
+/* Bytes of additional memory while inflate_all runs. */
 size_t inflate_extra(uint64_t packed_size);
 
 int inflate_all(enum inflate_kind kind, const struct inflate_from *from,
                 void *place, size_t size);
 
-/*
- * A zlib section from its start, as far as needed: half as fast as the whole at
- * once, but the wanted units are often among the first.  It is not checked that
- * the rest is as the section claims.
- */
+/* Inflates a zlib section from its start, as far as needed: half as fast as the
+ * whole at once, but the wanted units are often among the first.  Whether the
+ * rest has the claimed size is not checked. */
 
 /* Bytes of memory per stream. */
 enum { INFLATE_STREAM_BYTES = 1 << 17 };
@@ -40,8 +38,8 @@ struct inflate_stream;
 struct inflate_stream *inflate_stream_new(const struct inflate_from *from);
 void inflate_stream_free(struct inflate_stream *stream); /* NULL is fine */
 
-/* Inflates the next size bytes; -1: they are unavailable, and all later ones.
- */
+/* Inflates the next size bytes.  -1: these and all later ones are
+ * unavailable. */
 int inflate_stream_next(struct inflate_stream *stream, void *place,
                         size_t size);
 

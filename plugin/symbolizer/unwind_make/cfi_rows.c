@@ -1,4 +1,13 @@
-/* cfi_rows.c - see cfi_rows.h. */
+/*
+ * cfi_rows.c - see cfi_rows.h.
+ *
+ * An interpreter for call frame instructions, which keeps only the rows' CFA
+ * and where the return address and the frame pointer are saved: a walk needs no
+ * other register.  An error ends the function's rows, and its rest has no rule,
+ * rather than a wrong one.  A file may describe the same code by as many
+ * instructions as it likes, so a budget limits how many are run for an object.
+ * Pure.
+ */
 #include "cfi_rows.h"
 
 #include <string.h>
@@ -6,7 +15,7 @@
 #include "dwarf_reader.h"
 
 enum {
-    DW_CFA_advance_loc = 0x40, /* these three: in the two highest bits */
+    DW_CFA_advance_loc = 0x40, /* these three are in the two highest bits */
     DW_CFA_offset = 0x80,
     DW_CFA_restore = 0xc0,
     DW_CFA_nop = 0x00,
@@ -39,6 +48,7 @@ enum {
     LOW_BITS = 0x3f
 };
 
+/* NULL: a register that a walk does not need. */
 static struct cfi_saved *
 saved_of(struct cfi_rows *rows, struct cfi_state *state, uint64_t number)
 {
@@ -58,6 +68,7 @@ set_saved(struct cfi_rows *rows, uint64_t number, enum cfi_how how,
         *saved = (struct cfi_saved){.how = how, .offset = offset};
 }
 
+/* DW_CFA_restore: back to the rule that the CIE gave. */
 static void
 restore_saved_register(struct cfi_rows *rows, uint64_t number)
 {
@@ -67,7 +78,7 @@ restore_saved_register(struct cfi_rows *rows, uint64_t number)
         *saved = *saved_of(rows, &rows->first, number);
 }
 
-/* Wraps around rather than overflows: the numbers are the file's. */
+/* Unsigned, so that it wraps around: the numbers are the file's. */
 static int64_t
 scaled_cfi_offset(const struct cfi_rows *rows, uint64_t factor)
 {
@@ -94,6 +105,7 @@ set_state_cfa(struct cfi_rows *rows, uint64_t number, int64_t offset)
 static void
 keep_state(struct cfi_rows *rows, bool back)
 {
+    /* compilers nest these once or twice */
     if (back ? rows->depth == 0 : rows->depth == CFI_STATES_MAX)
         rows->r.failed = true;
     else if (back)
@@ -102,14 +114,16 @@ keep_state(struct cfi_rows *rows, bool back)
         rows->stack[rows->depth++] = rows->state;
 }
 
-/* Those that say how far the row reaches; false: another one. */
+/* Runs an instruction that says how far the row reaches; false: it is another
+ * one. */
 static bool
 run_advance(struct cfi_rows *rows, uint8_t op, uint64_t *to)
 {
     uint64_t factor;
 
     switch (op) {
-    case DW_CFA_set_loc: /* never seen; the encoding is the function's */
+    case DW_CFA_set_loc: /* no compiler writes it; it would need the function's
+                          * encoding */
         rows->r.failed = true;
         return true;
     case DW_CFA_advance_loc1:
@@ -132,7 +146,7 @@ run_advance(struct cfi_rows *rows, uint8_t op, uint64_t *to)
     return true;
 }
 
-/* Those that change the CFA; false: another one. */
+/* Runs an instruction that changes the CFA; false: it is another one. */
 static bool
 run_cfa(struct cfi_rows *rows, uint8_t op)
 {
@@ -168,6 +182,8 @@ run_cfa(struct cfi_rows *rows, uint8_t op)
     }
 }
 
+/* A value that an expression gives (val_expression) is not saved anywhere: no
+ * rule can express it. */
 static void
 run_expression(struct cfi_rows *rows, bool is_value)
 {
@@ -189,7 +205,7 @@ run_other(struct cfi_rows *rows, uint8_t op)
 
     switch (op) {
     case DW_CFA_nop:
-    case DW_CFA_AARCH64_negate_ra_state: /* the walker drops signatures */
+    case DW_CFA_AARCH64_negate_ra_state: /* unwind_walk.c masks signatures */
     case DW_CFA_AARCH64_negate_ra_state_with_pc:
         break;
     case DW_CFA_GNU_args_size:
@@ -242,7 +258,7 @@ run_other(struct cfi_rows *rows, uint8_t op)
     }
 }
 
-/* Runs until the location moves on, or all are run. */
+/* Runs instructions until the location moves on, or there are no more. */
 static void
 run_cfi_instructions(struct cfi_rows *rows, uint64_t *to)
 {
@@ -266,6 +282,8 @@ run_cfi_instructions(struct cfi_rows *rows, uint64_t *to)
     }
 }
 
+/* The CIE's instructions come first: they are the same for all its functions,
+ * and give the first row. */
 void
 cfi_rows_begin(struct cfi_rows *rows, uint16_t machine,
                const struct cfi_common *common,
@@ -282,7 +300,9 @@ cfi_rows_begin(struct cfi_rows *rows, uint16_t machine,
     rows->state = rows->first = (struct cfi_state){.cfa_set = false};
     rows->r = common->first;
     run_cfi_instructions(rows, &to);
+    /* a CIE has no locations to move on to */
     rows->bad = rows->r.failed || to != 0;
+    /* DW_CFA_restore goes back to the state after the CIE's instructions */
     rows->first = rows->state;
     rows->r = function->instructions;
 }
@@ -299,6 +319,7 @@ cfi_rows_next(struct cfi_rows *rows, uint64_t *start, uint64_t *end,
         run_cfi_instructions(rows, &to);
     rows->bad |= rows->r.failed;
     *start = rows->at;
+    /* the last row reaches up to the function's end */
     *end = rows->bad || to == rows->at || to > rows->end ? rows->end : to;
     *rule = rows->bad
                 ? (struct unwind_rule){.cfa = UNWIND_NONE}

@@ -1,6 +1,6 @@
 /*
  * cfi_rows.h - runs a function's call frame instructions (DWARF 5, 6.4.2), row
- * by row; each becomes the rule of an unwind table.
+ * by row; each row becomes a rule of an unwind table.
  */
 #ifndef HW_CFI_ROWS_H
 #define HW_CFI_ROWS_H
@@ -13,7 +13,7 @@
 #include "unwind_table.h"
 
 enum {
-    CFI_STATES_MAX = 32 /* remembered at once */
+    CFI_STATES_MAX = 32 /* states that may be remembered at once */
 };
 
 /* Where a register's value in the caller is. */
@@ -24,8 +24,8 @@ struct cfi_saved {
         CFI_SAME,
         CFI_AT_CFA,     /* saved at CFA + offset */
         CFI_REGISTER,   /* in register offset */
-        CFI_EXPRESSION, /* saved at what it computes */
-        CFI_OTHER       /* in no way that a table can say */
+        CFI_EXPRESSION, /* saved at the address that an expression gives */
+        CFI_OTHER       /* in a way that a table cannot express */
     } how;
     int64_t offset;
     struct span expression;
@@ -42,28 +42,28 @@ struct cfi_state {
 struct cfi_rows {
     const struct cfi_common *common;
     struct reader r;
-    uint64_t at, end; /* the next row's start; the function's end */
+    uint64_t at, end; /* start of the next row; end of the function */
     uint64_t *budget;
-    bool bad; /* the rest has no rule */
+    bool bad; /* an error: the rest has no rule */
     uint16_t machine;
     struct cfi_state state, first;
     struct cfi_state stack[CFI_STATES_MAX];
     size_t depth;
 };
 
-/* machine: EM_X86_64 or EM_AARCH64.  *budget: instructions that may still be
+/* machine: EM_X86_64 or EM_AARCH64. *budget: how many more instructions may be
  * run; it goes down. */
 void cfi_rows_begin(struct cfi_rows *rows, uint16_t machine,
                     const struct cfi_common *common,
                     const struct cfi_function *function, uint64_t *budget);
 
-/* The next row: the code [*start, *end) has the rule.  False: no more. */
+/* The next row: the code [*start, *end) has the rule.  false: there is none. */
 bool cfi_rows_next(struct cfi_rows *rows, uint64_t *start, uint64_t *end,
                    struct unwind_rule *rule);
 
 /* ---- cfi_rule.c ---- */
 
-/* What a table says of a row. */
+/* The rule for a row; UNWIND_NONE: a table cannot express it. */
 struct unwind_rule cfi_rule(const struct cfi_state *state, uint16_t machine,
                             bool signal);
 

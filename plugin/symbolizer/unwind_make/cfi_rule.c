@@ -1,4 +1,13 @@
-/* cfi_rule.c - a row of call frame information as a table's rule. */
+/*
+ * cfi_rule.c - see cfi_rows.h: a row of call frame information as a rule of a
+ * table.
+ *
+ * Call frame information may compute a place by any expression.  A rule has
+ * fixed fields instead, so that a walk needs no interpreter: it can express
+ * what compilers, the linker's PLT and OpenSSL's assembly write, which is all
+ * but a handful of rows in practice; others have no rule, and a walk ends there
+ * or guesses.
+ */
 #include <elf.h>
 #include <string.h>
 
@@ -13,7 +22,7 @@ enum {
     DW_OP_lit0 = 0x30,
     DW_OP_breg0 = 0x70,
     DW_OP_bregx = 0x92,
-    COUNT_32 = 32, /* of literals, and of registers in an opcode */
+    COUNT_32 = 32, /* literals, and registers, that opcodes have */
     X86_FP = 6,
     AARCH64_FP = 29,
     AARCH64_LR = 30,
@@ -40,7 +49,8 @@ add_without_overflow(int64_t *to, int64_t n)
     return !__builtin_add_overflow(*to, n, to);
 }
 
-/* OpenSSL's saves the stack pointer behind a number of words. */
+/* + index * 8, as OpenSSL's assembly writes it: it saves the stack pointer
+ * behind a number of words. */
 static bool
 parse_index(struct reader *r, uint8_t op, struct address *out)
 {
@@ -53,6 +63,7 @@ parse_index(struct reader *r, uint8_t op, struct address *out)
     return fits;
 }
 
+/* Whether the expression is of the form that struct address has. */
 static bool
 parse_cfi_address(struct span expression, struct address *out)
 {
@@ -90,8 +101,8 @@ parse_cfi_address(struct span expression, struct address *out)
     return !r.failed;
 }
 
-/* What the linker gives the entries of .plt: rsp + 8 + ((rip & 15) >= n) << 3.
- */
+/* Whether it is the expression that linkers give the entries of .plt: rsp + 8 +
+ * ((rip & 15) >= n) << 3, as the entry pushes a word at its n-th byte. */
 static bool
 parse_plt(struct span expression, struct unwind_rule *rule)
 {
@@ -108,6 +119,7 @@ parse_plt(struct span expression, struct unwind_rule *rule)
     if (number < DW_OP_lit0 || number >= DW_OP_lit0 + COUNT_32)
         return false;
     rule->cfa = UNWIND_PLT;
+    /* rsp */
     rule->base = 7;
     rule->offset = 8;
     rule->more = number - DW_OP_lit0;
@@ -150,7 +162,8 @@ set_expression(struct span expression, struct unwind_location *place,
     struct reader r = reader_of(expression.data, expression.size);
     struct address address = {.base = 0};
 
-    if (reader_u8(&r) == DW_OP_plus_uconst) { /* the CFA lies on the stack */
+    if (reader_u8(&r) == DW_OP_plus_uconst) { /* such an expression starts with
+                                               * the CFA on its stack */
         uint64_t n = reader_uleb(&r);
 
         place->where = UNWIND_AT_CFA;
@@ -164,7 +177,7 @@ set_expression(struct span expression, struct unwind_location *place,
     return narrow_to_int32(address.offset, offset);
 }
 
-/* False: in no way that a rule can say. */
+/* Where a register is saved; false: a rule cannot express it. */
 static bool
 set_register_location(const struct cfi_saved *saved,
                       struct unwind_location *place, int32_t *offset)
@@ -202,6 +215,7 @@ cfi_rule(const struct cfi_state *state, uint16_t machine, bool signal)
         return outermost;
     if (!set_rule_cfa(state, &rule))
         return none;
+    /* the return address is where the call left it: in the link register */
     if (how == CFI_UNSET || how == CFI_SAME) {
         if (machine != EM_AARCH64)
             return none;
@@ -213,6 +227,7 @@ cfi_rule(const struct cfi_state *state, uint16_t machine, bool signal)
     }
     if (!set_register_location(&state->frame_pointer, &rule.frame_pointer,
                                &rule.frame_offset)) {
+        /* the walk goes on without it, as far as later rules need only sp */
         rule.frame_pointer = (struct unwind_location){UNWIND_LOST, 0};
         rule.frame_offset = 0;
     }

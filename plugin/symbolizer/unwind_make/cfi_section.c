@@ -1,9 +1,18 @@
-/* cfi_section.c - see cfi_section.h. */
+/*
+ * cfi_section.c - see cfi_section.h.
+ *
+ * One reader for two formats that differ in a few fields: .eh_frame has
+ * relative pointers with an encoding, a CIE's id is 0, and a function's pointer
+ * to its CIE counts back from itself; .debug_frame has absolute addresses, an
+ * id of all ones, and an offset.  CIEs are few and mostly repeat, so the last
+ * one is kept instead of a table of all.  The section comes from any file: a
+ * bad entry is passed over by its length, a bad length ends the reading.  Pure.
+ */
 #include "cfi_section.h"
 
 #include "dwarf_reader.h"
 
-/* Pointer encodings: the size in the low half, the base in the high one (LSB
+/* Pointer encodings: the format in the low half, the base in the high one (LSB
  * core, tables 8-1 and 8-2). */
 enum {
     PE_ABSOLUTE = 0x00,
@@ -38,6 +47,8 @@ cfi_section_position(const struct cfi_section *section, const struct reader *r)
     return (uint64_t)(r->pos - section->bytes);
 }
 
+/* Additions wrap around, as the unwinder's do.  The indirect bit is ignored:
+ * only personality routines, which are skipped, have it. */
 uint64_t
 cfi_take_pointer(struct reader *r, const struct cfi_section *section,
                  uint8_t encoding)
@@ -84,7 +95,8 @@ cfi_take_pointer(struct reader *r, const struct cfi_section *section,
     }
 }
 
-/* An entry's length, and so its end; false: the section's end. */
+/* Reads an entry's length and ends r there; false: the section ends (a length
+ * of 0 terminates .eh_frame). */
 static bool
 take_length(struct reader *r, bool *wide)
 {
@@ -99,7 +111,8 @@ take_length(struct reader *r, bool *wide)
     return true;
 }
 
-/* The letters of "zR..." describe the bytes that follow. */
+/* Reads the augmentation: each letter behind the 'z' describes one of the data
+ * bytes that follow, and an unknown one makes all later ones unreadable. */
 static void
 take_augmentation(struct reader *r, const struct cfi_section *section,
                   struct span letters, struct cfi_common *out)
@@ -127,7 +140,8 @@ take_augmentation(struct reader *r, const struct cfi_section *section,
         case 'R':
             out->encoding = reader_u8(&data);
             break;
-        case 'P': /* its base may be one that we do not know */
+        case 'P': /* the personality routine: skipped without its base, which
+                   * may be unknown */
             encoding = reader_u8(&data) & PE_FORM;
             cfi_take_pointer(&data, section, encoding);
             break;
@@ -169,7 +183,7 @@ read_common_entry(const struct cfi_section *section, uint64_t at,
     if (version != 1 && version != 3 && version != 4)
         return false;
     if (version == 4 && (reader_u8(&r) != ADDRESS_BYTES || reader_u8(&r) != 0))
-        return false; /* segments are of no machine of ours */
+        return false; /* no machine of ours has segments */
     out->code_align = reader_uleb(&r);
     out->data_align = reader_sleb(&r);
     out->return_column = version == 1 ? reader_u8(&r) : reader_uleb(&r);
@@ -178,7 +192,7 @@ read_common_entry(const struct cfi_section *section, uint64_t at,
     return !r.failed;
 }
 
-/* The CIE of the function whose pointer to it was read from here. */
+/* Finds a function's CIE; here is where its pointer to it lies. */
 static bool
 find_common(const struct cfi_section *section, uint64_t here, uint64_t pointer,
             struct cfi_last *last)
@@ -204,7 +218,7 @@ cfi_section_next(const struct cfi_section *section, uint64_t *at,
 
     *is_function = false;
     out->at = *at;
-    if (*at >= section->size) /* of a missing one, too */
+    if (*at >= section->size) /* also if the section is missing */
         return false;
     r = reader_at(section, *at);
     if (!take_length(&r, &wide))
@@ -219,7 +233,7 @@ cfi_section_next(const struct cfi_section *section, uint64_t *at,
         return true;
     out->common = last->at;
     out->start = cfi_take_pointer(&r, section, last->common.encoding);
-    /* The length has the pointer's form, but no base. */
+    /* The length has the pointer's format, but no base. */
     size = cfi_take_pointer(&r, section, last->common.encoding & PE_FORM);
     out->end = out->start + size;
     if (last->common.sized) {

@@ -17,7 +17,7 @@
 struct cfi_section {
     const uint8_t *bytes;
     size_t size;
-    uint64_t address; /* of its first byte, in the object */
+    uint64_t address; /* address of its first byte in the object */
     bool debug;       /* it is .debug_frame */
 };
 
@@ -26,25 +26,24 @@ struct cfi_common {
     uint64_t code_align;
     int64_t data_align;
     uint64_t return_column;
-    uint8_t encoding;    /* of its functions' addresses (DW_EH_PE_*) */
+    uint8_t encoding;    /* encoding of its functions' addresses (DW_EH_PE_*) */
     bool sized;          /* 'z': functions have augmentation data */
-    bool signal;         /* 'S': a signal handler's caller */
-    struct reader first; /* the instructions that all begin with */
+    bool signal;         /* 'S': the frame of a signal */
+    struct reader first; /* the instructions that all its functions begin
+                          * with */
 };
 
 /* One run of code (FDE). */
 struct cfi_function {
     uint64_t start, end; /* addresses in the object */
-    uint64_t common;     /* where in the section its CIE is */
-    uint64_t at;         /* and where it is itself */
+    uint64_t common;     /* offset of its CIE in the section */
+    uint64_t at;         /* offset of itself */
     struct reader instructions;
 };
 
-/*
- * Reads the entry at *at, and sets *at to the next one's.  False: there are no
- * more.  *is_function: out is filled; else it was a CIE, or of no use.
- * last: the CIE that was read last, and its offset, to be kept between calls.
- */
+/* Reads the entry at *at, and sets *at to the next one's.  false: there is
+ * none. *is_function: out is filled; otherwise it was a CIE, or unusable.
+ * last: the CIE that was read last, to be kept between calls. */
 struct cfi_last {
     uint64_t at;
     bool valid;
@@ -54,7 +53,7 @@ bool cfi_section_next(const struct cfi_section *section, uint64_t *at,
                       struct cfi_last *last, struct cfi_function *out,
                       bool *is_function);
 
-/* DW_EH_PE_*: the address at r, in a section. */
+/* Reads an address with a DW_EH_PE_* encoding; r must lie in the section. */
 uint64_t cfi_take_pointer(struct reader *r, const struct cfi_section *section,
                           uint8_t encoding);
 

@@ -1,4 +1,10 @@
-/* table_writer.c - see table_writer.h. */
+/*
+ * table_writer.c - see table_writer.h.
+ *
+ * A large program has a million rows but a few thousand distinct rules, so a
+ * row is 4 bytes with a rule's number, found by a hash table.  Rows that change
+ * nothing are dropped: most functions start like their neighbours end.
+ */
 #include "table_writer.h"
 
 #include <string.h>
@@ -32,7 +38,9 @@ table_writer_fini(struct table_writer *w)
     mem_free(w->rule_slots);
 }
 
-/* The rule's number; UNWIND_RULES_MAX: there is no room for another. */
+/* The rule's number; UNWIND_RULES_MAX: there is no room for another.  The table
+ * has twice as many slots as rules, so a search ends.  The hash is over the
+ * bytes: rules have no padding (unwind_table.c asserts it). */
 static uint32_t
 number_unwind_rule(struct table_writer *w, const struct unwind_rule *rule)
 {
@@ -72,15 +80,18 @@ table_writer_add(struct table_writer *w, uint64_t offset,
     struct table_row *last = w->row_count ? &w->rows[w->row_count - 1] : NULL;
     uint32_t number;
 
+    /* a row has 32 bits of offset: page and rest */
     if (offset > UINT32_MAX)
         return 0;
     number = number_unwind_rule(w, rule);
     if (number == UNWIND_RULES_MAX) {
         w->dropped++;
-        number = number_unwind_rule(w, &none); /* the first of all */
+        number = number_unwind_rule(w, &none); /* put_rows() adds it first in
+                                                * nearly every object */
     }
     if (last && last->rule == number)
         return 0;
+    /* a row without code: the next one replaces it */
     if (last && last->offset == offset) {
         last->rule = (uint16_t)number;
         return 0;
@@ -111,9 +122,11 @@ put_unwind_header(const struct table_writer *w, uint16_t machine,
     buffer_u32(out, (uint32_t)w->row_count);
     buffer_u32(out, (uint32_t)w->rule_count);
     buffer_u32(out, 0);
-    buffer_u64(out, 0); /* the sum, once it is known */
+    buffer_u64(out, 0); /* filled in at the end */
 }
 
+/* A page's first row is the first at or behind its start; code before that row
+ * has the rule of the row before, maybe of another page. */
 int
 table_writer_write(const struct table_writer *w, uint16_t machine,
                    const void *build_id, size_t build_id_size,

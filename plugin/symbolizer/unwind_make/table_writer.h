@@ -21,10 +21,11 @@ struct table_writer {
     struct unwind_rule *rules; /* distinct */
     size_t rule_count;
     uint32_t *rule_slots; /* rules by hash: number + 1, or 0 */
-    uint64_t dropped;     /* rows whose rule had no room among the distinct */
+    uint64_t dropped;     /* rows that lost their rule: there were too many
+                           * distinct ones */
 };
 
-/* -1: out of memory; of add, too, and of write. */
+/* These return -1 without memory, as table_writer_add and _write do. */
 int table_writer_init(struct table_writer *w);
 void table_writer_fini(struct table_writer *w); /* a zeroed struct is fine */
 

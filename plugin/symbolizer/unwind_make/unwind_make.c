@@ -1,11 +1,13 @@
 /*
  * unwind_make.c - see unwind_make.h.
  *
- * All functions are listed first, and sorted by their address in the file; then
- * each one's rows are added in this order.  Where two overlap, the first one
- * counts, and what no function covers has no rule.  The trampoline that a
- * signal handler returns to is known by its instructions, too: musl and Go do
- * not describe it.
+ * A walk looks up code by its offset in the file, so all functions are listed
+ * first and sorted by that; then each one's rows are added in this order.
+ * Where two overlap, the first one counts, and code that no function covers has
+ * no rule.  The trampoline that a signal handler returns to is found by its
+ * instructions as well, since musl and Go do not describe it.  Runs in the
+ * helper (it parses hostile bytes): n log n, 40 bytes a function, about as long
+ * as reading the file.
  */
 #include "unwind_make.h"
 
@@ -34,9 +36,9 @@ static const size_t section_bytes_max = (size_t)1 << 30;
 static const uint64_t instructions_max = (uint64_t)1 << 30;
 
 struct described {
-    uint64_t offset, end; /* in the file */
+    uint64_t offset, end; /* offsets in the file */
     uint64_t address;
-    uint64_t at; /* its entry, in the section */
+    uint64_t at; /* offset of its entry in the section */
     int section;
 };
 
@@ -52,13 +54,14 @@ struct making {
     } trampolines[UNWIND_TRAMPOLINES_MAX];
     size_t trampoline_count, trampoline_next;
     struct table_writer writer;
-    uint64_t budget; /* of instructions */
+    uint64_t budget; /* instructions that may still be run */
 };
 
 /* ---- the sections ---- */
 
-/* Without section headers, from .eh_frame_hdr: it points to .eh_frame, which
- * then ends with its segment at the latest. */
+/* Finds .eh_frame without section headers: .eh_frame_hdr, which has a segment
+ * of its own, points to it.  Where it ends is unknown, so it is read up to its
+ * segment's end; a length of 0 ends it earlier. */
 static bool
 find_eh_frame_by_header(const struct elf_file *elf, struct elf_section *out)
 {
@@ -110,6 +113,8 @@ load_eh_frame(struct making *m)
     return 0;
 }
 
+/* Through dwarf_sections, since it may be compressed.  A damaged section is
+ * passed over: .eh_frame has most code. */
 static int
 load_debug_frame(struct making *m)
 {
@@ -130,7 +135,7 @@ load_debug_frame(struct making *m)
     return bytes || err.code != ER_OUT_OF_MEMORY ? 0 : -1;
 }
 
-/* ---- what they describe ---- */
+/* ---- the functions that they describe ---- */
 
 static int
 add_described(struct making *m, const struct cfi_function *function,
@@ -139,6 +144,7 @@ add_described(struct making *m, const struct cfi_function *function,
     uint64_t offset, left, size = function->end - function->start;
     struct described *grown;
 
+    /* functions that the linker discarded have addresses outside the code */
     if (!elf_is_code(m->elf, function->start) ||
         !elf_offset_of(m->elf, function->start, &offset, &left))
         return 0;
@@ -175,7 +181,8 @@ list_section(struct making *m, int section)
     return 0;
 }
 
-/* .eh_frame goes first: it is what the program itself unwinds by. */
+/* By offset. .eh_frame goes before .debug_frame: the program itself unwinds by
+ * it. */
 static int
 compare_described(const void *a, const void *b)
 {
@@ -195,7 +202,8 @@ struct pattern {
     size_t size;
 };
 
-/* The call of the kernel, which is rare, and what leads to it. */
+/* rt_sigreturn: the call of the kernel, which is searched for as it is rare,
+ * and the instruction before it that loads its number. */
 static const struct pattern x86_call = {{0x0f, 0x05}, 2};
 static const struct pattern x86_before[] = {
     {{0x48, 0xc7, 0xc0, 15, 0, 0, 0}, 7}, /* mov $15, %rax */
@@ -205,6 +213,8 @@ static const struct pattern aarch64_before[] = {
     {{0x68, 0x11, 0x80, 0xd2}, 4}, /* mov x8, #139 */
     {{0x68, 0x11, 0x80, 0x52}, 4}};
 
+/* A false find costs little: its rule serves only walks that come to this very
+ * code. */
 static void
 scan_chunk(struct making *m, const char *bytes, size_t size, uint64_t offset)
 {
@@ -247,7 +257,8 @@ scan_segment(struct making *m, const struct elf_segment *s, char *chunk)
     }
 }
 
-/* Another object has it then, and this one's code need not be read. */
+/* Whether the object needs others: then libc is one of them, and has the
+ * trampoline, so this object's code need not be read. */
 static bool
 needs_others(const struct elf_file *elf)
 {
@@ -281,7 +292,7 @@ find_trampolines(struct making *m)
 
     if (needs_others(m->elf))
         return 0;
-    chunk = mem_alloc_unset(SCAN_BYTES); /* written before it is read */
+    chunk = mem_alloc_unset(SCAN_BYTES); /* read only where it was filled */
     if (!chunk)
         return -1;
     for (size_t i = 0; i < m->elf->segment_count; i++)
@@ -291,8 +302,9 @@ find_trampolines(struct making *m)
     mem_free(chunk);
     qsort(m->trampolines, m->trampoline_count, sizeof(m->trampolines[0]),
           compare_trampolines);
-    /* A handler returns to its first byte, and is looked for by the one before:
-     * glibc describes that, too. */
+    /* A handler returns to the trampoline's first byte.  Walks look up the byte
+     * before a return address, so the rule begins there; glibc's own
+     * description does, too. */
     for (size_t i = 0; i < m->trampoline_count; i++)
         m->trampolines[i].offset -= m->trampolines[i].offset > 0;
     return 0;
@@ -300,7 +312,8 @@ find_trampolines(struct making *m)
 
 /* ---- rows ---- */
 
-/* What lies in a trampoline has its rule, whatever else is said. */
+/* Adds a rule for code from offset to end; code inside a trampoline gets that
+ * rule, whatever else describes it. */
 static int
 put_rule_range(struct making *m, uint64_t offset, uint64_t end,
                const struct unwind_rule *rule)
@@ -313,7 +326,7 @@ put_rule_range(struct making *m, uint64_t offset, uint64_t end,
         bool inside = any && t->offset <= offset;
         uint64_t stop = !any ? end : inside ? t->end : t->offset;
 
-        if (stop <= offset) { /* it is passed */
+        if (stop <= offset) { /* this one has been passed */
             m->trampoline_next++;
             continue;
         }
@@ -345,6 +358,7 @@ put_function(struct making *m, const struct described *d, struct cfi_last *last,
         end = d->offset + (end - d->address);
         if (end > d->end)
             end = d->end;
+        /* what an earlier function covers is its own */
         if (start < covered)
             start = covered;
         if (start < end && put_rule_range(m, start, end, &rule) != 0)
@@ -363,6 +377,7 @@ put_rows(struct making *m)
     for (size_t i = 0; i < m->count; i++) {
         const struct described *d = &m->list[i];
 
+        /* wholly inside an earlier function */
         if (d->end <= covered)
             continue;
         if (d->offset > covered &&

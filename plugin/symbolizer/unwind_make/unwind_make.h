@@ -1,7 +1,6 @@
 /*
- * unwind_make.h - makes an object's unwind table (unwind_table.h) of its call
- * frame information: .eh_frame, and .debug_frame for the code that it leaves
- * out.
+ * unwind_make.h - makes an object's unwind table (unwind_table.h) from its call
+ * frame information: .eh_frame, and .debug_frame for code that it leaves out.
  *
  * The file may be anything: it gives a table, whose rules may be nonsense.
  */
@@ -20,8 +19,8 @@ enum {
     UNWIND_TABLE_BYTES_MAX = 1 << 30
 };
 
-/* elf has its sections loaded.  Appends the table to out; -1 with *err: there
- * is no call frame information, or no memory. */
+/* elf must have loaded its sections.  Appends the table to out; -1 with *err:
+ * there is no call frame information, or no memory. */
 int unwind_make(const struct elf_file *elf, struct buffer *out,
                 struct error *err);
 

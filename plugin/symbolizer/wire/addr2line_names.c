@@ -1,4 +1,12 @@
-/* addr2line_names.c - see addr2line_names.h. */
+/*
+ * addr2line_names.c - see addr2line_names.h.
+ *
+ * DWARF, index and symbol table each have a name for a function; which one
+ * people expect depends on the case.  The choice is made here, once for helper
+ * and client, so that an answer by an index is the same as one by DWARF.  Texts
+ * are kept once each in an arena, except those whose owner outlives the answer
+ * (lasting).  One thread.
+ */
 #include "addr2line_names.h"
 
 #include "arena.h"
@@ -8,7 +16,7 @@
 
 static const size_t text_bytes_max = (size_t)512 << 20;
 
-/* A frame's name. */
+/* The name chosen for a frame. */
 struct chosen {
     const char *name; /* NULL: no memory */
     uint32_t number;
@@ -16,7 +24,7 @@ struct chosen {
 
 struct addr2line_names {
     struct arena *arena;
-    struct texts *texts; /* paths, and names that came readable */
+    struct texts *texts; /* paths, and names that were readable already */
     struct addr2line_reader reader;
 };
 
@@ -93,6 +101,9 @@ function_name(struct addr2line_names *names, const struct code_frame *frame,
     const struct addr2line_name own = {frame->name, frame->readable,
                                        frame->readable && frame->lasting,
                                        frame->name_number};
+    /* A name without linkage is that of the source only ("operator()"); the
+     * symbol at the address has the whole one, unless the function was inlined
+     * there. */
     bool whole = frame->name.size > 0 && frame->linkage;
 
     if (frame->inlined || whole || symbol->text.size == 0)
@@ -124,6 +135,8 @@ addr2line_names_frames(struct addr2line_names *names,
         to->line = from->line;
         if (!to->function || !to->file)
             return -1;
+        /* as addr2line prints it; alone, "" tells the client to use an
+         * offset */
         if (!name.number && !to->function[0] && chain->count > 1)
             to->function = "??";
     }

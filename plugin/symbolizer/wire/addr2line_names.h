@@ -28,8 +28,9 @@ struct code_frame {
     bool linkage;     /* name is a linkage name, or was before demangling */
     bool readable;    /* name is demangled already */
     bool inlined;
-    bool lasting; /* texts stay where they are, terminated by a NUL */
-    /* Given by an index's text callback; then the text is "#". */
+    bool lasting; /* texts outlive the answer where they are, and end with a
+                   * NUL */
+    /* Numbers given by the caller's text callback; the texts are "#" then. */
     uint32_t name_number, file_number;
 };
 
@@ -56,7 +57,7 @@ struct addr2line_name {
     struct span text; /* "": none */
     bool readable;
     bool lasting;    /* stays where it is, terminated by a NUL */
-    uint32_t number; /* given by the text callback, if lasting; 0: none */
+    uint32_t number; /* given by the text callback, if lasting; 0: none yet */
 };
 
 /* The numbers of a frame's texts; 0: none. */
@@ -76,8 +77,8 @@ int addr2line_names_frames(struct addr2line_names *names,
                            struct addr2line_numbers numbers[NAMES_INLINE_MAX],
                            uint32_t *count);
 
-/* One name, demangled and without its version; each is made once, lasting ones
- * are used as they are.  NULL without memory. */
+/* One name, demangled and without its version.  Each is made once; lasting ones
+ * are used in place.  NULL without memory. */
 const char *addr2line_names_readable(struct addr2line_names *names,
                                      const struct addr2line_name *name);
 

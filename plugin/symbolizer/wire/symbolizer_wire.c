@@ -1,11 +1,20 @@
-/* symbolizer_wire.c - see symbolizer_wire.h. */
+/*
+ * symbolizer_wire.c - see symbolizer_wire.h.
+ *
+ * Both sides write with wire_put_* and parse with the bounded reader.  The
+ * client trusts nothing that the helper sends, since a hostile object may have
+ * taken it over; the helper checks requests as strictly, which costs nothing
+ * and finds a client of another version.  The version comes before all other
+ * fields, so that it can be read whatever they are.
+ */
 #include "symbolizer_wire.h"
 
 #include <string.h>
 
 #include "buffer.h"
 
-/* The length is known only at the end: remembers its position. */
+/* Writes a message's head; its length is filled in by end_wire_message.
+ * Returns the position of the head. */
 static size_t
 begin_wire_message(struct buffer *out, enum wire_type type)
 {
@@ -21,12 +30,14 @@ end_wire_message(struct buffer *out, size_t mark)
 {
     size_t size = out->size - mark - WIRE_HEAD;
 
+    /* then data may not reach up to mark */
     if (out->failed)
         return;
     for (size_t i = 0; i < WIRE_HEAD; i++)
         out->data[mark + i] = (char)(size >> (8 * i) & 0xff);
 }
 
+/* Cuts a text that is too long for the receiver, and shows that by "...". */
 static void
 put_limited_text(struct buffer *out, const char *text, size_t max)
 {
@@ -118,6 +129,7 @@ wire_next(const void *data, size_t size, size_t max, struct span *payload)
 
     if (r.failed)
         return WIRE_MORE;
+    /* refused by the length alone, before memory for the message is taken */
     if (length == 0 || length > max)
         return WIRE_BAD;
     *payload = reader_bytes(&r, length);
@@ -134,7 +146,8 @@ parse_limited_text(struct reader *r, size_t max)
     return text;
 }
 
-/* A request for an index or table has no other flags, and no addresses. */
+/* Whether the flags make sense together: a request for an index or a table has
+ * no other flags, and no addresses. */
 static bool
 flags_fit(unsigned flags, uint32_t count)
 {
@@ -156,6 +169,7 @@ wire_parse_request(struct span payload, struct wire_request *out)
     struct span offsets;
 
     out->version = reader_u8(&r);
+    /* known enough to answer: the helper exits with WIRE_EXIT_VERSION */
     if (out->version != WIRE_VERSION)
         return !r.failed && type == WIRE_NAME;
     flags = reader_u8(&r);
@@ -198,11 +212,14 @@ parse_answer(struct reader *r, struct wire_reply *out)
         out->frames[i].function = parse_wire_text_number(r);
         out->frames[i].file = parse_wire_text_number(r);
         out->frames[i].line = reader_u32(r);
+        /* among several frames an unknown function is "??", never nothing */
         if (out->frames[i].function == 0 && out->frame_count > 1)
             r->failed = true;
     }
 }
 
+/* Checks each field as far as one message can be checked; what depends on the
+ * request is helper_exchange.c's. */
 bool
 wire_parse_reply(struct span payload, struct wire_reply *out)
 {

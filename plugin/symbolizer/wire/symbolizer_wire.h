@@ -43,17 +43,17 @@
 struct buffer;
 
 enum {
-    /* To be raised by any change here: a package may replace the helper while
+    /* Raise it with any change here: a package may replace the helper while
      * heapwired runs. */
     WIRE_VERSION = 6,
     WIRE_HEAD = 4,
     WIRE_ADDRESSES_MAX = 1000000, /* of one object */
     WIRE_PATH_MAX = 4096,
     WIRE_NAME_MAX = 8192, /* the helper truncates longer names */
-    WIRE_FILE_MAX = 4096, /* and longer source paths */
+    WIRE_FILE_MAX = 4096, /* and truncates longer source paths */
     WIRE_COMPLAINT_MAX = 200,
     WIRE_PART_MAX = 1 << 16,
-    WIRE_TEXTS_MAX = 1 << 24, /* of one request */
+    WIRE_TEXTS_MAX = 1 << 24, /* in the answer to one request */
     /* Each fits the largest message of its direction. */
     WIRE_REQUEST_MAX = WIRE_ADDRESSES_MAX * 8 + WIRE_PATH_MAX + 64,
     WIRE_REPLY_MAX = WIRE_PART_MAX + 64
@@ -107,7 +107,7 @@ struct wire_reply {
     struct wire_frame frames[NAMES_INLINE_MAX];
     struct span complaint; /* of WIRE_REFUSED too */
     struct span part;      /* never "" */
-    struct span text;      /* likewise */
+    struct span text;      /* never "" */
 };
 
 /* Append one message; out fails if it has no room.  flags is of enum wire_flag;
