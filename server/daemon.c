@@ -1,5 +1,19 @@
+<<<<<<< HEAD
 /* daemon.c - see daemon.h. */
 #include "daemon_config.h"
+=======
+/*
+ * daemon.c - see daemon.h.
+ *
+ * Parts start in the order in which they need each other: the keeper first,
+ * which alone reads secrets, then the state directory's lock, the threads that
+ * write below it, the server, the listeners.  A stop goes the other way: main's
+ * loop runs until libuv has closed every handle, and only then are threads
+ * joined, under a deadline.  A start that fails half way takes the same way
+ * out, for each part accepts that it was never started.
+ */
+#include "daemon.h"
+>>>>>>> 221eceed (server: comments say why)
 
 #include <limits.h>
 #include <signal.h>
@@ -66,7 +80,7 @@ leave_root(void *arg, const struct account *account)
     struct index_service *indexes = controller_indexes(d->controller);
     struct error err;
 
-    /* Paths are safe here while root owns the directory. */
+    /* Root owns the directory still, so nobody can replace a name in it. */
     if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
         listener_give(&d->http_local, account->uid, account->gid, &err) != 0 ||
         store_give(controller_store(d->controller), account->uid, account->gid,
@@ -79,9 +93,9 @@ leave_root(void *arg, const struct account *account)
         log_fault("%s", err.text);
         return -1;
     }
-    /* The certificate for a reload, unless the configuration names another.
-     * What the agent bound as root after the directory: an agent that binds
-     * during this checks the directory's owner afterwards. */
+    /* A reload reads our own certificate again.  The agent's socket is given
+     * after the directory: an agent that binds it meanwhile checks the
+     * directory's owner after its bind. */
     if ((log_fd() >= 0 &&
          given_files_give(&d->given, log_fd(), account) != 0) ||
         fchown(d->state.lock, account->uid, account->gid) != 0 ||
@@ -167,7 +181,7 @@ on_state_dir_renewed(void *arg)
     loop_unlock(&d->server.loop);
 }
 
-/* An entry point may run it as another user than heapwire-run. */
+/* An entry point may run the database as another user than heapwire-run. */
 static void
 database_comes(void *arg, uid_t uid, pid_t pid)
 {

@@ -58,7 +58,8 @@ struct listener {
 int listener_open_local(struct listener *l, struct server *server,
                         const struct conversation *conversation,
                         const char *path, struct error *err);
-/* Binds now or later, or once it is closed; logs which. */
+/* Binds now or, where the port is in use, later; a listener that is still
+ * closing opens after that.  Logs which. */
 void listener_open_tcp(struct listener *l, struct server *server,
                        const struct conversation *conversation,
                        const struct config_address *address);
@@ -127,7 +128,7 @@ void daemon_cluster_stop(struct daemon_cluster *c);
 enum { GIVEN_FILES = 11 };
 
 struct given_files {
-    const struct state_dir *dir; /* opened anew now and then */
+    const struct state_dir *dir; /* reopened by state_dir_recheck() */
     ino_t strange[GIVEN_FILES];  /* another user's; 0: none */
 };
 
@@ -138,14 +139,14 @@ void given_files_note(struct given_files *files, const struct state_dir *dir);
  * for a file with several names. */
 int given_files_give(const struct given_files *files, int fd,
                      const struct account *account);
-/* Two of the directory's, where they exist. */
+/* Gives two files of the directory, where they exist. */
 int given_files_give_two(const struct given_files *files, const char *one,
                          const char *other, const struct account *account);
 
 /* ---- daemon_state_dir.c ----
  * Notices on the loop that the state directory was deleted, or names in it:
  * cleaners of /tmp do that, file by file or all at once.  All is made again.
- * Where heapwired has left root, who alone can make the directory, heapwire-run
+ * If only root can make the directory and heapwired has left root, heapwire-run
  * makes it, or whoever starts heapwired again. */
 
 enum { STATE_DIR_CHECK_MS = 2000 };

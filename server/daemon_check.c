@@ -1,4 +1,10 @@
-/* daemon_check.c - see daemon.h. */
+/*
+ * daemon_check.c - see daemon.h.
+ *
+ * --check loads the configuration as the keeper does and examines the user and
+ * the files that a start needs; it writes nothing.  Some functions here serve a
+ * start as well.
+ */
 #include "daemon.h"
 
 #include <limits.h>
@@ -54,6 +60,7 @@ int
 daemon_start_debug(const struct config *config, struct debug_fetcher **out,
                    struct error *err)
 {
+    /* Static: the fetcher borrows it for as long as the process runs. */
     static char dir[CONFIG_STATE_MAX + sizeof("/debuginfo")];
     const char *urls = config->debuginfod_urls;
     char program[PATH_MAX];
@@ -79,6 +86,8 @@ daemon_start_debug(const struct config *config, struct debug_fetcher **out,
     }
     if (daemon_find_program("heapwire-debuginfod", program, err) != 0)
         return -1;
+    /* A fetcher that cannot start is no reason not to serve: profiles then lack
+     * a few names. */
     snprintf(dir, sizeof(dir), "%s/debuginfo", config->state_dir);
     *out = debug_fetcher_start(&options, &why);
     if (*out) {
@@ -190,6 +199,8 @@ daemon_check(const struct arguments *arguments)
     rc = config_load(&config, &arguments->config, &faults);
     daemon_print_faults(&faults);
     daemon_print_state_note(&config);
+    /* Faults do not end the check: an administrator wants all of them at once.
+     */
     if (check_surroundings(&config) != 0)
         rc = -1;
     if (rc == 0)

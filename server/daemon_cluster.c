@@ -1,4 +1,7 @@
-/* daemon_cluster.c - see daemon.h. */
+/*
+ * daemon_cluster.c - see daemon.h.  Every node has this part: without [cluster]
+ * it has one member, itself, and asks that through its own unix socket.
+ */
 #include "daemon.h"
 
 #include "cluster.h"
@@ -47,6 +50,7 @@ daemon_cluster_start(struct daemon_cluster *c, struct error *err)
         .connect_timeout_ms = c->config->cluster.connect_timeout_s * 1000,
         .links_max = c->config->cluster.links_max};
 
+    /* Links to nodes may not take the descriptors of clients. */
     if (options.links_max > server_spare_descriptors(server))
         options.links_max = server_spare_descriptors(server);
     if (options.members)
@@ -69,6 +73,8 @@ daemon_cluster_reload(struct daemon_cluster *c, struct config *from)
 
     config_cluster_take(c->config, from);
     identity.key_number = keeper_key_number(c->server->keeper);
+    /* The same secret again keeps the links; another one makes them log in
+     * again. */
     if (identity.key_number != c->server->identity.key_number) {
         server_set_identity(c->server, &identity);
         cluster_set_identity(c->cluster, &identity);

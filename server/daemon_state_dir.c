@@ -1,4 +1,12 @@
-/* daemon_state_dir.c - see daemon.h. */
+/*
+ * daemon_state_dir.c - see daemon.h.
+ *
+ * A timer looks whether names are still there, since an inotify watch ends with
+ * the directory that it watches.  Files are given to another user through a
+ * descriptor that was opened without following links and then examined: between
+ * a check of a name and a chown of it, a former owner of the directory could
+ * put something else in its place.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,7 +27,8 @@
 #include "state_dir.h"
 #include "supervised.h"
 
-/* Besides its lock and what has a directory there. */
+/* All files that lie in the directory itself but the lock; the subdirectories
+ * have functions of their own (store_give, index_service_give). */
 static const char *const names[GIVEN_FILES] = {
     AGENT_SOCKET, AGENT_LOCK,  CERTIFICATE_OWN,  CERTIFICATE_OWN_KEY,
     DEATHS_FILE,  LINGER_FILE, LAST_MOMENT_FILE, LAST_MOMENT_AGAIN,
@@ -31,6 +40,7 @@ given_files_note(struct given_files *files, const struct state_dir *dir)
     struct stat st;
 
     *files = (struct given_files){.dir = dir};
+    /* Only a directory that was another user's can have strange files. */
     for (size_t i = 0; i < GIVEN_FILES && dir->owner != geteuid(); i++)
         if (fstatat(dir->fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             st.st_uid != dir->owner)
@@ -57,6 +67,7 @@ given_files_give(const struct given_files *files, int fd,
         return -1;
     if (is_strange(files, &st))
         return 0;
+    /* A second name may lie anywhere, where its owner must not change. */
     if (st.st_nlink == 1 && (S_ISSOCK(st.st_mode) || S_ISREG(st.st_mode)))
         return fchownat(fd, "", account->uid, account->gid, AT_EMPTY_PATH);
     errno = EPERM;
@@ -97,8 +108,8 @@ renew_log(void)
         log_line("the log was deleted: this one is new");
 }
 
-/* heapwire-run makes it, if it is root and we are not, where nothing lies in
- * its place: it looks as often as it expects a heartbeat. */
+/* heapwire-run makes the directory, if it is root and we are not and the name
+ * is free.  It looks once per interval of heartbeats. */
 static bool
 is_made_for_us(const struct state_dir_watch *watch)
 {
@@ -109,7 +120,7 @@ is_made_for_us(const struct state_dir_watch *watch)
            lstat(watch->path, &st) != 0 && errno == ENOENT;
 }
 
-/* Nobody would start an orphan again: it stays, and tries again. */
+/* Nobody would start an orphan again, so it serves on and tries again. */
 static void
 handle_lost_directory(struct state_dir_watch *watch, const char *why)
 {
@@ -127,6 +138,8 @@ handle_lost_directory(struct state_dir_watch *watch, const char *why)
                           : "ends, to be started again");
     }
     watch->lost = true;
+    /* Two rounds of heapwire-run and of this timer: if it has not made the
+     * directory by then, it does not. */
     if (!stays && !(waits && clock_ms() - watch->lost_ms <
                                  2ull * (by->beat_ms + STATE_DIR_CHECK_MS)))
         watch->end(watch->arg);

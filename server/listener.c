@@ -1,4 +1,13 @@
-/* listener.c - see daemon.h. */
+/*
+ * listener.c - see daemon.h.
+ *
+ * A listener is polled by main's libuv loop, but what it accepts belongs to the
+ * sessions' loop: so main takes that loop's lock to accept, and accept4() is
+ * called directly, as sessions are no handles of libuv.  A client that is
+ * turned away gets an error that says why, even when no descriptor is left.
+ * libuv closes handles in a later round; a listener that is to open again
+ * (`reopens`) waits for that.
+ */
 #include "daemon.h"
 
 #include <arpa/inet.h>
@@ -18,12 +27,13 @@
 #include "reply.h"
 #include "session.h"
 
-/* Few, so that closed sessions are noticed before the limit is reached. */
+/* A bound for one round: sessions that ended meanwhile are freed in between,
+ * before the limit is reached. */
 enum { ACCEPTS_PER_ITERATION = 16 };
 
 static void poll_start(struct listener *l);
 
-/* Before what the log says of it. */
+/* Goes before each line that the log has about this listener. */
 static const char *
 listener_log_prefix(const struct listener *l)
 {
@@ -63,8 +73,9 @@ pause_accepting(struct listener *l, const char *why)
     uv_timer_start(&l->timer, on_pause_over, LISTENER_PAUSE_MS, 0);
 }
 
-/* Out of descriptors, one is kept to tell a client so, which would wait in the
- * kernel's queue.  False: with errno. */
+/* When descriptors run out, one held in reserve accepts a client to tell it so;
+ * it would otherwise hang in the kernel's queue.  False: nothing was accepted,
+ * and errno says why. */
 static bool
 refuse_one_connection(struct listener *l)
 {
@@ -179,6 +190,8 @@ reopen_listener(struct listener *l, const struct config_address *address)
         listener_open_tcp(l, l->server, l->conversation, address);
         return;
     }
+    /* listener_init() clears it, and a failed attempt must leave it for the
+     * next. */
     memcpy(path, l->path, sizeof(path));
     if (listener_open_local(l, l->server, l->conversation, path, &err) != 0)
         log_ratelimited("%s: tried again", err.text);
@@ -201,6 +214,7 @@ static bool
 is_socket_served(const struct sockaddr_un *name)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* EAGAIN: the queue of whoever listens there is full. */
     bool served = fd >= 0 && (connect(fd, (const struct sockaddr *)name,
                                       sizeof(*name)) == 0 ||
                               errno == EAGAIN);
@@ -256,7 +270,8 @@ listener_open_local(struct listener *l, struct server *server,
         error_sys(err, ER_UNKNOWN, "cannot make a socket");
         return -1;
     }
-    /* bind() takes the mode from here: the umask is that of all threads. */
+    /* On Linux bind() gives the file the socket's mode; umask() would change it
+     * for all threads. */
     if (fchmod(fd, 0600) != 0 ||
         bind(fd, (struct sockaddr *)&name, sizeof(name)) != 0 ||
         lstat(path, &st) != 0) {
@@ -324,7 +339,9 @@ note_port(struct listener *l)
         l->server->node.port = l->address.port;
 }
 
-/* Once: every connection inherits them. */
+/* Set once, on the listening socket: accepted ones inherit them.  With 60 s of
+ * silence and ten probes a second apart, a vanished client is noticed in 70 s.
+ */
 static int
 set_tcp_options(int fd)
 {
@@ -385,6 +402,7 @@ try_tcp(uv_timer_t *timer)
         log_line("%slistening on %s", listener_log_prefix(l), text);
         return;
     }
+    /* Only the first failure of a row is logged. */
     if (l->retry_ms == 0)
         log_fault("%scannot listen on %s (%s): end what has that port, or set "
                   "%s to another, or to none; until then it is tried again, "
@@ -438,6 +456,7 @@ listener_close(struct listener *l)
     struct stat st;
 
     l->reopens = false;
+    /* Closed already, or not yet opened: a zeroed listener is fine. */
     if (l->handles == 0 || uv_is_closing((uv_handle_t *)&l->timer))
         return;
     uv_close((uv_handle_t *)&l->timer, on_listener_handle_closed);

@@ -1,4 +1,12 @@
-/* auth.c - see auth.h. */
+/*
+ * auth.c - see auth.h.
+ *
+ * Verifiers have no salt: MySQL's plugins define them, and clients compute
+ * their proofs from these very digests.  So a verifier is worth as much as the
+ * password to whoever sees one login, and only the keeper keeps any.  Names
+ * that do not exist are checked against a made-up verifier, so that neither the
+ * answer nor its time tells which names do.
+ */
 #include "auth.h"
 
 #include <ctype.h>
@@ -30,6 +38,7 @@ auth_nonce(uint8_t out[AUTH_NONCE], struct error *err)
             error_set(err, ER_UNKNOWN, "no random bytes for a login");
             return -1;
         }
+        /* An even draw from 1..127: zeros are left out, not replaced. */
         for (size_t i = 0; i < sizeof(pool) && have < AUTH_NONCE; i++)
             if (pool[i] & 0x7f)
                 out[have++] = pool[i] & 0x7f;
@@ -74,6 +83,7 @@ verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
               struct span name, struct error *err)
 {
     char text[AUTH_SHA256 + 64];
+    /* 64 bytes suffice to tell names apart, as known ones have at most 32. */
     size_t size = name.size < 64 ? name.size : 64;
 
     memcpy(text, secret, AUTH_SHA256);
@@ -82,7 +92,20 @@ verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
     return verifier_make(out, (struct span){text, AUTH_SHA256 + size}, err);
 }
 
+<<<<<<< HEAD
 /* Reads the next word of *text, size bytes in hexadecimal; -1: it is not. */
+=======
+static int
+verifier_hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads the next word of *text as size bytes in hexadecimal; -1: it is none. */
+>>>>>>> 221eceed (server: comments say why)
 static int
 parse_verifier_hex(const char **text, uint8_t *out, size_t size)
 {
@@ -108,6 +131,7 @@ accept_verifier_keyword(const char **text, const char *word)
 {
     size_t size = strlen(word);
 
+    /* strchr() finds the end of the text, too. */
     if (strncmp(*text, word, size) != 0 || !strchr(" \t", (*text)[size]))
         return false;
     *text += size;
@@ -157,8 +181,9 @@ verifier_print(const struct verifier *v, char *out, size_t size)
     return n > 0 && (size_t)n < size ? 0 : -1;
 }
 
-/* answer = H(password) XOR H(input), stored = H(H(password)): the plugins
- * differ in H and in the order of the input's two parts. */
+/* answer = H(password) XOR H(input), stored = H(H(password)): so H(answer XOR
+ * H(input)) must be stored.  The plugins differ in H and in the order of the
+ * two parts of the input. */
 static bool
 verify_auth_answer(const EVP_MD *kind, const uint8_t *input, size_t input_size,
                    const uint8_t *stored, struct span answer)
@@ -185,6 +210,7 @@ auth_check_native(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
 
     memcpy(input, nonce, AUTH_NONCE);
     memcpy(input + AUTH_NONCE, v->sha1, AUTH_SHA1);
+    /* has_native comes last: an account without it takes the same time. */
     return verify_auth_answer(EVP_sha1(), input, AUTH_NONCE + AUTH_SHA1,
                               v->sha1, answer) &&
            v->has_native;
@@ -232,6 +258,8 @@ auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
     uint8_t input[AUTH_SHA1 + AUTH_NONCE + AUTH_SHA256], found[AUTH_SHA256];
     uint8_t *at = input;
 
+    /* What MariaDB's clients compute since 11.4: verifier, nonce, certificate.
+     */
     memcpy(at, v->sha1, AUTH_SHA1);
     memcpy(at += AUTH_SHA1, nonce, AUTH_NONCE);
     memcpy(at + AUTH_NONCE, certificate, AUTH_SHA256);
@@ -245,8 +273,7 @@ auth_fingerprint(const struct verifier *v, const uint8_t nonce[AUTH_NONCE],
 /* ---- accounts ---- */
 
 struct users {
-    uint8_t
-        secret[AUTH_SHA256]; /* from which unknown users' verifiers are made */
+    uint8_t secret[AUTH_SHA256]; /* makes the verifiers of unknown users */
     size_t count;
     struct user list[USERS_MAX];
 };

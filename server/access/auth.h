@@ -93,7 +93,7 @@ const struct user *users_at(const struct users *users, size_t i);
 const struct user *users_named(const struct users *users, const char *name);
 /* Does any user refuse the native plugin? */
 bool users_any_sha2_only(const struct users *users);
-/* For the keeper, which alone has verifiers: a copy of the user, or of a
+/* For the keeper, the only process with verifiers: a copy of the user, or of a
  * made-up user whose password does not exist.  Both take the same path and
  * time.  -1 only without OpenSSL or memory. */
 int users_find(const struct users *users, struct span name, struct user *out,

@@ -1,4 +1,12 @@
-/* backoff.c - see backoff.h. */
+/*
+ * backoff.c - see backoff.h.
+ *
+ * A table of 256 sets of 8 entries: 64 KB, and a login costs a scan of two
+ * sets.  It never grows, so that an attacker with many addresses or names
+ * cannot use up memory; what he can do is push out entries, and then those with
+ * the fewest and oldest failures go first.  Keys are hashed with a secret, so
+ * nobody can choose names that fall into one set on purpose.
+ */
 #include "backoff.h"
 
 #include <arpa/inet.h>
@@ -9,6 +17,8 @@
 
 enum { KEY_LOOPBACK = 1, KEY_LOW_PREFIX = 2 };
 
+/* A key is the /64 prefix of an IPv6 address, or 0xffff or 1 in the upper half
+ * with an IPv4 address or a uid below: no address has those prefixes. */
 static const uint64_t KEY_OF_USERS = UINT64_C(1) << 32;
 
 static uint64_t
@@ -50,7 +60,7 @@ backoff_is_loopback(uint64_t key)
     return key == KEY_LOOPBACK;
 }
 
-/* No address has this prefix. */
+/* The key lies in 0:1::/32, which no host has. */
 uint64_t
 backoff_key_of_user(uid_t uid)
 {
@@ -60,6 +70,7 @@ backoff_key_of_user(uid_t uid)
 static uint64_t
 key_of_address(const struct backoff *b, uint64_t address)
 {
+    /* Never 0, which marks a free entry. */
     return hash_mix(b->secret, address) | 1;
 }
 
@@ -75,7 +86,7 @@ set_of(struct backoff *b, uint64_t key)
     return b->entries[(key >> 32) % BACKOFF_SETS];
 }
 
-/* NULL: there is none, or what it knows is long ago. */
+/* NULL: there is no entry, or its last failure is ten minutes ago. */
 static struct backoff_entry *
 find_backoff_entry(struct backoff *b, uint64_t key, uint64_t now_ms)
 {
@@ -100,6 +111,7 @@ record_login_failure(struct backoff *b, uint64_t key, uint64_t now_ms)
                          *e = find_backoff_entry(b, key, now_ms);
 
     if (!e) {
+        /* The victim: the fewest recent failures; of several, the oldest. */
         e = &set[0];
         for (int i = 1; i < BACKOFF_WAYS; i++)
             if (recent_failure_count(&set[i], now_ms) <
@@ -134,6 +146,8 @@ backoff_admit(struct backoff *b, uint64_t address, const char *user,
     pair = find_backoff_entry(b, key_of_pair(b, address, user), now_ms);
     all = find_backoff_entry(b, key_of_address(b, address), now_ms);
     is_many = all && all->failures >= free * BACKOFF_ADDRESS_TIMES;
+    /* A pair without failures is let through even from a bad address: its owner
+     * has done nothing wrong. */
     if (!pair || (pair->failures < free && !is_many))
         return true;
     at = next_attempt_ms(pair, now_ms);
@@ -142,6 +156,8 @@ backoff_admit(struct backoff *b, uint64_t address, const char *user,
     *wait_ms = at - now_ms;
     if (*wait_ms > BACKOFF_WAIT_MS)
         return false;
+    /* Admission itself takes a place in the row, or many logins at once would
+     * all be admitted. */
     pair->next_ms = at + BACKOFF_STEP_MS;
     if (is_many)
         all->next_ms = next_attempt_ms(all, now_ms) + BACKOFF_ADDRESS_STEP_MS;
@@ -160,8 +176,8 @@ backoff_failed(struct backoff *b, uint64_t address, const char *user,
     key = key_of_pair(b, address, user);
     record_login_failure(b, key, now_ms);
     record_login_failure(b, key_of_address(b, address), now_ms);
-    pair = find_backoff_entry(b, key,
-                              now_ms); /* unless the address took its place */
+    /* NULL if recording the address's failure took its place. */
+    pair = find_backoff_entry(b, key, now_ms);
     if (pair && pair->failures == free)
         pair->next_ms = now_ms + BACKOFF_STEP_MS;
 }

@@ -57,7 +57,7 @@ struct backoff { /* zeroed is empty */
 
 /* The key that an address counts under; 0 for an address that never counts. */
 uint64_t backoff_key(const struct sockaddr *address);
-/* Whether the key is loopback's; and its key for one user of this host. */
+/* Is the key loopback's?  And the key of one user of this host. */
 bool backoff_is_loopback(uint64_t key);
 uint64_t backoff_key_of_user(uid_t uid);
 

@@ -1,4 +1,10 @@
-/* certificate.c - see certificate.h. */
+/*
+ * certificate.c - see certificate.h.
+ *
+ * OpenSSL keeps errors in a queue of the thread: it is cleared before work, so
+ * that a reason is not of something else, and after it, so that a later call on
+ * this thread (TLS of a session) does not find it.
+ */
 #include "certificate.h"
 
 #include <arpa/inet.h>
@@ -29,7 +35,7 @@ certificate_fini(struct certificate *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* OpenSSL's own reason, where it has one. */
+/* Adds OpenSSL's own reason, if there is one. */
 static int
 set_certificate_error(struct error *err, const char *what)
 {
@@ -43,7 +49,7 @@ set_certificate_error(struct error *err, const char *what)
 
 /* Reading */
 
-/* There is no terminal to ask for a passphrase. */
+/* A daemon has no terminal to ask for a passphrase. */
 static int
 no_passphrase(char *out, int size, int writing, void *arg)
 {
@@ -75,6 +81,8 @@ parse_certs(struct certificate *c, BIO *pem, struct error *err)
     }
     if (!c->chain)
         return set_certificate_error(err, "cannot be held in memory");
+    /* The loop ends at the end of the file, which OpenSSL reports as "no start
+     * line"; any other reason is a broken certificate. */
     if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
         return set_certificate_error(
             err, "has a broken certificate behind its first");
@@ -150,7 +158,8 @@ certificate_days_left(const struct certificate *c)
 
 /* Making */
 
-/* A host name that is safe in OpenSSL's list syntax. */
+/* Host names end up in OpenSSL's list syntax, where a comma or a colon would
+ * add entries. */
 static bool
 is_plain_host_name(const char *host)
 {
@@ -177,6 +186,8 @@ fill_serial(X509 *cert)
 {
     BIGNUM *number = BN_new();
     bool ok = number &&
+              /* RFC 5280: a positive number of at most 20 bytes, not guessable.
+               */
               BN_rand(number, SERIAL_BITS, BN_RAND_TOP_ANY,
                       BN_RAND_BOTTOM_ANY) == 1 &&
               BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
@@ -185,7 +196,8 @@ fill_serial(X509 *cert)
     return ok;
 }
 
-/* "0.0.0.0" and "::" are all addresses of a machine, and name none. */
+/* "0.0.0.0" and "::" stand for all addresses of a machine, so a certificate
+ * cannot name them. */
 static bool
 is_specific_address(const char *text)
 {
@@ -210,7 +222,7 @@ fill_certificate_fields(X509 *cert, EVP_PKEY *key, const char *host,
              is_plain_host_name(host) ? host : "",
              is_specific_address(address) ? ",IP:" : "",
              is_specific_address(address) ? address : "");
-    /* A day back: clocks differ. */
+    /* Valid from yesterday on, as clients' clocks may be behind. */
     return X509_set_version(cert, X509_VERSION_3) == 1 && fill_serial(cert) &&
            X509_gmtime_adj(X509_getm_notBefore(cert), -DAY_S) &&
            X509_time_adj_ex(X509_getm_notAfter(cert), CERTIFICATE_DAYS, 0,
@@ -258,6 +270,7 @@ certificate_print(const struct certificate *c, struct buffer *certs,
                   struct buffer *key, struct error *err)
 {
     BIO *certs_pem = BIO_new(BIO_s_mem());
+    /* secure memory is wiped when it is freed */
     BIO *key_pem = BIO_new(BIO_s_secmem());
     int rc = -1;
 

@@ -1,4 +1,12 @@
-/* certificate_files.c - see certificate.h. */
+/*
+ * certificate_files.c - see certificate.h.
+ *
+ * Files that the configuration names are an administrator's: links are
+ * followed, and owner and mode of the key are checked as PostgreSQL does.  The
+ * node's own files lie in a directory that may have been another user's: no
+ * link, no second name, and a new file instead of an overwritten one.  Keys are
+ * read into one block that is wiped.
+ */
 #include "certificate.h"
 
 #include <errno.h>
@@ -14,12 +22,13 @@
 #include "errors.h"
 #include "files.h"
 
-/* Reserves all of it at once: growing would leave unwiped copies. */
+/* Reserves all of it at once: growing would leave copies that nobody wipes. */
 static void
 init_key(struct buffer *b)
 {
     buffer_init(b, CERTIFICATE_FILE_MAX);
-    (void)buffer_reserve(b, CERTIFICATE_FILE_MAX); /* or it has failed */
+    /* on failure the buffer is marked as failed */
+    (void)buffer_reserve(b, CERTIFICATE_FILE_MAX);
 }
 
 static void
@@ -50,8 +59,8 @@ set_certificate_note(struct certificate_note *said, bool is_fault,
 
 /* Those of the configuration */
 
-/* Like PostgreSQL: a group may read a key of root's (Debian's ssl-cert), and
- * others may not. */
+/* As PostgreSQL does: a key that root owns may be readable by a group (Debian's
+ * ssl-cert), never by others. */
 static int
 check_key(const char *path, const struct stat *st, struct error *err)
 {
@@ -76,6 +85,7 @@ static int
 read_named(const char *what, const char *path, bool is_key, struct buffer *out,
            struct error *err)
 {
+    /* O_NONBLOCK: opening a FIFO of that name must not hang the start. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct error cause;
     struct stat st;
@@ -136,9 +146,8 @@ out:
 
 /* The node's own */
 
-/* A symbolic link or a second name of another user's file is not ours, even if
- * the directory is: perhaps another user had the directory on an earlier run.
- */
+/* A symbolic link, or a second name of another user's file, is not trusted even
+ * in our own directory: another user may have had it on an earlier run. */
 static int
 read_own(int dir, const char *name, bool is_key, struct buffer *out,
          struct error *err)
@@ -195,6 +204,8 @@ write_own(int dir, const char *name, mode_t mode, const struct buffer *text,
     ssize_t n = -1;
     int fd;
 
+    /* O_EXCL below then makes a new inode: nothing of a former owner is written
+     * to. */
     if (unlinkat(dir, name, 0) != 0 && errno != ENOENT) {
         error_sys(err, ER_UNKNOWN, "cannot remove an old %s", name);
         return -1;
@@ -213,8 +224,9 @@ write_own(int dir, const char *name, mode_t mode, const struct buffer *text,
     return 0;
 }
 
-/* Writes new files, then renames them over the old ones; a pair half renamed by
- * a crash is found broken at the next start. */
+/* Writes new files, then renames them over the old ones.  A crash between the
+ * two renames leaves a key without its certificate, which the next start finds
+ * broken and replaces. */
 static int
 save_own(const struct certificate *c, int dir, struct error *err)
 {

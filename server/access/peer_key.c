@@ -1,4 +1,10 @@
-/* peer_key.c - see peer_key.h. */
+/*
+ * peer_key.c - see peer_key.h.
+ *
+ * The cluster's secret is stretched once, at the load of the configuration;
+ * every proof after that is one HMAC. Each purpose has a label of its own
+ * before the text, so that a proof of one end is never one of the other.
+ */
 #include "peer_key.h"
 
 #include <stdio.h>
@@ -27,9 +33,9 @@ peer_identity_make(struct peer_identity *out, const struct peer_prover *prover,
     return 0;
 }
 
-/* The secret may be a text that people can guess: a node at a false address is
- * shown a proof, against which guesses can be tried.  Takes 10 ms at the start.
- */
+/* The secret may be a text that people can guess, and a node that is led to a
+ * false address shows a proof against which guesses can be tried.  20000 rounds
+ * take 10 ms, at the start. */
 enum { ROUNDS = 20000, LABEL = 24 /* bytes, of which NULs fill the end */ };
 
 static const char salt_head[] = "heapwire cluster";
@@ -38,8 +44,8 @@ static const char labels[PEER_LABELS][LABEL] = {
     [PEER_SERVER] = "heapwire peer server",
     [PEER_SESSION] = "heapwire peer session"};
 
-/* The cluster's name is part of the key: nodes of another cluster never agree.
- */
+/* The cluster's name is part of the key, so nodes of another cluster never
+ * agree.  The NUL keeps head and name apart. */
 static int
 derive_cluster_key(struct peer_key *out, const char *cluster,
                    const char *secret, struct error *err)

@@ -35,7 +35,7 @@ struct peer_prover {
     /* -1 with *err: there is no proof. */
     int (*prove)(void *arg, enum peer_label label, struct span transcript,
                  uint8_t out[PEER_PROOF], struct error *err);
-    /* Is it the proof?  Likewise. */
+    /* Is it the proof?  -1 with *err: it could not be checked. */
     int (*check)(void *arg, enum peer_label label, struct span transcript,
                  const uint8_t proof[PEER_PROOF], bool *right,
                  struct error *err);

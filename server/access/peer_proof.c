@@ -1,4 +1,12 @@
-/* peer_proof.c - see peer_proof.h. */
+/*
+ * peer_proof.c - see peer_proof.h.
+ *
+ * All functions append what is sent or received to one transcript, and each
+ * proof covers the transcript before it: an attacker who changes, drops or
+ * repeats a message makes the next proof wrong.  A packet is parsed before its
+ * proof is checked, since only the parse shows that its size fits; nothing of
+ * it is used before.
+ */
 #include "peer_proof.h"
 
 #include <inttypes.h>
@@ -40,6 +48,8 @@ peer_envelope_seal(const struct peer_envelope *envelope,
                   f->text.size, PEER_TEXT_MAX);
         return -1;
     }
+    /* version, sequence, verb, timeout, user, host, privileges, connection,
+     * text */
     buffer_u8(out, VERSION);
     buffer_u64(out, envelope->sequence);
     buffer_u8(out, (uint8_t)f->verb);
@@ -66,6 +76,7 @@ peer_envelope_seal(const struct peer_envelope *envelope,
 static int
 check_seal(struct span bytes, const uint8_t key[PEER_KEY], struct error *err)
 {
+    /* Everything before the last 32 bytes is sealed. */
     size_t size = bytes.size < PEER_PROOF ? 0 : bytes.size - PEER_PROOF;
     uint8_t proof[PEER_PROOF];
     int differ = 1;
@@ -83,8 +94,8 @@ check_seal(struct span bytes, const uint8_t key[PEER_KEY], struct error *err)
     return -1;
 }
 
-/* Into out, which has room for max bytes and a NUL; keeps what may be logged.
- */
+/* Reads into out, which has room for max bytes and a NUL. The text ends up in
+ * logs and tables: unprintable bytes are replaced. */
 static void
 read_short_text(struct reader *r, char *out, size_t max)
 {
@@ -139,7 +150,7 @@ transcript_prefix(const struct peer_transcript *t, size_t size)
     return (struct span){(const char *)t->bytes, size};
 }
 
-/* ---- appending; the caller knows that there is room ---- */
+/* ---- appending; arrays are large enough for the largest messages ---- */
 
 static void
 put_transcript_bytes(struct peer_transcript *t, const void *data, size_t size)
@@ -188,8 +199,8 @@ put_proof(struct peer_transcript *t, const struct peer_identity *self,
     return 0;
 }
 
-/* Takes a packet of the other end, at least a proof long, and checks the proof
- * at its end. */
+/* Appends a packet of the other end, at least a proof long, and checks the
+ * proof that is its last part. */
 static int
 take_proven(struct peer_transcript *t, const struct peer_identity *self,
             enum peer_label label, struct span transcript, struct error *err)
@@ -231,7 +242,8 @@ check_version(uint8_t version, struct error *err)
     return -1;
 }
 
-/* A node may ask itself, but not another node of the same id. */
+/* A node may ask itself; another node with the same id is a mistake in the
+ * configuration, which would otherwise show as rows of the wrong node. */
 static int
 check_twin(const struct peer_identity *self, const struct peer_party *other,
            struct error *err)
@@ -337,6 +349,8 @@ peer_hello_check(struct peer_transcript *t, const struct peer_identity *self,
     reader_bytes(&r, PEER_PROOF);
     if (!reader_done(&r) || hello.size != PEER_HELLO)
         return set_peer_message_error(err, "hello");
+    /* The proof comes first: whoever cannot prove itself does not learn which
+     * id this node has. */
     if (take_proven(t, self, PEER_CLIENT, hello, err) != 0)
         return -1;
     if (wanted != self->node_id) {
@@ -372,7 +386,7 @@ peer_welcome_make(struct peer_transcript *t, const struct peer_identity *self,
     return 0;
 }
 
-/* Versions appear in tables and errors: allows only their characters. */
+/* Versions appear in tables and errors, so only printable characters pass. */
 static bool
 is_version(struct span text)
 {

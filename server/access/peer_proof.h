@@ -101,7 +101,7 @@ enum {
  * receiver accepts each number once. */
 struct peer_envelope {
     uint64_t sequence;
-    struct peer_forwarded forwarded; /* but for its origin; the text is
+    struct peer_forwarded forwarded; /* except for its origin; the text is
                                         borrowed */
 };
 

@@ -1,4 +1,13 @@
-/* tls_stream.c - see tls_stream.h. */
+/*
+ * tls_stream.c - see tls_stream.h.
+ *
+ * OpenSSL is given a BIO of our own whose two ends are the caller's bytes and a
+ * buffer: it never sees the socket, so one place (the session) does all
+ * reading, writing and waiting, with TLS and without, and input is not copied
+ * first.  Output stays in clear text until there is room to send, since
+ * ciphertext would have to be kept for each slow client.  Cost: an idle
+ * connection has no buffers, only OpenSSL's state.
+ */
 #include "tls_stream.h"
 
 #include <pthread.h>
@@ -15,7 +24,7 @@
 
 /* ---- what all connections share ---- */
 
-/* For TLS 1.2; those of 1.3 are all good. */
+/* For TLS 1.2: forward secret and authenticated; all those of TLS 1.3 are. */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 const char *
@@ -35,7 +44,7 @@ use_certificate(SSL_CTX *ctx, const struct certificate *c)
            SSL_CTX_use_PrivateKey(ctx, c->key) == 1;
 }
 
-/* As both ends need it: most connections are idle. */
+/* For both ends: most connections are idle, so buffers are not kept. */
 static void
 save_memory(SSL_CTX *ctx)
 {
@@ -102,6 +111,7 @@ bio_read(BIO *bio, char *out, size_t size, size_t *done)
     struct tls_stream *tls = BIO_get_data(bio);
 
     BIO_clear_retry_flags(bio);
+    /* There is no more input now: SSL_read_ex then says WANT_READ. */
     if (tls->in.size == 0) {
         BIO_set_retry_read(bio);
         return 0;
@@ -130,10 +140,10 @@ bio_control(BIO *bio, int command, long number, void *pointer)
     (void)bio;
     (void)number;
     (void)pointer;
-    return command == BIO_CTRL_FLUSH; /* written is flushed */
+    return command == BIO_CTRL_FLUSH; /* there is nothing to flush */
 }
 
-/* One for all; NULL: no memory. */
+/* Made once for the process; NULL: no memory. */
 static BIO_METHOD *bio_method;
 
 static void
@@ -150,7 +160,8 @@ make_method(void)
         BIO_meth_free(made);
 }
 
-/* Sessions are made under the loop's lock, links to nodes without it. */
+/* pthread_once: sessions are made under the loop's lock, links to nodes without
+ * it. */
 static BIO *
 new_bio(struct tls_stream *tls)
 {
@@ -166,8 +177,9 @@ new_bio(struct tls_stream *tls)
     return bio;
 }
 
-/* Counts handshake messages after the one that is the last of the handshake:
- * more of them may come in one piece with it. */
+/* Counts handshake messages after the last one of the handshake (Finished);
+ * they may come in one piece with it.  A client could otherwise keep us
+ * deriving keys with an endless run of KeyUpdate. */
 static void
 on_message(int writing, int version, int type, const void *data, size_t size,
            SSL *ssl, void *arg)
@@ -235,7 +247,7 @@ static enum tls_state
 decrypt_tls_input(struct tls_stream *tls, tls_sink *sink, void *arg,
                   struct error *err)
 {
-    char clear[RECORD]; /* perhaps of a password */
+    char clear[RECORD]; /* may hold a password, so it is wiped below */
     size_t size;
     bool got;
     int rc;
@@ -243,7 +255,8 @@ decrypt_tls_input(struct tls_stream *tls, tls_sink *sink, void *arg,
     for (;;) {
         ERR_clear_error();
         got = SSL_read_ex(tls->ssl, clear, sizeof(clear), &size) == 1;
-        if (tls->messages > TLS_MESSAGES_MAX) { /* data behind them or not */
+        /* checked before the data behind them is used */
+        if (tls->messages > TLS_MESSAGES_MAX) {
             explicit_bzero(clear, sizeof(clear));
             return fail_tls_stream(tls, "too many messages without data", err);
         }
@@ -278,7 +291,8 @@ tls_stream_receive(struct tls_stream *tls, struct span data, tls_sink *sink,
         return TLS_ENDED;
     tls->in = data;
     state = decrypt_tls_input(tls, sink, arg, err);
-    tls->in = (struct span){"", 0}; /* a sink may end it before all is read */
+    /* the sink may have ended it before all was read */
+    tls->in = (struct span){"", 0};
     return state;
 }
 
@@ -300,7 +314,7 @@ tls_stream_give(struct tls_stream *tls, struct buffer *clear)
     size_t max = clear->max;
 
     if (tls_stream_unsent(tls) > 0 || clear->size == 0)
-        return; /* first the one, then the other */
+        return; /* the former block is sealed and sent first */
     buffer_fini(&tls->clear);
     tls->clear = *clear;
     tls->sealed = 0;
@@ -316,7 +330,8 @@ seal_data(struct tls_stream *tls)
         return 0;
     if (size > TLS_CHUNK)
         size = TLS_CHUNK;
-    /* Once, instead of by doubling: records add little. */
+    /* Reserved once instead of by doubling; records add little.  bio_write
+     * takes everything or fails, so there are no partial writes. */
     if (!buffer_reserve(&tls->out, size + size / 64 + 256) ||
         SSL_write_ex(tls->ssl, tls->clear.data + tls->sealed, size, &done) != 1)
         return -1;

@@ -52,8 +52,9 @@ enum tls_state tls_stream_receive(struct tls_stream *tls, struct span data,
 void tls_stream_give(struct tls_stream *tls, struct buffer *clear);
 size_t tls_stream_unsent(const struct tls_stream *tls);
 
-/* The next ciphertext to write, at most TLS_OUT_MAX, into the empty out; last:
- * says goodbye once nothing is left.  -1: close the connection. */
+/* The next ciphertext to write, at most TLS_OUT_MAX, into the empty out.  last:
+ * ends with TLS's close_notify once nothing is left.  -1: close the connection.
+ */
 int tls_stream_seal(struct tls_stream *tls, bool last, struct buffer *out);
 
 bool tls_stream_is_up(const struct tls_stream *tls); /* handshake done */
@@ -62,7 +63,7 @@ const char *tls_stream_version(const struct tls_stream *tls);
 const char *tls_stream_cipher(const struct tls_stream *tls);
 /* SHA-256 of the certificate that the server showed. */
 bool tls_stream_digest(const struct tls_stream *tls, uint8_t out[TLS_DIGEST]);
-/* SHA-1 of it: what nodes prove to each other. */
+/* SHA-1 of that certificate, which nodes prove to each other. */
 bool tls_stream_fingerprint(const struct tls_stream *tls,
                             uint8_t out[TLS_FINGERPRINT]);
 
@@ -75,7 +76,8 @@ SSL_CTX *tls_context_new(const struct certificate *certificate,
  * authority is asked.  TLS 1.3 alone: with an older version an unauthenticated
  * peer chooses the numbers that the loop computes with, for seconds. */
 SSL_CTX *tls_context_for_links(struct error *err);
-/* OpenSSL's reason for what just failed on this thread, and forgets it. */
+/* Returns OpenSSL's reason for what just failed on this thread, and clears it.
+ */
 const char *tls_reason(void);
 
 #endif

@@ -1,4 +1,12 @@
-/* attach.c - see attach.h. */
+/*
+ * attach.c - see attach.h.
+ *
+ * A database that runs cannot be preloaded, so the agent is loaded by a thread
+ * of its own that is borrowed by ptrace (inject.c); after that this is
+ * heapwire-run as ever, with heapwired as its child.  The database is not: a
+ * pidfd shows its end, and how it ended stays unknown.  A signal takes the
+ * agent out again.  One thread, in one poll of the pidfd and a signalfd.
+ */
 #include "attach.h"
 
 #include <errno.h>
@@ -29,11 +37,12 @@
 
 enum {
     LINGER_STEP_MS = 250,
-    /* How long a heapwired may take to notice that its heapwire-run has ended,
-     * and to give way. */
+    /* Time for a heapwired to notice that its heapwire-run has ended, and to
+     * give way. */
     GIVES_WAY_MS = 5000,
     GIVES_WAY_STEP_MS = 50,
-    /* How long the agent of one that was killed may take to start or end. */
+    /* Time for the agent of a heapwire-run that was killed to start or to end.
+     */
     SETTLES_MS = 2000,
     SETTLES_STEP_MS = 5
 };
@@ -44,8 +53,8 @@ struct stay {
     struct death death;
     struct cgroup_path cgroup;
     bool has_cgroup, ended, asked;
-    int lock;          /* while we linger; -1 */
-    uint64_t until_ms; /* the end of the linger */
+    int lock;          /* on "linger", after the database's end; -1 */
+    uint64_t until_ms; /* when that ends */
 };
 
 static void
@@ -65,7 +74,8 @@ block_attach_signals(void)
 
 /* ---- an agent that is there already ---- */
 
-/* With ask it ends; without, it only could. */
+/* Waits until the heapwired there lingers or is gone.  ask: it is also asked to
+ * end. */
 static bool
 gives_way(const char *dir, bool ask)
 {
@@ -81,7 +91,7 @@ gives_way(const char *dir, bool ask)
     return true;
 }
 
-/* Whether its agent, if it has one, serves that directory. */
+/* Does its agent, if it has one, serve that directory? */
 static bool
 wait_until_agent_serves(const char *dir, pid_t pid)
 {
@@ -98,7 +108,8 @@ wait_until_agent_serves(const char *dir, pid_t pid)
     return true;
 }
 
-/* Takes over an agent whose heapwire-run was killed. */
+/* An agent whose heapwire-run was killed is taken over; one that another
+ * heapwire-run serves is refused. */
 static int
 check_agent(struct attach *attach, bool dry, struct error *err)
 {
@@ -119,6 +130,7 @@ check_agent(struct attach *attach, bool dry, struct error *err)
                   "process %d is served by another heapwire-run", (int)pid);
         return -1;
     }
+    /* It may have ended meanwhile, and then is injected again. */
     attach->took = target_has_agent(pid);
     return 0;
 }
@@ -159,8 +171,8 @@ attach_try(struct attach *attach, struct error *err)
     return 0;
 }
 
-/* The target's user must be able to use it: heapwired runs as that user, and
- * takes it back as root when it is started again. */
+/* The target's user must be able to use the directory: heapwired runs as that
+ * user, and root takes it back when heapwired is started again. */
 static int
 give_directory(const struct attach *attach, struct error *err)
 {
@@ -192,6 +204,9 @@ attach_start(struct attach *attach, struct error *err)
     const struct target *t = &attach->target;
 
     block_attach_signals();
+    /* The pidfd is of whatever has that pid now; the start time shows that it
+     * is the target still, so from here on the pid cannot be reused unnoticed.
+     */
     attach->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
     if (attach->pidfd < 0 || !target_is_there(t)) {
         if (attach->pidfd >= 0)
@@ -239,7 +254,7 @@ take_out(struct stay *s)
     return EX_OK;
 }
 
-/* ---- its end ---- */
+/* ---- the database's end ---- */
 
 static void
 note_start(struct stay *s)
@@ -251,6 +266,7 @@ note_start(struct stay *s)
     clock_gettime(CLOCK_BOOTTIME, &up);
     s->death.pid = t->pid;
     s->death.unknown = s->death.attached = true;
+    /* Its start is known in ticks since the boot. */
     s->death.started_ms = clock_wall_ms() -
                           ((int64_t)up.tv_sec * 1000 + up.tv_nsec / 1000000) +
                           (int64_t)(t->started_ticks * 1000 / hertz);
@@ -304,6 +320,7 @@ take_signal(struct stay *s, int from)
     pid_t pid;
 
     while (read(from, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        /* Any signal but SIGCHLD asks for the end. */
         if (info.ssi_signo != SIGCHLD)
             s->asked = true;
     }
@@ -322,6 +339,7 @@ wait_for_events(struct stay *s, int signals)
     };
     int timeout_ms = companion_tick(&s->companion);
 
+    /* While it lingers, a successor is looked for. */
     if (s->ended && (timeout_ms < 0 || timeout_ms > LINGER_STEP_MS))
         timeout_ms = LINGER_STEP_MS;
     if (poll(polled, 2, timeout_ms) <= 0)
@@ -354,7 +372,8 @@ attach_stay(struct attach *attach)
     note_start(s);
     deaths_reserve(attach->plan->state_dir);
     companion_init(&s->companion, attach->plan);
-    s->companion.begun = true; /* the agent that serves there is our target's */
+    /* the agent that serves there is our target's */
+    s->companion.begun = true;
     companion_start(&s->companion);
     while (!is_over(s))
         wait_for_events(s, signals);

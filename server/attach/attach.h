@@ -28,13 +28,13 @@ struct target {
 /* -1 with *err: why not, and what to do.  force: accepts a seccomp filter. */
 int target_check(struct target *t, pid_t pid, bool force, struct error *err);
 
-/* Whether the process sees the same file or directory under that path. */
+/* Does the process see the same file or directory under that path? */
 int target_sees(const struct target *t, const char *path, struct error *err);
 
-/* Whether it is still this process. */
+/* Is it still this process? */
 bool target_is_there(const struct target *t);
 
-/* Whether its agent's thread is there. */
+/* Is its agent's thread there? */
 bool target_has_agent(pid_t pid);
 
 struct attach {
@@ -49,7 +49,7 @@ struct attach {
 /* Checks everything, touches nothing; prints what would be done. */
 int attach_try(struct attach *attach, struct error *err);
 
-/* The agent is in the target then. */
+/* On success the agent is in the target. */
 int attach_start(struct attach *attach, struct error *err);
 
 /* Runs heapwired until the target ends or a signal comes, which also stops the

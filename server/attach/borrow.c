@@ -1,18 +1,18 @@
 /*
  * borrow.c - see remote.h.
  *
- * A tracer that is killed lets go of its thread at that instant, wherever that
- * stands, and a signal that was about to be delivered then is.  So the thread
- * must always stand where it can go on by itself:
+ * A tracer that is killed lets go of its thread at that instant, wherever the
+ * thread stands, and a signal that was about to be delivered is delivered.  So
+ * the thread must always stand where it can go on by itself:
  *
  * - What it may read when it goes on is complete before it is sent there, and
  *   never written over: everything that is put onto its stack lies below all
  *   that was put there before.  At the end of a call it is about to return by
  *   the frame of that call; the frame of the next one is another.
- * - PTRACE_SETREGS alone, which the kernel does whole or not, sends it from one
- *   such place to another.
- * - No signal is kept here, and none is caused: a single step ends in a
- * SIGTRAP.
+ * - PTRACE_SETREGS alone, which the kernel does as a whole or not at all, sends
+ *   it from one such place to another.
+ * - No signal is kept back here, and none is caused: so there is no single
+ *   stepping, whose end is a SIGTRAP.
  */
 #include "remote.h"
 
@@ -29,15 +29,20 @@
 #include "errors.h"
 
 enum {
+    /* the ABI's: leaf functions use it without moving rsp */
     RED_ZONE = 128,
+    /* XRSTOR needs it */
     STATE_ALIGN = 64,
     FRAME_ALIGN = 16,
-    STATE_WORDS_AT = 464,   /* where software finds which parts are in it */
-    FRAME_SIZE = 304 + 128, /* struct ucontext and siginfo, the kernel's */
+    /* sw_reserved of the FXSAVE area: which parts follow */
+    STATE_WORDS_AT = 464,
+    FRAME_SIZE = 304 + 128, /* the kernel's struct ucontext and siginfo */
     STACK_MAX = 80 * 1024,  /* for all texts and frames */
     ALTSTACK_SAME =
-        0x7fffffff,         /* not valid: the kernel keeps the present one */
-    FRAME_FLAGS = 1 | 2 | 4 /* extended state; the ss is as it says */
+        /* not valid, so the kernel keeps the present one */
+    0x7fffffff,
+    /* UC_FP_XSTATE, and that ss is to be restored as it is */
+    FRAME_FLAGS = 1 | 2 | 4
 };
 
 static const uint64_t direction_and_trap = 0x400 | 0x100 | 0x40000;
@@ -65,12 +70,13 @@ write_xsave_state(struct borrowed *b, uint64_t at)
     return remote_write(b->remote, at + b->state_size, &end, sizeof(end));
 }
 
-/* The state that rt_sigreturn restores if we die: the thread sleeps anew, or
- * sees a signal. */
+/* Fills in what rt_sigreturn restores if we die: the thread then makes its
+ * system call again, or sees EINTR. */
 static void
 fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
 {
     const struct user_regs_struct *r = &b->regs;
+    /* A sleep with its remaining time in the kernel cannot be started again. */
     bool again = -(int64_t)r->rax != BORROW_RESTART_BLOCK;
     const greg_t registers[] = {
         [REG_R8] = (greg_t)r->r8,
@@ -90,6 +96,7 @@ fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
         [REG_RSP] = (greg_t)r->rsp,
         [REG_EFL] = (greg_t)r->eflags,
         [REG_RAX] = again ? (greg_t)r->orig_rax : -EINTR,
+        /* "rip - 2": back to the syscall instruction */
         [REG_RIP] = (greg_t)(again ? r->rip - 2 : r->rip),
         [REG_CSGSFS] =
             (greg_t)(r->cs | r->gs << 16 | r->fs << 32 | r->ss << 48),
@@ -103,7 +110,8 @@ fill_context(const struct borrowed *b, uint64_t state, ucontext_t *out)
     memcpy(&out->uc_sigmask, &b->mask, sizeof(b->mask));
 }
 
-/* Takes size bytes of its stack, below what was taken before. -1 with errno. */
+/* Takes size bytes of the thread's stack, below what was taken before.  -1 with
+ * errno. */
 static int
 take_stack(struct borrowed *b, size_t size, size_t align)
 {
@@ -117,7 +125,8 @@ take_stack(struct borrowed *b, size_t size, size_t align)
     return 0;
 }
 
-/* What the call returns to: the restorer, or first what stores its result. */
+/* Writes what the call returns to: the restorer of signal handlers, or first
+ * the code that stores its result. */
 static int
 put_links(struct borrowed *b, uint64_t result)
 {
@@ -176,6 +185,7 @@ enter_borrowed_call(struct borrowed *b, uint64_t function, uint64_t first,
     struct user_regs_struct regs = b->regs;
     uint64_t blocked = UINT64_MAX;
 
+    /* Faults must reach us; all other signals wait until the thread is back. */
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         blocked &= ~borrow_thread_bit(faults[i]);
     if (put_frame(b, result) != 0)
@@ -184,7 +194,7 @@ enter_borrowed_call(struct borrowed *b, uint64_t function, uint64_t first,
     regs.rdi = first;
     regs.rsi = second;
     regs.rsp = b->below;
-    regs.rbx = result; /* where it is stored */
+    regs.rbx = result; /* where the result is stored */
     regs.rax = 0;
     regs.orig_rax = UINT64_MAX; /* so that no system call is restarted */
     regs.eflags &= ~direction_and_trap;
@@ -192,14 +202,15 @@ enter_borrowed_call(struct borrowed *b, uint64_t function, uint64_t first,
         return -1;
     b->frame = b->next;
     b->returned = false;
-    /* Not before: the frame alone would undo it. */
+    /* Not before the registers: the frame alone would restore it. */
     return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
                   &blocked) == 0
                ? 0
                : -1;
 }
 
-/* A signal of the call's own, or one that cannot be blocked. */
+/* Is it a fault of the call itself (si_code > 0), not a signal that somebody
+ * sent? */
 static bool
 is_fault(struct borrowed *b, int signal)
 {
@@ -214,8 +225,8 @@ is_fault(struct borrowed *b, int signal)
     return false;
 }
 
-/* At a system call: whether it is the last.  Some leave their own restart
- * function with the kernel. */
+/* At a system call: is it the last one?  Some calls leave their own restart
+ * function with the kernel, and then the sleep cannot be resumed. */
 static bool
 is_return(struct borrowed *b)
 {
@@ -228,8 +239,8 @@ is_return(struct borrowed *b)
     return regs.orig_rax == SYS_rt_sigreturn && regs.rsp == b->frame;
 }
 
-/* A signal that a fault causes, but was sent: it is sent again, and waits as
- * all others do.  SIGSTOP cannot. */
+/* A signal that faults cause, but that was sent: it is blocked and sent again,
+ * so that it waits as all others do.  SIGSTOP cannot be blocked. */
 static void
 postpone_sent_signal(struct borrowed *b, int signal)
 {
@@ -249,7 +260,7 @@ postpone_sent_signal(struct borrowed *b, int signal)
     borrow_thread_go_on(b, PTRACE_SYSCALL, 0);
 }
 
-/* Follows the call until it returns: NULL, or what interrupted it. */
+/* Follows the call until it returns.  NULL, or what interrupted it. */
 static const char *
 await_borrowed_call(struct borrowed *b)
 {
@@ -264,7 +275,8 @@ await_borrowed_call(struct borrowed *b)
             if (b->returned)
                 return NULL;
             break;
-        case STOP_STOPPED: /* until it is continued */
+        /* the whole process is stopped, until somebody continues it */
+        case STOP_STOPPED:
             b->stopped = false;
             borrow_thread_request(b, PTRACE_LISTEN, 0);
             until_ms = clock_ms() + BORROW_CALL_MS;
@@ -301,7 +313,7 @@ borrow_call(struct borrowed *b, uint64_t function, uint64_t first,
     const char *why;
 
     if (enter_borrowed_call(b, function, first, second, result) != 0) {
-        if (errno == ESRCH) /* killed; its remains may still be there */
+        if (errno == ESRCH) /* it was killed; its remains may still be there */
             error_set(err, ER_UNKNOWN, "thread %s (%d) has ended",
                       b->sleeper.name, (int)b->sleeper.tid);
         else
@@ -330,6 +342,7 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
     b->remote = remote;
     b->landmarks = landmarks;
     b->sleeper = *sleeper;
+    /* SEIZE stops nothing by itself, unlike ATTACH, which sends a SIGSTOP. */
     if (borrow_thread_request(
             b, PTRACE_SEIZE, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) != 0) {
         error_sys(err, ER_UNKNOWN, "cannot trace thread %d", sleeper->tid);
@@ -353,7 +366,9 @@ borrow_begin(struct borrowed *b, const struct remote *remote,
         why = "its registers cannot be read";
         goto out;
     }
+    /* Below the red zone, which the sleeping code may use. */
     b->below = b->regs.rsp - RED_ZONE;
+    /* Judged once more, now that it cannot move. */
     if (borrow_thread_is_interrupted(b) &&
         sleeper_is_fit(remote, landmarks, sleeper, &why))
         return 0;

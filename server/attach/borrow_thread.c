@@ -1,4 +1,12 @@
-/* borrow_thread.c - see remote.h. */
+/*
+ * borrow_thread.c - see remote.h.
+ *
+ * What is hard about stopping a thread in a system call is to let it go on as
+ * if nothing had been: a sleep that is interrupted returns to the kernel with a
+ * code of its own, from which it is restarted, and only on the way back to the
+ * program.  The borrowed call ends at the entry of rt_sigreturn, where that way
+ * is gone: the registers must make the kernel enter the sleep again.
+ */
 #include "remote.h"
 
 #include <elf.h>
@@ -22,7 +30,8 @@ enum {
     STATE_MIN = 512 + 64, /* the legacy part, and the header */
     WAIT_STEP_NS = 20 * 1000 * 1000,
     RESTART_SYSCALL = SYS_restart_syscall,
-    /* What an interrupted system call returns to the kernel alone. */
+    /* What an interrupted system call returns, for the kernel alone
+     * (linux/errno.h). */
     RESTARTSYS = 512,
     RESTARTNOINTR = 513,
     RESTARTNOHAND = 514
@@ -52,7 +61,8 @@ stop_of(int status, int *signal)
     return STOP_SIGNAL;
 }
 
-/* SIGCHLD announces it, but is the supervisor's, too: so polls. */
+/* Waits for a stop.  SIGCHLD announces it, but is the supervisor's, too, so
+ * this polls. */
 enum borrow_stop
 borrow_thread_await(struct borrowed *b, uint64_t until_ms, int *signal)
 {
@@ -64,6 +74,7 @@ borrow_thread_await(struct borrowed *b, uint64_t until_ms, int *signal)
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     for (;;) {
+        /* __WALL: a thread of another process is a "clone child". */
         pid = waitpid(b->sleeper.tid, &status, WNOHANG | __WALL);
         if (pid > 0) {
             enum borrow_stop stop = stop_of(status, signal);
@@ -132,7 +143,8 @@ borrow_thread_save(struct borrowed *b)
     return 0;
 }
 
-/* The kernel begins the sleep anew: subtracts what has passed. */
+/* The kernel starts epoll_wait again with its whole timeout: subtracts what has
+ * passed. */
 static void
 shorten_sleep_timeout(struct borrowed *b)
 {
@@ -141,12 +153,13 @@ shorten_sleep_timeout(struct borrowed *b)
     if (b->sleeper.timeout_ms <= 0)
         return;
     over = clock_ms() - b->sleeper.slept_at_ms;
+    /* One more, as the program must not wake early. */
     b->regs.r10 = over < (uint64_t)b->sleeper.timeout_ms
                       ? (uint64_t)b->sleeper.timeout_ms - over + 1
                       : 0;
 }
 
-/* Whether the program must see a signal, which ended its sleep. */
+/* Must the program see a signal that has ended its sleep? */
 static bool
 has_signal(const struct borrowed *b)
 {
@@ -167,8 +180,9 @@ has_signal(const struct borrowed *b)
     return (pending & ~b->mask) != 0;
 }
 
-/* A system call that returned as if for a signal, without one: an epoll, or a
- * wait for a socket with a timeout. */
+/* Did a system call return as if for a signal, without one?  That is how an
+ * epoll, or a wait for a socket with a timeout, ends when its thread is traced.
+ */
 static bool
 is_interrupted_falsely(const struct borrowed *b)
 {
@@ -178,7 +192,7 @@ is_interrupted_falsely(const struct borrowed *b)
             b->regs.orig_rax == SYS_epoll_pwait);
 }
 
-/* Makes the program repeat its system call. */
+/* Makes the program repeat its system call: the instruction has two bytes. */
 static void
 restart_system_call(struct borrowed *b)
 {
@@ -194,6 +208,7 @@ restore_thread_state(struct borrowed *b, const struct user_regs_struct *regs)
 {
     struct iovec state = {b->state, b->state_size};
 
+    /* The registers come last: only they send the thread elsewhere. */
     ptrace(PTRACE_SETREGSET, b->sleeper.tid, (void *)NT_X86_XSTATE, &state);
     ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
            &b->mask);
@@ -219,7 +234,7 @@ borrow_thread_restore_instead(struct borrowed *b)
     switch (-(int64_t)regs.rax) {
     case BORROW_RESTART_BLOCK:
         if (b->forgetful)
-            return; /* rt_sigreturn then: EINTR */
+            return; /* then rt_sigreturn restores EINTR */
         regs.orig_rax = RESTART_SYSCALL;
         break;
     case RESTARTSYS:
@@ -227,9 +242,10 @@ borrow_thread_restore_instead(struct borrowed *b)
     case RESTARTNOHAND:
         break;
     default:
-        regs.orig_rax = UINT64_MAX; /* none */
+        regs.orig_rax = UINT64_MAX; /* no system call */
     }
     if (regs.orig_rax != UINT64_MAX)
+        /* What the kernel puts there before it enters a call. */
         regs.rax = (uint64_t)-ENOSYS;
     restore_thread_state(b, &regs);
 }
@@ -243,7 +259,7 @@ borrow_thread_let_go(struct borrowed *b, int signal)
         int other;
 
         borrow_thread_request(b, PTRACE_INTERRUPT, 0);
-        /* A signal that comes just now is the program's. */
+        /* A signal that comes at this moment is the program's. */
         if (borrow_thread_await(b, clock_ms() + BORROW_STOP_MS, &other) ==
                 STOP_SIGNAL &&
             other != SIGTRAP)

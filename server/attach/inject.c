@@ -1,4 +1,12 @@
-/* inject.c - see attach.h. */
+/*
+ * inject.c - see attach.h.
+ *
+ * Finds, in the target's memory, libc's dlopen and a thread that sleeps where
+ * it holds no lock; lets that thread call dlopen with our library, and then the
+ * library's entry.  Nothing is written into code.  What can be found is looked
+ * for again before each attempt, since libraries and stacks come and go.  Only
+ * x86-64: the frame and the landmarks are its own.
+ */
 #include "attach.h"
 
 #include <dlfcn.h>
@@ -15,6 +23,7 @@
 #define LIBRARY "libheapwire.so"
 #define CALL    "heapwire_borrowed"
 
+/* __RTLD_DLOPEN, which __libc_dlopen_mode wants */
 enum { LOADER_TEXT_MAX = 300, LIBC_DLOPEN = 0x80000000 };
 
 struct work {
@@ -26,7 +35,7 @@ struct work {
     int mode;
 };
 
-/* ---- what is there ---- */
+/* ---- what the target has ---- */
 
 static void
 find_loader(struct work *w)
@@ -37,7 +46,7 @@ find_loader(struct work *w)
     w->dlopen = remote_symbol(r, w->landmarks.libc, "dlopen", 0);
     w->dlerror = remote_symbol(r, w->landmarks.libc, "dlerror", 0);
     w->mode = RTLD_NOW;
-    if (w->dlopen == 0 && libdl) { /* glibc before 2.34 */
+    if (w->dlopen == 0 && libdl) { /* before glibc 2.34 */
         w->dlopen = remote_symbol(r, libdl, "dlopen", 0);
         w->dlerror = remote_symbol(r, libdl, "dlerror", 0);
     }
@@ -48,7 +57,7 @@ find_loader(struct work *w)
     }
 }
 
-/* Finds the function to call, in the loaded library. */
+/* Finds the function to call, if the library is loaded already. */
 static int
 find_agent_entry(struct work *w, struct error *err)
 {
@@ -67,7 +76,7 @@ find_agent_entry(struct work *w, struct error *err)
 static int
 find_landmarks(struct work *w, struct error *err)
 {
-    /* mov $15, %rax; syscall */
+    /* where signal handlers return to: mov $15, %rax; syscall */
     static const unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
                                              0,    0,    0x0f, 0x05};
     /* mov %rax, (%rbx); pop %rbx; ret */
@@ -75,8 +84,7 @@ find_landmarks(struct work *w, struct error *err)
     const struct remote *r = &w->remote;
     struct landmarks *p = &w->landmarks;
 
-    if (r->count ==
-        0) { /* which a process has that ends, and is no zombie yet */
+    if (r->count == 0) { /* a process that ends and is no zombie yet has none */
         error_set(err, ER_UNKNOWN,
                   "process %d has ended, or its main thread has: it has no "
                   "mappings",
@@ -115,7 +123,7 @@ find_landmarks(struct work *w, struct error *err)
 
 /* ---- the calls ---- */
 
-/* Asks the loader for its last error. */
+/* Asks the target's loader for its last error. */
 static void
 ask_loader(struct work *w, struct error *err)
 {
@@ -127,6 +135,7 @@ ask_loader(struct work *w, struct error *err)
          borrow_call(&w->borrowed, w->dlerror, 0, 0, result, err) != 0 ||
          remote_read(&w->remote, result, &at, sizeof(at)) != 0))
         return;
+    /* Byte by byte, as the text may end at the end of a mapping. */
     for (size_t i = 0; at != 0 && i < sizeof(text) - 1; i++) {
         if (remote_read(&w->remote, at + i, text + i, 1) != 0 || !text[i])
             break;
@@ -212,6 +221,7 @@ use_thread(struct work *w, const struct sleeper *s, struct error *err)
     snprintf(w->injection->thread, sizeof(w->injection->thread),
              "%s (%d), which sleeps in %s", s->name, (int)s->tid, s->call);
     if (w->injection->dry)
+        /* A dry run has named the thread, and touches nothing. */
         return 0;
     rc = borrow_begin(&w->borrowed, &w->remote, &w->landmarks, s, err);
     if (rc != 0)
@@ -223,8 +233,8 @@ use_thread(struct work *w, const struct sleeper *s, struct error *err)
     return rc;
 }
 
-/* Threads that wait for others are used only when there has been no better one
- * for a while. */
+/* Threads that wait for other threads may hold what those want; they are used
+ * only when there has been no better one for a while. */
 static int
 try_threads(struct work *w, struct error *err)
 {

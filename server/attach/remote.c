@@ -1,4 +1,11 @@
-/* remote.c - see remote.h. */
+/*
+ * remote.c - see remote.h.
+ *
+ * /proc/PID/mem is read, and nothing of the target's code is run: exported
+ * functions are found as the loader finds them, by the GNU hash table in
+ * memory.  Everything read is the target's to choose, so counts have ceilings
+ * and addresses are only passed to pread, which fails where nothing is mapped.
+ */
 #include "remote.h"
 
 #include <elf.h>
@@ -26,6 +33,8 @@ enum {
 int
 remote_read(const struct remote *r, uint64_t at, void *out, size_t size)
 {
+    /* off_t is signed; the kernel's half of the addresses is of no use anyway.
+     */
     ssize_t n = at <= INT64_MAX ? pread(r->memory, out, size, (off_t)at) : -1;
 
     if (n >= 0 && (size_t)n != size)
@@ -45,7 +54,7 @@ remote_write(const struct remote *r, uint64_t at, const void *data, size_t size)
 
 /* ---- mappings ---- */
 
-/* "<start>-<end> <perms> <offset> <device> <inode>   <path>" */
+/* "<start>-<end> <perms> <offset> <device> <inode> <path>" */
 static bool
 parse_target_mapping(char *line, struct mapping *out)
 {
@@ -70,6 +79,7 @@ add_mapping_line(struct remote *r, char *line, struct error *err)
 
     if (!parse_target_mapping(line, &m))
         return 0;
+    /* Grows by steps; a large process has tens of thousands of mappings. */
     if (r->count % MAPPINGS_STEP == 0) {
         list = mem_realloc(r->list, (r->count + MAPPINGS_STEP) * sizeof(*list));
         if (!list) {
@@ -107,6 +117,7 @@ remote_read_mappings(struct remote *r, struct error *err)
     }
     r->text = text.data;
     for (char *line = r->text; line && *line; line = next) {
+        /* Lines are cut in place; paths point into the text. */
         char *end = strchr(line, '\n');
 
         next = end ? end + 1 : NULL;
@@ -186,7 +197,7 @@ struct exports {
     uint64_t symbols, names, hash; /* addresses */
 };
 
-/* The loader has usually turned the table's offsets into addresses. */
+/* The loader has usually turned offsets in this table into addresses. */
 static uint64_t
 absolute_table_address(uint64_t base, uint64_t value)
 {
@@ -215,7 +226,7 @@ read_dynamic(const struct remote *r, uint64_t base, uint64_t at,
     return out->symbols && out->names && out->hash ? 0 : -1;
 }
 
-/* *base: added to addresses in the file. */
+/* *base: what to add to addresses in the file. */
 static int
 find_exports(const struct remote *r, uint64_t start, uint64_t *base,
              struct exports *out)
@@ -263,8 +274,9 @@ remote_name_equals(const struct remote *r, uint64_t at, const char *name)
            memcmp(text, name, size) == 0;
 }
 
-/* DT_GNU_HASH: a header of four words, the filter, the buckets, and a word for
- * each symbol: its hash, where the lowest bit ends the bucket. */
+/* DT_GNU_HASH has a header of four words, the filter, the buckets, and a word
+ * for each symbol: its hash, whose lowest bit is set in the last of a bucket.
+ */
 uint64_t
 remote_symbol(const struct remote *r, const struct mapping *object,
               const char *name, uint64_t within)
@@ -307,6 +319,7 @@ uint64_t
 remote_search(const struct remote *r, const struct mapping *object,
               const void *bytes, size_t size)
 {
+    /* All mappings of the object: code may be in several. */
     uint64_t found = 0;
 
     for (size_t i = 0; i < r->count && found == 0; i++) {

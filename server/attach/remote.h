@@ -44,11 +44,11 @@ int remote_write(const struct remote *r, uint64_t at, const void *data,
 
 /* NULL: nothing is mapped there. */
 const struct mapping *remote_find(const struct remote *r, uint64_t address);
-/* The base name of a mapped file; "" of anything else. */
+/* The base name of a mapped file; "" for anything else. */
 const char *mapping_name(const struct mapping *m);
 
-/* The first mapping of the first file whose base name begins with prefix; NULL.
- */
+/* The first mapping of the first file whose base name begins with name; NULL:
+ * none. */
 const struct mapping *remote_object(const struct remote *r, const char *name);
 
 /* The address of an exported function, of the object that begins with this
@@ -57,7 +57,7 @@ const struct mapping *remote_object(const struct remote *r, const char *name);
 uint64_t remote_symbol(const struct remote *r, const struct mapping *object,
                        const char *name, uint64_t within);
 
-/* Where the object's code has these bytes; 0: nowhere. */
+/* The address where the object's code has these bytes; 0: nowhere. */
 uint64_t remote_search(const struct remote *r, const struct mapping *object,
                        const void *bytes, size_t size);
 
@@ -82,8 +82,9 @@ struct sleeper {
     const char *call; /* the system call's name */
     long number;
     uint64_t arguments[6], stack, code;
-    int rank;       /* the lower, the better */
-    int timeout_ms; /* epoll's, > 0: the kernel does not go on with it */
+    int rank; /* the lower, the better */
+    /* epoll's, > 0: the kernel would start it again with all of it */
+    int timeout_ms;
     uint64_t
         slept_at_ms; /* of such a wait: the latest time at which it began */
 };
@@ -94,11 +95,11 @@ int sleeper_choose(const struct remote *r, const struct landmarks *landmarks,
                    int rank_max, struct sleeper *out, struct error *err);
 
 enum {
-    SLEEPER_RANK_WAITS = 3, /* for another thread: from here on */
+    SLEEPER_RANK_WAITS = 3, /* from here on the thread waits for another one */
     SLEEPER_RANK_MAX = 5
 };
 
-/* For a stopped thread: whether its stack still allows the call. */
+/* For a stopped thread: does its stack still allow the call? */
 bool sleeper_is_fit(const struct remote *r, const struct landmarks *landmarks,
                     const struct sleeper *s, const char **why);
 
@@ -119,7 +120,7 @@ enum borrow_stop {
     STOP_EVENT,   /* by PTRACE_INTERRUPT */
     STOP_SIGNAL,  /* a signal is about to be delivered */
     STOP_STOPPED, /* the whole process is stopped */
-    STOP_EXEC,    /* it is another program now */
+    STOP_EXEC,    /* the thread runs another program now */
     STOP_GONE,
     STOP_LATE /* it did not stop in time */
 };
@@ -128,12 +129,12 @@ struct borrowed {
     const struct remote *remote;
     const struct landmarks *landmarks;
     struct sleeper sleeper;
-    struct user_regs_struct regs;          /* as it was */
+    struct user_regs_struct regs;          /* the registers as they were */
     unsigned char state[BORROW_STATE_MAX]; /* floating point and vectors */
     size_t state_size;
     uint64_t mask;  /* of signals */
     uint64_t below; /* what was put onto its stack ends here */
-    uint64_t frame; /* by which it returns from the call */
+    uint64_t frame; /* the frame by which it returns from the call */
     uint64_t next;  /* ... and from the next one */
     bool seized, stopped;
     bool returned;  /* it is about to return from a call */
@@ -146,7 +147,7 @@ borrow_thread_bit(int signal)
     return 1ULL << (signal - 1);
 }
 
-/* Until the next stop, or that time; *signal: which, of STOP_SIGNAL. */
+/* Waits until the next stop, or that time; *signal: of STOP_SIGNAL. */
 enum borrow_stop borrow_thread_await(struct borrowed *b, uint64_t until_ms,
                                      int *signal);
 /* A ptrace request; -1 with errno. */
@@ -163,8 +164,8 @@ bool borrow_thread_is_interrupted(const struct borrowed *b);
 /* At a stop on the way back to the program, where the kernel itself restarts
  * most system calls. */
 void borrow_thread_restore_there(struct borrowed *b);
-/* At the entry of rt_sigreturn, replaces it by the sleep itself: our death does
- * no harm at any moment. */
+/* For a stop at the entry of rt_sigreturn, which the sleep itself replaces: our
+ * death does no harm at any moment. */
 void borrow_thread_restore_instead(struct borrowed *b);
 /* Ends the tracing, and delivers that signal (0: none). */
 void borrow_thread_let_go(struct borrowed *b, int signal);
@@ -189,7 +190,7 @@ int borrow_begin(struct borrowed *b, const struct remote *remote,
                  const struct landmarks *landmarks,
                  const struct sleeper *sleeper, struct error *err);
 
-/* Puts size bytes onto its stack: *at. */
+/* Puts size bytes onto the thread's stack; *at: where. */
 int borrow_put(struct borrowed *b, const void *data, size_t size, uint64_t *at,
                struct error *err);
 

@@ -1,4 +1,13 @@
-/* sleeper.c - see remote.h. */
+/*
+ * sleeper.c - see remote.h.
+ *
+ * A function of libc may be called in a thread only if that thread holds no
+ * lock which the function needs: malloc's, the loader's, stdio's.  That cannot
+ * be asked, but it can be concluded: a thread that sleeps in accept() which the
+ * program itself called holds none of libc's.  So the stack must show a wrapper
+ * of libc and above it code that is neither libc's nor malloc's nor a signal
+ * frame.  All else is refused, and the next thread is looked at.
+ */
 #include "remote.h"
 
 #include <dirent.h>
@@ -24,13 +33,13 @@ enum {
     THREADS_NAMED = 4
 };
 
-/* Waits for outside events come first; a wait for another thread may be for
- * something that this thread itself holds. */
+/* Waits for outside events come first; a thread that waits for another one may
+ * hold what that one needs. */
 static const struct {
     long number;
     const char *name;
     int rank;
-    bool restarts; /* with its whole timeout, unlike others */
+    bool restarts; /* starts again with its whole timeout, unlike others */
 } calls[] = {
     {SYS_accept, "accept", 0, false},
     {SYS_accept4, "accept4", 0, false},
@@ -74,7 +83,7 @@ is_same_mapped_file(const struct mapping *a, const struct mapping *b)
     return a && b && a->inode == b->inode && strcmp(a->path, b->path) == 0;
 }
 
-/* Before glibc 2.34 some of it is in libpthread. */
+/* Before glibc 2.34 some of libc is in libpthread. */
 static bool
 is_libc(const struct landmarks *landmarks, const struct mapping *m)
 {
@@ -96,8 +105,8 @@ is_in_libc_function(const struct remote *r, const struct landmarks *landmarks,
     return false;
 }
 
-/* Functions of libc that may call another for the program.  A wait for a
- * condition does not hold its mutex; a wait for a mutex may hold others. */
+/* Functions of libc that sleep for the program.  A wait for a condition does
+ * not hold its mutex; a wait for a mutex may hold others. */
 static const char *const sleepers[] = {"nanosleep", "usleep", "sleep", NULL};
 static const char *const conditions[] = {"pthread_cond_wait",
                                          "pthread_cond_timedwait",
@@ -107,20 +116,22 @@ static const char *const conditions[] = {"pthread_cond_wait",
                                          "sem_clockwait",
                                          NULL};
 
-/* Whether this is the frame of a signal handler: the interrupted code may hold
- * any lock. */
+/* Is this the frame of a signal handler?  The interrupted code may hold any
+ * lock. */
 static bool
 is_handler(const struct landmarks *landmarks, const uint64_t *word,
            const uint64_t *end)
 {
     enum { FLAGS = 1, LINK, STACK = 1 + 160 / 8 };
 
+    /* behind the return address: uc_flags, uc_link, and the saved rsp */
     return *word == landmarks->restorer && end - word > STACK &&
            word[FLAGS] < 8 && word[LINK] == 0 && word[STACK] != 0;
 }
 
-/* The stack holds the return addresses of a wrapper's frames, among others left
- * by earlier calls.  NULL: the first outside of libc is the program's own. */
+/* The stack has the return addresses of a wrapper's frames, among others that
+ * earlier calls left.  NULL: the first one outside of libc is the program's
+ * own. */
 static const char *
 judge_caller(const struct remote *r, const struct landmarks *landmarks,
              const struct sleeper *s, const uint64_t *words, size_t count)
@@ -158,6 +169,7 @@ judge_stack(const struct remote *r, const struct landmarks *landmarks,
 
     if (!stack)
         return "its stack is not mapped";
+    /* The main thread's stack grows by itself. */
     if (strcmp(stack->path, "[stack]") != 0 &&
         s->stack - stack->start < STACK_FREE_BYTES)
         return "its stack has little room";
@@ -213,7 +225,8 @@ read_thread_file_line(pid_t pid, pid_t tid, const char *file, char *out,
     return read;
 }
 
-/* "<number> <6 arguments> <stack> <code>"; "running" */
+/* Reads "<number> <6 arguments> <stack> <code>"; the text is "running"
+ * otherwise. */
 static bool
 read_call(pid_t pid, struct sleeper *s)
 {
@@ -231,7 +244,7 @@ read_call(pid_t pid, struct sleeper *s)
     return true;
 }
 
-/* How often the thread has gone to sleep. */
+/* Counts how often the thread has gone to sleep. */
 static long
 count_sleeps(pid_t pid, pid_t tid)
 {
@@ -251,9 +264,9 @@ count_sleeps(pid_t pid, pid_t tid)
     return count;
 }
 
-/* How much of an epoll's timeout has passed is unknown: waits for a new one,
- * briefly.  1: it began at slept_at_ms; 0: there was none, so this one is at
- * least that old; -1: the thread does something else. */
+/* How much of an epoll's timeout has passed is unknown, so this waits briefly
+ * for a new one.  1: it began at slept_at_ms; 0: there was none, so this one is
+ * at least that old; -1: the thread does something else. */
 static int
 await_fresh(const struct remote *r, struct sleeper *s)
 {
@@ -269,7 +282,7 @@ await_fresh(const struct remote *r, struct sleeper *s)
             continue;
         sleeps = next;
         if (!read_call(r->pid, &now) || count_sleeps(r->pid, s->tid) != next)
-            continue; /* not yet */
+            continue; /* the thread has not settled yet */
         if (now.number != s->number || now.stack != s->stack ||
             now.code != s->code || (int)now.arguments[EPOLL_TIMEOUT] <= 0)
             return -1;
@@ -281,7 +294,7 @@ await_fresh(const struct remote *r, struct sleeper *s)
     return 0;
 }
 
-/* NULL, or why this one is unfit. */
+/* NULL, or why this thread is unfit. */
 static const char *
 check_sleeping_thread(const struct remote *r, const struct landmarks *landmarks,
                       struct sleeper *s)
@@ -300,6 +313,7 @@ check_sleeping_thread(const struct remote *r, const struct landmarks *landmarks,
         if (calls[i].number != s->number)
             continue;
         s->call = calls[i].name;
+        /* The main thread is preferred: its stack grows. */
         s->rank = calls[i].rank + (s->tid == r->pid ? 0 : 1);
         s->timeout_ms = 0;
         if (calls[i].restarts && (int)s->arguments[EPOLL_TIMEOUT] > 0)
@@ -321,7 +335,7 @@ append_rejected_thread(struct error *err, const struct sleeper *s,
                  (int)s->tid, s->call ? s->call : "", s->call ? ", " : "", why);
 }
 
-/* stale: threads whose wait's age is unknown come last. */
+/* stale: threads whose wait began at an unknown time come last. */
 static int
 choose_sleeping_thread(const struct remote *r,
                        const struct landmarks *landmarks, int rank_max,

@@ -1,4 +1,10 @@
-/* target.c - see attach.h. */
+/*
+ * target.c - see attach.h.
+ *
+ * Each reason to refuse is found before anything is touched, and says what to
+ * do: attaching to a wrong process could end it.  errno of readlink tells apart
+ * a thread of the kernel (ENOENT) and a process that may not be looked into.
+ */
 #include "attach.h"
 
 #include <dirent.h>
@@ -17,7 +23,7 @@
 #include "files.h"
 #include "process_stat.h"
 
-/* Of /proc/<pid>/status. */
+/* What is read of /proc/<pid>/status. */
 struct status {
     char state;
     int tgid, parent, tracer, seccomp;
@@ -59,6 +65,7 @@ same_namespace(pid_t pid, const char *name)
     char path[48];
 
     snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    /* The kernel has no such namespace. */
     if (stat(path, &own) != 0)
         return true;
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
@@ -130,6 +137,8 @@ judge_kind(const struct target *t, const struct status *s, bool force)
     if (!is_x86_64_process(t->pid))
         return "is of another architecture: only x86-64 can be attached to";
     if (s->shadow_stack)
+        /* The thread would return to an address that the shadow stack does not
+         * have. */
         return "runs with a shadow stack, which forbids it";
     if (s->ignored & (1ULL << (SIGTRAP - 1)))
         return "ignores SIGTRAP";
@@ -138,6 +147,7 @@ judge_kind(const struct target *t, const struct status *s, bool force)
                "the parent";
     if (!same_namespace(t->pid, "pid"))
         return "is in another pid namespace: run heapwire-run in its container";
+    /* Mode 1 allows next to nothing; mode 2 is a filter of its own. */
     if (s->seccomp == 1 || (s->seccomp == 2 && !force))
         return "has a seccomp filter, which may kill it for what the loader "
                "does (openat, mmap, clone): --force if that allows them";

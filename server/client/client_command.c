@@ -1,4 +1,12 @@
-/* client_command.c - see client_command.h. */
+/*
+ * client_command.c - see client_command.h.
+ *
+ * A statement is sent as it was typed: the node does the work, and this program
+ * only prints what comes back.  Scripts on other nodes go through ADMIN EXECUTE
+ * ON, which answers a row per node, and a node that failed is a row whose
+ * status is not OK. Text has a line per line of an answer, with the node's id
+ * before it; JSON and TSV print the rows themselves.
+ */
 #include "client_command.h"
 
 #include <err.h>
@@ -33,8 +41,9 @@ choose_form(const char *const *given)
     return given['j'] ? CLIENT_JSON : given['t'] ? CLIENT_TSV : CLIENT_TEXT;
 }
 
-/* Of node_id, status, result: in text each line begins with its node, but where
- * it is alone.  False: a node failed. */
+/* Prints rows of (node_id, status, result).  In text, each line starts with its
+ * node's id unless alone is set: then one node was asked, and its id would say
+ * nothing.  Answers false if a node failed. */
 static bool
 client_show_nodes(MYSQL_RES *rows, enum client_form form, bool alone)
 {
@@ -49,7 +58,8 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form, bool alone)
         r = reader_of(row[2], row[2] ? mysql_fetch_lengths(rows)[2] : 0);
         for (bool more = form == CLIENT_TEXT; more;
              more = reader_left(&r) > 0) {
-            line = (struct span){"", 0}; /* of an answer without any */
+            /* stays as it is if an answer is empty */
+            line = (struct span){"", 0};
             (void)reader_line(&r, &line);
             if (!alone || !ok)
                 printf("%llu%s", row[0] ? strtoull(row[0], NULL, 10) : 0,
@@ -59,7 +69,8 @@ client_show_nodes(MYSQL_RES *rows, enum client_form form, bool alone)
         }
     }
     mysql_data_seek(rows, 0);
-    mysql_fetch_fields(rows)->type = MYSQL_TYPE_LONGLONG; /* as elsewhere */
+    /* ids are numbers in all other answers */
+    mysql_fetch_fields(rows)->type = MYSQL_TYPE_LONGLONG;
     if (form != CLIENT_TEXT)
         client_show_rows(rows, form);
     return all;
@@ -81,7 +92,7 @@ fail_without_answer(void)
     return CLIENT_FAILED;
 }
 
-/* The id of the node that is asked. */
+/* Asks the node for its own id, since ADMIN EXECUTE ON wants one. */
 static enum client_status
 find_own_id(const char *const *given, char out[ID_BYTES])
 {
@@ -99,7 +110,7 @@ find_own_id(const char *const *given, char out[ID_BYTES])
     return status;
 }
 
-/* alone: as client_show_nodes() has it. */
+/* alone: see client_show_nodes(). */
 static enum client_status
 run_script_on_nodes(const char *const *given, const char *nodes,
                     const char *script, bool alone)
@@ -111,7 +122,8 @@ run_script_on_nodes(const char *const *given, const char *nodes,
     if (!are_nodes(nodes))
         return command_usage(not_nodes, nodes);
     buffer_init(&text, STATEMENT_MAX);
-    /* A single node would answer without a row for itself: twice. */
+    /* One node alone is answered without the row that names it, so its id is
+     * written twice to have that row. */
     buffer_format(&text, "ADMIN EXECUTE ON %s%s%s ", nodes,
                   strpbrk(nodes, ",A") ? "" : ", ",
                   strpbrk(nodes, ",A") ? "" : nodes);
@@ -131,7 +143,8 @@ run_script_on_nodes(const char *const *given, const char *nodes,
     return status;
 }
 
-/* Rows are asked for as rows. */
+/* Builds the statement for JSON and TSV, which want the table of findings and
+ * not the text that the script prints. */
 static enum client_status
 make_diagnosis(const char *nodes, struct buffer *out)
 {

@@ -1,14 +1,16 @@
-/* client_command.h - heapwire's commands that show what a statement answers:
- * diagnose, on, sql. */
+/*
+ * client_command.h - commands of heapwire that show what a statement answers:
+ * diagnose, on, sql.
+ */
 #ifndef HW_CLIENT_COMMAND_H
 #define HW_CLIENT_COMMAND_H
 
 #include "client.h"
 
-/* Prints why. */
+/* Prints why and what, and how to get help; answers CLIENT_USAGE. */
 enum client_status command_usage(const char *why, const char *what);
 
-/* nodes NULL: the node that is asked. */
+/* nodes NULL means the node that is asked. */
 enum client_status command_diagnose(const char *const *given,
                                     const char *nodes);
 enum client_status command_on(const char *const *given, const char *nodes,

@@ -1,4 +1,12 @@
-/* get_view.c - see get_view.h. */
+/*
+ * get_view.c - see get_view.h.
+ *
+ * A form is a function of SQL on the node, so get is one SELECT of it.  Names
+ * that are not in VIEW_FORMS are looked up there first: a newer node may have
+ * forms that this program has never heard of, and a typing error gets the list
+ * of what there is.  The bytes go out unchanged, except for the two cases in
+ * write_view().
+ */
 #include "get_view.h"
 
 #include <err.h>
@@ -16,7 +24,8 @@ enum { STATEMENT_MAX = 4096, FORMS_MAX = 4096, BINARY_CHARSET = 63 };
 
 static const char for_programs[] = "flamegraph svg pdf calls pprof export";
 
-/* Clean: of rows of one name each, with blanks between. */
+/* Writes the forms' names with blanks between.  Only plain names are taken,
+ * since they are printed on a terminal. */
 static void
 read_forms(MYSQL_RES *rows, struct buffer *out)
 {
@@ -27,7 +36,7 @@ read_forms(MYSQL_RES *rows, struct buffer *out)
             buffer_format(out, "%s%s", out->size > 0 ? " " : "", row[0]);
 }
 
-/* CLIENT_USAGE: the node does not have it either. */
+/* Answers CLIENT_USAGE if neither this program nor the node knows the form. */
 static enum client_status
 check_form(const char *const *given, const char *form)
 {
@@ -68,8 +77,9 @@ write_view(MYSQL_RES *rows, const char *file)
         return CLIENT_FAILED;
     }
     view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
-    /* A text comes without its last newline, for clients that add one: so do
-     * we, in the place of the NUL behind it. */
+    /* The node drops the last newline of a text, because clients of MySQL add
+     * one.  We add it too, in the place of the NUL that the library puts behind
+     * each cell. */
     if (mysql_fetch_fields(rows)->charsetnr != BINARY_CHARSET &&
         view.size > 0 && row[0][view.size - 1] != '\n')
         row[0][view.size++] = '\n';

@@ -1,7 +1,11 @@
 /*
  * main.c - heapwire: asks nodes from a command line.
  *
- * Ctrl-C needs no code: a node ends the statement of a client that is gone.
+ * Options end up in an array by their letter, and each command is a row of a
+ * table that says how many words it takes and whether it reads standard input.
+ * What an option may go with is checked before anything is read or asked, so a
+ * wrong command line costs no connection.  Ctrl-C needs no code here: a node
+ * ends the statement of a client that is gone.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -65,7 +69,8 @@ static const char help[] =
     "  --help             print this\n"
     "  --version, -V      print the version\n";
 
-/* Closes out, after all that was written to it. */
+/* Closes standard output after all that was written to it, since an error such
+ * as a full disk may show only then. */
 static enum client_status
 finish_output(void)
 {
@@ -78,8 +83,8 @@ finish_output(void)
 static const char commands_help[] =
     "say diagnose, on, sql, get, bundle, top or doctor";
 
-/* From standard input, what a command lacks: false where that is a terminal,
- * empty, or *status says more. */
+/* Reads what the command line left out from standard input.  Answers false if
+ * that is a terminal or empty, or if it failed, which *status tells. */
 static bool
 read_input(struct buffer *out, enum client_status *status)
 {
@@ -131,7 +136,7 @@ check_options(const char *const *given, const char *name)
     return CLIENT_OK;
 }
 
-/* ---- the commands: words[0] is the name, NULL behind the last ---- */
+/* ---- the commands: words[0] is the name, NULL comes last ---- */
 
 static enum client_status
 run_diagnose(const char *const *given, char **words, int count)
@@ -175,7 +180,7 @@ run_top(const char *const *given, char **words, int count)
     return top_run(given, words[1]);
 }
 
-/* Its status is of its own. */
+/* Its exit status is doctor_run()'s and no client_status: 0, 1 or 2. */
 static enum client_status
 run_doctor(const char *const *given, char **words, int count)
 {
@@ -184,8 +189,9 @@ run_doctor(const char *const *given, char **words, int count)
 
 static const struct command {
     const char *name;
-    int least, most;       /* words, with the name */
-    bool reads_input;      /* for the last word, if that is missing */
+    int least, most; /* words, with the name */
+    /* standard input is the last word if that is missing */
+    bool reads_input;
     const char *completed; /* what the first word may be, or NULL */
     enum client_status (*run)(const char *const *given, char **words,
                               int count);
@@ -208,6 +214,7 @@ find_command(const char *name)
     return NULL;
 }
 
+<<<<<<< HEAD
 static enum client_status
 run_with_words(const struct command *command, const char *const *given,
                char **words, int count)
@@ -250,6 +257,18 @@ run_client_command(const char *const *given, char **words, int count)
 {
     const struct command *command = find_command(count > 0 ? words[0] : "sql");
     enum client_status status;
+=======
+/* given has an option's value by its letter: "" if it takes none, NULL if it is
+ * not there. */
+static enum client_status
+run_client_command(const char *const *given, char **words, int count)
+{
+    const struct command *command =
+        find_command(count > 0 ? words[0] : "sql" /* alone */);
+    enum client_status status = CLIENT_OK;
+    char *whole[4] = {NULL}; /* words, and behind them what was read */
+    struct buffer input;
+>>>>>>> 221eceed (server: comments say why)
 
     if (!command)
         return command_usage(commands_help, "");
@@ -294,8 +313,9 @@ next_option(int argc, char **argv)
     return getopt_long(argc, argv, letters, options, NULL);
 }
 
-/* For a shell: what the last word, of which the begin is there, may become; one
- * a line.  None: the name of a file. */
+/* Completes for a shell: prints what the last word, whose start is typed, may
+ * become, one per line.  Printing nothing makes the shell complete the name of
+ * a file. */
 static void
 print_completions(int argc, char **argv)
 {
@@ -308,7 +328,7 @@ print_completions(int argc, char **argv)
     opterr = 0;
     while ((letter = next_option(argc - 1, argv)) != -1)
         if (letter == '?' && optind == argc - 1 && optopt)
-            return; /* its value */
+            return; /* the option's value is being typed */
     if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
         return;
     if (*begin == '-') {
@@ -332,7 +352,9 @@ main(int argc, char **argv)
     enum client_status status = CLIENT_OK;
     int letter;
 
-    /* Where one is closed, the connection must not take its place. */
+    /* If one of the three is closed, a later socket would get its number, and
+     * output would go to the node.  /dev/full takes its place, so that writing
+     * fails. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/full", O_RDWR) < 0)
             return CLIENT_FAILED;

@@ -1,4 +1,12 @@
-/* cluster.c - see cluster.h. */
+/*
+ * cluster.c - see cluster.h.
+ *
+ * The table of nodes is replaced as a whole: the loop builds the next one,
+ * swaps it under the lock, and then lets go of nodes that are gone or moved.  A
+ * node that stays keeps its struct peer, and with it its links.  Statements of
+ * any thread see copies of rows, made under the lock.  A change costs n log n
+ * for n nodes; a question finds a node by bisection.
+ */
 #include "cluster.h"
 
 #include <pthread.h>
@@ -25,9 +33,10 @@ struct cluster {
     struct peer **peers;
     size_t count;
     bool many; /* more than stay connected; it was logged */
-    struct peer_row left[PEERS_LEFT_MAX]; /* the latest last; under the lock */
+    struct peer_row left[PEERS_LEFT_MAX]; /* the newest last; under the lock */
     size_t left_count;
-    /* Of this node's membership, likewise; code 0: none. */
+    /* The fault of this node's membership; also under the lock.  code 0: none.
+     */
     struct error trouble;
     int64_t trouble_ms;
 };
@@ -76,7 +85,8 @@ find_cluster_peer(struct fanout_home *home, uint64_t id)
     return slot ? *slot : NULL;
 }
 
-/* The known peer, or a new one; NULL without memory. */
+/* Returns the known peer with one more reference, or a new one.  NULL: no
+ * memory. */
 static struct peer *
 peer_for(struct cluster *c, const struct member *member, bool self)
 {
@@ -84,6 +94,7 @@ peer_for(struct cluster *c, const struct member *member, bool self)
     struct peer_endpoint endpoint = member_peer_endpoint(c, member, self);
     struct error err;
 
+    /* Another address is another node for all that was learned about it. */
     if (!known || known->known.self != self ||
         known->endpoint.port != endpoint.port ||
         strcmp(known->endpoint.address, endpoint.address) != 0)
@@ -100,7 +111,8 @@ drop_peers(struct peer **peers, size_t count)
     mem_free(peers);
 }
 
-/* Under the lock.  Drops nodes that came back, and the oldest. */
+/* Called under the lock.  Drops rows of nodes that came back or left long ago.
+ */
 static void
 drop_expired_peers(struct cluster *c, int64_t now_ms)
 {
@@ -113,7 +125,7 @@ drop_expired_peers(struct cluster *c, int64_t now_ms)
     c->left_count = kept;
 }
 
-/* Under the lock: of the former nodes. */
+/* Called under the lock.  Remembers which of the former nodes are gone. */
 static void
 remember_left(struct cluster *c, struct peer *const *before, size_t count)
 {
@@ -123,6 +135,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (find_peer_slot(c->peers, c->count, before[i]->endpoint.id))
             continue;
+        /* Full: the oldest makes room. */
         if (c->left_count == PEERS_LEFT_MAX)
             memmove(c->left, c->left + 1, --c->left_count * sizeof(c->left[0]));
         c->left[c->left_count] = before[i]->known;
@@ -132,7 +145,7 @@ remember_left(struct cluster *c, struct peer *const *before, size_t count)
     }
 }
 
-/* Leaves those of the former nodes that are not among the new ones. */
+/* Closes the idle links of former nodes that are not among the new ones. */
 static void
 close_removed_peers(struct peer **before, size_t before_count,
                     struct peer **now, size_t now_count)
@@ -146,7 +159,8 @@ close_removed_peers(struct peer **before, size_t before_count,
     }
 }
 
-/* A node without a lasting connection costs a login with each statement. */
+/* Beyond max_links, a node costs a login with each statement; the log says so
+ * once. */
 static void
 log_many_nodes(struct cluster *c)
 {
@@ -174,6 +188,7 @@ take_members(struct cluster *c, const struct members *members)
         const struct member *member = &members->items[i];
 
         peers[i] = peer_for(c, member, member->id == members->self);
+        /* Nothing is changed yet: the former table stays. */
         if (!peers[i]) {
             drop_peers(peers, i);
             return -1;
@@ -186,6 +201,7 @@ take_members(struct cluster *c, const struct members *members)
         peers[i]->known.role = members->items[i].role;
     remember_left(c, before, before_count);
     pthread_mutex_unlock(&c->lock);
+    /* The new table is in place, so nobody finds these nodes any more. */
     close_removed_peers(before, before_count, peers, members->count);
     drop_peers(before, before_count);
     log_many_nodes(c);
@@ -204,6 +220,7 @@ list_cluster_peers(void *arg, struct peer_row *out, size_t max)
     count = c->count;
     for (size_t i = 0; i < count && i < max; i++) {
         out[i] = c->peers[i]->known;
+        /* This node's own row has the error of its membership. */
         if (out[i].self && c->trouble.code) {
             memcpy(out[i].last_error, c->trouble.text,
                    sizeof(out[i].last_error));

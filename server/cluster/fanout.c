@@ -1,4 +1,14 @@
-/* fanout.c - see fanout.h. */
+/*
+ * fanout.c - see fanout.h.
+ *
+ * The loop appends blocks of rows and ends to a list; the statement takes them
+ * off.  The other way go bits (todo): begin, resume, leave.  An end is part of
+ * its task, so that it can be reported without memory.  When PEER_UNREAD_MAX
+ * bytes wait, links stop reading until the statement has taken half: TCP then
+ * stops the nodes.  A fan-out with its tasks and its text is one allocation;
+ * its two owners, statement and loop, each let go of it, and the last one frees
+ * it.
+ */
 #include "fanout.h"
 
 #include <inttypes.h>
@@ -10,7 +20,7 @@
 static void begin_more(struct peer_fanout *f);
 static void end_task(struct fanout_task *task, const struct error *error);
 
-/* Any thread: what both hold */
+/* ---- any thread: what both owners hold ---- */
 
 static void
 destroy_fanout(struct peer_fanout *f)
@@ -29,7 +39,7 @@ destroy_fanout(struct peer_fanout *f)
     mem_free(f);
 }
 
-/* Drops one holder. */
+/* Lets go of the fan-out for one of its owners. */
 static void
 release_fanout(struct peer_fanout *f)
 {
@@ -42,7 +52,7 @@ release_fanout(struct peer_fanout *f)
         destroy_fanout(f);
 }
 
-/* Under the lock. */
+/* Called under the lock.  Wakes the loop once, however much there is to do. */
 static void
 notify_fanout_loop(struct peer_fanout *f, unsigned todo)
 {
@@ -81,7 +91,7 @@ copy_request(struct peer_fanout *f, const struct peer_request *request)
     f->request.ids = ids;
     f->request.text = (struct span){text, request->text.size};
     f->request.caller = &f->caller;
-    /* Nodes of before that privilege refuse callers who have it. */
+    /* Nodes older than that privilege refuse callers who have it. */
     if (!request->stops)
         f->caller.privileges &= ~(uint32_t)PRIVILEGE_TUNE;
 }
@@ -142,7 +152,7 @@ read_end(const struct fanout_end *end, struct peer_end *out)
               end->text ? end->text : "failed, and no memory to say why");
 }
 
-/* Counts a cell's bookkeeping, too. */
+/* The cells' spans count, too. */
 static size_t
 block_memory_bytes(const struct peer_fanout *f, const struct peer_block *block)
 {
@@ -167,6 +177,7 @@ fanout_take(struct peer_fanout *f, struct peer_block **block,
             f->unread -= block_memory_bytes(f, item->block);
         else
             f->to_take--;
+        /* Half, so that it does not stop and go with each block. */
         if (f->full && f->unread <= PEER_UNREAD_MAX / 2)
             notify_fanout_loop(f, FANOUT_RESUME);
     } else if (f->to_take == 0) {
@@ -211,14 +222,16 @@ push_fanout_item(struct peer_fanout *f, struct fanout_item *item)
     if (item->block) {
         f->unread += block_memory_bytes(f, item->block);
         if (f->unread >= PEER_UNREAD_MAX)
-            f->full = true; /* until resume: links may have paused before */
+            /* until it is resumed: links may have paused before */
+            f->full = true;
     }
+    /* Under the lock, so no wake comes after the release. */
     if (!f->released)
         f->request.waker.wake(f->request.waker.arg);
     pthread_mutex_unlock(f->home->lock);
 }
 
-/* -1: no memory, and rows are lost. */
+/* -1: no memory, and the gathered rows are lost. */
 static int
 push_gathered_block(struct fanout_task *task)
 {
@@ -279,7 +292,8 @@ settle_if_done(struct peer_fanout *f)
     uv_close((uv_handle_t *)&f->jitter, on_fanout_handle_closed);
 }
 
-/* Those that were not asked yet are not asked any more. */
+/* A script that tunes stops at the first failure: nodes not yet asked are not.
+ */
 static void
 spare_others(const struct fanout_task *failed)
 {
@@ -297,7 +311,7 @@ spare_others(const struct fanout_task *failed)
         end_task(&f->tasks[i], &error);
 }
 
-/* error code 0: it has answered. */
+/* Ends a node's part; error code 0: it has answered. */
 static void
 end_task(struct fanout_task *task, const struct error *error)
 {
@@ -307,6 +321,7 @@ end_task(struct fanout_task *task, const struct error *error)
 
     if (task->ended)
         return;
+    /* The rows before the end come first. */
     if (push_gathered_block(task) != 0) {
         error_memory(&none, "the answer");
         error = &none;
@@ -328,13 +343,13 @@ end_task(struct fanout_task *task, const struct error *error)
     settle_if_done(f);
 }
 
-/* late: their time is over. */
+/* late: the time is over, which says something about the nodes. */
 static void
 cancel_fanout_tasks(struct peer_fanout *f, const struct error *why, bool late)
 {
     f->leaving = true;
-    /* The last ones first: those that wait for a link do not get one from those
-     * that have one. */
+    /* The last ones first: those that wait for a link must not get one from
+     * those that have one. */
     for (size_t i = f->request.id_count; i-- > 0;) {
         if (f->tasks[i].ended)
             continue;
@@ -373,6 +388,7 @@ stop_early(struct fanout_task *task, const struct error *error)
         error_memory(&none, "the answer");
         error = &none;
     }
+    /* The node did answer: that we have enough is not its fault. */
     peer_note(task->call.peer, task->call.link, NULL);
     peer_call_cancel(&task->call, NULL);
     end_task(task, error);
@@ -449,7 +465,8 @@ begin_task(struct peer_fanout *f)
                     task);
 }
 
-/* Spreads nodes and clients that would begin at the same moment. */
+/* Spreads nodes and clients that would begin at the same moment (xorshift64).
+ */
 static uint64_t
 random_jitter_ms(struct fanout_home *home)
 {
@@ -469,7 +486,8 @@ on_jitter(uv_timer_t *timer)
     begin_more(f);
 }
 
-/* Each link holds the text in hexadecimal. */
+/* Each link holds the text in hexadecimal, so long texts go to few nodes at
+ * once. */
 static size_t
 at_once(const struct peer_fanout *f)
 {
@@ -489,7 +507,8 @@ begin_more(struct peer_fanout *f)
             uv_timer_start(&f->jitter, on_jitter, random_jitter_ms(f->home), 0);
         return;
     }
-    f->beginning = true; /* one may end during the call */
+    /* begin_task() may end a task, which calls this again */
+    f->beginning = true;
     while (f->begun < f->request.id_count && !f->leaving &&
            f->running < at_once(f))
         begin_task(f);
@@ -553,6 +572,8 @@ fanout_work(struct fanout_home *home)
     unsigned todo;
 
     while ((f = take_due_fanout(home, &todo))) {
+        /* First, so that a fan-out which was given up at once asks nobody; but
+         * its timers must have begun before it can be settled. */
         if (todo & FANOUT_LEAVE)
             f->leaving = true;
         if (todo & FANOUT_BEGIN)

@@ -1,9 +1,9 @@
 /*
  * fanout.h - one question to many nodes, and its answers: see peers.h.
  *
- * Two hold a fan-out: the statement that asks, on any thread, and the loop.
- * The cluster's lock guards what both touch; all calls of the waker are made
- * under it, so that none comes after the release.
+ * A fan-out has two owners: the statement that asks, on any thread, and the
+ * loop.  The cluster's lock guards what both touch; all calls of the waker are
+ * made under it, so that none comes after the release.
  */
 #ifndef HW_FANOUT_H
 #define HW_FANOUT_H
@@ -37,7 +37,7 @@ struct fanout_end {
     uint16_t code;
     bool truncated;
     uint64_t elapsed_us;
-    char *text; /* owned; NULL where there was no memory for it */
+    char *text; /* owned; NULL if there was no memory for it */
 };
 
 /* One node's part. */
@@ -50,7 +50,7 @@ struct fanout_task {
     bool begun, cut, ended;
 };
 
-/* What the loop is to do; under the lock. */
+/* What the loop has to do; under the lock. */
 enum { FANOUT_BEGIN = 1, FANOUT_RESUME = 2, FANOUT_LEAVE = 4 };
 
 struct fanout_home; /* the cluster's part, below */
@@ -63,24 +63,26 @@ struct peer_fanout {
     /* under the lock */
     struct fanout_item *first, *last;
     size_t unread, to_take; /* bytes; ends that were not taken yet */
-    unsigned todo, holders; /* todo: for the loop; holders: how many remain */
-    struct peer_fanout *next_due; /* of the fan-outs with something to do */
-    bool is_due, settled;         /* settled: the loop is done with it */
+    /* todo: for the loop; holders: owners that have not let go */
+    unsigned todo, holders;
+    struct peer_fanout *next_due; /* the next fan-out with something to do */
+    /* settled: the loop has no more to do with it */
+    bool is_due, settled;
     bool released;
     bool full; /* links pause; the loop reads it without the lock */
     /* the loop's */
-    struct peer_fanout *next, *previous; /* of all that run */
+    struct peer_fanout *next, *previous; /* all that run */
     uv_timer_t deadline, jitter;
     unsigned handles;
     size_t begun, running, ended;
     size_t bytes;
-    bool leaving;   /* nothing is begun any more */
-    bool beginning; /* all at once, just now */
-    /* ids, tasks and the text lie behind */
+    bool leaving;   /* no further node is asked */
+    bool beginning; /* begin_more() runs */
+    /* the ids and the text lie behind the tasks */
     struct fanout_task tasks[];
 };
 
-/* The cluster's part. */
+/* The part that all fan-outs of the cluster share. */
 struct fanout_home {
     uv_loop_t *loop;
     pthread_mutex_t *lock;
@@ -102,7 +104,7 @@ void fanout_release(struct peer_fanout *fanout);
 
 /* On the loop, once it was woken: does what todo says. */
 void fanout_work(struct fanout_home *home);
-/* Ends all of them. */
+/* Ends all of them with that error. */
 void fanout_stop(struct fanout_home *home, const struct error *why);
 
 #endif

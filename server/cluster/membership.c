@@ -1,4 +1,12 @@
-/* membership.c - see cluster.h. */
+/*
+ * membership.c - see cluster.h.
+ *
+ * The configuration wins over etcd, and in etcd the earlier entry over the
+ * later one: whoever can write to etcd can add nodes, but cannot put itself in
+ * the place of one that is there.  A node that is left out is reported in this
+ * node's row and in the log.  Sorting makes duplicates neighbours: n log n for
+ * n nodes.
+ */
 #include "cluster.h"
 
 #include <inttypes.h>
@@ -19,14 +27,14 @@
 
 struct candidate {
     struct member member;
-    int64_t since; /* etcd's revision; 0: of the configuration */
+    int64_t since; /* etcd's create revision; 0: from the configuration */
 };
 
 struct merge {
     struct candidate *items;
     size_t count;
     size_t left_out;
-    struct error trouble; /* why the first of them was left out */
+    struct error trouble; /* why the first one was left out */
 };
 
 static struct member
@@ -39,8 +47,8 @@ member_of(const struct config_peer *peer)
     return member;
 }
 
-/* By its own section, or by the address that it listens on; port 0: it can be
- * asked only over its own socket. */
+/* This node by its own section, or by the address that it listens on.  Port 0:
+ * it can be asked only over its own socket. */
 static struct member
 own_cluster_member(const struct config *config)
 {
@@ -87,7 +95,7 @@ add_configured(struct merge *merge, const struct config *config)
         merge->items[merge->count++].member = own_cluster_member(config);
 }
 
-/* Adds etcd's nodes that the configuration does not have. */
+/* Adds those of etcd's nodes that the configuration does not have. */
 static void
 add_etcds(struct merge *merge, const struct config *config,
           const struct etcd_nodes *etcd)
@@ -111,7 +119,7 @@ add_etcds(struct merge *merge, const struct config *config,
     }
 }
 
-/* By address, then the earlier entry first. */
+/* Orders by address, then the earlier entry first. */
 static int
 compare_candidates_by_address(const void *a, const void *b)
 {
@@ -127,8 +135,9 @@ compare_candidates_by_address(const void *a, const void *b)
     return (x->member.id > y->member.id) - (x->member.id < y->member.id);
 }
 
-/* For one address, the earlier entry wins.  Two of the configuration's at one
- * address are left to members_new, which reports them. */
+/* Of several at one address, the earlier entry wins.  Two of the
+ * configuration's at one address are left to members_new(), which reports them.
+ */
 static size_t
 keep_first_comers(struct merge *merge, struct member *out)
 {
@@ -142,6 +151,7 @@ keep_first_comers(struct merge *merge, struct member *out)
         if (kept == 0 || c->since == 0 ||
             !is_same_endpoint(&out[kept - 1], &c->member))
             out[kept++] = c->member;
+        /* One that is only kept while etcd settles is no news. */
         else if (c->since != ETCD_PAST)
             leave_out_member(merge, &c->member, "that is the address of",
                              &out[kept - 1]);
@@ -185,13 +195,14 @@ out:
 struct membership {
     const struct config *config;
     struct cluster *cluster;
-    struct etcd *etcd; /* NULL: none */
+    struct etcd *etcd; /* NULL: the configuration names no etcd */
     struct notification notification;
     char logged[ERROR_TEXT_MAX]; /* the last line about nodes that are left out
                                   */
 };
 
-/* Anything that may write to etcd can change this line: logs each text once. */
+/* Whoever may write to etcd can change this line, so each text is logged once.
+ */
 static void
 log_membership_trouble(struct membership *m, const struct error *trouble)
 {
@@ -289,6 +300,7 @@ membership_stop(struct membership *m)
 {
     if (!m)
         return;
+    /* Joins the thread, after which nothing posts the notification. */
     etcd_stop(m->etcd);
     notification_cancel(&m->notification);
     mem_free(m);

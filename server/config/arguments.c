@@ -1,4 +1,7 @@
-/* arguments.c - see config.h. */
+/*
+ * arguments.c - see config.h.  getopt's table is made from the settings' table,
+ * so that a new setting needs no line here but its help.
+ */
 #include "config.h"
 
 #include <getopt.h>
@@ -128,7 +131,8 @@ arguments_help(void)
         "  --version, --help");
 }
 
-/* getopt's table: a row for each setting that is an option, and for our own. */
+/* Fills getopt's table: a row for each setting that has an option, then our
+ * own. */
 static void
 fill_options(struct option *options)
 {

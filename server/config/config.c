@@ -1,8 +1,12 @@
 /*
  * config.c - see config.h.
  *
- * inih splits lines; its reader callback is ours, because only the reader can
- * count lines, sees empty sections, and notices what inih would cut.
+ * inih parses the file, but it tells a callback neither the line's number nor
+ * that a section is empty, and cuts long lines without an error.  So it reads
+ * through next_config_line(), which counts, checks and cuts lines itself and
+ * passes on only those that inih cannot misread.  Nothing stops at the first
+ * fault: all are collected, since an administrator wants to mend a file once.
+ * Runs in the keeper, in heapwire-run and in heapwire-passwd.
  */
 #include "config.h"
 
@@ -15,7 +19,7 @@
 #include "sql.h"
 #include "auth.h"
 
-enum { LINE_MAX_BYTES = 190 }; /* inih cuts at 200 without a word */
+enum { LINE_MAX_BYTES = 190 }; /* inih cuts lines at 200 without an error */
 
 /* The file */
 
@@ -40,15 +44,15 @@ struct parse {
     struct reader text;
     unsigned line;
     enum section section;
-    size_t keys; /* by index in SECTION_KEYS: keys seen */
+    size_t keys; /* in SECTION_KEYS: index of sections[] */
     bool sections_seen[SECTIONS], keys_seen[CONFIG_KEYS];
     struct user user; /* of the section under way */
     unsigned user_line;
     bool auth_seen, privileges_seen, connections_seen;
-    struct config_peer peer; /* likewise */
+    struct config_peer peer; /* of the section being read */
 };
 
-/* fault(p, line, format, ...) */
+/* Records a fault of the file: fault(p, line, format, ...). */
 #define fault(p, ...) config_fault((p)->faults, (p)->name, __VA_ARGS__)
 
 static void
@@ -112,6 +116,8 @@ end_peer(struct parse *p)
 static void
 begin_section(struct parse *p, const char *name)
 {
+    /* A section ends where the next begins, and only then can lines be missing.
+     */
     end_user(p);
     end_peer(p);
     p->keys = 0;
@@ -136,7 +142,7 @@ begin_section(struct parse *p, const char *name)
     }
 }
 
-/* The setting's key in that section; NULL: it belongs to another. */
+/* The setting's key within that section; NULL: it belongs to another one. */
 static const char *
 key_in(size_t section, enum config_key key)
 {
@@ -181,6 +187,8 @@ setting_line(struct parse *p, const char *key, const char *value)
         if (p->keys_seen[i])
             fault(p, p->line, "'%s' is given twice", key);
         else if (setting_apply(p->config, i, value, &err) != 0)
+            /* Secrets are never repeated, not even wrong ones: faults are
+             * logged. */
             fault(p, p->line, "%s = %s: %s", key,
                   setting_is_secret(i) ? "(not shown)" : value, err.text);
         p->keys_seen[i] = true;
@@ -222,14 +230,15 @@ user_key(struct parse *p, const char *key, const char *value)
         fault(p, p->line, "%s of user '%s': %s", key, p->user.name, err.text);
 }
 
-/* inih's handler: non-zero is success.  We count faults ourselves. */
+/* Called by inih for each key; returns non-zero for success, as inih has it.
+ * Faults are counted by fault(), so inih never sees one. */
 static int
 on_key(void *arg, const char *section, const char *key, const char *value)
 {
     struct parse *p = arg;
     struct error err;
 
-    (void)section; /* begin_section has it uncut */
+    (void)section; /* begin_section() had it uncut */
     switch (p->section) {
     case SECTION_KEYS:
         setting_line(p, key, value);
@@ -288,8 +297,9 @@ note_section(struct parse *p, struct span line)
     begin_section(p, name);
 }
 
-/* inih's reader, like fgets: the next valid line, without leading blanks, so
- * that no line continues the one before. */
+/* Called by inih like fgets(): gives it the next valid line.  Leading blanks
+ * are removed, since inih takes an indented line for a continuation of the one
+ * before. */
 static char *
 next_config_line(char *out, int size, void *arg)
 {
@@ -302,6 +312,8 @@ next_config_line(char *out, int size, void *arg)
             line.data++;
             line.size--;
         }
+        /* A faulty line is left out, and the rest of the file is still checked.
+         */
         if (!check_config_line(p, line) || line.size + 2 > (size_t)size)
             continue;
         if (line.size > 0 && line.data[0] == '[')
@@ -336,7 +348,8 @@ config_parse(struct config *config, const char *name, const char *text,
     return faults->count == before ? 0 : -1;
 }
 
-/* Verifiers have no salt: others may not read a file that holds users. */
+/* Verifiers have no salt, so a file that holds users must not be readable by
+ * others; nor may one with the cluster's secret. */
 static void
 load_file(struct config *config, const char *path, struct config_faults *faults)
 {
@@ -359,6 +372,7 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
                              "holds a secret of the cluster and can be read by "
                              "others " CONFIG_PRIVATE);
     }
+    /* The whole block: text may have been longer before an error. */
     if (text.data)
         explicit_bzero(text.data, text.capacity);
     buffer_fini(&text);
@@ -377,6 +391,7 @@ config_load(struct config *config, const struct config_arguments *args,
         config_add_fault(faults, "", err.text);
     else if (args->file)
         load_file(config, args->file, faults);
+    /* Options come after the file, so they win. */
     for (enum config_key i = 0; i < CONFIG_KEYS; i++) {
         if (!args->values[i] ||
             setting_apply(config, i, args->values[i], &err) == 0)
@@ -384,6 +399,8 @@ config_load(struct config *config, const struct config_arguments *args,
         snprintf(where, sizeof(where), "--%s", setting_option(i));
         config_add_fault(faults, where, err.text);
     }
+    /* The rest depends on several settings, so it is checked once all are
+     * known. */
     config_cluster_complete(config, args->file ? args->file : "", faults);
     if (!*config->tls_cert != !*config->tls_key)
         config_add_fault(

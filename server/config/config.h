@@ -52,8 +52,8 @@ void config_add_fault(struct config_faults *faults, const char *where,
                       const char *what);
 
 /* Opens and vets the file: regular, ours or root's, closed to others' writing.
- * *readable: others may read it; but for the group that root gives its file,
- * so that heapwired can read it after it left root. */
+ * *readable: others may read it, not counting the group that root gives its
+ * file so that heapwired can read it after it left root. */
 int config_read_file(const char *path, struct buffer *out, bool *readable,
                      struct error *err);
 
@@ -131,7 +131,7 @@ void config_cluster_complete(struct config *config, const char *name,
 /* That node's section; NULL: it has none. */
 const struct config_peer *config_find_peer(const struct config_cluster *cluster,
                                            uint64_t id);
-/* This node's, likewise. */
+/* The section of this node; NULL: it has none. */
 const struct config_peer *config_own_peer(const struct config *config);
 
 /* Takes from's peers and secret, for a reload; from loses them. */
@@ -188,16 +188,18 @@ struct config_address {
     uint16_t port; /* 0: any free one */
 };
 
-/* Whether the database's jemalloc samples from the start, is prepared to, or is
- * left alone. */
+/* Who samples.  INTERPOSED and PATCHED are plugin/recorder, in front of a
+ * shared allocator or of the program's own. */
 /* Who samples. */
 enum config_source {
     CONFIG_SOURCE_AUTO,
-    CONFIG_SOURCE_JEMALLOC,   /* its own profiling */
+    CONFIG_SOURCE_JEMALLOC,   /* jemalloc's own profiling */
     CONFIG_SOURCE_INTERPOSED, /* plugin/recorder */
-    CONFIG_SOURCE_PATCHED     /* likewise, in front of the program's own */
+    CONFIG_SOURCE_PATCHED     /* a preload in front of the program's own */
 };
 
+/* Does the database's jemalloc sample from the start, is it prepared to, or is
+ * it left alone? */
 enum config_profiling {
     CONFIG_PROFILING_PREPARED,
     CONFIG_PROFILING_ON,
@@ -241,7 +243,7 @@ struct config {
     uint32_t keep_age_s; /* 0: unlimited */
     struct marks_rules marks;
     uint32_t linger_s;     /* heapwire-run's */
-    uint32_t heartbeat_s;  /* likewise: supervised.h; 0: none */
+    uint32_t heartbeat_s;  /* heapwire-run's: supervised.h; 0: none */
     uint32_t guard_s;      /* the agent's: agent_protocol.h; 0: never */
     double budget_percent; /* of profiling: overhead_limit.h; 0: none */
     bool symbols_index;    /* are indexes made? */
@@ -268,10 +270,10 @@ int config_parse(struct config *config, const char *name, const char *text,
                  size_t size, struct config_faults *faults);
 void config_fini(struct config *config); /* zeroed is fine */
 
-/* Whether TCP needs TLS: as set, or because the node listens beyond loopback.
- */
+/* Does TCP need TLS: as set, or because the node listens beyond loopback? */
 bool config_requires_tls(const struct config *config);
-bool config_http_requires_tls(const struct config *config); /* likewise */
+/* the same for HTTP's port */
+bool config_http_requires_tls(const struct config *config);
 
 /* Can one of them not be bound beside the other? */
 bool config_addresses_clash(const struct config_address *a,

@@ -1,4 +1,11 @@
-/* config_cluster.c - see config.h. */
+/*
+ * config_cluster.c - see config.h.
+ *
+ * One file serves all nodes of a cluster.  Peers are collected as they come,
+ * then sorted by id: so duplicates are neighbours, a peer is found by
+ * bisection, and a file of PEERS_MAX sections (thousands) is checked in n log n
+ * steps.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -104,6 +111,7 @@ config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
     if (!peer->address_set)
         return setting_wrong(err, "[peer %u] has no line 'address = ...'",
                              peer->id);
+    /* Its address was faulty: the section counts as read. */
     if (!*peer->address)
         return 0; /* already reported */
     if (cluster->peer_count == PEERS_MAX)
@@ -111,6 +119,7 @@ config_peer_end(struct config_cluster *cluster, const struct config_peer *peer,
                              "[peer %u]: there are more than the %d nodes that "
                              "a cluster may have",
                              peer->id, PEERS_MAX);
+    /* Doubles its room, since the number of sections is not known before. */
     if (cluster->peer_count == cluster->peer_capacity) {
         more = mem_realloc(cluster->peers, room * sizeof(*more));
         if (!more) {
@@ -205,7 +214,7 @@ config_peers_check(struct config_cluster *cluster, const char *name,
     check_peer_addresses(cluster, name, faults);
 }
 
-/* Reads the file's one line, which is never shown. */
+/* Reads the secret from the first line of secret_file.  No fault repeats it. */
 static void
 read_secret(struct config_cluster *cluster, struct config_faults *faults)
 {
@@ -218,6 +227,7 @@ read_secret(struct config_cluster *cluster, struct config_faults *faults)
         config_fault(faults, cluster->secret_file, 0, "%s", err.text);
         goto out;
     }
+    /* Editors end a file with a newline; it is not part of the secret. */
     while (text.size > 0 && strchr("\r\n", text.data[text.size - 1]))
         text.data[--text.size] = '\0';
     if (readable)
@@ -237,7 +247,7 @@ out:
     buffer_fini(&text);
 }
 
-/* A wildcard address includes any address. */
+/* A wildcard address listens on the peer's address, too. */
 static bool
 listens_on(const struct config_address *listen, const struct config_peer *peer)
 {
@@ -288,7 +298,8 @@ apply_own_peer(struct config *config, const char *name,
                  own->id, text);
 }
 
-/* Its entry in etcd gives the other nodes this address. */
+/* A node writes the address it listens on into etcd, for the others to connect
+ * to, so it must be one that they can reach. */
 static void
 check_etcd(const struct config *config, const char *name,
            struct config_faults *faults)
@@ -351,6 +362,8 @@ config_cluster_take(struct config *config, struct config *from)
 {
     struct config_cluster *to = &config->cluster, *with = &from->cluster;
 
+    /* config_cluster_fini() wipes the former secret and frees the former peers.
+     */
     config_cluster_fini(to);
     memcpy(to->secret, with->secret, sizeof(to->secret));
     memcpy(to->secret_file, with->secret_file, sizeof(to->secret_file));

@@ -1,4 +1,10 @@
-/* config_file.c - see config.h. */
+/*
+ * config_file.c - see config.h.
+ *
+ * A configuration file may hold secrets and names programs that root starts, so
+ * it is examined through the descriptor it is read from: a file of another
+ * user, or one that others can write, is refused.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -28,6 +34,7 @@ void
 config_add_fault(struct config_faults *faults, const char *where,
                  const char *what)
 {
+    /* Counted all the same: the number decides whether a load failed. */
     if (faults->count++ >= CONFIG_FAULTS_MAX)
         return;
     if (*where)
@@ -52,7 +59,8 @@ config_fault(struct config_faults *faults, const char *name, unsigned line,
     config_add_fault(faults, where, what);
 }
 
-/* The group root is not that of a user that heapwired becomes. */
+/* Root may give its file to a group, for the user that heapwired becomes; the
+ * group "root" is not such a one. */
 static bool
 is_readable_by_others(const struct stat *st)
 {
@@ -70,6 +78,7 @@ config_read_file(const char *path, struct buffer *out, bool *readable,
     int fd, rc = -1;
     struct stat st;
 
+    /* O_NONBLOCK: a FIFO of that name would block the open. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ELOOP) {
         error_set(err, ER_WRONG_VALUE, "is a symbolic link, not a file");
@@ -101,6 +110,8 @@ config_read_file(const char *path, struct buffer *out, bool *readable,
     else
         rc = fd_read_all(fd, out, path, err);
     if (rc == 0)
+        /* Readability is judged by the caller, who knows whether there are
+         * secrets. */
         *readable = is_readable_by_others(&st);
     fd_close(fd);
     return rc;

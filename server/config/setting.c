@@ -1,9 +1,11 @@
 /*
  * setting.c - see setting.h.
  *
- * One row per setting: what its value looks like, its field, what is allowed.
- * setting_value.c reads and prints them by that; setting_other.c has those that
- * no form describes.
+ * One row per setting: what its value looks like, its field in struct config,
+ * what is allowed.  The parser of the file, the command line, --check, reloads
+ * and heapwire.settings all read this table, so a setting is one row here and
+ * one paragraph in heapwire.ini(5).  setting_value.c reads and prints values by
+ * their form; setting_other.c has those that no form describes.
  */
 #include "setting.h"
 
@@ -20,9 +22,9 @@
 
 enum { WRITTEN_MAX = 4096 };
 
-/* By enum config_profiling. */
+/* Indexed by enum config_profiling. */
 static const char *const profilings[] = {"prepared", "on", "off", NULL};
-/* By enum config_source. */
+/* Indexed by enum config_source. */
 static const char *const sources[] = {"auto", "jemalloc", "interposed",
                                       "patched", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
@@ -292,6 +294,8 @@ default_state_dir(struct config *config, struct error *err)
 
     state_dir_default(config->node_id, path, sizeof(path), &instead);
     snprintf(config->state_note, sizeof(config->state_note), "%s",
+             /* Through setting_apply(), so that a default obeys the same
+              * limits. */
              instead.text);
     return setting_apply(config, CONFIG_STATE_DIR, path, err);
 }
@@ -301,8 +305,8 @@ setting_complete(struct config *config, struct error *err)
 {
     char path[CONFIG_PATH_MAX + 32];
 
-    /* Without TCP there is no HTTP over it either, and beside a port that the
-     * kernel chooses a fixed one would be a surprise. */
+    /* Without TCP there is no HTTP over it, either; and next to a port that the
+     * kernel chooses (0, for tests), a fixed one would be a surprise. */
     if (!config->http_given &&
         (config->listen.none || config->listen.port == 0 ||
          config_addresses_clash(&config->listen, &config->http)))
@@ -325,6 +329,8 @@ setting_complete(struct config *config, struct error *err)
 void
 setting_print(const struct config *config, FILE *out)
 {
+    /* In the order that --check has always printed; enum config_key has
+     * another. */
     static const enum config_key ranges[][2] = {
         {CONFIG_ID, CONFIG_USER},
         {CONFIG_LOG, CONFIG_LOG},
@@ -347,7 +353,7 @@ setting_is_reloadable(struct span key)
     return false;
 }
 
-/* "" if it cannot be written. */
+/* Writes the value as --check prints it into out; "" if that fails. */
 static void
 print_setting_value(const struct setting *s, const struct config *config,
                     char *out, size_t size)
@@ -372,6 +378,8 @@ setting_left(const struct config *c, const struct config *from, char *out,
     for (enum config_key k = 0; k < CONFIG_KEYS && at < size; k++) {
         if (settings[k].reloadable)
             continue;
+        /* Compared as they are printed: one comparison for all forms.  Secrets
+         * print the same whatever they are. */
         print_setting_value(&settings[k], c, now, sizeof(now));
         print_setting_value(&settings[k], from, then, sizeof(then));
         if (strcmp(now, then) != 0)

@@ -78,9 +78,9 @@ enum config_key {
 
 /* In [node]; or "SECTION.KEY". */
 const char *setting_key(enum config_key key);
-/* Behind "--"; NULL: the file alone has it. */
+/* Behind "--"; NULL: only the file has it. */
 const char *setting_option(enum config_key key);
-/* Its value appears in no fault, list or log. */
+/* Is it left out of every fault, list and log? */
 bool setting_is_secret(enum config_key key);
 
 /* -1 with *err, which says what is allowed. */
@@ -96,7 +96,7 @@ int setting_connections(const char *value, uint32_t *out, struct error *err);
 
 /* Does SIGHUP put another value in force? */
 bool setting_is_reloadable(struct span key);
-/* Takes the reloadable ones of from, but for TLS's files and the cluster's. */
+/* Takes the reloadable ones of from, except TLS's files and the cluster's. */
 void setting_reload(struct config *config, const struct config *from);
 /* The same for TLS's files, once they have been read. */
 void setting_reload_tls(struct config *config, const struct config *from);
@@ -117,7 +117,7 @@ void setting_print(const struct config *config, FILE *out);
 enum setting_form {
     SETTING_NUMBER,  /* digits; uint32_t */
     SETTING_SECONDS, /* "90" or "15m"; uint32_t */
-    SETTING_MS,      /* likewise; milliseconds in uint64_t */
+    SETTING_MS,      /* the same; milliseconds in uint64_t */
     SETTING_BYTES,   /* "4096" or "1G"; uint64_t */
     SETTING_TRUTH,   /* the second of two words; bool */
     SETTING_WORD,    /* one of the words, an enum's */
@@ -128,7 +128,7 @@ enum setting_form {
 
 struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
-    const char *option; /* on the command line; NULL: the file alone has it */
+    const char *option; /* on the command line; NULL: only the file has it */
     enum setting_form form;
     uint32_t field;       /* its offset in struct config */
     uint64_t least, most; /* of an amount; most is also the bytes of a text */

@@ -1,4 +1,7 @@
-/* setting_other.c - settings that are neither an amount, a word nor a path. */
+/*
+ * setting_other.c - functions that read and print the settings which are
+ * neither an amount, a word nor a path.  Rows of setting.c point to them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +62,8 @@ setting_set_frames(struct config *c, const char *value, struct error *err)
     return wrappers_add(c->allocator_frames, value, err);
 }
 
-/* "0.5": digits, and at most one point among them. */
+/* Accepts digits with at most one point among them, such as "0.5"; strtod()
+ * alone would take "1e3", "inf" and the locale's comma. */
 int
 setting_set_budget(struct config *c, const char *value, struct error *err)
 {
@@ -77,7 +81,7 @@ setting_set_budget(struct config *c, const char *value, struct error *err)
     return 0;
 }
 
-/* "80, 90, 95", ascending, or "none". */
+/* Accepts "80, 90, 95", ascending, or "none". */
 int
 setting_set_at_percent(struct config *c, const char *value, struct error *err)
 {
@@ -89,6 +93,7 @@ setting_set_at_percent(struct config *c, const char *value, struct error *err)
     while (strcmp(value, "none") != 0) {
         unsigned long percent = strtoul(at, &end, 10);
 
+        /* strtoul() alone would accept blanks and signs. */
         if (!is_digit(*at) || percent < 1 || percent >= MARKS_CEILING ||
             rules.percents == MARKS_MAX ||
             (rules.percents > 0 &&
@@ -117,7 +122,7 @@ wrong:
 const char *const setting_roles[] = {
     [PEER_BACKEND] = "backend", [PEER_COMPUTE_NODE] = "compute_node", NULL};
 
-/* The name is part of keys in etcd, and of the cluster's key. */
+/* The name is part of keys in etcd, and is hashed into the cluster's key. */
 int
 setting_set_cluster_name(struct config *c, const char *value, struct error *err)
 {
@@ -157,7 +162,7 @@ setting_set_secret(struct config *c, const char *value, struct error *err)
     return setting_secret(value, c->cluster.secret, err);
 }
 
-/* http://HOST:PORT or https://HOST:PORT, with no path. */
+/* Accepts http://HOST:PORT and https://HOST:PORT, with no path behind. */
 static bool
 is_endpoint(const char *text, size_t size)
 {

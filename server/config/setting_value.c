@@ -1,4 +1,11 @@
-/* setting_value.c - see setting.h. */
+/*
+ * setting_value.c - see setting.h.
+ *
+ * Reading is strict: a number with anything behind it, a sign or a blank is
+ * refused, since a value that is half understood would be in force unnoticed.
+ * Fields are written by memcpy at their offset, by the width that the form has;
+ * the table's forms and the fields' types must agree.
+ */
 #include "setting.h"
 
 #include <errno.h>
@@ -20,7 +27,7 @@ struct unit {
     uint64_t factor;
 };
 
-/* The letter may be missing. */
+/* Parses a number and a unit's letter, which may be missing. */
 static int
 parse_unit_number(const char *text, const struct unit *units, uint64_t min,
                   uint64_t max, uint64_t *out)
@@ -42,14 +49,15 @@ parse_unit_number(const char *text, const struct unit *units, uint64_t min,
             return -1;
         factor = units->factor;
     }
+    /* Divides, as the product might overflow. */
     if (n > max / factor || n * factor < min)
         return -1;
     *out = n * factor;
     return 0;
 }
 
-/* "90", "90s", "15m", "12h" or "7d" as seconds.  -1: not such a text, or not
- * from min to max; *out is then untouched. */
+/* Parses "90", "90s", "15m", "12h" or "7d" as seconds.  -1: not such a text, or
+ * not from min to max; *out is then untouched. */
 static int
 units_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
@@ -59,7 +67,7 @@ units_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *out)
     return parse_unit_number(text, units, min, max, out);
 }
 
-/* "4096", "64K", "256M", "1G" or "2T" as bytes.  Likewise. */
+/* Parses "4096", "64K", "256M", "1G" or "2T" as bytes; -1 as above. */
 static int
 units_bytes(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
@@ -117,12 +125,13 @@ setting_address(const char *value, struct config_address *out)
         value++;
         size -= 2;
     } else if (memchr(value, ':', size)) {
-        return -1; /* IPv6 needs its brackets */
+        return -1; /* an IPv6 address needs its brackets */
     }
     if (size >= sizeof(address.text))
         return -1;
     memcpy(address.text, value, size);
     address.port = (uint16_t)port;
+    /* Written as inet_ntop does, so that equal addresses are equal texts. */
     if (address_canonical(address.text, sizeof(address.text)) != 0)
         return -1;
     *out = address;
@@ -172,6 +181,7 @@ static int
 read_amount_setting(const struct setting *s, const char *value, void *field,
                     struct error *err)
 {
+    /* 0 is allowed below `least` where the row says what it means. */
     uint64_t least = s->zero ? 0 : s->least, amount = 0;
     uint32_t number = 0;
     int rc;
@@ -212,7 +222,8 @@ read_word_setting(const struct setting *s, const char *value, void *field,
     return 0;
 }
 
-/* Paths are kept absolute: heapwired's directory is not its caller's. */
+/* Makes paths absolute, as heapwired may run in another directory than its
+ * caller. */
 static int
 read_path_setting(char *out, size_t max, const char *value, struct error *err)
 {
@@ -237,12 +248,15 @@ read_path_or_word(const struct setting *s, const char *value, char *out,
         memcpy(out, value, strlen(value) + 1);
         return 0;
     }
+    /* A bare word that is not allowed is a typing error, not a relative path.
+     */
     if (s->words && !strchr(value, '/'))
         return setting_wrong(err, "must be %s", s->such_as);
     return read_path_setting(out, s->most, value, err);
 }
 
-/* Text that fits into a line of --check and an environment variable. */
+/* Accepts a text that fits into a line of --check and an environment variable.
+ */
 static int
 read_text_setting(const struct setting *s, const char *value, char *out,
                   struct error *err)

@@ -1,7 +1,10 @@
 /*
  * command.c - see command.h.
  *
- * One row per state and command; numbers and replies as in wire/PROTOCOL.md.
+ * What a packet means is a table: one row per state and command, with numbers
+ * and replies as in wire/PROTOCOL.md.  A pair that has no row is an unknown
+ * command, so nothing is reachable in a state that does not name it.  All with
+ * the loop's lock.
  */
 #include "command.h"
 
@@ -42,7 +45,7 @@ enum {
     COM_SET_OPTION = 0x1b,
     COM_STMT_FETCH = 0x1c,
     COM_RESET_CONNECTION = 0x1f,
-    COM_ANY = -1 /* the packet is no command */
+    COM_ANY = -1 /* the whole packet is an answer, not a command */
 };
 
 enum { ZLIB_DEFLATE = 0x78, ZSTD_MAGIC = 0x2fb528 /* its first three bytes */ };
@@ -55,7 +58,7 @@ run_quit(struct session *s, struct span body)
     session_close(s);
 }
 
-/* Some clients send their string's NUL along; MySQL's lexer stops there. */
+/* Some clients send a NUL behind their text; MySQL's lexer stops there. */
 static struct span
 without_nul(struct span text)
 {
@@ -120,7 +123,8 @@ run_refused(struct session *s, struct span body)
     reply_error(&s->reply, &err);
 }
 
-/* mysqladmin and Connector/Python split on two blanks. */
+/* The format is MySQL's: mysqladmin and Connector/Python split at two blanks.
+ */
 static void
 run_statistics(struct session *s, struct span body)
 {
@@ -187,7 +191,7 @@ run_ping(struct session *s, struct span body)
     reply_ok(&s->reply, 0, "");
 }
 
-/* Multiple statements on or off: we always run one. */
+/* Multiple statements on or off: a packet is one statement here either way. */
 static void
 run_set_option(struct session *s, struct span body)
 {
@@ -241,7 +245,8 @@ static const struct {
     {SESSION_READY, COM_RESET_CONNECTION, run_reset},
 };
 
-/* Another node's session may only forward. */
+/* Another node's session may only forward: it has no privileges, but not every
+ * command asks for one. */
 static void
 run_foreign(struct session *s)
 {
@@ -261,7 +266,8 @@ run_unknown(struct session *s)
     reply_error(&s->reply, &err);
 }
 
-/* Counts as MySQL does: also commands that work like a statement. */
+/* Counts as MySQL's status variable Queries does: all commands but these two.
+ */
 static void
 count_question(struct session *s, int command)
 {
@@ -270,9 +276,9 @@ count_question(struct session *s, int command)
     registry_note(&s->server->registry.questions, 1);
 }
 
-/* Some clients compress although it was not offered.  Their packets have three
- * bytes more in front: the size before compression, 0 for none.  No command
- * begins so (RFC 1950, RFC 8878). */
+/* Some clients compress although that was not offered: their packets begin with
+ * three more bytes, the size before compression, or 0 for none.  No command
+ * begins like that and like zlib (RFC 1950) or zstd (RFC 8878). */
 static bool
 is_compressed(const struct session *s, struct span packet)
 {
@@ -287,7 +293,8 @@ is_compressed(const struct session *s, struct span packet)
              size < 1 << 16));
 }
 
-/* In the log too: who decompresses the answer sees a lost connection alone. */
+/* It is logged, too: a client that decompresses the answer only sees a lost
+ * connection. */
 static void
 refuse_compressed(struct session *s)
 {
@@ -311,6 +318,7 @@ run_packet(struct session *s, struct span packet)
         return;
     }
     if (s->state == SESSION_READY) {
+        /* An empty packet is command 0, which has no row. */
         command = packet.size ? (unsigned char)packet.data[0] : 0;
         body.data += packet.size ? 1 : 0;
         body.size -= packet.size ? 1 : 0;
@@ -340,8 +348,8 @@ is_outdated(const struct session *s)
     return peer_session_is_outdated(s->peer);
 }
 
-/* Prepared statements may have cursors, which use the SQL session and the
- * peer's. */
+/* In this order: cursors of prepared statements use the SQL session and the
+ * peer's session. */
 static void
 free_mysql_session(struct session *s)
 {

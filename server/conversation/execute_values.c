@@ -1,4 +1,11 @@
-/* execute_values.c - see execute_values.h. */
+/*
+ * execute_values.c - see execute_values.h.
+ *
+ * Values are not converted to their column's type here, for none is known: each
+ * becomes what SQLite can bind, and a value that it cannot hold exactly stays a
+ * text.  One block holds the values and room to print some; strings borrow the
+ * packet or the long data, which must outlive it.
+ */
 #include "execute_values.h"
 
 #include <inttypes.h>
@@ -39,7 +46,7 @@ enum wire {
     NONE
 };
 
-/* By MySQL's number of the type. */
+/* Indexed by MySQL's number of the type (enum_field_types). */
 static const uint8_t wires[256] = {
     [0x00] = DECIMAL,  [0x01] = TINY,   [0x02] = SHORT, [0x03] = LONG,
     [0x04] = FLOAT,    [0x05] = DOUBLE, [0x06] = NONE,  [0x07] = DATETIME,
@@ -64,8 +71,8 @@ set_bytes(struct value *out, struct span bytes)
         out->type = VALUE_BLOB;
 }
 
-/* A text that is no number stays a text.  False: no DECIMAL of ours holds it.
- */
+/* A text that is no number stays a text.  False: it is a number that no DECIMAL
+ * of ours holds. */
 static bool
 set_decimal_parameter(struct value *out, struct span bytes)
 {
@@ -89,6 +96,7 @@ set_longlong(struct value *out, uint64_t v, bool is_unsigned,
 {
     int size;
 
+    /* SQLite's integers are signed: what is above them stays digits. */
     out->integer = (int64_t)v;
     if (!is_unsigned || v <= INT64_MAX)
         return;
@@ -182,7 +190,8 @@ set_execute_packet_error(const struct prepared *p, struct error *err)
     return -1;
 }
 
-/* Keeps the types only if all of them are valid. */
+/* Reads the types that clients send with the first execution and may leave out
+ * later.  They are kept only if all of them are valid. */
 static int
 read_types(struct prepared *p, struct reader *r, struct error *err)
 {
@@ -228,6 +237,8 @@ read_parameter_values(struct prepared *p, struct reader *r, struct span nulls,
         if (p->long_data && p->long_data[i].given) {
             struct buffer *bytes = &p->long_data[i].bytes;
 
+            /* Sent before by COM_STMT_SEND_LONG_DATA: the packet has nothing
+             * for it. */
             set_bytes(&values[i], (struct span){bytes->data, bytes->size});
         } else if ((unsigned char)nulls.data[i / 8] >> i % 8 & 1) {
             values[i] = (struct value){.type = VALUE_NULL};
@@ -266,7 +277,8 @@ execute_values_decode(struct prepared *p, struct span body,
     if (prepared_check_long(p, err) != 0)
         return -1;
     if (count == 0)
-        return 0; /* some clients send an empty bitmap and flag, some nothing */
+        /* some clients then send an empty bitmap and a flag, some nothing */
+        return 0;
     nulls = reader_bytes(&r, (count + 7) / 8);
     if (read_types(p, &r, err) != 0)
         return -1;

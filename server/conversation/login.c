@@ -1,4 +1,13 @@
-/* login.c - see login.h. */
+/*
+ * login.c - see login.h.
+ *
+ * No password is ever sent in clear: both plugins prove it by a digest over the
+ * server's nonce, and the keeper checks the digest.  Every account looks the
+ * same from outside, whether it exists or not, in answers, in order and in
+ * time.  backoff.h admits each proof before the keeper is asked to check it.
+ * The order in login_response() (TLS, then transport, then who) matters: what
+ * an attacker on the way could have changed is never used.
+ */
 #include "login.h"
 
 #include <stdio.h>
@@ -35,7 +44,8 @@ login_begin(struct session *s)
     session_enter(s, SESSION_LOGIN);
 }
 
-/* Only where it proves anything, because anybody connects at any rate. */
+/* Only loopback has local users; a lookup costs 30 us, so it is made when a
+ * proof comes and not when anybody connects. */
 static void
 key_backoff_by_user(struct session *s)
 {
@@ -52,7 +62,7 @@ login_check_admission(struct session *s, bool may_wait, struct error *err)
     bool admitted;
 
     if (s->waited) {
-        s->waited = false; /* for one proof */
+        s->waited = false; /* `waited` admits one proof */
         return LOGIN_NOW;
     }
     key_backoff_by_user(s);
@@ -75,7 +85,8 @@ login_check_admission(struct session *s, bool may_wait, struct error *err)
     return LOGIN_REFUSED;
 }
 
-/* False: the proof is not looked at now. */
+/* False: the proof is not looked at now; it comes again later, or has failed.
+ */
 static bool
 may_verify_login(struct session *s)
 {
@@ -95,8 +106,8 @@ count_login_failure(struct session *s)
                    s->server->login_failures, clock_ms());
 }
 
-/* After a second request for the password, leaving counts as one wrong guess.
- */
+/* After a wrong native proof the client was asked again (check_native); leaving
+ * then counts as one wrong guess. */
 void
 login_given_up(struct session *s)
 {
@@ -106,8 +117,8 @@ login_given_up(struct session *s)
 
 /* Unknown users and wrong passwords look the same, here and in time.  A login
  * without a password is no guess, because every user has one: load balancers
- * check so whether the port is alive, and must not lock out all clients behind
- * them. */
+ * check in this way whether the port is alive, and must not lock out all
+ * clients behind them. */
 void
 login_deny(struct session *s, bool with_password, struct error *err)
 {
@@ -169,7 +180,8 @@ login_admit(struct session *s, uint32_t privileges, bool by_password,
     sql_session_free(s->sql); /* from before COM_CHANGE_USER */
     s->sql = sql;
     s->who = who;
-    /* The iteration's end counts what has come already as this user's. */
+    /* The end of the round (count_memory) counts what has come already as this
+     * user's. */
     memory_reserve(&s->input_reserved, who.user, 0);
     memory_reserve(&s->output_reserved, who.user, 0);
     s->by_password = by_password;
@@ -192,7 +204,8 @@ accept_session_login(struct session *s, const char *info)
     session_enter(s, SESSION_READY);
 }
 
-/* The keeper, which heard the proof, has the server's users. */
+/* The keeper has checked the proof against its users; the server has the same
+ * users without verifiers, but a reload may come between. */
 int
 login_admit_user(struct session *s, struct error *err)
 {
@@ -231,8 +244,8 @@ admit_trusted(struct session *s)
         accept_session_login(s, "");
 }
 
-/* -1: the client has its error.  Judges the transport itself, not the client's
- * bits. */
+/* -1: the client has its error.  It judges the transport itself, for the
+ * client's bits say only what it would like. */
 static int
 check_transport(struct session *s)
 {
@@ -268,8 +281,10 @@ request_auth_switch(struct session *s)
     session_enter(s, SESSION_SWITCH);
 }
 
-/* MariaDB's newer clients accept a self-signed certificate when the OK of a
- * native login proves that the server which showed it knows the password. */
+/* MariaDB's newer clients accept a self-signed certificate if the OK of a
+ * native login proves that the server which showed it knows the password: so
+ * the digest of the certificate goes to the keeper, and the proof comes back.
+ */
 static void
 check_native(struct session *s, struct span answer)
 {
@@ -294,13 +309,15 @@ check_native(struct session *s, struct span answer)
         admit_user(s, info[1] ? info : "");
     else if (!users_any_sha2_only(s->server->users)) {
         deny_session_login(s, true);
-    } else { /* all users, because a difference would reveal their names */
+        /* whatever this user has: a difference would tell which names exist */
+    } else {
         s->guessed = true;
         request_auth_switch(s);
     }
 }
 
-/* A longer name matches no user: users' names are shorter than this field. */
+/* A longer name is cut and then matches no user: their names are shorter than
+ * this field. */
 static void
 keep_names(struct session *s, const struct handshake *h)
 {
@@ -310,9 +327,9 @@ keep_names(struct session *s, const struct handshake *h)
              (int)h->database.size, h->database.data);
 }
 
-/* The response after a request for TLS is complete, so the request's contents,
- * which may have been changed in transit, are ignored.  MariaDB Connector/J 2.7
- * leaves out SSL there. */
+/* The request for TLS itself is ignored, since it may have been changed on its
+ * way; the response that follows in TLS is complete.  MariaDB Connector/J 2.7
+ * leaves out the SSL bit there, so only a missing TLS is an error. */
 static int
 check_tls_request(const struct session *s, uint32_t capabilities,
                   struct error *err)
@@ -324,7 +341,7 @@ check_tls_request(const struct session *s, uint32_t capabilities,
     return -1;
 }
 
-/* With the client's own plugin, or after a switch. */
+/* Checks the proof of the client's own plugin, or asks for another. */
 static void
 authenticate_session(struct session *s, const struct handshake *h)
 {
@@ -400,7 +417,8 @@ login_change(struct session *s, struct span packet)
     if (check_transport(s) != 0)
         return;
     s->login_deadline_ms = clock_ms() + SESSION_LOGIN_MS;
-    if (h.answer.size == 0) /* not made yet: some clients wait for the switch */
+    /* not made yet: some clients wait for the switch */
+    if (h.answer.size == 0)
         h.plugin.size = 0;
     authenticate_session(s, &h);
 }

@@ -20,17 +20,17 @@ void login_change(struct session *session, struct span packet);
 /* The session ends; an unanswered wrong password counts now. */
 void login_given_up(struct session *session);
 
-/* For another protocol's logins of session->wanted_user. */
+/* ---- for logins of session->wanted_user by another protocol ---- */
 /* On the unix socket, root and heapwired's own user need no password: both as
  * 'root', the latter also under its own name. */
 bool login_is_trusted(const struct session *session);
 /* Gives the session that identity, and an SQL session of it; -1 with *err. */
 int login_admit(struct session *session, uint32_t privileges, bool by_password,
                 struct error *err);
-/* The user has proven the password or token: -1 with *err when it may not come
- * in all the same. */
+/* The user has proven the password or token.  -1 with *err: it may not come in
+ * all the same. */
 int login_admit_user(struct session *session, struct error *err);
-/* An answer was wrong: notes it, says so in *err. */
+/* An answer was wrong: counts it, and sets *err. */
 void login_deny(struct session *session, bool with_password, struct error *err);
 
 /* May a proof of session->wanted_user be looked at?  Call it once for each. */

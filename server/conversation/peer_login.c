@@ -1,4 +1,13 @@
-/* peer_login.c - see peer_login.h. */
+/*
+ * peer_login.c - see peer_login.h.
+ *
+ * Another node logs in without a user: it proves that it knows the cluster's
+ * secret (access/peer_proof.h), and then sends statements in envelopes that are
+ * sealed with a key of this connection.  The caller's privileges stand in the
+ * envelope and are believed, because the seal proves that a node of the cluster
+ * wrote them.  Envelopes have rising numbers, so a recorded one cannot be sent
+ * again.
+ */
 #include "peer_login.h"
 
 #include <inttypes.h>
@@ -24,24 +33,37 @@ _Static_assert((int)TLS_FINGERPRINT == (int)PEER_FINGERPRINT, "both SHA-1");
 
 struct peer_session {
     struct session *session;
-    unsigned generation; /* the server's, at the login */
+    unsigned generation; /* the server's when it logged in */
     struct peer_transcript transcript;
     struct peer_party node; /* the other node */
     uint8_t key[PEER_KEY];  /* of this connection */
     struct peer_channel channel;
 
-    /* Of the running statement, which may be off the loop: */
-    uint64_t next; /* the least number that an envelope may have */
+    /* Belongs to the running statement, which may be off the loop: */
+    uint64_t next; /* the least number that the next envelope may have */
     bool broken;
     struct sql_identity caller;
     uint32_t caller_connection;
-    char owner[2 * SQL_NAME_MAX]; /* cut, it only shares with others */
+    /* may be cut: then callers of a like name share slots */
+    char owner[2 * SQL_NAME_MAX];
     struct audit audit;
 };
 
 /* ---- envelopes ---- */
 
+<<<<<<< HEAD
 /* In the arena. */
+=======
+static int
+lower_hex_digit_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes into the arena. */
+>>>>>>> 221eceed (server: comments say why)
 static int
 decode_envelope_hex(struct span hex, struct arena *arena, struct span *out,
                     struct error *err)
@@ -82,6 +104,7 @@ read_envelope(struct peer_session *peer, struct span hex, struct arena *arena,
     if (decode_envelope_hex(hex, arena, &bytes, err) != 0 ||
         peer_envelope_open(bytes, peer->key, &envelope, err) != 0)
         return -1;
+    /* UINT64_MAX would leave no number for the next one. */
     if (envelope.sequence < peer->next || envelope.sequence == UINT64_MAX) {
         error_set(err, ER_ACCESS_DENIED,
                   "Access denied: a forwarded statement came twice, or out of "
@@ -94,7 +117,7 @@ read_envelope(struct peer_session *peer, struct span hex, struct arena *arena,
     return 0;
 }
 
-/* "10.1.2.3 at node 10001" */
+/* Shows the caller's host as "10.1.2.3 at node 10001". */
 static void
 keep_caller(struct peer_session *peer, const struct peer_forwarded *f)
 {
@@ -104,11 +127,13 @@ keep_caller(struct peer_session *peer, const struct peer_forwarded *f)
     peer->caller_connection = f->connection_id;
 }
 
-/* The script as the caller could have sent it to this node. */
+/* Writes the script as a statement that the caller could have sent to this
+ * node, for the audit log. */
 static int
 print_script(const struct peer_session *peer, struct span script,
              struct arena *arena, struct span *out, struct error *err)
 {
+    /* Each byte may need a backslash; 64 are for what stands around it. */
     size_t size, max = 2 * script.size + 64;
     char *text = arena_alloc(arena, max);
 
@@ -128,8 +153,8 @@ print_script(const struct peer_session *peer, struct span script,
     return 0;
 }
 
-/* The text to show here: in the audit log, unless this node asks itself and has
- * the record already, and in the list of sessions. */
+/* Records what is run here: in the audit log, unless this node asks itself and
+ * has the record already, and in the list of sessions. */
 static int
 record_forwarded_text(struct peer_session *peer, const struct peer_forwarded *f,
                       struct arena *arena, struct error *err)
@@ -157,6 +182,8 @@ open_envelope(void *arg, struct span hex, struct arena *arena,
     if (read_envelope(peer, hex, arena, out, err) != 0) {
         log_ratelimited("connection %u, node %" PRIu64 ": %s",
                         peer->session->entry.id, peer->node.id, err->text);
+        /* No honest node sends such an envelope: the session ends with the
+         * statement. */
         peer->broken = true;
         return -1;
     }
@@ -182,6 +209,7 @@ peer_session_caller(const struct peer_session *peer, struct sql_identity *who)
 const char *
 peer_session_owner(struct peer_session *peer)
 {
+    /* A user of another node is not the user of this name here. */
     snprintf(peer->owner, sizeof(peer->owner), "%s of %s", peer->caller.user,
              peer->session->who.user);
     return peer->owner;
@@ -247,7 +275,7 @@ peer_login_begin(struct session *s)
     session_enter(s, SESSION_PEER);
 }
 
-/* This end's own proof; and the connection's key. */
+/* Makes this end's own proof, and the connection's key. */
 static int
 make_welcome(struct session *s, struct span *out, struct error *err)
 {
@@ -268,7 +296,8 @@ make_welcome(struct session *s, struct span *out, struct error *err)
     return peer_session_key(&s->peer->transcript, self, s->peer->key, err);
 }
 
-/* From here on it may forward, and do nothing else. */
+/* From here on the session may forward, and do nothing else: it has no
+ * privileges of its own. */
 static int
 admit_peer_session(struct session *s, struct error *err)
 {
@@ -289,8 +318,9 @@ admit_peer_session(struct session *s, struct error *err)
     return 0;
 }
 
-/* A node asks itself over its own socket, which no other node can: such a
- * statement is already in its audit log. */
+/* A node asks itself over its own socket, which no other node can reach: what
+ * comes from there is already in the audit log of this node.  Anybody else with
+ * this node's id is an impostor or a copied configuration. */
 static int
 check_self(const struct session *s, struct error *err)
 {
@@ -319,6 +349,7 @@ peer_login_answer(struct session *s, struct span packet)
         refuse_peer_session(s, &err);
         return;
     }
+    /* The proofs are made; the transcript has no further use. */
     handshake_more(&s->reply, welcome);
     OPENSSL_cleanse(&peer->transcript, sizeof(peer->transcript));
     session_refresh(s);

@@ -3,7 +3,7 @@
  * envelopes.
  *
  * A handshake response that names the plugin heapwire_peer comes here: no user,
- * no password.  With the loop's lock, but for the channel, which a statement
+ * no password.  With the loop's lock, except for the channel, which a statement
  * that is off the loop uses.
  */
 #ifndef HW_PEER_LOGIN_H
@@ -18,7 +18,7 @@
 struct audit;
 struct session;
 
-/* Of a session that has challenged another node, or admitted it. */
+/* The part of a session that has challenged another node, or admitted it. */
 struct peer_session;
 
 /* Challenges a client that claims to be a node. */
@@ -38,7 +38,7 @@ void peer_session_audit(struct peer_session *peer, struct audit *audit);
  * returns its connection there. */
 uint32_t peer_session_caller(const struct peer_session *peer,
                              struct sql_identity *who);
-/* Whom its slot is charged to: the caller, separately from a user of this node.
+/* Whose slots it takes: the caller's, apart from a user of that name here.
  * Lasts until the next statement. */
 const char *peer_session_owner(struct peer_session *peer);
 

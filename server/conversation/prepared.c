@@ -1,11 +1,20 @@
-/* prepared.c - see prepared.h. */
+/*
+ * prepared.c - see prepared.h.
+ *
+ * Statements are found by id in an array: the low eight bits are the slot, the
+ * upper ones count what was made, so an id that was closed is not mistaken for
+ * the one that has its slot now.  Memory is counted against the session's
+ * ceiling and the account of all clients before it is taken.
+ */
 #include "prepared.h"
 
 #include <string.h>
 
 #include "memory.h"
 
-enum { SLOT_BITS = 8, MADE_MAX = 0xfffffe }; /* so no id is 0xffffffff */
+/* so that no id is 0xffffffff, which MariaDB's clients use for "the last one"
+ */
+enum { SLOT_BITS = 8, MADE_MAX = 0xfffffe };
 
 _Static_assert(PREPARED_MAX == 1 << SLOT_BITS, "an id ends in its slot");
 
@@ -82,6 +91,7 @@ prepared_new(struct prepared_list **home, const char *owner, struct span text,
     p = mem_zalloc(1, sizeof(*p));
     if (p) {
         p->text = mem_strndup(text.data, text.size);
+        /* One more, so that there is never a block of no bytes. */
         p->types = mem_zalloc(parameter_count + 1, sizeof(*p->types));
     }
     if (!p || !p->text || !p->types) {
@@ -132,6 +142,7 @@ make_long_data(struct prepared *p)
         give_bytes(p->list, size);
         return ER_OUT_OF_MEMORY;
     }
+    /* buffer_init only sets a ceiling; memory comes with the data. */
     for (size_t i = 0; i < p->parameter_count; i++)
         buffer_init(&p->long_data[i].bytes, PREPARED_BYTES_MAX);
     return 0;
@@ -167,6 +178,7 @@ prepared_add_long(struct prepared *p, uint16_t parameter, struct span data)
 
     if (!fault)
         return;
+    /* What came so far is useless without the rest. */
     prepared_drop_long(p);
     p->fault = fault;
 }

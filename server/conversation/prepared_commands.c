@@ -1,4 +1,10 @@
-/* prepared_commands.c - see prepared_commands.h. */
+/*
+ * prepared_commands.c - see prepared_commands.h.
+ *
+ * Executing, closing or resetting a statement ends its open cursor first.  A
+ * command without a reply must not send an error: the client would take it for
+ * the answer to its next command.
+ */
 #include "prepared_commands.h"
 
 #include "errors.h"
@@ -9,7 +15,7 @@
 
 enum { FLAG_CURSOR_READ_ONLY = 1 };
 
-/* NULL: the client has its error. */
+/* Finds the statement that a packet names; NULL: the client has its error. */
 static struct prepared *
 find_packet_statement(struct session *s, struct reader *r, const char *command)
 {
@@ -82,6 +88,8 @@ prepared_execute(struct session *s, struct span body)
     if (!p)
         return;
     statement_drop(p);
+    /* Scrollable cursors and cursors for update are executed without a cursor.
+     */
     cursor = reader_u8(&r) == FLAG_CURSOR_READ_ONLY;
     reader_u32(&r); /* iterations: always one */
     if (r.failed)

@@ -1,10 +1,13 @@
 /*
  * statement.c - see statement.h.
  *
- * A statement runs from top to bottom on the thread that read it: a
- * thread slot, open, rows, end.  It returns to the loop earlier where it waits
- * for a slot (statement_off_loop.c), and where the client does not read: the
- * cursor stays in the session until there is room.
+ * A statement runs from top to bottom on the thread that read it: thread slot,
+ * open, rows, end.  It returns to the loop earlier where it waits for a slot
+ * (statement_off_loop.c), and where the client does not read: then the cursor
+ * stays in the session until there is room.  So no thread waits for a client,
+ * and a statement that needs microseconds costs no change of threads.  st->end
+ * changes only with the loop's lock; reply and rows belong to whoever has the
+ * session.
  */
 #include "statement.h"
 
@@ -55,7 +58,7 @@ statement_free(struct statement *st)
         statement_close_opening(st);
     cursor_free(st->cursor);
     mem_free(st->row);
-    drop_statement_packet(st); /* the cursor was the last to read it, */
+    drop_statement_packet(st); /* the cursor was the last to read these two */
     sql_indirect_fini(&st->redirected); /* or this */
     audit_fini(&st->audit);
     await_fini(&st->await);
@@ -77,12 +80,13 @@ write_audit(struct statement *st, const struct error *error)
     if (!st->audit.text)
         return;
     if (s->peer)
+        /* The record names the user at the other node, not the node. */
         id = peer_session_caller(s->peer, &who);
     outcome.elapsed_ms = clock_ms() - st->started_ms;
     audit_finish(&st->audit, &who, id, &outcome);
 }
 
-/* The reply is complete: error NULL for success. */
+/* The reply is complete; error is NULL for success.  Frees st. */
 void
 statement_finish(struct statement *st, const struct error *error)
 {
@@ -168,7 +172,8 @@ make_columns(struct statement *st)
     st->columns_made = true;
 }
 
-/* -1 with st->error: the row cannot be sent, and nothing of it is made. */
+/* Appends the row; -1 with st->error: it cannot be sent, and nothing of it is
+ * left. */
 static int
 encode_row(struct statement *st)
 {
@@ -185,7 +190,7 @@ encode_row(struct statement *st)
     return reply_row(reply, st->row, count, &st->error);
 }
 
-/* Approximate bytes of the row at hand. */
+/* The bytes of texts in the current row, which are most of it. */
 static size_t
 row_bytes(const struct statement *st)
 {
@@ -226,6 +231,7 @@ step_statement_cursor(struct statement *st)
 {
     struct rows rows = {.values = st->row, .capacity = 1};
 
+    /* The deadline moves while the client does not read. */
     st->await.deadline_ms = st->deadline_ms;
     st->outcome = await_check(&st->await, &st->error) != 0
                       ? STEP_FAIL
@@ -238,13 +244,14 @@ statement_note_full(struct statement *st, bool full)
 {
     uint64_t now_ms = clock_ms();
 
+    /* Time for which the client did not read is not the statement's. */
     if (st->full_since_ms)
         st->deadline_ms += now_ms - st->full_since_ms;
     st->full_since_ms = full ? now_ms : 0;
 }
 
-/* Whether there is no room among the replies of all clients for a large row, or
- * for what waits to be sent. */
+/* Is there too little room among the replies of all clients for a large row, or
+ * for what waits to be sent? */
 static bool
 is_over_reply_quota(struct statement *st, size_t more)
 {
@@ -267,8 +274,8 @@ refuse_rows(struct statement *st)
     statement_fail(st);
 }
 
-/* Before work on a long result, which a short statement does where it is.
- * False: the statement has ended. */
+/* Leaves the loop before work on a long result; a short statement does its work
+ * where it is.  False: the statement has ended. */
 static bool
 leave_loop(struct statement *st)
 {
@@ -278,12 +285,13 @@ leave_loop(struct statement *st)
     return false;
 }
 
-/* Likewise. */
+/* Encodes the current row.  False: the statement has ended. */
 static bool
 take_statement_row(struct statement *st)
 {
     size_t bytes = row_bytes(st);
 
+    /* Encoding a large row takes too long for the loop. */
     if (bytes > REPLY_FULL && !leave_loop(st))
         return false;
     if (is_over_reply_quota(st, bytes)) {
@@ -294,7 +302,7 @@ take_statement_row(struct statement *st)
     return true;
 }
 
-/* The client does not read: statement_resume goes on. */
+/* The client does not read: statement_resume() goes on when it does. */
 static void
 stall_statement(struct statement *st)
 {
@@ -302,8 +310,8 @@ stall_statement(struct statement *st)
         statement_note_full(st, true);
 }
 
-/* Of a long result, after which others may compute.  False: it goes on later,
- * or has ended. */
+/* Sends rows of a long result, after which others may compute.  False: it goes
+ * on later, or has ended. */
 static bool
 send_statement_rows(struct statement *st)
 {
@@ -325,19 +333,20 @@ send_statement_rows(struct statement *st)
 
 /* ---- its end ---- */
 
-/* Whether a cursor has enough: it has been stepped far enough to fail if it
- * fails at once, and to have done its change if it makes one. */
+/* Has a cursor (COM_STMT_EXECUTE with a cursor, or COM_STMT_FETCH) enough?  At
+ * its opening it is stepped once, so that it fails now if it fails at all, and
+ * has made its change if it makes one. */
 static bool
 is_satisfied(const struct statement *st)
 {
     if (await_cancelled(&st->await) && st->outcome != STEP_DONE)
-        return false; /* now, and not at some later fetch */
+        return false; /* it fails now, not at some later fetch */
     if (st->request == REQUEST_CURSOR)
         return st->has_row || st->outcome == STEP_DONE;
     return st->request == REQUEST_ROWS && st->wanted == 0;
 }
 
-/* The cursor stays behind; the session is free for other commands. */
+/* The cursor stays behind, and the session is free for other commands. */
 static void
 suspend_statement(struct statement *st)
 {
@@ -351,13 +360,15 @@ suspend_statement(struct statement *st)
         reply_end_with(&s->reply, STATUS_CURSOR_EXISTS);
     st->bytes += s->reply.out.size - before;
     st->columns_made = true;
+    /* Until the next fetch, time does not count. */
     statement_note_full(st, true);
     scheduler_release_slots(&s->server->scheduler, &st->slots);
     s->statement = NULL;
     session_enter(s, st->end == END_SHUTDOWN ? SESSION_CLOSING : SESSION_READY);
 }
 
-/* True: the statement has its reply, and may be freed. */
+/* Ends or suspends the statement if its outcome says so.  True: it has its
+ * reply, or the session is gone; st may be freed. */
 static bool
 settle_statement(struct statement *st)
 {
@@ -384,6 +395,7 @@ void
 statement_pull(struct statement *st)
 {
     for (;;) {
+        /* A failure comes only after the rows before it were taken. */
         if (settle_statement(st))
             return;
         if (st->has_row && wants_rows(st)) {
@@ -409,11 +421,13 @@ write_gone(struct statement *st)
     write_audit(st, &gone);
 }
 
-/* Makes it s->statement: a new one, or one whose cursor is fetched. */
+/* Makes st the statement of its session: a new one, or one whose cursor is
+ * fetched. */
 void
 statement_enter(struct statement *st, const char *command, struct span text)
 {
-    static const struct span sealed = {"", 0}; /* shown once it is open */
+    /* a forwarded text is shown once its envelope is open */
+    static const struct span sealed = {"", 0};
     struct session *s = st->session;
 
     registry_set_command(&s->server->registry, &s->entry, command, "executing",
@@ -429,6 +443,7 @@ statement_drop(struct prepared *prepared)
 
     if (!st)
         return;
+    /* A dropped cursor has no error: the client had what it wanted. */
     write_audit(st, NULL);
     statement_free(st);
 }
@@ -442,6 +457,7 @@ statement_cancel(struct session *s, enum statement_end why)
         return;
     st->end = why;
     await_cancel(&st->await);
+    /* No thread has it: the loop must notice. */
     if (st->waits || st->full_since_ms)
         loop_later(&s->server->loop, &s->more);
 }
@@ -453,6 +469,8 @@ statement_tick(struct session *s, uint64_t now_ms)
 
     if (!st)
         return;
+    /* While the client does not read, its session's stall timeout counts
+     * instead. */
     if (!st->full_since_ms && is_statement_late(st, now_ms))
         statement_cancel(s, END_TIMEOUT);
     else if (st->waits)

@@ -51,7 +51,7 @@ void statement_answer(struct session *session, struct span text,
 void statement_execute(struct session *session, struct prepared *prepared,
                        struct span packet, bool cursor);
 
-/* Replies. */
+/* Sends the reply. */
 typedef void statement_described(struct session *session, struct span text,
                                  const struct sql_description *description);
 /* COM_STMT_PREPARE: calls on_described, unless that fails. */
@@ -67,8 +67,8 @@ void statement_drop(struct prepared *prepared);
 void statement_resume(struct session *session); /* there is room again */
 void statement_cancel(struct session *session, enum statement_end why);
 void statement_tick(struct session *session, uint64_t now_ms);
-/* The session is closed: gives everything back, now or once its thread is
- * back. */
+/* The session is closed: gives everything back, now or once the statement's
+ * thread is back. */
 void statement_abandon(struct session *session);
 
 #endif

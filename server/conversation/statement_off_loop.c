@@ -1,11 +1,13 @@
 /*
  * statement_off_loop.c - how a statement leaves the loop to another thread
- * while it waits or computes for long, and what it tells meanwhile.
+ * while it waits or computes for long, and what it reports meanwhile.
  *
  * It needs a thread slot for that (scheduler.h), which it takes before it is
- * opened, so that nothing runs twice.  Where its user has as many as may be it
- * waits for one in its session, without a thread.  What ends at once, as SELECT
- * 1 and KILL, needs none.
+ * opened, so that nothing runs twice.  Where its user has no slot left, it
+ * waits for one in its session, without a thread.  What ends at once, such as
+ * SELECT 1 and KILL, needs none, so that a user who is at the limit can still
+ * look and kill.  Reports are made by the statement's own thread when its await
+ * ticks: there is no second thread that would have to look into it.
  */
 #include <stdio.h>
 
@@ -16,13 +18,14 @@
 #include "statement_state.h"
 
 enum {
-    LONG_BYTES = 4096, /* that take long to parse, or to compare */
+    LONG_BYTES = 4096, /* a longer text takes long to parse, or to compare */
     PROGRESS_MS = 500  /* between two reports, and before the first */
 };
 
 /* ---- its thread slot ---- */
 
-/* The scheduler's lock is held, and the loop's. */
+/* The scheduler wakes it with both locks held, its own and the loop's: so it
+ * only queues. */
 void
 statement_on_slot(void *arg)
 {
@@ -34,13 +37,14 @@ statement_on_slot(void *arg)
 bool
 statement_is_long(const struct statement *st)
 {
-    bool elsewhere = st->prepared || st->redirected.arena; /* the text */
+    /* st->text is not the packet */
+    bool elsewhere = st->prepared || st->redirected.arena;
 
     return st->packet_size + (elsewhere ? st->text.size : 0) > LONG_BYTES ||
            (st->prepared && st->prepared->long_data);
 }
 
-/* It says so only where there is no slot: its text is parsed for that. */
+/* Its text is parsed for that, so it is asked only if there is no slot. */
 static bool
 can_run_without_slot(struct statement *st)
 {
@@ -58,9 +62,11 @@ statement_take_slot(struct statement *st)
         st->is_short || scheduler_take_thread_slot(scheduler, &st->slots);
 
     if (!running && can_run_without_slot(st)) {
+        /* It stood in the line from the call above. */
         scheduler_release_slots(scheduler, &st->slots);
         st->is_short = running = true;
     }
+    /* The list of sessions shows a change only. */
     if (running == st->waits)
         registry_set_state(&s->server->registry, &s->entry,
                            running ? "executing" : "waiting for a worker");
@@ -78,6 +84,7 @@ statement_leave_loop(struct statement *st)
 
     if (st->off_loop)
         return true;
+    /* It has no slot, so it may not have a thread, either. */
     if (st->is_short)
         error_set(&st->refusal, ER_USER_LIMIT_REACHED,
                   "'%s' runs as many statements as one user may at one time, "
@@ -99,7 +106,7 @@ statement_rejoin_loop(struct statement *st)
 
     if (!st->off_loop)
         return true;
-    loop_restore_priority(); /* the lock is not held at a low one */
+    loop_restore_priority(); /* the lock must not be held at a low priority */
     loop_lock(&server->loop);
     scheduler_release_slots(&server->scheduler, &st->slots);
     st->off_loop = false;
@@ -107,7 +114,7 @@ statement_rejoin_loop(struct statement *st)
     return s->state != SESSION_CLOSED;
 }
 
-/* Waits for a compute slot, unless it is about to end. */
+/* Waits for a compute slot, unless the statement is about to end. */
 static void
 await_compute_slot(struct statement *st)
 {
@@ -122,10 +129,12 @@ await_compute_slot(struct statement *st)
     while (scheduler_awaits_compute(scheduler, &st->slots) &&
            !await_is_over(&st->await))
         await_pause(&st->await);
+    /* It is over, or has been granted one: then this changes nothing. */
     (void)scheduler_request_compute(scheduler, &st->slots, true);
 }
 
-/* A short statement computes on the loop's own thread. */
+/* Called around each wait that blocks, and when the statement computes for
+ * long.  A short statement computes on the thread that leads. */
 void
 statement_on_park(void *arg, bool waits)
 {
@@ -135,7 +144,7 @@ statement_on_park(void *arg, bool waits)
     if (st->is_short && !waits)
         return;
     if (!st->off_loop) {
-        if (!waits) /* with the lock: in the order they came */
+        if (!waits) /* with the lock: so in the order in which they came */
             (void)scheduler_request_compute(&s->server->scheduler, &st->slots,
                                             false);
         if (await_is_over(&st->await) || !statement_leave_loop(st)) {
@@ -148,11 +157,12 @@ statement_on_park(void *arg, bool waits)
         return;
     }
     scheduler_yield_compute(&s->server->scheduler, &st->slots);
+    /* What was made so far goes out before the wait. */
     if (session_unsent(s) > 0 && session_send(s) != 0)
         await_cancel(&st->await);
 }
 
-/* ---- what it tells ---- */
+/* ---- what it reports ---- */
 
 /* "Resolving names (2 of 4, 37%)" */
 static void
@@ -166,7 +176,7 @@ print_progress_text(const struct progress *progress, char *out, size_t size)
              progress->stages, percent);
 }
 
-/* The state in SHOW PROCESSLIST; progress NULL: unknown. */
+/* Sets the state in SHOW PROCESSLIST; progress NULL: unknown. */
 static void
 update_statement_state(struct statement *st, const struct progress *progress)
 {
@@ -185,9 +195,9 @@ update_statement_state(struct statement *st, const struct progress *progress)
     registry_set_state(&s->server->registry, &s->entry, state);
 }
 
-/* Clients read progress in front of the reply alone; another node takes it
- * anywhere, and for a progress packet.  Only while nothing waits to be sent, or
- * it would pile up for a client that does not read. */
+/* Clients read progress only in front of the reply, another node anywhere; for
+ * a node it is also a sign of life.  It is sent only while nothing waits to be
+ * sent, or it would pile up for a client that does not read. */
 static bool
 can_report_progress(const struct statement *st, bool known)
 {
@@ -198,7 +208,7 @@ can_report_progress(const struct statement *st, bool known)
            st->request != REQUEST_ROWS && session_unsent(s) == 0;
 }
 
-/* What it has made so far, and a report.  -1: the connection is broken. */
+/* Sends what was made so far, and a report.  -1: the connection is broken. */
 static int
 send_progress_report(struct statement *st, bool known,
                      const struct progress *progress)
@@ -234,6 +244,7 @@ statement_on_tick(void *arg)
         return;
     known = await_progress(&st->await, &progress);
     update_statement_state(st, known ? &progress : NULL);
+    /* Off the loop nobody else notices that a TLS client has left. */
     if (session_has_left(st->session) ||
         send_progress_report(st, known, &progress) != 0)
         await_cancel(&st->await);

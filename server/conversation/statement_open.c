@@ -1,6 +1,10 @@
 /*
- * statement_open.c - how a statement begins, and goes on after it waited for
- * its client or a thread slot: see statement.h.
+ * statement_open.c - how a statement begins, and how it goes on after it
+ * waited for its client or for a thread slot: see statement.h.
+ *
+ * The packet is copied first: the session's buffer is needed for the next one,
+ * and the statement may outlive it on another thread.  Then comes the slot,
+ * then the opening (parse, privileges, plan), which may itself leave the loop.
  */
 #include <string.h>
 
@@ -27,8 +31,8 @@ packet_of(const struct statement *st)
     return (struct span){st->packet, st->packet_size};
 }
 
-/* Leaves the loop for a long text, or for many values.  -1 with st->error: it
- * is over, or cannot. */
+/* Leaves the loop for a long text, or for many values.  -1 with st->error: the
+ * statement is over, or cannot leave. */
 static int
 take_time(struct statement *st)
 {
@@ -37,7 +41,7 @@ take_time(struct statement *st)
     return await_check(&st->await, &st->error);
 }
 
-/* NULL with st->error. */
+/* Opens the statement; NULL with st->error. */
 static struct cursor *
 open_cursor(struct statement *st)
 {
@@ -48,11 +52,13 @@ open_cursor(struct statement *st)
     if (st->prepared && execute_values_decode(st->prepared, packet_of(st),
                                               &st->values, &st->error) != 0)
         return NULL;
+    /* Before it is opened: a statement that fails is audited, too. */
     audit_begin(&st->audit, st->text, parameters_of(st), sql);
     return sql_open(sql, st->text, parameters_of(st), &st->await, &st->error);
 }
 
-/* Until it is open and has a limit of its own. */
+/* The limit that holds until the statement is open and may have one of its own.
+ */
 static uint64_t
 timeout_ms(const struct session *s)
 {
@@ -61,8 +67,8 @@ timeout_ms(const struct session *s)
     return (uint64_t)(own_s ? own_s : s->server->statement_timeout_s) * 1000;
 }
 
-/* Copies packet, which counts as reserved once more, because the original is
- * not dropped yet.  NULL with *err. */
+/* Copies packet.  That memory is reserved although the original counts as well,
+ * because it is dropped only later.  NULL with *err. */
 static struct statement *
 make_statement(struct session *s, struct span packet, struct error *err)
 {
@@ -109,8 +115,8 @@ statement_new(struct session *s, struct span packet)
     return st;
 }
 
-/* Applies the statement's own limit, and the session's to statements that it
- * covers. */
+/* Applies the statement's own limit, and the session's to those that it covers.
+ */
 static void
 limit_statement_time(struct statement *st, const struct cursor *cursor)
 {
@@ -123,7 +129,7 @@ limit_statement_time(struct statement *st, const struct cursor *cursor)
     st->deadline_ms = st->started_ms + st->timeout_ms;
 }
 
-/* A cursor's rows are borrowed one by one. */
+/* Takes the cursor; its rows are borrowed one at a time, into st->row. */
 static int
 take_cursor(struct statement *st, struct cursor *cursor)
 {
@@ -137,6 +143,7 @@ take_cursor(struct statement *st, struct cursor *cursor)
     }
     limit_statement_time(st, cursor);
     st->cursor = cursor;
+    /* Without columns there is nothing to fetch. */
     if (st->request == REQUEST_CURSOR && columns == 0)
         st->request = REQUEST_RESULT;
     if (st->request == REQUEST_CURSOR) {
@@ -146,11 +153,13 @@ take_cursor(struct statement *st, struct cursor *cursor)
     return 0;
 }
 
-/* Until it was open its slot was the node's.  False: its caller has as many
- * as may be, and it goes on once there is another; or it is over. */
+/* Until it was open, its slot was charged to the node; now the caller is known.
+ * False: the caller has no slot left and the statement goes on when there is
+ * one, or it is over. */
 static bool
 charge_caller(struct statement *st)
 {
+    /* With the loop's lock, under which the owner may change. */
     if (!statement_rejoin_loop(st))
         return false;
     scheduler_release_slots(&st->session->server->scheduler, &st->slots);
@@ -158,7 +167,7 @@ charge_caller(struct statement *st)
     return statement_take_slot(st);
 }
 
-/* False: it is over, or waits for a thread slot. */
+/* False: the statement is over, or waits for a thread slot. */
 static bool
 open_statement_cursor(struct statement *st)
 {
@@ -203,6 +212,7 @@ statement_run(struct statement *st)
         statement_fail(st);
         return;
     }
+    /* It is called again when it has one (statement_on_slot). */
     if (!statement_take_slot(st))
         return;
     st->await.deadline_ms = st->deadline_ms;
@@ -236,8 +246,8 @@ statement_start(struct session *s, struct span text)
     begin_statement(st, "Query");
 }
 
-/* It is well-formed, and its tables are permitted; what functions need, they
- * check when they run. */
+/* The statement is well-formed and its tables are permitted; functions check
+ * what they need when they run. */
 static void
 finish_check_statement(struct session *s, struct span text,
                        const struct sql_description *description)
@@ -318,7 +328,7 @@ statement_fetch(struct prepared *prepared, uint32_t count)
     continue_statement(st);
 }
 
-/* There is room, or a slot, or it is over. */
+/* There is room again, or a slot, or the statement is over. */
 void
 statement_resume(struct session *s)
 {

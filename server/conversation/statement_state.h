@@ -50,7 +50,7 @@ struct statement {
     bool off_loop;        /* its thread has left the loop */
     bool waits;           /* for a thread slot, and no thread has it */
     bool is_short;        /* needs none */
-    struct error refusal; /* why it could not leave it; code 0: it could */
+    struct error refusal; /* why it could not leave; code 0: it could */
 
     struct cursor *cursor; /* NULL: it is not open */
     struct value *row;     /* borrowed from the cursor until its next step */
@@ -61,8 +61,8 @@ struct statement {
     char *packet; /* a copy of the text; of COM_STMT_EXECUTE, of the values
                      until it is open */
     size_t packet_size;
-    struct memory_reservation reserved; /* of it */
-    struct span text; /* the packet; or prepared's, which outlives us */
+    struct memory_reservation reserved; /* for the packet */
+    struct span text; /* the packet's; or prepared's, which outlives this */
 
     /* Until it is open: */
     struct sql_indirect redirected;    /* by the text of COM_QUERY */
@@ -71,7 +71,7 @@ struct statement {
     struct sql_description description;
 };
 
-/* Makes it the session's running statement. */
+/* Makes it the running statement of the session. */
 void statement_enter(struct statement *st, const char *command,
                      struct span text);
 /* Once it has a thread slot: opens it, if it is not open, and sends its rows
@@ -92,23 +92,23 @@ void statement_close_opening(struct statement *st);
 
 /* ---- statement_off_loop.c ---- */
 
-/* Of st->await. */
+/* For st->await. */
 void statement_on_park(void *arg, bool waits);
 void statement_on_tick(void *arg);
-/* Of st->slots. */
+/* For st->slots. */
 void statement_on_slot(void *arg);
 
-/* It is about to compute, or to send, for long.  False: it cannot: see refusal.
- */
+/* The statement is about to compute, or to send, for long.  False: it cannot
+ * leave: see refusal. */
 bool statement_leave_loop(struct statement *st);
 /* With the lock again, and without the slot.  False: the session is closed,
  * and st freed. */
 bool statement_rejoin_loop(struct statement *st);
-/* Whether its text or its values are long. */
+/* Is its text, or are its values, long? */
 bool statement_is_long(const struct statement *st);
 /* False: it waits for a thread slot, and goes on once it has one. */
 bool statement_take_slot(struct statement *st);
-/* To another node that waits for it: it is alive. */
+/* Tells another node, which waits for the statement, that it is alive. */
 void statement_report_waiting(struct statement *st, uint64_t now_ms);
 
 #endif

@@ -2,8 +2,11 @@
  * heapwire_run.c - heapwire-run: a database with heapwire in it and beside it.
  *
  * A wrong command line or configuration is refused before anything starts.
- * Whatever else fails costs one line, and the database runs without us: so it
- * does where another one uses the state directory, which is left alone then.
+ * Whatever else fails costs one line on stderr, and the database runs without
+ * heapwire: a tool that watches must not be the reason that a database is down.
+ * That is also so where another heapwire-run has the state directory, which is
+ * then left alone.  What is decided is written into struct plan, and
+ * supervise() or attach_stay() carry it out.  One thread throughout.
  */
 #include <limits.h>
 #include <pwd.h>
@@ -30,7 +33,8 @@
 #include "supervised_env.h"
 #include "wrapper.h"
 
-/* Prints where to find it: the only line of a faultless start. */
+/* Prints where heapwire can be reached: the only line of a start without
+ * faults. */
 static void
 print_endpoints(const struct run *run)
 {
@@ -50,7 +54,7 @@ print_endpoints(const struct run *run)
 
 enum { ENVIRONMENT_MAX = 2 << 20 };
 
-/* heapwired runs as the database's user, which owns the state directory. */
+/* heapwired runs as the database's user, who owns the state directory. */
 static void
 follow_user(struct run *run, const struct target *target)
 {
@@ -68,7 +72,7 @@ follow_user(struct run *run, const struct target *target)
             ": name with --user one that may use its state directory");
 }
 
-/* The target's LD_PRELOAD; "": none, or it is unreadable. */
+/* Reads the target's LD_PRELOAD; "": it has none, or cannot be read. */
 static void
 read_preload(pid_t pid, char out[PATH_MAX])
 {
@@ -88,7 +92,7 @@ read_preload(pid_t pid, char out[PATH_MAX])
     buffer_fini(&text);
 }
 
-/* The executable that it runs, even if its name now has another file. */
+/* Finds the executable that it runs, even if another file has its name now. */
 static int
 find_running(struct run *run, const struct target *target, struct error *err)
 {
@@ -106,7 +110,7 @@ find_running(struct run *run, const struct target *target, struct error *err)
     return run->exe ? 0 : -1;
 }
 
-/* The agent's settings, which its environment would hold otherwise. */
+/* Writes the agent's settings, which its environment would have had. */
 static int
 plan_settings(struct run *run, const struct target *target, struct buffer *out,
               struct error *err)
@@ -155,7 +159,7 @@ plan_attached(struct run *run, struct attach *attach, struct buffer *settings,
     return 0;
 }
 
-/* The exit status; a fault costs one line, and nothing is attached. */
+/* Returns the exit status; a fault costs one line, and nothing is attached. */
 static int
 run_attached(struct run *run, char **envp)
 {
@@ -174,6 +178,7 @@ run_attached(struct run *run, char **envp)
         return report_attach_refusal(&err);
     environment_clean(&run->heapwired);
     follow_user(run, &attach.target);
+    /* The same --check as for a start: one parser of the configuration. */
     checked = options_check(&run->options, run->heapwired_path,
                             run->heapwired.list, &err);
     if (checked == CHECK_REFUSED)
@@ -186,6 +191,7 @@ run_attached(struct run *run, char **envp)
                                : -1;
     if (rc == 0 && options->dry_run)
         rc = attach_try(&attach, &err);
+    /* A dry run writes nothing, so it takes no lock. */
     else if (rc == 0 && (rc = state_dir_lock(run->plan.state_dir,
                                              &run->plan.state_lock, &err)) == 0)
         rc = attach_start(&attach, &err);
@@ -199,7 +205,8 @@ run_attached(struct run *run, char **envp)
     return rc;
 }
 
-/* Of an absolute path; as another user's database has to. */
+/* Can any user read the file at this absolute path?  A database that changes
+ * its user must be able to. */
 static bool
 others_can_read(const char *path)
 {
@@ -211,14 +218,14 @@ others_can_read(const char *path)
     do {
         if (stat(part, &st) != 0 || !(st.st_mode & need))
             return false;
-        need = S_IXOTH; /* of the directories */
+        need = S_IXOTH; /* of the directories on the way */
         end = strrchr(part, '/');
         *end = '\0';
     } while (end > part);
     return true;
 }
 
-/* What a wrapper (setpriv, gosu, env, ...) executes, or NULL; owned. */
+/* Finds what a wrapper (setpriv, gosu, env, ...) executes, or NULL; owned. */
 static char *
 find_wrapped(const struct run *run)
 {
@@ -241,6 +248,7 @@ find_wrapped(const struct run *run)
             "agent");
     if (*wrapped.name)
         found = program_find(wrapped.name, &status, &ignored);
+    /* A script behind the wrapper says nothing about the program. */
     if (found && program_is_script(found)) {
         mem_free(found);
         found = NULL;
@@ -248,7 +256,7 @@ find_wrapped(const struct run *run)
     return found;
 }
 
-/* Finds the database's executable.  Refuses a script without --exe. */
+/* Finds the database's executable.  A script needs --exe. */
 static int
 find_database_program(struct run *run, int *exit_status, struct error *err)
 {
@@ -279,7 +287,7 @@ out:
     return run->exe && run->name ? 0 : -1;
 }
 
-/* Relays the database's messages to systemd. */
+/* Gives the database a NOTIFY_SOCKET of ours, whose messages are passed on. */
 static int
 plan_notify(struct run *run, struct error *err)
 {
@@ -298,7 +306,7 @@ plan_notify(struct run *run, struct error *err)
                : 0;
 }
 
-/* 0; or the exit status, before anything was started. */
+/* Returns 0, or the exit status if nothing was started. */
 static int
 prepare_database_run(struct run *run, char **envp)
 {
@@ -332,6 +340,7 @@ prepare_database_run(struct run *run, char **envp)
         run_print_line(err.text, refused);
         return exit_status;
     }
+    /* --explain writes nothing into the state directory, and takes no lock. */
     if (run->options.explain)
         return checked == CHECK_GOOD ? 0 : EX_OSERR;
     run->plan.program = run->program;
@@ -349,6 +358,7 @@ prepare_database_run(struct run *run, char **envp)
             run_print_line(err.text, without);
         }
     }
+    /* Even if all else failed: then it is the environment that we got. */
     run->plan.envp = run->database.list;
     return 0;
 }

@@ -1,7 +1,13 @@
 /*
- * run.c - where our parts lie, which jemallocs the database has, which one or
- * whether the recorder is preloaded, and the environment that it and its agent
- * get.
+ * run.c - where our own parts lie, which jemallocs the database has, whether
+ * one of them or the recorder is preloaded, and the environments that follow
+ * from that.
+ *
+ * Who samples is decided here once: jemalloc's own profiling if the database
+ * has one that can, else the recorder, if it can stand in front of its malloc.
+ * Three environments are made: with all of it, without options and preloads
+ * that may keep a program from starting (plain), and with nothing of ours
+ * (bare); start_watch.c says when which is used.
  */
 #include "run.h"
 
@@ -25,8 +31,8 @@
 #include "wrapper.h"
 
 enum {
-    RECORDER_MEAN_BYTES = 512 * 1024,  /* as jemalloc */
-    RECORDER_SAMPLES_PER_SECOND = 2000 /* of a thread */
+    RECORDER_MEAN_BYTES = 512 * 1024,  /* jemalloc's default, too */
+    RECORDER_SAMPLES_PER_SECOND = 2000 /* of one thread */
 };
 
 void
@@ -35,8 +41,8 @@ run_print_line(const char *text, const char *then)
     fprintf(stderr, "heapwire-run: %s%s\n", text, then);
 }
 
-/* Finds the first of paths with that access mode: in the build tree and
- * installed, both relative to our own executable. */
+/* Finds the first of paths with that access mode.  They are relative to our own
+ * executable, as it lies in the build tree and as it is installed. */
 static bool
 find_installed_file(const char *self, const char *const paths[], int mode,
                     char out[PATH_MAX])
@@ -79,14 +85,16 @@ run_find_parts(struct run *run, struct error *err)
                   self);
         return -1;
     }
+    /* Not a fault: then profiling_source = interposed is refused with a reason.
+     */
     if (!find_installed_file(self, recorders, R_OK, recorder) ||
         !realpath(recorder, run->recorder))
         run->recorder[0] = '\0';
     return 0;
 }
 
-/* The environment gives heapwired the period of its heartbeats, and what it
- * may call under filters. */
+/* The environment tells heapwired the period of its heartbeats, and what it may
+ * call under seccomp filters. */
 int
 run_plan_heartbeat(struct run *run, struct error *err)
 {
@@ -94,6 +102,7 @@ run_plan_heartbeat(struct run *run, struct error *err)
         strtoull(run->options.value[SETTING_HEARTBEAT], NULL, 10);
     char text[24];
 
+    /* Several heartbeats may be missed within the setting's time. */
     run->plan.beat_ms = seconds * 1000 / BEATS_MISSED;
     snprintf(text, sizeof(text), "%llu", (unsigned long long)run->plan.beat_ms);
     if (*run->filters && environment_set(&run->heapwired, AGENT_ENV_FILTERS,
@@ -102,7 +111,7 @@ run_plan_heartbeat(struct run *run, struct error *err)
     return environment_set(&run->heapwired, SUPERVISED_ENV, text, err);
 }
 
-/* heapwired has checked that the name exists. */
+/* heapwired --check has made sure that the name exists. */
 static uid_t
 look_up_user_id(const char *name)
 {
@@ -125,7 +134,7 @@ run_plan_heapwired(struct run *run)
         strtoull(run->options.value[SETTING_LINGER], NULL, 10) * 1000;
 }
 
-/* Finds libjemalloc where the loader would, to preload it by its path. */
+/* Finds libjemalloc where the loader would, to preload it by its full path. */
 static bool
 find_jemalloc(char out[PATH_MAX])
 {
@@ -147,13 +156,14 @@ has_own_allocator(const struct run *run)
 {
     const char *preload = environment_get(&run->database, "LD_PRELOAD");
 
+    /* A preload whose name has "malloc" is taken for one without a look. */
     return run->allocators.count > 0 || run->allocators.other ||
            run->allocators.own_malloc || run->allocators.asan ||
            (preload && strstr(preload, "malloc"));
 }
 
-/* Whether the setting allocator permits a preload: a name other than auto means
- * a jemalloc that is loaded later, and a second one would be in its way. */
+/* Does the setting allocator permit a preload?  A name other than auto means a
+ * jemalloc that is loaded later, and a second one would be in its way. */
 static bool
 may_be_chosen(const struct run *run, const char *jemalloc)
 {
@@ -164,7 +174,8 @@ may_be_chosen(const struct run *run, const char *jemalloc)
            strcmp(wanted, strrchr(jemalloc, '/') + 1) == 0;
 }
 
-/* The jemalloc to preload: a path, which may be found's; NULL: none. */
+/* Returns the path of the jemalloc to preload, which may be found; NULL: none.
+ */
 static const char *
 choose_jemalloc(const struct run *run, char found[PATH_MAX])
 {
@@ -182,7 +193,7 @@ choose_jemalloc(const struct run *run, char found[PATH_MAX])
     }
     if (profiling_is(run, "off") || run->plan.segment >= 0 ||
         has_own_allocator(run))
-        return NULL; /* the recorder needs none */
+        return NULL; /* with the recorder none is needed */
     if (find_jemalloc(found))
         return may_be_chosen(run, found) ? found : NULL;
     run_print_line(
@@ -223,6 +234,7 @@ run_find_allocators(struct run *run, struct error *err)
 
     if (allocators_find(&run->allocators, run->exe, &run->database, err) != 0)
         return -1;
+    /* Settings that cannot be applied cost a line, not the start. */
     if (strchr(wanted, '/') &&
         allocators_name(&run->allocators, wanted, &why) != 0)
         run_print_line(why.text, "; it is looked for in the database alone");
@@ -251,6 +263,8 @@ run_prepare_agent(struct run *run, struct environment *env, struct error *err)
     environment_drop_agents(env);
     if ((!allocators_static(&run->allocators) &&
          environment_preload(env, run->library, false, err) != 0) ||
+        /* AddressSanitizer's library refuses to run unless it is loaded first.
+         */
         (run->allocators.asan &&
          environment_preload(env, run->allocators.asan, true, err) != 0) ||
         allocators_export(&run->allocators, env, err) != 0 ||
@@ -271,7 +285,7 @@ run_prepare_agent(struct run *run, struct environment *env, struct error *err)
     return 0;
 }
 
-/* Whether the agent will be loaded, and can report main. */
+/* Will the agent be loaded, and can it report main? */
 static bool
 can_watch(const struct run *run)
 {
@@ -293,7 +307,8 @@ plan_start(struct run *run)
 
 /* ---- the recorder (plugin/recorder) ---- */
 
-/* Then a page is had, or not, when it is first written to. */
+/* With strict overcommit a page of a memfd is granted or refused only when it
+ * is first written to; a refusal is a SIGBUS. */
 static bool
 is_overcommit_strict(void)
 {
@@ -306,7 +321,8 @@ is_overcommit_strict(void)
     return mode == '2';
 }
 
-/* NULL: it can stand in front of the database's malloc. */
+/* Why the recorder cannot be used; NULL: it can stand in front of the
+ * database's malloc. */
 static const char *
 why_no_recorder(const struct run *run)
 {
@@ -330,8 +346,8 @@ why_no_recorder(const struct run *run)
     return NULL;
 }
 
-/* The database's own profiles, or the user names or preloads one, or sets how
- * it is to profile. */
+/* Is jemalloc to sample?  The database's own can, or the user names or preloads
+ * one, or sets how it is to profile. */
 static bool
 wants_jemalloc(const struct run *run)
 {
@@ -359,8 +375,9 @@ wants_recorder(const struct run *run)
     return !wants_jemalloc(run) && !why_no_recorder(run);
 }
 
-/* Not 0 to 2, which are stdio's even where they are closed; and none but the
- * database gets it.  A file that may not grow is an error, not a signal. */
+/* Returns a descriptor above stderr, as 0 to 2 are stdio's even where those are
+ * closed; only the database gets it.  SIGXFSZ is ignored meanwhile: a file that
+ * may not grow is an error here, not a signal. */
 static int
 open_segment(const struct segment_header *header)
 {
@@ -377,7 +394,8 @@ open_segment(const struct segment_header *header)
     return above;
 }
 
-/* -1: there is none, and jemalloc is prepared as if nobody had asked for it. */
+/* -1: there is no recorder, and jemalloc is prepared as if nobody had asked for
+ * one. */
 static int
 make_segment(struct run *run)
 {
@@ -410,7 +428,7 @@ make_segment(struct run *run)
     return fd;
 }
 
-/* In front of all other preloads. */
+/* Puts the recorder in front of all other preloads. */
 static int
 prepare_recorder(struct run *run, struct error *err)
 {
@@ -437,6 +455,7 @@ run_prepare_environments(struct run *run, struct error *err)
 
     if (run_find_allocators(run, err) != 0)
         return -1;
+    /* The recorder is chosen first: with it no jemalloc is preloaded. */
     if (wants_recorder(run))
         run->plan.segment = make_segment(run);
     jemalloc = choose_jemalloc(run, run->jemalloc);
@@ -448,6 +467,7 @@ run_prepare_environments(struct run *run, struct error *err)
                      allocators_profile(allocators);
     run->plan.jemalloc = jemalloc;
     plan_start(run);
+    /* Children test the filters, so there must be no other child yet. */
     probe_filters(run->filters);
     if (run_prepare_agent(run, &run->plain, err) != 0 ||
         run_prepare_agent(run, database, err) != 0 ||

@@ -1,4 +1,7 @@
-/* run_patch.c - see run_patch.h. */
+/*
+ * run_patch.c - see run_patch.h.  Only the plan is made here, on disk; the
+ * recorder writes the jumps in the database (plugin/recorder/plan).
+ */
 #include "run_patch.h"
 
 #include <string.h>
@@ -14,7 +17,7 @@ run_wants_patch(const struct run *run)
     return strcmp(run->options.value[SETTING_PROFILING_SOURCE], "patched") == 0;
 }
 
-/* The program's own jemalloc.  NULL: it has none, or several. */
+/* Finds the program's own jemalloc.  NULL: it has none, or several. */
 static const struct locate_jemalloc *
 find_own_jemalloc(const struct allocators *allocators)
 {

@@ -7,11 +7,12 @@
 struct run;
 struct error;
 
-/* Whether that is asked for. */
+/* Is that asked for? */
 bool run_wants_patch(const struct run *run);
-/* Whether the program has a jemalloc of its own, for which it may help. */
+/* Has the program its own jemalloc, for which it may help? */
 bool run_may_patch(const struct run *run);
-/* Plans the jumps into run->patch.  -1: *err says of the program why not. */
+/* Plans the jumps into run->patch.  -1: *err says why the program does not
+ * allow it. */
 int run_plan_patch(struct run *run, struct error *err);
 
 #endif

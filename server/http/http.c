@@ -1,4 +1,13 @@
-/* http.c - see http.h. */
+/*
+ * http.c - see http.h.
+ *
+ * One request is one packet of the session, so waiting, back-pressure, timeouts
+ * and KILL are the session's.  Checks come in a fixed order: is it a request,
+ * is it meant for this host, who asks, is there such a path, may the method and
+ * the site do this, are the parameters known.  Until a client has logged in, at
+ * most 64 KB of its bytes are kept.  With the loop's lock, except for the rows
+ * of a statement that is off the loop.
+ */
 #include "http.h"
 
 #include <stdio.h>
@@ -20,8 +29,8 @@ enum {
     IDLE_MS = 75 * 1000,
     TLS_HANDSHAKE = 0x16,
     HOST_BYTES = 64,
-    UNAUTHENTICATED_REQUEST_MAX = 64 * 1024 /* a request that is larger proves
-                                its identity before its body comes */
+    /* a larger request proves its identity before its body comes */
+    UNAUTHENTICATED_REQUEST_MAX = 64 * 1024
 };
 
 struct http_session {
@@ -47,7 +56,7 @@ begin_http_session(struct session *s)
     session_fail(s, &err);
 }
 
-/* ---- an answer without a statement ---- */
+/* ---- answers without a statement ---- */
 
 static void
 send_text_answer(struct session *s, unsigned status, const char *text)
@@ -63,7 +72,7 @@ answer_http_error(struct session *s, const struct error *err)
     http_show_error(&s->http->show.answer, &s->reply.out, err);
 }
 
-/* For a connection that never had a request: an idle one ends without a word.
+/* For a connection that has no request: an idle one is closed without a word.
  */
 static void
 answer_last_http_error(struct reply *reply, const struct error *err)
@@ -74,9 +83,9 @@ answer_last_http_error(struct reply *reply, const struct error *err)
         http_show_error(&answer, &reply->out, err);
 }
 
-/* ---- what a request may not be ---- */
+/* ---- what a request must not be ---- */
 
-/* The host without its port. */
+/* Is the host, without its port, this machine? */
 static bool
 is_local_host(struct span host)
 {
@@ -102,8 +111,10 @@ is_local_host(struct span host)
             address_is_loopback(text));
 }
 
-/* A page whose name now stands for this address (DNS rebinding) has another
- * Host, or under TLS another certificate.  The socket may be forwarded, too. */
+/* With DNS rebinding a page's own name comes to stand for this address: then
+ * Host is that name, and under TLS the certificate does not fit.  The unix
+ * socket is checked too, as ssh may forward it to a port that a browser
+ * reaches. */
 static bool
 is_misdirected(const struct session *s)
 {
@@ -112,24 +123,24 @@ is_misdirected(const struct session *s)
     return !s->tls && r->host.size > 0 && !is_local_host(r->host);
 }
 
-/* A browser says so, whatever the page made it send.  Even a GET may cost the
- * database a heap dump. */
+/* A browser sends Sec-Fetch-Site whatever the page made it send.  Even a GET is
+ * refused, as it may cost the database a heap dump. */
 static bool
 is_cross_site_request(const struct http_request *r)
 {
     return r->site.size > 0 && !span_is_any(r->site, "same-origin none");
 }
 
-/* Whether the setting makes it change something as its scripts ask for it: by
- * GET, or by a POST without our header. */
+/* Does the setting http_get_changes let this path change something as its
+ * scripts ask for it: by GET, or by a POST without our header? */
 static bool
 is_lenient(const struct session *s, const struct http_route *route)
 {
     return route->gets && s->server->http_get_changes;
 }
 
-/* Whether a page of another origin may have sent it: that can set no header of
- * ours, and tells its origin. */
+/* May a page of another origin have sent it?  Such a page can set no header of
+ * ours, and the browser adds its Origin. */
 static bool
 may_be_forged(const struct session *s, const struct http_route *route)
 {
@@ -146,7 +157,7 @@ may_be_forged(const struct session *s, const struct http_route *route)
            memcmp(r->origin.data + size, r->host.data, r->host.size) != 0;
 }
 
-/* What a shell reads as it is, within quotes. */
+/* Is the text read as it stands by a shell, within single quotes? */
 static bool
 is_shell_safe_text(struct span text)
 {
@@ -157,7 +168,7 @@ is_shell_safe_text(struct span text)
     return text.size > 0;
 }
 
-/* The command that does what a GET meant to do. */
+/* Writes the command that does what a GET meant to do. */
 static void
 show_command(const struct session *s, const struct http_route *route,
              struct buffer *out)
@@ -225,7 +236,7 @@ takes_method(const struct session *s, const struct http_route *route)
     return method == HTTP_GET || method == HTTP_HEAD;
 }
 
-/* True: it is refused, and answered. */
+/* True: the request was refused, and has its answer. */
 static bool
 refuse_http_request(struct session *s, const struct http_route *route)
 {
@@ -237,6 +248,7 @@ refuse_http_request(struct session *s, const struct http_route *route)
         refuse_method(s, route);
         return true;
     }
+    /* A fixed text runs no statement, so any site may link to it. */
     if (is_cross_site_request(r) && route->show != HTTP_SHOW_TEXT) {
         send_text_answer(
             s, 403,
@@ -266,7 +278,7 @@ refuse_http_request(struct session *s, const struct http_route *route)
     return true;
 }
 
-/* ---- what it may ---- */
+/* ---- what a request may do ---- */
 
 static void
 copy_header_value(struct span from, char *out, size_t size)
@@ -285,8 +297,8 @@ asks_all(const struct http_request *request)
            strcmp(node, "all") == 0;
 }
 
-/* Whether /metrics has figures of this moment: those of this node are the same
- * for all that may see them. */
+/* Does /metrics have figures of this moment?  This node's figures are the same
+ * for everybody who may see them. */
 static bool
 has_figures(struct session *s)
 {
@@ -317,6 +329,8 @@ run_route_statement(struct session *s, const struct http_route *route)
     show->route = route;
     show->open_metrics = h->request.open;
     show->all_nodes = asks_all(&h->request);
+    /* What is kept never changes, so it has an ETag and HEAD costs no profile.
+     */
     show->kept =
         strchr(route->path, '*') ||
         http_query_get(h->request.query, "snapshot", kept, sizeof(kept)) != 0 ||
@@ -343,6 +357,8 @@ run_route_statement(struct session *s, const struct http_route *route)
     } else if (server_check_http_quota(s->server, s, &err) != 0) {
         answer_http_error(s, &err);
     } else {
+        /* HEAD of a path that would take a profile only parses and checks its
+         * statement. */
         statement_answer(s, (struct span){text.data, text.size}, &http_form,
                          show,
                          is_head && !show->kept &&
@@ -367,7 +383,8 @@ answer_http_request(struct session *s, const struct http_route *route)
     http_show_text(&h->show, &s->reply.out);
 }
 
-/* False: it may not come in, and is answered, or waits. */
+/* False: the request may not come in and has its answer, or it waits for its
+ * turn. */
 static bool
 is_admitted(struct session *s, const struct http_route *route, bool whole)
 {
@@ -382,11 +399,12 @@ is_admitted(struct session *s, const struct http_route *route, bool whole)
         return false;
     }
     if (route && route->open) {
-        /* What looks after the node may come again on this connection. */
+        /* A monitor may come again on the same connection, without a login. */
         s->login_deadline_ms = clock_ms() + IDLE_MS;
         return true;
     }
     rc = http_login(s, &s->http->request, &s->http->proven, whole, &err);
+    /* 1: it waits among logins after wrong ones. */
     if (rc > 0)
         return false;
     if (rc < 0) {
@@ -440,21 +458,22 @@ begin_answer(struct http_session *h)
                                           .own = r->own.size > 0};
 }
 
-/* It has the password itself, which should not stay behind in our memory. */
+/* The head has the password itself, which should not stay in memory. */
 static void
 wipe_request_head(struct span request)
 {
     explicit_bzero((char *)(uintptr_t)request.data, request.size);
 }
 
-/* Of a request whose body is yet to come. */
+/* Judges a request whose body is yet to come by its head alone. */
 static void
 take_head(struct session *s, struct span head)
 {
     struct http_session *h = s->http;
 
     begin_answer(h);
-    h->show.answer.closes = true; /* unless it is */
+    /* unless it is admitted, when the whole request starts again */
+    h->show.answer.closes = true;
     if (is_admitted(s, NULL, false))
         return;
     wipe_request_head(head);
@@ -470,18 +489,19 @@ on_packet(struct session *s, struct span packet)
         session_start_tls(s);
         return;
     }
-    s->quit = true; /* clients leave without a word */
+    /* HTTP's clients leave without COM_QUIT: that is no lost connection */
+    s->quit = true;
     h->continued = false;
     begin_answer(h);
     handle_http_request(s);
     if (s->delayed_ms)
-        return; /* it comes again */
+        return; /* session_delay() gives the same packet again */
     if (s->state != SESSION_RUNNING && s->state != SESSION_CLOSED &&
         h->show.answer.closes)
         session_enter(s, SESSION_CLOSING);
 }
 
-/* The head is there, and the client waits with the body. */
+/* The head is there, and the client waits to be asked for the body. */
 static void
 take_expectation(struct session *s, struct span head)
 {
@@ -493,8 +513,9 @@ take_expectation(struct session *s, struct span head)
         buffer_text(&s->reply.out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
-/* For size bytes and for one read, because growing leaves copies behind.  What
- * is larger than one read must find room beside what all clients hold. */
+/* Makes room for size bytes and one read at once, because a buffer that grows
+ * leaves copies of a password behind.  What is larger than one read counts
+ * against the memory of all clients. */
 static void
 reserve_request_input(struct session *s, size_t size)
 {
@@ -509,12 +530,14 @@ reserve_request_input(struct session *s, size_t size)
         session_refuse_more(s);
 }
 
-/* A packet is a whole request, or whatever came instead of one, or nothing:
- * TLS begins.  HTTP never begins with that byte. */
+/* A packet is a whole request, or what came instead of one; an empty one means
+ * that TLS begins, which no request of HTTP looks like. */
 static enum packet_state
 next_http_request(struct session *s, struct span *packet)
 {
     struct http_session *h = s->http;
+    /* All that waits is looked at; then the packet is claimed again, by its
+     * size. */
     struct span waiting = packet_claim(&s->in, packet_waiting(&s->in));
 
     *packet = packet_claim(&s->in, 0);
@@ -526,6 +549,7 @@ next_http_request(struct session *s, struct span *packet)
         *waiting.data == TLS_HANDSHAKE)
         return PACKET_READY;
     h->state = http_request_read(waiting, &h->request);
+    /* A large body is not kept for somebody who has not logged in. */
     if (h->state == HTTP_MORE) {
         if (h->request.expects && !h->continued)
             take_expectation(s, waiting);

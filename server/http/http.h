@@ -31,11 +31,12 @@ extern const struct conversation http_conversation; /* for session_accept */
  * Proves a request's identity: each request, for a connection may carry those
  * of several users.  With the loop's lock. */
 
-/* Whose password a connection proved last; zeroed: nobody's. */
+/* Whose password the connection proved last; zeroed: nobody's. */
 struct http_proven {
-    bool user;     /* session->who: it is not refused, whatever others at this
-                      address try */
-    unsigned load; /* server->loads of then */
+    /* session->who: that user is not refused, whatever others at this address
+     * try */
+    bool user;
+    unsigned load;               /* server->loads of then */
     uint8_t digest[AUTH_SHA256]; /* of the header, keyed by session->nonce */
 };
 
@@ -69,16 +70,18 @@ struct http_show_state {
     bool open_metrics, all_nodes;
     struct http_metrics *metrics; /* so far; or NULL */
     struct server_answer
-        *shared;       /* theirs, by requests of now; NULL: by none */
-    uint64_t asked_ms; /* if so: when */
-    bool kept;         /* of what never changes: has an ETag */
+        /* an answer that requests of this moment share; NULL: none */
+        *shared;
+    uint64_t asked_ms; /* with it: when this request asked */
+    bool kept;         /* shows what never changes: has an ETag */
     char if_none_match[HTTP_ETAG_MAX]; /* the client's; "": none */
     char etag[HTTP_ETAG_MAX];
     bool has_value;
     struct buffer value; /* of HTTP_SHOW_VALUE by POST, if has_value; or lines
                             of nodes that failed, while all did */
     bool complete;       /* nothing more comes */
-    bool broken;         /* it stops in the middle: the connection must close */
+    /* it stopped in the middle: the connection must close */
+    bool broken;
 };
 
 void http_show_fini(struct http_show_state *show); /* zeroed is fine */
@@ -92,7 +95,7 @@ void http_show_message(struct http_answer *answer, struct buffer *out,
                        unsigned status, const char *text);
 /* The route's own text, with an ETag. */
 void http_show_text(struct http_show_state *show, struct buffer *out);
-/* What show->shared has. */
+/* The answer that show->shared has. */
 void http_show_shared(struct http_show_state *show, struct buffer *out);
 void http_show_error(struct http_answer *answer, struct buffer *out,
                      const struct error *err);

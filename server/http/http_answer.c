@@ -1,4 +1,13 @@
-/* http_answer.c - see http_answer.h. */
+/*
+ * http_answer.c - see http_answer.h.
+ *
+ * A body of known size has Content-Length; rows are sent as they are made, in
+ * chunks, so that a result needs no memory and a failure in the middle shows as
+ * a missing last chunk.  gzip is done while they pass (zlib at its fastest: 256
+ * KB for each answer that is packed).  Security headers are on every answer,
+ * errors included: a browser must not run or frame anything that came from a
+ * database.
+ */
 #include "http_answer.h"
 
 #include <inttypes.h>
@@ -49,7 +58,7 @@ status_text(unsigned status)
     return "Unknown";
 }
 
-/* No locale is set: names are English. */
+/* strftime's names are English, as no locale is set. */
 static void
 add_date(struct buffer *out)
 {
@@ -81,7 +90,7 @@ add_answer_head(struct http_answer *a, struct buffer *out, unsigned status,
                   "Content-Security-Policy: %s\r\n"
                   "Cross-Origin-Resource-Policy: same-origin\r\n",
                   a->policy ? a->policy : "default-src 'none'");
-    if (status >= 400) /* go tool pprof shows the text then */
+    if (status >= 400) /* go tool pprof shows the text only then */
         buffer_text(out, "X-Go-Pprof: 1\r\n");
     if (a->more)
         buffer_text(out, a->more);
@@ -119,7 +128,7 @@ new_packer(void)
                      Z_DEFAULT_STRATEGY) == Z_OK)
         return z;
     mem_free(z);
-    return NULL; /* as it is, then */
+    return NULL; /* then the body is sent as it is */
 }
 
 void
@@ -135,7 +144,7 @@ http_answer_begin(struct http_answer *a, struct buffer *out, unsigned status,
     buffer_text(out, "\r\n");
 }
 
-/* An empty chunk would be the end. */
+/* An empty chunk would mark the end of the body. */
 static void
 add_chunk(const struct http_answer *a, struct buffer *out, const void *data,
           size_t size)
@@ -161,6 +170,7 @@ compress_answer_data(struct http_answer *a, struct buffer *out,
     do {
         z->next_out = (Bytef *)piece;
         z->avail_out = sizeof(piece);
+        /* Z_NO_FLUSH: zlib gathers small rows into good blocks. */
         (void)deflate(z, flush);
         add_chunk(a, out, piece, sizeof(piece) - z->avail_out);
     } while (z->avail_out == 0);
@@ -267,6 +277,7 @@ http_shared_keep(struct server_answer *shared, struct buffer *body,
 {
     struct buffer old = shared->body;
 
+    /* A slower request may end after a faster one: the newer figures stay. */
     if (asked_ms < shared->asked_ms)
         return;
     shared->body = *body;

@@ -62,14 +62,15 @@ void http_answer_json(struct buffer *out, const struct column *column,
                       const struct value *v);
 
 enum {
-    HTTP_SHARED_MS = 250,     /* content is asked for again after */
-    HTTP_SHARED_MAX_MS = 1000 /* the age of one that is still shown meanwhile */
+    /* so long after a request its content is asked for again */
+    HTTP_SHARED_MS = 250,
+    HTTP_SHARED_MAX_MS = 1000 /* age up to which it is shown meanwhile */
 };
 
-/* True: its body is the answer.  False: the caller asks for its content now. */
+/* True: its body is the answer.  False: the caller must make it now. */
 bool http_shared_is_fresh(struct server_answer *shared, uint64_t now_ms);
-/* Takes the bytes of body, which was asked for then, unless it has newer ones.
- */
+/* Takes the bytes of body, which was asked for at that time, unless it has
+ * newer ones. */
 void http_shared_keep(struct server_answer *shared, struct buffer *body,
                       uint64_t asked_ms);
 

@@ -1,10 +1,12 @@
 /*
  * http_login.c - see http.h.
  *
- * The password arrives itself, but is proven to the keeper as MySQL's clients
- * prove it: the keeper answers no other question about passwords.  Asking it is
- * most of what a small request costs, so a connection remembers the header that
- * it proved last, as a digest.
+ * Each request has the password itself, but it is proven to the keeper as
+ * MySQL's clients prove it: the keeper answers no other question about
+ * passwords, and none comes near it.  Asking it is most of what a small request
+ * costs, so a connection remembers the header that it proved last, as a digest
+ * under a key of its own.  Wrong logins count in backoff.h with those of the
+ * MySQL port, for the same account and address.
  */
 #include "http.h"
 
@@ -39,7 +41,7 @@ has_scheme(struct span authorization, const char *scheme, struct span *value)
     return true;
 }
 
-/* Base64 of "name:password". */
+/* Reads base64 of "name:password". */
 static bool
 read_basic(struct span text, struct http_proof *out)
 {
@@ -50,6 +52,7 @@ read_basic(struct span text, struct http_proof *out)
         return false;
     size = EVP_DecodeBlock((uint8_t *)out->bytes, (const uint8_t *)text.data,
                            (int)text.size);
+    /* EVP_DecodeBlock counts the padding as bytes. */
     for (size_t i = 1; i <= 2 && text.data[text.size - i] == '='; i++)
         size--;
     colon = size > 0 ? memchr(out->bytes, ':', (size_t)size) : NULL;
@@ -60,7 +63,7 @@ read_basic(struct span text, struct http_proof *out)
     return true;
 }
 
-/* "name.secret"; a name may have dots. */
+/* Reads "name.secret"; a name may have dots, so the last one divides. */
 static bool
 read_bearer(struct span text, struct http_proof *out)
 {
@@ -86,14 +89,15 @@ http_proof_read(struct span authorization, struct http_proof *out)
            read_bearer(value, out);
 }
 
-/* Of a login among wrong ones. */
+/* What a login does that comes after wrong ones. */
 enum http_wait {
-    HTTP_WAIT,         /* for its turn */
-    HTTP_WAIT_REFUSED, /* it cannot, and is refused */
+    HTTP_WAIT,         /* waits for its turn */
+    HTTP_WAIT_REFUSED, /* cannot wait, and is refused */
     HTTP_WAIT_NEVER
 };
 
-/* No account has a name that s->wanted_user does not hold. */
+/* Proves the password to the keeper.  A name that s->wanted_user cut is no
+ * account's. */
 static int
 check_http_password(struct session *s, const struct http_proof *proof,
                     bool *right, struct error *err)
@@ -103,6 +107,7 @@ check_http_password(struct session *s, const struct http_proof *proof,
     struct span given = {(const char *)answer, sizeof(answer)};
     int rc;
 
+    /* A fresh nonce is also a new key for the digest of the header. */
     if (auth_nonce(s->nonce, err) != 0 ||
         auth_answer_sha2(proof->secret, s->nonce, answer, err) != 0)
         return -1;
@@ -138,8 +143,8 @@ log_in_http_user(struct session *s, const struct http_proof *proof,
     return login_admit_user(s, err);
 }
 
-/* root, and heapwired's own user, on the unix socket.  Others are asked: each
- * browser begins so, and it is no fault. */
+/* Admits root and heapwired's own user on the unix socket.  Others are asked to
+ * log in; that is no failure, as each browser begins without a login. */
 static int
 login_trusted(struct session *s, struct error *err)
 {
@@ -155,7 +160,7 @@ login_trusted(struct session *s, struct error *err)
     return login_admit(s, PRIVILEGE_ALL, false, err);
 }
 
-/* A new nonce is a new key. */
+/* The nonce is the key: a new proof makes a new key. */
 static bool
 hash_authorization(const struct session *s, const struct http_request *request,
                    uint8_t out[AUTH_SHA256])
@@ -166,7 +171,7 @@ hash_authorization(const struct session *s, const struct http_request *request,
                 (const uint8_t *)header.data, header.size, out, NULL) != NULL;
 }
 
-/* It is, byte for byte, what the request before it proved. */
+/* Is the header, byte for byte, what the request before it proved? */
 static bool
 is_proven_header(const struct session *s, const struct http_request *request,
                  const struct http_proven *proven)
@@ -183,6 +188,8 @@ static int
 readmit_proven_user(struct session *s, struct http_proven *proven,
                     struct error *err)
 {
+    /* Through login_admit_user() all the same: limits and privileges are those
+     * of now. */
     memcpy(s->wanted_user, s->who.user, sizeof(s->wanted_user));
     proven->user = login_admit_user(s, err) == 0;
     return proven->user ? 0 : -1;
@@ -216,6 +223,8 @@ prove_http_request(struct session *s, const struct http_request *request,
                   "PASSWORD in base64, or 'Bearer' with an account's token");
         log_ratelimited("connection %u: %s", s->entry.id, err->text);
     } else {
+        /* This connection has just shown the right password of this user:
+         * others who guess at the account must not lock it out. */
         if (known && span_is(proof.name, s->who.user))
             wait = HTTP_WAIT_NEVER;
         rc = log_in_http_user(s, &proof, wait, err);

@@ -1,4 +1,13 @@
-/* http_metrics.c - see http_metrics.h. */
+/*
+ * http_metrics.c - see http_metrics.h.
+ *
+ * A figure is one row of a table: its name, its kind, the SQL expression that
+ * computes it.  One SELECT has them all as columns, so a scrape sees one moment
+ * of the node and costs one statement; with node=all each node is a row of it.
+ * A figure that is not known is NULL and has no sample, since Prometheus takes
+ * 0 for a value.  Families must stand together in the text, so samples are
+ * gathered per row of the table, and written at the end.
+ */
 #include "http_metrics.h"
 
 #include <inttypes.h>
@@ -11,32 +20,33 @@
 #include "memory.h"
 
 enum {
-    FAMILY_MAX = 4 << 20, /* bytes of its samples: of thousands of nodes */
-    LIST_MAX = 64,        /* samples of a list */
-    OTHERS_S = 8          /* Prometheus waits for 10, if not set otherwise */
+    /* bytes of one family's samples, for thousands of nodes */
+    FAMILY_MAX = 4 << 20,
+    LIST_MAX = 64, /* samples of a list */
+    OTHERS_S = 8   /* Prometheus waits for 10, if not set otherwise */
 };
 
-/* LIST, COUNTER_LIST: a text with a line for each sample, "value label"; of one
- * node alone, for the labels of all would be too many. */
+/* LIST, COUNTER_LIST: the column is a text with a line "value label" for each
+ * sample.  Only of one node, as the labels of all would be too many. */
 enum metric_kind { GAUGE, COUNTER, INFO, LIST, COUNTER_LIST };
 
-/* Of cluster_snapshots and cluster_deaths, a node without any has no row: 0, if
- * it answers. */
+/* In cluster_snapshots and cluster_deaths a node without any has no row: that
+ * is 0, if the node answers. */
 #define COUNTED(column) "coalesce(" column ", 0 * h.pid)"
 
-/* A database that hangs may show by the question for its figures alone. */
+/* That a database hangs may show only when it is asked for its figures. */
 #define STATE "p.state"
 
-/* The statement's tables: p profiler, m memory, j memory while the database
- * answers, s snapshots, b budgets, d deaths, h daemon.  Those of one name
- * follow each other, and the first has its help. */
+/* Tables of the statement: p profiler, m memory, j memory while the database
+ * answers, s snapshots, b budgets, d deaths, h daemon.  Rows of one name follow
+ * each other, and the first has the help. */
 static const struct metric {
     const char *name;
     enum metric_kind kind;
     const char *expression;
     const char *help;
     const char *label; /* or NULL; of INFO: the name of its value */
-    const char *value; /* of the label, but for INFO */
+    const char *value; /* of the label, except for INFO */
 } metrics[] = {
     {"heapwire_database_up", GAUGE, STATE " = 'connected'",
      "1: the database is connected and answers"},
@@ -201,8 +211,8 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 static void
 add_memory_subquery(const char *column, const char *id, struct buffer *out)
 {
-    /* Without a database the table is an error, which would hide the rest; of
-     * one that has ended it has what is no more. */
+    /* Without a database the table is an error, which would hide all other
+     * figures; and of a database that has ended it shows what is no more. */
     buffer_format(out,
                   "CASE WHEN p.state IN ('connected', 'unresponsive') THEN "
                   "(SELECT %s FROM heapwire.%smemory %c WHERE %s",
@@ -261,6 +271,8 @@ http_metrics_statement(const char *node, struct buffer *out)
 
     if (*node && !all)
         snprintf(where, sizeof(where), " WHERE node_id = %s", node);
+    /* Below the scraper's own limit, so that nodes that do not answer do not
+     * cost the figures of those that do. */
     if (*node)
         buffer_format(out, "SET STATEMENT heapwire_timeout = %d FOR ",
                       OTHERS_S);
@@ -320,7 +332,7 @@ metric_name_suffix(const struct metric *metric)
                                                                    : "";
 }
 
-/* A name has no line's end. */
+/* Adds a sample for each line; a name has no line's end in it. */
 static void
 add_list(const struct metric *metric, const struct value *v, struct buffer *out)
 {
@@ -332,7 +344,7 @@ add_list(const struct metric *metric, const struct value *v, struct buffer *out)
 
         if (!name ||
             strspn(line.data, "0123456789") != (size_t)(name - line.data))
-            continue; /* another node may say anything */
+            continue; /* another node may send anything */
         buffer_format(out, "%s%s{%s=\"", metric->name,
                       metric_name_suffix(metric), metric->label);
         add_escaped_label(name + 1, line.size - (size_t)(name + 1 - line.data),
@@ -397,7 +409,7 @@ metric_name_unit(const char *name)
     return NULL;
 }
 
-/* OpenMetrics describes the family, the older text each series. */
+/* OpenMetrics describes the family by its name, the older text each series. */
 static void
 add_metric_head(const struct metric *metric, bool open, struct buffer *out)
 {

@@ -1,4 +1,9 @@
-/* http_parameter.c - see http_route.h. */
+/*
+ * http_parameter.c - see http_route.h.
+ *
+ * Parameters become parts of SQL text, so nothing passes that has a quote:
+ * numbers are read, names are of one small alphabet, words are compared.
+ */
 #include "http_route.h"
 
 #include <stdlib.h>

@@ -1,4 +1,12 @@
-/* http_request.c - see http_request.h. */
+/*
+ * http_request.c - see http_request.h.
+ *
+ * Whatever the bytes are, a second parser before us (a proxy) must have read
+ * the same request: so every doubt is an error and ends the connection, and
+ * nothing is repaired.  The head is parsed only when it is whole; until then a
+ * scan for wrong lines keeps garbage from waiting for its end.  Linear in the
+ * head, copies nothing.
+ */
 #include "http_request.h"
 
 #include <string.h>
@@ -7,7 +15,7 @@
 
 /* ---- the parameters behind the ? of a target ---- */
 
-/* The next "name=value" of *rest; false at the end. */
+/* Takes the next "name=value" off *rest; false: there is none. */
 static bool
 next_query_pair(struct span *rest, struct span *name, struct span *value)
 {
@@ -31,7 +39,18 @@ next_query_pair(struct span *rest, struct span *name, struct span *value)
     return true;
 }
 
+<<<<<<< HEAD
 /* http_request_read has checked the %xx. */
+=======
+static int
+percent_digit_value(char c)
+{
+    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+/* Decodes into out, with a NUL. http_request_read() has checked the digits of
+ * each %xx. */
+>>>>>>> 221eceed (server: comments say why)
 static int
 decode_query_value(struct span from, char *out, size_t size)
 {
@@ -49,6 +68,7 @@ decode_query_value(struct span from, char *out, size_t size)
                        hex_digit(from.data[i + 2]));
             i += 2;
         }
+        /* Control characters would end up in statements, logs and headers. */
         if (n + 1 >= size || (unsigned char)c < ' ' || c == 0x7f)
             return -1;
         out[n++] = c;
@@ -85,7 +105,7 @@ http_query_unknown(struct span query, const char *words)
     return (struct span){"", 0};
 }
 
-/* Spans that may be given to memcpy and its like. */
+/* Spans that may be given to memcpy() and its like even when they are empty. */
 static const struct http_request empty = {.path = {"", 0},
                                           .query = {"", 0},
                                           .host = {"", 0},
@@ -112,7 +132,7 @@ set_request_error(struct http_request *request, unsigned status,
     return -1;
 }
 
-/* A name of a method or a header. */
+/* Is it the name of a method or of a header (RFC 9110, "token")? */
 static bool
 is_token(struct span s)
 {
@@ -127,7 +147,7 @@ is_token(struct span s)
     return s.size > 0;
 }
 
-/* The part up to the first c, which is removed with it from *rest. */
+/* Takes the part up to the first c off *rest, and c itself. */
 static bool
 take_delimited_part(struct span *rest, char c, struct span *out)
 {
@@ -141,7 +161,19 @@ take_delimited_part(struct span *rest, char c, struct span *out)
     return true;
 }
 
+<<<<<<< HEAD
 /* Visible characters alone, and %xx. */
+=======
+static bool
+is_percent_digit(char c)
+{
+    char letter = (char)(c | 0x20);
+
+    return is_digit(c) || (letter >= 'a' && letter <= 'f');
+}
+
+/* Are there only visible characters and valid %xx? */
+>>>>>>> 221eceed (server: comments say why)
 static bool
 is_target(struct span s)
 {
@@ -196,6 +228,7 @@ read_length(struct head *h, struct span value)
         return set_request_error(h->request, 400,
                                  "Content-Length is given twice");
     h->has_length = true;
+    /* Nine digits cannot overflow, and are more than the limit. */
     if (value.size == 0 || value.size > 9)
         return set_request_error(h->request, value.size ? 413 : 400,
                                  "Content-Length is empty or too large");
@@ -230,7 +263,7 @@ read_connection(struct http_request *r, struct span list)
         r->closes |= span_is_nocase(next_item(&list), "close");
 }
 
-/* "gzip", "gzip;q=0.5", but not "gzip;q=0" */
+/* Takes "gzip" and "gzip;q=0.5", but not "gzip;q=0". */
 static void
 read_encodings(struct http_request *r, struct span list)
 {
@@ -315,7 +348,7 @@ read_header_line(struct head *h, struct span line)
     return read_request_header(h, name, span_trim(line));
 }
 
-/* A line without its CR LF. */
+/* Takes a line, and its CR LF, off *rest; a bare LF is an error. */
 static bool
 next_head_line(struct span *rest, struct span *line)
 {
@@ -345,6 +378,8 @@ read_head(struct head *h, struct span bytes)
         if (read_header_line(h, line) != 0)
             return -1;
     }
+    /* A body that one parser reads by length and another by chunks is how a
+     * request is smuggled. */
     if (h->has_encoding)
         return set_request_error(
             r, h->has_length ? 400 : 501,
@@ -354,7 +389,7 @@ read_head(struct head *h, struct span bytes)
     return 0;
 }
 
-/* Sees garbage before the end of the head is there. */
+/* False: no head begins like that, so there is no need to wait for its end. */
 static bool
 may_begin_head(struct span bytes)
 {
@@ -379,6 +414,7 @@ http_request_read(struct span bytes, struct http_request *out)
     *out = empty;
     if (bytes.size == 0)
         return HTTP_MORE;
+    /* A method is in capitals; a TLS record or another protocol is not. */
     if (*bytes.data < 'A' || *bytes.data > 'Z') {
         set_request_error(out, 400, "this is no request of HTTP");
         return HTTP_BAD;
@@ -393,6 +429,7 @@ http_request_read(struct span bytes, struct http_request *out)
             set_request_error(out, 431, "the headers are larger than 16 KB");
         return out->status ? HTTP_BAD : HTTP_MORE;
     }
+    /* With the CR LF of the last header, without the empty line. */
     size = (size_t)(end - first.data) + 2;
     if (read_head(&head, (struct span){first.data, size}) != 0)
         return HTTP_BAD;

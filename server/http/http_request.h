@@ -33,8 +33,9 @@ struct http_request {
     enum http_method method;
     struct span path, query; /* as they came, valid percent-encoding */
     struct span host, authorization, origin, if_none_match;
-    struct span site; /* Sec-Fetch-Site: where a browser has it from */
-    struct span own;  /* X-Heapwire, which no page of another origin can set */
+    /* Sec-Fetch-Site: says which site's page made the browser ask */
+    struct span site;
+    struct span own; /* X-Heapwire, which no page of another origin can set */
     struct span body;
     bool http_1_0;
     bool closes;  /* no further request on this connection */

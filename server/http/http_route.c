@@ -1,4 +1,12 @@
-/* http_route.c - see http_route.h. */
+/*
+ * http_route.c - see http_route.h.
+ *
+ * What a path does is a row of a table: a form of answer and either a fixed
+ * text, a statement with * for a name, a script, or a function that writes the
+ * statement.  Functions get parameters that http_parameter.c has checked.  The
+ * statement then runs with the privileges of whoever asks, so a path needs no
+ * checks of its own.
+ */
 #include "http_route.h"
 
 #include <stdio.h>
@@ -17,10 +25,10 @@ enum {
     DIGITS_MAX = 9,
     SECONDS_MAX = 24 * 3600,
     DELTA_MAX = 3600,
-    DELTA_MORE_S = 60 /* to take and draw both */
+    DELTA_MORE_S = 60 /* added for taking and drawing both profiles */
 };
 
-/* What views call it: kept is a snapshot's name, or "", which is now. */
+/* Adds the source as views name it.  kept: a snapshot's name; "" is now. */
 static void
 add_source_name(struct buffer *out, int which, uint32_t id, const char *kept)
 {
@@ -34,7 +42,7 @@ add_source_name(struct buffer *out, int which, uint32_t id, const char *kept)
     buffer_format(out, "%s%s'", *kept ? ":" : "", kept);
 }
 
-/* ?seconds=: what grows within them. */
+/* Writes SELECT FORM(source[, base]); with ?seconds= what grows within them. */
 static int
 make_view(const char *form, const struct http_request *request,
           uint32_t node_id, struct buffer *out, struct error *err)
@@ -77,8 +85,8 @@ make_pprof(const struct http_request *request, uint32_t node_id,
     return make_view("pprof", request, node_id, out, err);
 }
 
-/* ?kind=, ?seconds=, ?kernel=1, ?hz= or, as Rust's pprof has it, ?frequency=.
- */
+/* Reads ?kind=, ?seconds=, ?kernel=1 and ?hz=, which Rust's pprof calls
+ * ?frequency=. */
 static int
 make_cpu(const struct http_route *route, const struct http_request *request,
          uint32_t node_id, struct buffer *out, struct error *err)
@@ -108,6 +116,7 @@ make_cpu(const struct http_route *route, const struct http_request *request,
     hz = hz ? hz : frequency;
     if (hz > 0)
         snprintf(rate, sizeof(rate), ":%u", hz);
+    /* 0 stands for no number, as in Go: then the path's own holds. */
     snprintf(name, sizeof(name), "%s:%u%s%s", wall ? "wall" : "cpu",
              seconds ? seconds : route->seconds, rate, kernel ? ":kernel" : "");
     buffer_format(out, "SELECT %s(", route->form);
@@ -116,7 +125,8 @@ make_cpu(const struct http_route *route, const struct http_request *request,
     return 0;
 }
 
-/* Its names are asked of the node that is connected to. */
+/* Checks that this node is meant: names for jemalloc's text are asked of the
+ * node that is connected to, so the addresses must be its own. */
 static int
 make_own(const struct http_request *request, uint32_t node_id,
          struct error *err)
@@ -178,7 +188,7 @@ make_program(const struct http_request *request, uint32_t node_id,
     return which < 0 ? -1 : 0;
 }
 
-/* Of all nodes, the first that is not ready. */
+/* With node=all, shows the first node that is not ready. */
 static int
 make_ready(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
@@ -219,7 +229,7 @@ make_snapshots(const struct http_request *request, uint32_t node_id,
     return which < 0 ? -1 : 0;
 }
 
-/* The body is the statement: as its account, it may be any. */
+/* The body is the statement; it may be any that the account may run. */
 static int
 make_sql(const struct http_request *request, uint32_t node_id,
          struct buffer *out, struct error *err)
@@ -288,7 +298,8 @@ make_snapshot_statement(const struct http_request *request, uint32_t node_id,
     "node", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .make = make_program
 #define SYMBOL                                                                 \
     .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT, .packed = true, .asks = true,  \
-    .answer = "num_symbols: 1\n" /* that there are any */
+    .answer = "num_symbols: 1\n" /* says that there are names */
+/* 'now' is no snapshot, but a name that views take. */
 #define IS_KEPT "'*' = 'now' OR '*' IN (SELECT name FROM heapwire.snapshots)"
 
 static const char index_text[] =
@@ -389,7 +400,7 @@ static const struct http_route routes[] = {
     {"/snapshot/*/pprof/symbol", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
      .text = "SELECT 'num_symbols: 1\\n' FROM DUAL WHERE " IS_KEPT},
     {"/snapshot/*/pprof/symbol", SYMBOL, .text = "SELECT address_names('*')"},
-    /* It may be of a program that is gone. */
+    /* The snapshot may be of a program that is gone. */
     {"/snapshot/*/pprof/cmdline", .show = HTTP_SHOW_VALUE, .type = HTTP_TEXT,
      .text = "SELECT COALESCE((SELECT program FROM heapwire.snapshots "
              "WHERE name = '*'), NULLIF(program, '')) FROM heapwire.profiler "
@@ -410,6 +421,7 @@ static bool
 is_path(const struct http_route *route, struct span path)
 {
     size_t size = strlen(route->path), digits = 0;
+    /* /jeheap/reset/N is the only path of that kind. */
     bool numbered = route->make && route->path[size - 1] == '/';
 
     while (numbered && digits < DIGITS_MAX && path.size > 0 &&
@@ -422,7 +434,7 @@ is_path(const struct http_route *route, struct span path)
     return numbered == (digits > 0) && span_is(path, route->path);
 }
 
-/* Whether the row is for that value of ?output=. */
+/* Is the row for the value that ?output= (or the parameter of its `by`) has? */
 static bool
 is_output(const struct http_route *route, struct span query)
 {
@@ -445,6 +457,8 @@ find_matching_route(const struct http_route *rows, size_t count,
             continue;
         if ((row->post == post || row->asks) && is_output(row, request->query))
             return row;
+        /* Of the right path with the wrong method, so that the error can say
+         * which is right. */
         if (!other)
             other = row;
     }

@@ -19,7 +19,8 @@ enum http_show {
     HTTP_SHOW_VALUE, /* the only row's first column as it is; if that is NULL,
                         the next may say why */
     HTTP_SHOW_LINES, /* a line for each row, tabs between its columns */
-    HTTP_SHOW_JSON, /* {"columns": ["name", …], "rows": [[value, …], …]} */
+    /* {"columns": ["name", ...], "rows": [[value, ...], ...]} */
+    HTTP_SHOW_JSON,
     HTTP_SHOW_METRICS, /* http_metrics.h */
     HTTP_SHOW_READY    /* is it the word "connected"? */
 };
@@ -81,20 +82,20 @@ int http_parameter_number(const struct http_request *request, const char *name,
 /* A kept snapshot's name; "": not given.  What SQL reads has no quotes. */
 int http_parameter_name(const struct http_request *request, const char *name,
                         char *out, struct error *err);
-/* That which stands in the path, in the place of the *; size 0: there is none,
- * or the path is another. */
+/* The name that stands in the path in the place of the *; size 0: there is
+ * none, or the path is another. */
 struct span http_path_name(struct span path, const char *route);
 
 enum http_node { HTTP_THIS_NODE, HTTP_ONE_NODE, HTTP_ALL_NODES };
 
-/* ?node=: which; of HTTP_ONE_NODE, *id. */
+/* ?node=: which nodes; for HTTP_ONE_NODE, *id. */
 int http_parameter_node(const struct http_request *request, uint32_t node_id,
                         uint32_t *id, struct error *err);
-/* ADMIN EXECUTE of that script on ?node=. */
+/* Writes ADMIN EXECUTE of that script on ?node=. */
 int http_parameter_script(const struct http_request *request, uint32_t node_id,
                           const char *script, struct buffer *out,
                           struct error *err);
-/* -1; *err says that the parameter takes what. */
+/* Sets *err, which says what the parameter takes; -1. */
 int http_parameter_wrong(struct error *err, const char *name, const char *what);
 
 /* ---- http_route_others.c ----

@@ -1,4 +1,5 @@
-/* http_route_others.c - see http_route.h.  The texts are theirs. */
+/* http_route_others.c - see http_route.h.  The texts are those of the other
+ * systems, word for word, spelling included: scripts compare them. */
 #include "http_route.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@
     "Jemalloc heap profiler is not enabled, refer to the following method to " \
     "enable it."
 
-/* /jeheap/reset/N; reset() itself knows how large N may be. */
+/* Writes the statement for /jeheap/reset/N; reset() itself knows the limits of
+ * N. */
 static int
 make_reset(const struct http_request *request, uint32_t node_id,
            struct buffer *out, struct error *err)
@@ -49,7 +51,8 @@ make_reset(const struct http_request *request, uint32_t node_id,
 #define CPU          "seconds hz frequency kind kernel node output"
 #define GREPTIME_OFF .off = "{\"error\":\"Memory profiling is not enabled\""
 
-/* Without ?output=, or with text: others have rows of their own. */
+/* Writes the statement without ?output=, or with output=text: other values have
+ * rows of their own. */
 static int
 make_text(const struct http_request *request, uint32_t node_id,
           struct buffer *out, struct error *err)
@@ -70,7 +73,8 @@ make_text(const struct http_request *request, uint32_t node_id,
 
 /* ---- Databend ---- */
 
-/* The heap now, whatever ?seconds= is, with which jeprof asks. */
+/* Writes the statement: the heap now, whatever ?seconds= is, which jeprof
+ * always sends. */
 static int
 make_profile_statement(const struct http_request *request, uint32_t node_id,
                        struct buffer *out, struct error *err)
@@ -98,7 +102,7 @@ const struct http_route http_route_others[] = {
          HEAPPROF "disable_prof()\nSystem.print(\"heap profiler stoped\")"},
     {"/jeheap/dump", .show = HTTP_SHOW_VALUE, .off = DORIS_OFF,
      .type = "text/vnd.graphviz; charset=utf-8", .packed = true,
-     /* Of a reason or NULL dot() says more. */
+     /* With a reason, or while active is NULL, dot() explains more. */
      .text = "SELECT dot('now') FROM heapwire.profiler "
              "WHERE COALESCE(active OR reason <> '', 1)",
      .hint = "POST /jeheap/active/true starts it. It samples what is "

@@ -1,4 +1,7 @@
-/* http_show.c - see http.h. */
+/*
+ * http_show.c - see http.h.  A struct statement_form: the statement gives it
+ * rows one by one, and it appends what the path's form of answer makes of them.
+ */
 #include "http.h"
 
 #include <stdio.h>
@@ -90,8 +93,8 @@ http_show_error(struct http_answer *answer, struct buffer *out,
 
 /* ---- rows ---- */
 
-/* Of the content: equal names may be other snapshots later.  Weak, because the
- * body may be packed or not. */
+/* An ETag of the content, as a name may be another snapshot's later.  Weak,
+ * because the body may be packed or not. */
 static bool
 make_etag(struct http_show_state *show, struct span body)
 {
@@ -116,7 +119,8 @@ is_etag_known(const struct http_show_state *show)
            strstr(show->if_none_match, show->etag + 2);
 }
 
-/* Behind "script line 1, column 2: ": the client of a path wrote no script. */
+/* The size of "script line 1, column 2: ", which is left out: whoever asked for
+ * a path wrote no script. */
 static size_t
 script_position_size(const char *text, size_t size)
 {
@@ -129,7 +133,7 @@ script_position_size(const char *text, size_t size)
     return end ? (size_t)(end - text) + 2 : 0;
 }
 
-/* The whole body, which may be packed. */
+/* Sends the whole body, packed if that helps; or 304. */
 static void
 show_body(struct http_show_state *show, struct buffer *out, unsigned status,
           const char *type, struct span body)
@@ -149,7 +153,7 @@ show_body(struct http_show_state *show, struct buffer *out, unsigned status,
     }
 }
 
-/* Of ADMIN EXECUTE ON ALL: id, status, text. */
+/* Is it a row of ADMIN EXECUTE ON ALL (id, status, text) that failed? */
 static bool
 is_failure(const struct value *row, size_t count)
 {
@@ -157,7 +161,7 @@ is_failure(const struct value *row, size_t count)
            span_is((struct span){row[1].data, row[1].size}, "ERROR");
 }
 
-/* If all nodes fail, the answer is 503. */
+/* Keeps a failed node's line: if all nodes fail, the answer is 503. */
 static void
 keep_line(struct http_show_state *show, struct buffer *out,
           const struct buffer *line)
@@ -403,8 +407,8 @@ show_value(struct http_show_state *show, struct buffer *out,
     buffer_fini(&number);
 }
 
-/* In the words of the system that had the path first; and why, if that is
- * known. */
+/* Answers in the words of the system that had the path first, and says why, if
+ * that is known. */
 static void
 answer_profiling_off(struct http_show_state *show, struct buffer *out,
                      unsigned status, const char *why)
@@ -431,7 +435,8 @@ answer_profiling_off(struct http_show_state *show, struct buffer *out,
     buffer_fini(&text);
 }
 
-/* NULL: the next column says why, if there is one. */
+/* Fails because the value is NULL; the next column says why, if there is one.
+ */
 static int
 fail_null(const struct cursor *cursor, const struct value *row,
           struct error *err)
@@ -443,7 +448,8 @@ fail_null(const struct cursor *cursor, const struct value *row,
     return -1;
 }
 
-/* Of a statement of the client's, once it has no further row. */
+/* Keeps the value of a client's own statement until it is known that no further
+ * row comes. */
 static int
 keep_value(struct http_show_state *show, const struct cursor *cursor,
            const struct value *v, struct error *err)
@@ -560,6 +566,8 @@ on_http_result_error(void *arg, struct reply *reply, const struct error *err)
 
         snprintf(said.text, sizeof(said.text), "%s", err->text + place);
     }
+    /* The status has been sent: only a missing last chunk can tell of the
+     * error. */
     if (show->answer.begun)
         show->broken = true;
     else if (show->route->off && err->code == ER_FEATURE_DISABLED)

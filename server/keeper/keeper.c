@@ -1,4 +1,13 @@
-/* keeper.c - see keeper.h. */
+/*
+ * keeper.c - see keeper.h.
+ *
+ * The keeper is this very executable, started under another name, so both ends
+ * have one version of each struct and the messages need no format beyond that.
+ * One question is asked at a time, under one lock, and blocks its thread: a
+ * queue would gain nothing, for the keeper has one thread and needs
+ * microseconds.  Any failure of the socket hangs it up, and keeper_watch.c
+ * starts another keeper; so an answer can never belong to an earlier question.
+ */
 #include "keeper.h"
 
 #include <errno.h>
@@ -24,13 +33,13 @@
 #include "memory.h"
 
 struct keeper {
-    struct keeper_signer signer; /* first */
+    struct keeper_signer signer; /* first: request_signature() casts it back */
     char **argv;
     pthread_mutex_t lock; /* guards the rest: one question at a time */
-    int fd;               /* -1: there is none */
+    int fd;               /* -1: there is no keeper */
     pid_t pid;
-    /* The loop's: the number within the present keeper, and the sum of those
-     * before it. */
+    /* The loop's.  Keepers count keys from 1 on, so key_base is the last number
+     * of the one before: another key has another number, whoever made it. */
     uint32_t key_number, key_base;
 };
 
@@ -40,7 +49,7 @@ static int request_signature(struct keeper_signer *signer, uint32_t number,
 
 /* ---- the process ---- */
 
-/* Gives the child no descriptor but its socket, and no blocked signal. */
+/* The child gets no descriptor but its socket and no blocked signal. */
 static int
 spawn_secrets_process(struct keeper *k, int socket, struct error *err)
 {
@@ -53,6 +62,8 @@ spawn_secrets_process(struct keeper *k, int socket, struct error *err)
     sigemptyset(&none);
     error = posix_spawn_file_actions_init(&actions);
     if (error == 0) {
+        /* A library that prints something must not write into a file of ours.
+         */
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
             posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR,
                                              0);
@@ -63,6 +74,7 @@ spawn_secrets_process(struct keeper *k, int socket, struct error *err)
     if (error == 0) {
         posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
         posix_spawnattr_setsigmask(&attr, &none);
+        /* The name is how the child knows its role (keeper_is_meant). */
         k->argv[0] = KEEPER_NAME;
         error = posix_spawn(&k->pid, "/proc/self/exe", &actions, &attr, k->argv,
                             environ);
@@ -76,8 +88,8 @@ spawn_secrets_process(struct keeper *k, int socket, struct error *err)
     return error == 0 ? 0 : -1;
 }
 
-/* A socket with the number KEEPER_FD would be duplicated onto itself, and stay
- * close-on-exec. */
+/* A socket whose number were KEEPER_FD already would be duplicated onto itself,
+ * and then stay close-on-exec; so both are moved above it. */
 static int
 make_sockets(int ends[2])
 {
@@ -119,7 +131,8 @@ start_secrets_process(struct keeper *k, struct error *err)
     return 0;
 }
 
-/* It ends by itself when its socket hangs up, but may be stopped, or busy. */
+/* It ends by itself when its socket hangs up, unless it is stopped or busy: so
+ * it is killed, and then waited for. */
 static void
 end_secrets_process(struct keeper *k)
 {
@@ -202,12 +215,13 @@ question_fini(struct question *q)
     keeper_message_fini(&q->answer);
 }
 
-/* Hangs up, so that keeper_watch starts another. */
+/* Reports why, and hangs up, so that keeper_watch starts another. */
 static int
 fail_secrets_process(struct keeper *k, struct error *err)
 {
     static const char then[] = "heapwired starts another, try again";
 
+    /* The message was read to its end: the connection is still in step. */
     if (k->fd >= 0 && errno == ENOMEM) {
         error_memory(err, "an answer of " KEEPER_NAME);
         return -1;
@@ -231,7 +245,7 @@ set_secrets_answer_error(struct error *err)
     return -1;
 }
 
-/* The keeper's own error. */
+/* Reads the keeper's own error: code and text. */
 static int
 read_error(struct reader *r, struct error *err)
 {
@@ -252,6 +266,7 @@ ask_secrets_process(struct keeper *k, struct question *q, int timeout_ms,
     int rc = 0;
 
     if (q->asked.failed) {
+        /* Nothing has been sent yet, so the keeper stays. */
         error_memory(err, "a question to " KEEPER_NAME);
         return -1;
     }
@@ -268,7 +283,7 @@ ask_secrets_process(struct keeper *k, struct question *q, int timeout_ms,
     return reader_u8(&q->given) == 0 ? 0 : read_error(&q->given, err);
 }
 
-/* A yes or a no. */
+/* Asks for a yes or a no. */
 static int
 ask_whether(struct keeper *k, struct question *q, bool *yes, struct error *err)
 {
@@ -383,7 +398,7 @@ read_x509(struct reader *r)
     return d2i_X509(NULL, &at, (long)der.size);
 }
 
-/* The leaf, then its chain. */
+/* The leaf comes first, then its chain. */
 static bool
 read_certificates(struct reader *r, struct certificate *out)
 {
@@ -475,7 +490,8 @@ out:
 
 /* ---- passwords ---- */
 
-/* Cuts a longer answer to one byte too many: equally wrong. */
+/* Cuts an answer that is too long to one byte too many, which is just as wrong.
+ */
 static void
 put_login(struct question *q, struct span name, const uint8_t *nonce,
           struct span answer)

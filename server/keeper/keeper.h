@@ -36,12 +36,12 @@ struct keeper *keeper_start(char **argv, struct error *err);
  * before keeper_load.  -1 with *err: there is none. */
 int keeper_restart(struct keeper *keeper, struct error *err);
 void keeper_stop(struct keeper *keeper); /* NULL is fine */
-/* The keeper's socket, which hangs up when the keeper ends. */
+/* The keeper's socket, which reports a hang-up when the keeper ends. */
 int keeper_socket(const struct keeper *keeper);
 
-/* Reads the configuration, like config_load, but without its secrets; free it
- * likewise.  cluster: the name of this node's cluster; "": none yet.  After
- * faults the keeper keeps its former configuration. */
+/* Reads the configuration, like config_load, but without its secrets;
+ * config_fini() frees it.  cluster: the name of this node's cluster; "": none
+ * yet.  After faults the keeper keeps its former configuration. */
 int keeper_load(struct keeper *keeper, const char *cluster,
                 struct config *config, struct config_faults *faults);
 /* The certificate that the last configuration names, or the node's own in

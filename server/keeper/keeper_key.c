@@ -1,8 +1,11 @@
 /*
  * keeper_key.c - see keeper_wire.h.
  *
- * OpenSSL 3 calls such methods deprecated in favour of providers, which take
- * several times the code for the same.
+ * OpenSSL insists on a private key before it makes a handshake.  This one has
+ * the public parts, and methods whose signing asks the keeper; all else is
+ * OpenSSL's.  OpenSSL 3 calls such methods deprecated in favour of providers,
+ * which take several times the code for the same.  A signature runs within a
+ * handshake, on the thread that has the session.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "keeper_wire.h"
@@ -72,6 +75,7 @@ ec_sign(int type, const unsigned char *digest, int digest_size,
 static void
 make_methods(void)
 {
+    /* Extra data of a key is found by an index that the process draws once. */
     rsa_signer = RSA_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     rsa_number = RSA_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     ec_signer = EC_KEY_get_ex_new_index(0, NULL, NULL, NULL, NULL);
@@ -79,6 +83,7 @@ make_methods(void)
     rsa_method = RSA_meth_dup(RSA_PKCS1_OpenSSL());
     ec_method = EC_KEY_METHOD_new(EC_KEY_OpenSSL());
     if (rsa_method)
+        /* OpenSSL signs by "encrypting" with the private key. */
         RSA_meth_set_priv_enc(rsa_method, rsa_sign);
     if (ec_method)
         EC_KEY_METHOD_set_sign(ec_method, ec_sign, NULL, NULL);

@@ -1,4 +1,11 @@
-/* keeper_serve.c - see keeper.h. */
+/*
+ * keeper_serve.c - see keeper.h.
+ *
+ * One question is read, answered and wiped at a time, by one thread without a
+ * loop: whatever a question can make this process do is in the table of nine
+ * functions below, and nothing else of heapwired runs here.  None gives out a
+ * verifier, a secret or a key; they say yes or no, or sign.
+ */
 #include "keeper.h"
 
 #include <errno.h>
@@ -25,14 +32,14 @@
 #include "tls_stream.h"
 #include "auth.h"
 
-/* A handshake that began before a reload still has its key. */
+/* A handshake that began before a reload still signs with its former key. */
 enum { KEYS = 2, STATE_DIR_MAX = 1024 };
 
 struct safe {
     const struct arguments *arguments;
     struct config config; /* the last one without a fault */
     struct peer_key peer_key;
-    uint32_t peer_number; /* 0: there is no key */
+    uint32_t peer_number; /* counts keys; 0: there is none */
     char cluster[PEER_CLUSTER_MAX + 1];
     EVP_PKEY *keys[KEYS]; /* the key of certificate n at n % KEYS */
     uint32_t certificates;
@@ -48,7 +55,8 @@ set_secrets_question_error(struct error *err)
 
 /* ---- configuration ---- */
 
-/* For the cluster's name at the start, even if the file has another now. */
+/* The key is of the cluster's name that heapwired had at its start, even if the
+ * file has another now. */
 static int
 make_peer_key(struct safe *safe, const struct config *config,
               struct span cluster, struct error *err)
@@ -60,6 +68,7 @@ make_peer_key(struct safe *safe, const struct config *config,
     snprintf(name, sizeof(name), "%.*s", (int)cluster.size, cluster.data);
     if (!*name)
         memcpy(name, config->cluster.name, sizeof(name));
+    /* The same name and secret keep the number, so that links stay. */
     if (safe->peer_number > 0 && strcmp(name, safe->cluster) == 0 &&
         strcmp(secret, safe->config.cluster.secret) == 0)
         return 0;
@@ -91,6 +100,8 @@ serve_load(struct safe *safe, struct reader *in, struct buffer *out,
     }
     buffer_lenenc_bytes(out, faults.text.data, faults.text.size);
     buffer_u32(out, safe->peer_number);
+    /* A faulty configuration changes nothing: logins go on with the former one.
+     */
     if (rc == 0) {
         keeper_put_config(out, &config);
         config_fini(&safe->config);
@@ -98,6 +109,7 @@ serve_load(struct safe *safe, struct reader *in, struct buffer *out,
     } else {
         config_fini(&config);
     }
+    /* A copy of what was moved or freed, with the secrets in it. */
     OPENSSL_cleanse(&config, sizeof(config));
     if (rc != 0 && faults.text.size == 0)
         error_memory(err, "the configuration's faults");
@@ -131,7 +143,8 @@ serve_become(struct safe *safe, struct reader *in, struct buffer *out,
         return set_secrets_question_error(err);
     if (become(&account, err) != 0)
         return -1;
-    keeper_harden(); /* a change of uid undoes some of it */
+    /* A change of uid clears PDEATHSIG and may set dumpable again. */
+    keeper_harden();
     return 0;
 }
 
@@ -203,6 +216,7 @@ serve_certificate(struct safe *safe, struct reader *in, struct buffer *out,
     put_certificates(out, &c);
     place = &safe->keys[safe->certificates % KEYS];
     EVP_PKEY_free(*place);
+    /* safe keeps the key; heapwired gets the certificates alone */
     *place = c.key;
     c.key = NULL;
     certificate_fini(&c);
@@ -237,6 +251,8 @@ serve_sign(struct safe *safe, struct reader *in, struct buffer *out,
 
     if (in->failed || digest.size == 0)
         return set_secrets_question_error(err);
+    /* Numbers of keys that a later certificate has replaced are refused, or
+     * that one's key would sign. */
     if (!key || number > safe->certificates ||
         number + KEYS <= safe->certificates) {
         error_set(err, ER_UNKNOWN, "the key of that certificate is gone");
@@ -256,7 +272,7 @@ serve_sign(struct safe *safe, struct reader *in, struct buffer *out,
 struct login {
     const uint8_t *nonce;
     struct span name, answer;
-    struct user user; /* perhaps a made-up one */
+    struct user user; /* made up, for a name that does not exist */
 };
 
 static int
@@ -290,6 +306,8 @@ serve_native(struct safe *safe, struct reader *in, struct buffer *out,
     shown = reader_lenenc_bytes(in);
     if (!reader_done(in) || (shown.size > 0 && shown.size != AUTH_SHA256))
         return set_secrets_question_error(err);
+    /* privileges: a made-up user has none.  It is looked at last, so that
+     * unknown names take as long. */
     right =
         auth_check_native(&login.user.verifier, login.nonce, login.answer) &&
         login.user.privileges;
@@ -371,9 +389,9 @@ serve_check_peer(struct safe *safe, struct reader *in, struct buffer *out,
     return 0;
 }
 
-/* ---- */
+/* ---- the loop ---- */
 
-/* Appends the result; -1 with *err. */
+/* Appends the result; -1 with *err, which is then sent instead. */
 typedef int serve_fn(struct safe *safe, struct reader *in, struct buffer *out,
                      struct error *err);
 
@@ -405,6 +423,7 @@ answer_secrets_question(struct safe *safe, const struct buffer *asked,
             return;
         error_memory(&err, "an answer");
     }
+    /* What was appended before the error is wiped: it may be half a result. */
     keeper_message_fini(out);
     buffer_init(out, KEEPER_ANSWER_MAX);
     buffer_u8(out, 1);
@@ -418,8 +437,9 @@ keeper_is_meant(const char *name)
     return name && strcmp(name, KEEPER_NAME) == 0;
 }
 
-/* Ignores signals that may be sent to heapwired's group, because the keeper
- * ends when heapwired does. */
+/* Ignores signals that a terminal or a supervisor sends to heapwired's whole
+ * group, because the keeper ends when heapwired does.  DUMPABLE 0 keeps others
+ * of its user from ptrace and /proc/PID/mem. */
 void
 keeper_harden(void)
 {
@@ -446,6 +466,8 @@ keeper_serve(const struct arguments *arguments)
     while (served) {
         buffer_init(&asked, KEEPER_QUESTION_MAX);
         buffer_init(&given, KEEPER_ANSWER_MAX);
+        /* -1: it waits for questions for ever; a socket that hung up ends it.
+         */
         served = keeper_receive(KEEPER_FD, &asked, -1) == 0 || errno == ENOMEM;
         if (served) {
             answer_secrets_question(&safe, &asked, &given);

@@ -1,4 +1,10 @@
-/* keeper_watch.c - see keeper.h. */
+/*
+ * keeper_watch.c - see keeper.h.
+ *
+ * Its own file, since only this part needs main's libuv loop.  An ended keeper
+ * is noticed by its socket, never by SIGCHLD: a keeper that does not answer in
+ * time is hung up by keeper.c and so looks the same.
+ */
 #include "keeper.h"
 
 #include <string.h>
@@ -16,7 +22,7 @@ stop_secrets_poll(struct keeper_watch *w)
 
 static void on_time(uv_timer_t *timer);
 
-/* Each time later, because an attempt may take the loop KEEPER_FILES_MS. */
+/* Pauses grow, because an attempt may block the loop for KEEPER_FILES_MS. */
 static void
 plan_secrets_retry(struct keeper_watch *w)
 {
@@ -55,11 +61,12 @@ on_time(uv_timer_t *timer)
     struct keeper_watch *w = timer->data;
     struct error err;
 
-    plan_secrets_retry(w); /* unless this one loads */
+    plan_secrets_retry(w); /* keeper_watch_loaded() cancels it */
     if (!w->watched && keeper_restart(w->keeper, &err) != 0) {
         log_fault("%s", err.text);
         return;
     }
+    /* A keeper that runs but could not load is only asked to load again. */
     if (!w->watched) {
         start_secrets_poll(w);
         log_line("started another heapwire-keeper");

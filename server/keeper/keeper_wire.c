@@ -1,4 +1,11 @@
-/* keeper_wire.c - see keeper_wire.h. */
+/*
+ * keeper_wire.c - see keeper_wire.h.
+ *
+ * The configuration is sent as its structs are in memory, since both ends are
+ * one executable: what must not be sent is overwritten in a copy.  Every wait
+ * polls with a deadline for the whole message, so a keeper that sends byte by
+ * byte is late, too.
+ */
 #include "keeper_wire.h"
 
 #include <errno.h>
@@ -30,7 +37,8 @@ keeper_message_fini(struct buffer *message)
     buffer_fini(message);
 }
 
-/* Waits until the socket can be written or read. */
+/* Waits until the socket can be written or read.  -1 with errno, ETIMEDOUT when
+ * the deadline has passed.  UINT64_MAX: none. */
 static int
 wait_for_message_socket(int fd, short events, uint64_t deadline_ms)
 {
@@ -105,7 +113,8 @@ keeper_send(int fd, const struct buffer *message, int timeout_ms)
     return send_message_bytes(fd, message->data, message->size, deadline_ms);
 }
 
-/* Skips a message for lack of memory: the next one begins behind it. */
+/* Reads and drops a message for which there is no memory, so that the next one
+ * begins where it should.  Always -1, with ENOMEM. */
 static int
 skip_message_bytes(int fd, size_t size, uint64_t deadline_ms)
 {
@@ -121,7 +130,7 @@ skip_message_bytes(int fd, size_t size, uint64_t deadline_ms)
     return -1;
 }
 
-/* Reserves all of it at once: growing would leave unwiped copies. */
+/* Reserves all of it at once: growing would leave copies that nobody wipes. */
 int
 keeper_receive(int fd, struct buffer *message, int timeout_ms)
 {
@@ -132,6 +141,7 @@ keeper_receive(int fd, struct buffer *message, int timeout_ms)
 
     if (receive_all(fd, &size, sizeof(size), deadline_ms) != 0)
         return -1;
+    /* The sender has begun, so the rest is due. */
     if (timeout_ms < 0)
         deadline_ms = clock_ms() + KEEPER_ANSWER_MS;
     if (size > message->max) {
@@ -160,7 +170,8 @@ redact_secret_text(char *text, size_t size)
         memcpy(text, word, sizeof(word));
 }
 
-/* Copies only the fields named here. */
+/* Copies field by field: a new secret in struct user stays behind unless it is
+ * named here. */
 static struct user
 redacted_user(const struct user *user)
 {
@@ -185,6 +196,7 @@ keeper_put_config(struct buffer *out, const struct config *config)
     redact_secret_text(c.cluster.secret, sizeof(c.cluster.secret));
     redact_secret_text(c.cluster.etcd.password,
                        sizeof(c.cluster.etcd.password));
+    /* Pointers of this process mean nothing in the other. */
     c.users = NULL;
     c.cluster.peers = NULL;
     c.cluster.peer_capacity = c.cluster.peer_count;
@@ -207,6 +219,7 @@ read_peers(struct reader *in, struct config *config, struct error *err)
     struct span bytes = {"", 0};
 
     cluster->peers = NULL;
+    /* Cleared before anything can fail, for config_fini(). */
     cluster->peer_count = cluster->peer_capacity = 0;
     if (count <= PEERS_MAX)
         bytes = reader_bytes(in, count * sizeof(*cluster->peers));

@@ -42,7 +42,7 @@ enum keeper_call {
     KEEPER_PROVE_PEER,    /* label, what was said: proof */
     KEEPER_CHECK_PEER,    /* proof, label, what was said: right or not */
     KEEPER_SIGN,          /* certificate's number, padding, digest: signature */
-    KEEPER_ETCD_PASSWORD, /* : text */
+    KEEPER_ETCD_PASSWORD, /* nothing: text */
     KEEPER_BECOME,        /* uid, gid */
     KEEPER_CALLS
 };

@@ -18,8 +18,10 @@
 #include "files.h"
 #include "thread.h"
 
-static _Thread_local bool leads;      /* this thread; a process has one loop */
-static _Thread_local bool lowered;    /* its priority, */
+/* this thread leads; a process has one loop */
+static _Thread_local bool leads;
+static _Thread_local bool lowered; /* its priority, */
+/* Thread-local, so a thread reads them without the lock. */
 static _Thread_local int former_nice; /* from this */
 
 /* ---- tasks ---- */
@@ -84,6 +86,7 @@ int
 loop_watch(struct loop *loop, struct loop_source *source, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
+    /* The first registration adds the descriptor, 0 removes it. */
     int operation = source->events == 0 ? EPOLL_CTL_ADD
                     : events == 0       ? EPOLL_CTL_DEL
                                         : EPOLL_CTL_MOD;
@@ -110,6 +113,7 @@ handle_event(struct loop *loop)
     const struct epoll_event *event = &loop->ready[loop->ready_at++];
     struct loop_source *source = event->data.ptr;
 
+    /* It may have been closed by an event of the same round. */
     if (source->fd >= 0 && source->events != 0)
         source->on_event(source, event->events);
 }
@@ -156,7 +160,9 @@ wait_ms(const struct loop *loop)
     return loop->due_ms > now_ms ? (int)(loop->due_ms - now_ms) : 0;
 }
 
-/* Waits for the events of a new round; its tasks are those that there are. */
+/* Waits for the events of a new round.  Tasks queued from now on belong to the
+ * round after it, or one that queues itself would keep events from being
+ * handled. */
 static void
 begin_round(struct loop *loop)
 {
@@ -168,6 +174,8 @@ begin_round(struct loop *loop)
     loop->ready_at = 0;
     loop->ready_count = count > 0 ? count : 0;
     loop->now = loop->later;
+    /* An empty list ends in its own head, so a copy would end in the other's.
+     */
     if (!loop->now.first)
         tasks_init(&loop->now);
     tasks_init(&loop->later);
@@ -181,8 +189,8 @@ run_loop_tick(struct loop *loop)
     loop->on_tick(loop->arg);
 }
 
-/* Until this thread has left the loop.  Each event, task and tick may do that,
- * and whoever leads then goes on behind it. */
+/* Runs until this thread no longer leads.  Each event, task and tick may give
+ * up the lead; whoever leads then continues with the next one of the round. */
 static void
 lead_event_loop(struct loop *loop)
 {
@@ -206,7 +214,7 @@ lead_event_loop(struct loop *loop)
 
 /* ---- the threads ---- */
 
-/* Linux: of the calling thread. */
+/* On Linux the priority of a thread is set by PRIO_PROCESS and 0. */
 void
 loop_lower_priority(void)
 {
@@ -217,7 +225,7 @@ loop_lower_priority(void)
         former_nice < LOOP_NICE && setpriority(PRIO_PROCESS, 0, LOOP_NICE) == 0;
 }
 
-/* False: it may not. */
+/* False: the kernel does not allow it. */
 static bool
 raise_priority(void)
 {
@@ -231,7 +239,7 @@ loop_restore_priority(void)
     (void)raise_priority();
 }
 
-/* False: the thread may end; one of those that rest stays. */
+/* False: this thread is one too many at rest, or the loop stops. */
 static bool
 wait_to_lead_loop(struct loop *loop)
 {
@@ -248,7 +256,8 @@ wait_to_lead_loop(struct loop *loop)
     return !loop->stop;
 }
 
-/* Each thread that ends joins the one that ended before it. */
+/* Nobody can join itself, and waiting for all at the stop would keep the stacks
+ * of many.  So each thread that ends joins the one that ended before it. */
 static void
 end_loop_thread(struct loop *loop)
 {
@@ -264,7 +273,7 @@ end_loop_thread(struct loop *loop)
         pthread_join(before, NULL);
 }
 
-/* It was counted among those that rest when it was started. */
+/* Whoever starts the thread has already counted it as resting. */
 static void *
 thread_main(void *arg)
 {

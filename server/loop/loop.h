@@ -60,14 +60,16 @@ struct loop {
     struct loop_source wake;
     bool led, stop;
     unsigned threads, resting; /* alive; of these, those that may lead */
-    pthread_t ended;           /* the last that has, if one has: to be joined */
+    /* the last thread that ended, to be joined, if has_ended */
+    pthread_t ended;
     bool has_ended;
     struct watchdog watchdog;
     struct epoll_event ready[LOOP_EVENTS];
     int ready_at, ready_count;
     struct loop_tasks later, now; /* of the next round, and of this one */
     uint64_t round_ms;            /* when this one began (clock_ms) */
-    uint64_t tick_ms, due_ms;     /* pace of on_tick, 0: it rests; the next */
+    /* interval of on_tick, 0: none; and when the next is due */
+    uint64_t tick_ms, due_ms;
     /* Set by the owner, before the start. */
     void (*on_tick)(void *arg);
     void (*on_wake)(void *arg); /* after loop_wake */
@@ -83,26 +85,29 @@ void loop_fini(struct loop *loop);
 
 void loop_lock(struct loop *loop);
 void loop_unlock(struct loop *loop);
-/* From any thread, without the lock, and from a signal's handler. */
+/* Makes the leading thread call on_wake.  Any thread may call it without the
+ * lock, a signal's handler, too. */
 void loop_wake(struct loop *loop);
 
-/* This thread, which is off the loop, computes for long: the database goes
- * first.  If its priority cannot be raised again (CAP_SYS_NICE), it ends
- * instead of leading once more. */
+/* Lowers this thread's priority, as it computes for long off the loop and the
+ * database goes first.  If the priority cannot be raised again (CAP_SYS_NICE),
+ * the thread ends instead of leading once more. */
 void loop_lower_priority(void);
-/* Before it takes the loop's lock again, where it may. */
+/* Raises it again where that is allowed; before the loop's lock is taken again.
+ */
 void loop_restore_priority(void);
 
-/* Whether this thread leads. */
+/* Does this thread lead? */
 bool loop_leads(void);
 
 /* ---- with the lock ---- */
 
-/* What is watched of the source from now on; 0: nothing.  -1: no memory. */
+/* Sets the events to watch for from now on; 0: none.  -1: no memory. */
 int loop_watch(struct loop *loop, struct loop_source *source, uint32_t events);
-/* Closes the descriptor.  Its owner may be freed by a task, and not before. */
+/* Closes the descriptor.  The source's owner may be freed by a task, and not
+ * before. */
 void loop_close(struct loop *loop, struct loop_source *source);
-/* Once in the next round. */
+/* Runs the task once, in the next round. */
 void loop_later(struct loop *loop, struct loop_task *task);
 void loop_cancel_task(struct loop *loop, struct loop_task *task);
 /* ms 0: no ticks. */
@@ -110,8 +115,8 @@ void loop_set_tick(struct loop *loop, uint64_t ms);
 
 /* Makes sure that another thread can lead; -1 with *err (1135). */
 int loop_make_ready(struct loop *loop, struct error *err);
-/* After that: another thread leads, and the lock is given up.  loop_lock steps
- * back. */
+/* After loop_make_ready: another thread leads from now on, and the lock is
+ * given up.  loop_lock() takes it again. */
 void loop_yield_lead(struct loop *loop);
 
 #endif

@@ -1,4 +1,11 @@
-/* notifications.c - see notifications.h. */
+/*
+ * notifications.c - see notifications.h.
+ *
+ * Of libuv only uv_async_send() may be called by other threads, and it merges
+ * calls: so what was posted stands in a queue of our own, each notification at
+ * most once.  The queue is a list that is walked to its end to append; it is
+ * short, as one notification belongs to one object.
+ */
 #include "notifications.h"
 
 #include <string.h>
@@ -20,8 +27,9 @@ pop_notification(struct notification_queue *queue)
     return notification;
 }
 
-/* One at a time, as on_notify may cancel any other; and no more than there were
- * at first, as on_notify may post again: the rest has its own async. */
+/* Takes one at a time, since on_notify may cancel any other, and no more than
+ * there were at first, since on_notify may post again: that has an async of its
+ * own. */
 static void
 on_async(uv_async_t *async)
 {
@@ -100,6 +108,7 @@ post_notification(void *arg)
         *end = notification;
     }
     pthread_mutex_unlock(&queue->lock);
+    /* After the unlock: the loop would wake only to wait for the lock. */
     if (!queued)
         uv_async_send(&queue->async);
 }

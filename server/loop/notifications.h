@@ -32,13 +32,14 @@ struct notification_queue {
 int notification_queue_init(struct notification_queue *queue, uv_loop_t *loop,
                             struct error *err);
 void notification_queue_close(
-    struct notification_queue *queue); /* begins: the loop must run on */
+    /* begins to close: the loop must run on */
+    struct notification_queue *queue);
 void notification_queue_fini(struct notification_queue *queue); /* after that */
 
 void notification_init(struct notification *notification,
                        struct notification_queue *home,
                        void (*on_notify)(struct notification *notification));
-/* The other threads' end; its arg is the notification. */
+/* What other threads call; its arg is the notification. */
 struct waker notification_waker(struct notification *notification);
 /* On the loop, once no thread posts it any more. */
 void notification_cancel(struct notification *notification);

@@ -1,4 +1,13 @@
-/* scheduler.c - see scheduler.h. */
+/*
+ * scheduler.c - see scheduler.h.
+ *
+ * Thread slots bound how many statements exist off the loop; compute slots
+ * bound how many of them use a processor.  Both are granted under one lock by
+ * whoever releases one: there is no scheduler thread, and no statement polls.
+ * Lists of who has slots are counted through at each request (at most 384 and 8
+ * entries); those that wait may be thousands, so each user's stand in a line of
+ * their own, and a user who is at the limit costs one comparison.
+ */
 #include "scheduler.h"
 
 #include <string.h>
@@ -41,13 +50,15 @@ grant_thread_slot(struct scheduler *scheduler, struct scheduler_entry *entry)
     scheduler->with_slot = entry;
 }
 
+/* One line per user, and forwarded statements apart: they have slots of their
+ * own. */
 static bool
 is_like(const struct scheduler_entry *a, const struct scheduler_entry *b)
 {
     return a->forwarded == b->forwarded && strcmp(a->owner, b->owner) == 0;
 }
 
-/* Where the first of its user stands; NULL there: it would be the first. */
+/* The place of the user's first entry; points to NULL if there is none. */
 static struct scheduler_entry **
 find_line(struct scheduler *scheduler, const struct scheduler_entry *entry)
 {
@@ -58,7 +69,7 @@ find_line(struct scheduler *scheduler, const struct scheduler_entry *entry)
     return at;
 }
 
-/* Behind those of its user: thousands may wait. */
+/* Appends in constant time, for thousands may wait. */
 static void
 queue_for_thread_slot(struct scheduler *scheduler,
                       struct scheduler_entry *entry)
@@ -81,6 +92,8 @@ leave_thread_slot_queue(struct scheduler *scheduler,
     struct scheduler_entry **line = find_line(scheduler, entry);
 
     entry->awaits_slot = false;
+    /* The last of a line takes its predecessor's place as `last`; the first
+     * hands its place among the users to the one behind. */
     if (entry->behind)
         entry->behind->ahead = entry->ahead;
     else if (*line)
@@ -102,6 +115,7 @@ grant_thread_slots(struct scheduler *scheduler)
     struct scheduler_entry **at = &scheduler->awaiting, *entry;
 
     while ((entry = *at)) {
+        /* A user without a free share does not hold up the users behind. */
         if (!can_take_thread_slot(scheduler, entry)) {
             at = &entry->next;
             continue;
@@ -146,7 +160,7 @@ scheduler_take_thread_slot(struct scheduler *scheduler,
 
 /* ---- compute slots: with the lock ---- */
 
-/* The slot of who computes; of NULL, a free one.  NULL: none. */
+/* The slot of entry, or for NULL a free one; NULL: there is none. */
 static struct scheduler_entry **
 find_compute_slot(struct scheduler *scheduler,
                   const struct scheduler_entry *entry)
@@ -169,7 +183,8 @@ may_compute(const struct scheduler *scheduler,
     return user_quota_has_slot(&quota, COMPUTE_SLOTS);
 }
 
-/* at_once may exceed the number of slots. */
+/* With at_once there may be more that compute than slots; such a one has none.
+ */
 static void
 begin_computing(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
@@ -228,7 +243,8 @@ grant_compute_slots(struct scheduler *scheduler)
     return granted;
 }
 
-/* Its slot, to the next one of its user, whoever else has slots. */
+/* Gives the slot of entry to the next one of the same user, whatever other
+ * users have. */
 static bool
 pass_on(struct scheduler *scheduler, const struct scheduler_entry *entry)
 {
@@ -256,12 +272,14 @@ end_computing(struct scheduler *scheduler, struct scheduler_entry *entry)
     (void)grant_compute_slots(scheduler);
 }
 
-/* Gives the slot to another one of the same user, if one waits. */
+/* The slot is emptied first, so that it can be granted; if nobody can take it,
+ * entry keeps it for another slice. */
 static void
 give_way(struct scheduler *scheduler, struct scheduler_entry *entry)
 {
     struct scheduler_entry **slot = find_compute_slot(scheduler, entry);
 
+    /* Checked by the one that computes: nobody can be stopped from outside. */
     if (!scheduler->queue || !slot || clock_ms() < entry->until_ms)
         return;
     *slot = NULL;
@@ -333,6 +351,8 @@ void
 scheduler_release_slots(struct scheduler *scheduler,
                         struct scheduler_entry *entry)
 {
+    /* Wakers are called under the lock: entry cannot be freed meanwhile, as its
+     * statement needs the same lock for that. */
     pthread_mutex_lock(&scheduler->lock);
     dequeue_slot_waiter(scheduler, entry);
     end_computing(scheduler, entry);

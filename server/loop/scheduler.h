@@ -29,16 +29,19 @@ enum {
 
 /* One statement's; zeroed, with the first four set. */
 struct scheduler_entry {
-    const char *owner;          /* lasts as long */
-    struct waker slot, granted; /* what was waited for is there: a thread
-                                   slot, and a compute slot */
-    bool forwarded;             /* of another node, which waits for it */
+    const char *owner; /* lives as long as the entry */
+    /* called when a thread slot, a compute slot is granted */
+    struct waker slot, granted;
+    /* from another node, which waits for the answer */
+    bool forwarded;
     /* scheduler.lock guards the rest. */
     bool has_slot, awaits_slot, queued, computes;
     struct scheduler_entry *next; /* with a thread slot; or the first of the
                                       next user that awaits one */
-    struct scheduler_entry *ahead, *behind; /* of its user, that await one */
-    struct scheduler_entry *last;           /* of them; the first one's */
+    /* neighbours in the line of its user */
+    struct scheduler_entry *ahead, *behind;
+    /* the line's last; set in its first */
+    struct scheduler_entry *last;
     struct scheduler_entry *next_queued;
     uint64_t until_ms; /* its time slice lasts so long (clock_ms) */
 };
@@ -67,13 +70,13 @@ void scheduler_release_slots(struct scheduler *scheduler,
  * at_once: whoever else computes, since it is about to end. */
 bool scheduler_request_compute(struct scheduler *scheduler,
                                struct scheduler_entry *entry, bool at_once);
-/* Whether it has computed for COMPUTE_SLICE_MS. */
+/* Has it computed for COMPUTE_SLICE_MS? */
 bool scheduler_is_slice_over(struct scheduler *scheduler,
                              const struct scheduler_entry *entry);
-/* It waits from now on, and others compute instead. */
+/* It begins to wait, and others compute instead. */
 void scheduler_yield_compute(struct scheduler *scheduler,
                              struct scheduler_entry *entry);
-/* Whether it waits for a compute slot still. */
+/* Does it still wait for a compute slot? */
 bool scheduler_awaits_compute(struct scheduler *scheduler,
                               struct scheduler_entry *entry);
 

@@ -1,11 +1,14 @@
-/* trim.c - see trim.h. */
+/*
+ * trim.c - see trim.h.  malloc_trim() walks every heap, so it runs once after a
+ * burst, and only if the process is large.
+ */
 #include "trim.h"
 
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* 0: unknown. */
+/* Resident bytes, from the second figure of statm; 0: unknown. */
 static size_t
 bytes_in_memory(void)
 {
@@ -23,8 +26,9 @@ bytes_in_memory(void)
 void
 trim_init(void)
 {
-    /* Otherwise the C library raises it, and keeps up to twice as much at the
-     * end of each thread's heap, which malloc_trim does not release. */
+    /* Setting it stops glibc from raising it by itself: that keeps up to twice
+     * as much at the end of each thread's heap, where malloc_trim releases
+     * nothing. */
     (void)mallopt(M_MMAP_THRESHOLD,
                   TRIM_MMAP_THRESHOLD); // NOLINT: glibc's has a lock
 }

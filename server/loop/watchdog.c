@@ -1,4 +1,10 @@
-/* watchdog.c - see watchdog.h. */
+/*
+ * watchdog.c - see watchdog.h.
+ *
+ * It measures the thread's processor time, so a busy machine raises no alarm.
+ * That clock is a system call, unlike clock_ms(): it is read no more often than
+ * each 5 ms, and a measured span may contain several short events.
+ */
 #include "watchdog.h"
 
 #include <stdlib.h>
@@ -14,7 +20,7 @@ enum {
 #else
     SLOWER = 1,
 #endif
-    /* of one event, and of what came before it since the clock was read */
+    /* of one event, and of those before it since the clock was read */
     LIMIT_MS = (WATCHDOG_MS + WATCHDOG_EVERY_MS) * SLOWER
 };
 
@@ -44,6 +50,7 @@ watchdog_mark(struct watchdog *dog, uint32_t connection)
 {
     uint64_t now_ms = clock_ms(), before_ns = dog->cpu_ns;
 
+    /* Zero after a change of the leader: the clock is the thread's own. */
     if (before_ns > 0 && now_ms - dog->read_ms < WATCHDOG_EVERY_MS)
         return;
     dog->read_ms = now_ms;

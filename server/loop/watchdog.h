@@ -2,8 +2,8 @@
  * watchdog.h - notices when the event loop stands still.
  *
  * One event of one session may take WATCHDOG_MS of processor time under the
- * loop's lock: longer work leaves the loop.  A busy machine is no fault.  Of
- * the thread that leads, with the lock.
+ * loop's lock: longer work leaves the loop.  A busy machine is no fault.
+ * Called by the thread that leads, with the lock.
  */
 #ifndef HW_WATCHDOG_H
 #define HW_WATCHDOG_H

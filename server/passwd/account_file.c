@@ -1,4 +1,11 @@
-/* account_file.c - see account_file.h. */
+/*
+ * account_file.c - see account_file.h.
+ *
+ * The file is changed line by line and not written again from a parsed
+ * configuration: people's comments, order and blanks must survive.  config.c
+ * has parsed the text before, and parses the result before it replaces the
+ * file, so a mistake here changes nothing.
+ */
 #include "account_file.h"
 
 #include <string.h>
@@ -12,8 +19,8 @@ is_one_of_chars(char c, const char *of)
     return c && strchr(of, c);
 }
 
-/* The part of a line before the first of the marks, trimmed; false without a
- * mark. */
+/* *out: the part of a line before the first of the marks, trimmed.  False: the
+ * line has no mark. */
 static bool
 take_text_before_mark(struct span line, const char *marks, struct span *out)
 {
@@ -25,7 +32,7 @@ take_text_before_mark(struct span line, const char *marks, struct span *out)
     return false;
 }
 
-/* Is this "[user NAME]"? */
+/* Is the line "[user NAME]"? */
 static bool
 begins_account(struct span line, const char *name)
 {
@@ -51,7 +58,7 @@ put_auth(struct buffer *out, const struct verifier *verifier)
     return 0;
 }
 
-/* One line of the account's own section. */
+/* Changes one line of the account's own section, or copies it. */
 static int
 change_line(struct span line, struct span whole,
             const struct account_change *change, struct buffer *out)

@@ -25,7 +25,7 @@
 #include "sql.h"
 #include "auth.h"
 
-enum {                     /* of 57 characters each */
+enum {                     /* drawn from 57 characters */
        RANDOM_LENGTH = 24, /* 139 bits */
        SECRET_LENGTH = 44  /* 256 bits */
 };
@@ -70,7 +70,9 @@ print_passwd_usage(FILE *out)
         out);
 }
 
-/* No look-alikes; drawn without bias. */
+/* The alphabet has no look-alikes (0 O 1 l I).  A byte beyond the largest
+ * multiple of its size is drawn again, or its first letters would be likelier.
+ */
 static int
 draw_password(char *out, size_t length, struct error *err)
 {
@@ -146,7 +148,8 @@ read_old(const char *path, struct buffer *old, struct stat *st, bool *exists)
     return check_config_text(path, old);
 }
 
-/* The owner; and of root's file the group that may read it. */
+/* Keeps the file's owner; of a file that root owns also the group that may read
+ * it. */
 static int
 keep_owner(int fd, const struct stat *old)
 {
@@ -156,7 +159,8 @@ keep_owner(int fd, const struct stat *old)
     return old->st_uid != geteuid() ? fchown(fd, old->st_uid, old->st_gid) : 0;
 }
 
-/* All or nothing, and never readable by others: a new file takes the name. */
+/* A new file takes the name: readers see the old text or the new one, and at no
+ * time can others read it. */
 static int
 replace_config_file(const char *path, const struct buffer *text,
                     const struct stat *old, bool exists)
@@ -302,7 +306,8 @@ parse_passwd_options(struct passwd_options *options, int argc, char **argv)
     }
     if (options->cluster_secret || options->version)
         return argc == 2 ? 0 : EX_USAGE;
-    /* A token's hash has no salt, because it is drawn. */
+    /* A token's digest has no salt, so a token is always drawn, never chosen.
+     */
     if (argc - optind != 2 || (options->token && options->from_stdin))
         return EX_USAGE;
     options->path = argv[optind];
@@ -322,6 +327,7 @@ main(int argc, char **argv)
     }
     if (options.version)
         return puts("heapwire-passwd " HW_VERSION) < 0;
+    /* before any file is made */
     umask(077);
     rc = options.cluster_secret ? print_secret()
                                 : store_account_password(&options);

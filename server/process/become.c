@@ -1,4 +1,11 @@
-/* become.c - see supervised.h. */
+/*
+ * become.c - see supervised.h.
+ *
+ * heapwired cannot know at its start whom to become: a database often starts as
+ * root and changes its user later.  So it polls the uid that the agent reports,
+ * often at first and then seldom, or is told by heapwire-run (follower_hint),
+ * and leaves root for good at the first uid that is not 0.
+ */
 #include "supervised.h"
 
 #include <errno.h>
@@ -61,6 +68,7 @@ become(const struct account *account, struct error *err)
 {
     if (account->uid == geteuid())
         return 0;
+    /* In this order: each step needs a privilege that the next one gives up. */
     if (setgroups(0, NULL) != 0 ||
         setresgid(account->gid, account->gid, account->gid) != 0 ||
         setresuid(account->uid, account->uid, account->uid) != 0) {
@@ -68,6 +76,7 @@ become(const struct account *account, struct error *err)
                   (unsigned)account->uid);
         return -1;
     }
+    /* The saved ids are gone, too, or this would succeed. */
     if (setuid(0) == 0) {
         error_set(err, ER_UNKNOWN, "could be root again after becoming uid %u",
                   (unsigned)account->uid);
@@ -108,6 +117,8 @@ on_follower_timer(uv_timer_t *timer)
     if (status.state != NODE_CONNECTED || status.hello.uid == 0 ||
         status.hello.uid == (uid_t)-1)
         return;
+    /* leave() fails where a file cannot be given yet; the timer then tries
+     * again. */
     if (account_of(status.hello.uid, status.hello.pid, &account) &&
         f->leave(f->arg, &account) == 0)
         uv_timer_stop(&f->timer);

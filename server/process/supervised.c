@@ -1,4 +1,12 @@
-/* supervised.c - see supervised.h. */
+/*
+ * supervised.c - see supervised.h.
+ *
+ * A killed heapwire-run is noticed by the end of the socket to it, which the
+ * kernel closes whatever the signal was.  (PR_SET_PDEATHSIG would end
+ * heapwired, which has to outlive it.) A process without that socket polls the
+ * state directory's file "linger" instead: four looks a second, and only in an
+ * orphan.
+ */
 #include "supervised.h"
 
 #include <dirent.h>
@@ -24,7 +32,7 @@
 #include "log.h"
 #include "thread.h"
 
-/* ---- its end ---- */
+/* ---- the end of the process ---- */
 
 enum { STACK_BYTES = 256 * 1024 };
 
@@ -41,6 +49,7 @@ watch_main(void *arg)
     if (!watch->done) {
         log_fault("ends although one thread has not: perhaps it waits for a "
                   "disk that hangs");
+        /* _exit: exit() would run handlers that may wait for the same disk. */
         _exit(watch->status);
     }
     pthread_mutex_unlock(&watch->lock);
@@ -76,9 +85,9 @@ end_watch_stop(struct end_watch *watch)
 }
 
 enum {
-    /* heapwired before a database that has nearly all memory ... */
+    /* heapwired is killed before a database that has nearly all memory ... */
     OOM_SCORE_ABOVE = 990,
-    /* ... and behind the symboliser, which takes 1000. */
+    /* ... and after the symbolizer, whose score is 1000 */
     OOM_SCORE_MAX = 990
 };
 
@@ -121,6 +130,8 @@ close_listed(void)
     while ((entry = readdir(dir))) {
         long fd = strtol(entry->d_name, NULL, 10);
 
+        /* Closing while reading is fine: procfs continues at the next number.
+         */
         if (fd > STDERR_FILENO && fd != dirfd(dir))
             close((int)fd);
     }
@@ -141,10 +152,11 @@ to_null(int from, int to)
         close(null);
 }
 
-/* First of all: closes everything but stderr (stdin and stdout become
+/* Comes first of all: closes everything but stderr (stdin and stdout become
  * /dev/null), ignores SIGPIPE, makes files private, and raises the limit of
- * descriptors as far as it goes.  Each of kept that is not -1 is such a number,
- * and becomes a duplicate, the caller's; -1 if it was closed. */
+ * descriptors as far as it goes.  kept: descriptors to keep, or -1; each is
+ * replaced by a duplicate above stderr, the caller's, or by -1 if it was
+ * closed. */
 static void
 descriptors_prepare(int kept[2])
 {
@@ -154,6 +166,7 @@ descriptors_prepare(int kept[2])
         close_listed();
     if (fcntl(STDERR_FILENO, F_GETFD) < 0)
         to_null(STDERR_FILENO, STDERR_FILENO);
+    /* Duplicated before stdin and stdout are pointed at /dev/null below. */
     for (size_t i = 0; i < 2; i++)
         if (kept[i] >= 0)
             kept[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -184,6 +197,8 @@ supervised_init(struct supervised *s)
     memset(s, 0, sizeof(*s));
     s->lock = -1;
     s->alone = getenv(AGENT_ENV_STARTED) != NULL; /* NOLINT: the same */
+    /* The agent's environment is the database's: it may still have the variable
+     * of the heapwire-run that started that database. */
     if (beat && !s->alone)
         kept[0] = STDIN_FILENO;
     if (getenv(SUPERVISED_RECORDER)) /* NOLINT: the same */
@@ -204,7 +219,7 @@ end_supervised_daemon(struct supervised *s, const char *why)
     s->end(s->arg);
 }
 
-/* Our end releases the lock, which a successor waits for. */
+/* Ending releases the lock on "linger", which a successor waits for. */
 static void
 on_supervised_timer(uv_timer_t *timer)
 {
@@ -224,6 +239,7 @@ on_supervised_timer(uv_timer_t *timer)
                    : "another heapwire-run has come");
         return;
     }
+    /* The agent that started us may not be reachable yet. */
     if (s->alone && clock_wall_ms() - s->began_ms < SUPERVISED_ALONE_MS)
         return;
     controller_status(s->controller, &status);
@@ -252,7 +268,7 @@ become_orphan(struct supervised *s)
 
 /* ---- the line ---- */
 
-/* A full line was not read for long, which is not our fault. */
+/* A full socket has not been read for long: the fault is not on this side. */
 static void
 on_beat(uv_timer_t *timer)
 {
@@ -276,7 +292,7 @@ on_line(uv_poll_t *poll, int status, int events)
         become_orphan(s);
     } else if (n > 0) {
         word[n] = '\0';
-        /* NOLINTNEXTLINE(cert-err34-c): of our parent */
+        /* our parent wrote it */
         if (sscanf(word, SUPERVISED_DATABASE, &uid, &pid) == 2)
             s->database(s->arg, uid, pid);
     }
@@ -299,6 +315,7 @@ supervised_start(struct supervised *s, uv_loop_t *loop,
     uv_timer_init(loop, &s->timer);
     s->timer.data = s->poll.data = s;
     s->open = true;
+    /* No line from the start is the same as a line that has ended. */
     s->orphan = s->alone;
     s->began_ms = clock_wall_ms();
     if (s->alone) {

@@ -44,7 +44,7 @@ struct supervised {
     uint32_t beat_ms; /* 0: send none */
     int lock;         /* of an orphan; -1 */
     int64_t began_ms; /* wall clock */
-    bool alone;       /* the agent started it */
+    bool alone;       /* the agent started it: it never had a line */
     bool orphan, open;
     uv_timer_t timer;
     uv_poll_t poll;
@@ -126,8 +126,8 @@ void follower_start(struct follower *f, uv_loop_t *loop,
                     struct controller *controller,
                     int (*leave)(void *arg, const struct account *account),
                     void *arg);
-/* A database of that uid comes, before its agent can be asked: perhaps it
- * cannot open the directory yet.  Whether we are that user now. */
+/* A database of that uid comes, before its agent can be asked: perhaps that
+ * cannot open the directory yet.  True: this process is that user now. */
 bool follower_hint(struct follower *f, uid_t uid, pid_t pid);
 void follower_stop(struct follower *f); /* zeroed is fine */
 

@@ -1,4 +1,11 @@
-/* audit.c - see audit.h. */
+/*
+ * audit.c - see audit.h.
+ *
+ * Records live in a ring of pointers, each block as large as its texts, since
+ * most statements are short and the longest are long.  A record that is pushed
+ * out is freed after the lock is given up.  The log has every record; the ring
+ * is for heapwire.audit_log and is empty after a restart.
+ */
 #include "audit.h"
 
 #include <inttypes.h>
@@ -20,7 +27,7 @@ struct entry {
     uint64_t rows, bytes, elapsed_ms;
     uint32_t connection_id;
     uint16_t error;
-    char texts[]; /* statement, user, host: each with its NUL */
+    char texts[]; /* statement, user, host: each ends with its NUL */
 };
 
 static struct {
@@ -44,7 +51,7 @@ entry_new(const struct audit *audit, const struct sql_identity *who)
     return e;
 }
 
-/* Without memory only the log has it. */
+/* Without memory for an entry only the log has the record. */
 static void
 store_audit_entry(const struct audit *audit, const struct sql_identity *who,
                   uint32_t connection_id, const struct audit_outcome *outcome)
@@ -112,8 +119,8 @@ audit_clear(void)
     pthread_mutex_unlock(&kept.lock);
 }
 
-/* Reads with the parser's lexer: another reading would differ in some comment,
- * and could hide what is executed. */
+/* Reads with the parser's own lexer: another reading of comments could miss a
+ * statement that is executed. */
 static bool
 is_audited(struct span text)
 {
@@ -122,13 +129,14 @@ is_audited(struct span text)
 
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
-    if (token_is(&first, "SET")) { /* SET STATEMENT name = number FOR it */
+    /* SET STATEMENT name = number FOR statement */
+    if (token_is(&first, "SET")) {
         while (first.kind != TOKEN_END && first.kind != TOKEN_INVALID &&
                !token_is(&first, "FOR"))
             first = lexer_next(&lexer);
         first = lexer_next(&lexer);
     }
-    if (token_is(&first, "CALL")) /* admin_execute(), or an error */
+    if (token_is(&first, "CALL")) /* CALL admin_execute(), or an error */
         return true;
     if (!token_is(&first, "ADMIN"))
         return false;

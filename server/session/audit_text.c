@@ -1,4 +1,13 @@
-/* audit_text.c - see audit_text.h. */
+/*
+ * audit_text.c - see audit_text.h.
+ *
+ * A record has room for little, and a script may be long, so each part (what
+ * stands before the script, the script, what follows) keeps its beginning and
+ * its end in a buffer of fixed size, as its tokens go by: no part is built in
+ * full, and none can push another out.  Tokens are those of the lexers that run
+ * the statement, so a comment here is a comment there.  Linear in the text; an
+ * arena holds decoded strings and is freed at the end.
+ */
 #include "audit_text.h"
 
 #include <inttypes.h>
@@ -13,14 +22,15 @@
 #include "script_lexer.h"
 
 enum {
-    CUT_BYTES = 256, /* that a cut text may keep */
+    CUT_BYTES = 256, /* kept of a cut text */
     CUT_SEEN = 2 * CUT_BYTES,
     CUT_NOTE = 48,
     STATEMENT_HEAD = 64, /* of what is not the script: target and ids */
     STATEMENT_TAIL = 32,
     SCRIPT_HEAD = 176,
     SCRIPT_TAIL = 80,
-    /* a statement with text behind its script fails: little is kept */
+    /* a statement with text behind its script fails, so little of that is kept
+     */
     REST_HEAD = 24,
     REST_TAIL = 8,
     ARENA_BYTES = 4 * SCRIPT_SIZE_MAX
@@ -31,11 +41,11 @@ _Static_assert(STATEMENT_HEAD + STATEMENT_TAIL + SCRIPT_HEAD + SCRIPT_TAIL +
                    AUDIT_TEXT_MAX - CUT_NOTE / 2,
                "a record has room for all of it");
 
-/* A text of which the middle may be missing; tail is a ring. */
+/* A text of which the middle may be missing; the tail is a ring. */
 struct cut {
     size_t head, tail; /* bytes that are kept of both ends */
     size_t size;       /* bytes that came */
-    bool quoted;       /* an apostrophe is written twice */
+    bool quoted;       /* apostrophes are doubled */
     char bytes[CUT_BYTES];
 };
 
@@ -53,7 +63,8 @@ static void
 cut_add(struct cut *c, const char *data, size_t size)
 {
     for (size_t i = 0; data && i < size; i++) {
-        if (i == CUT_BYTES && size > CUT_SEEN) { /* these cannot be visible */
+        /* bytes that head and tail cannot keep */
+        if (i == CUT_BYTES && size > CUT_SEEN) {
             c->size += size - CUT_SEEN;
             i = size - CUT_BYTES;
         }
@@ -63,7 +74,8 @@ cut_add(struct cut *c, const char *data, size_t size)
     }
 }
 
-/* At most as many bytes as it keeps, and CUT_NOTE. */
+/* Prints at most what is kept, and a note of CUT_NOTE bytes on what is missing.
+ */
 static void
 cut_print(const struct cut *c, char *out)
 {
@@ -87,7 +99,8 @@ cut_print(const struct cut *c, char *out)
     clean_text((struct span){text, used}, out);
 }
 
-/* Puts statements on one line, with no more between tokens than there was. */
+/* Puts the script's statements on one line, with a blank between two tokens
+ * only if there was something. */
 static void
 add_script(struct cut *out, struct span script, struct arena *arena)
 {
@@ -111,10 +124,11 @@ add_script(struct cut *out, struct span script, struct arena *arena)
         }
         before = lexer.pos;
     }
+    /* The lexer gave up: the rest is shown as it is. */
     cut_add(out, script.data + before, script.size - before);
 }
 
-/* A token's value.  Prints values other than texts into number. */
+/* Returns a token's value; values other than texts are printed into number. */
 static struct span
 audit_token_value(const struct token *token, const struct value *value,
                   char number[32], struct arena *arena)
@@ -122,7 +136,8 @@ audit_token_value(const struct token *token, const struct value *value,
     struct span s = token->text;
 
     if (token->kind == TOKEN_STRING) {
-        (void)(arena && token_decode(token, arena, &s)); /* or as typed */
+        /* on failure it stays as typed */
+        (void)(arena && token_decode(token, arena, &s));
         return s;
     }
     if (!value)
@@ -145,7 +160,8 @@ is_audit_text_token(const struct token *token, const struct value *value)
            (value && (value->type == VALUE_TEXT || value->type == VALUE_BLOB));
 }
 
-/* The beginning of the last text, which is the script; NULL: there is none. */
+/* Finds the beginning of the last text, which is the script; NULL: there is
+ * none. */
 static const char *
 find_script(struct span text)
 {
@@ -189,6 +205,7 @@ add_token(struct record *r, const struct token *token,
     }
     cut_byte(r->to, '\'');
     if (token->text.data == r->script_at && r->arena) {
+        /* The quotes around it are written to the parts beside it. */
         add_script(&r->script, s, r->arena);
         r->to = &r->rest;
     } else {
@@ -250,6 +267,7 @@ audit_text_make(struct span text, const struct sql_parameters *parameters,
             value = variable_value(&token, session, r.arena);
         add_token(&r, &token, value);
     }
+    /* An unfinished string or comment: all the rest is one token. */
     if (token.kind == TOKEN_INVALID) {
         token.text.size = (size_t)(text.data + text.size - token.text.data);
         add_token(&r, &token, NULL);

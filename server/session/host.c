@@ -1,4 +1,7 @@
-/* host.c - see host.h. */
+/*
+ * host.c - see host.h.  Fills a table of functions, so that sql/ can list
+ * sessions and settings without knowing this layer.
+ */
 #include "host.h"
 
 #include <stdio.h>
@@ -34,7 +37,7 @@ read_server_counts(void *arg, struct sql_counts *out)
     registry_count(&server->registry, out);
 }
 
-/* false: not key=value */
+/* Splits a line key=value; false: it is none. */
 static bool
 setting_row(struct span line, struct sql_setting_row *row)
 {

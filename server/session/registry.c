@@ -1,4 +1,13 @@
-/* registry.c - see registry.h. */
+/*
+ * registry.c - see registry.h.
+ *
+ * Statements of any thread list sessions, but sessions belong to the loop.  So
+ * what is shown of a session is kept in an entry with a lock of its own:
+ * showing never waits for the loop, and costs the loop a short uncontended lock
+ * for each command.  A kill goes the other way: it is noted here, and the loop
+ * is woken to carry it out.  The list is ordered by id; adding is O(1) until
+ * ids wrap around.
+ */
 #include "registry.h"
 
 #include <stdio.h>
@@ -28,8 +37,8 @@ registry_fini(struct registry *r)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* After ids have wrapped around, the next may be in use, and is not the
- * largest: inserts the entry behind the last smaller one. */
+/* After ids have wrapped around, the next one may be in use, or be smaller than
+ * others: finds a free one, and returns the entry after which it belongs. */
 static struct registry_entry *
 assign_connection_id(struct registry *r, uint32_t *id)
 {
@@ -100,13 +109,15 @@ registry_set_database(struct registry *r, struct registry_entry *e,
                       const char *database)
 {
     if (strcmp(e->database, database) == 0)
-        return; /* who writes it has the loop's lock */
+        /* only holders of the loop's lock write it, so it can be read without
+         * r->lock */
+        return;
     pthread_mutex_lock(&r->lock);
     snprintf(e->database, sizeof(e->database), "%s", database);
     pthread_mutex_unlock(&r->lock);
 }
 
-/* No character is cut in half. */
+/* Cuts at a character's first byte, so that none is cut in half. */
 static size_t
 cut_text(struct span text, size_t max)
 {
@@ -128,6 +139,7 @@ registry_set_command(struct registry *r, struct registry_entry *e,
     char *copy = size ? mem_strndup(info.data, size) : NULL, *old;
 
     pthread_mutex_lock(&r->lock);
+    /* The former text is freed after the lock: others wait for it. */
     old = e->info;
     e->info = copy;
     e->command = command;
@@ -142,7 +154,8 @@ void
 registry_set_state(struct registry *r, struct registry_entry *e,
                    const char *state)
 {
-    /* A forwarded statement that is opened off the loop writes it, too. */
+    /* A forwarded statement that is opened off the loop writes the state, too.
+     */
     pthread_mutex_lock(&r->lock);
     if (strcmp(e->state, state) != 0)
         set_session_entry_state(e, state);
@@ -156,6 +169,7 @@ registry_take_kill(struct registry *r, struct registry_entry *e)
 
     pthread_mutex_lock(&r->lock);
     kill = e->kill;
+    /* The statement that was meant has ended: the next one is not to blame. */
     if (kill == KILL_QUERY && e->kill_statement != e->statement)
         kill = KILL_NONE;
     e->kill = KILL_NONE;
@@ -209,7 +223,7 @@ registry_list(void *arg, struct sql_session_row *out, size_t max)
     return n;
 }
 
-/* -1 with *err, under the lock */
+/* Called under the lock; -1 with *err. */
 static int
 mark_session_killed(struct registry *r, uint32_t id, bool query_only,
                     const struct sql_identity *by, struct error *err)
@@ -222,6 +236,7 @@ mark_session_killed(struct registry *r, uint32_t id, bool query_only,
         error_set(err, ER_NO_SUCH_THREAD, "Unknown thread id: %u", id);
         return -1;
     }
+    /* A trusted local user may have the name of an account: both must match. */
     if (!(by->privileges & PRIVILEGE_ADMIN) &&
         (by->trusted != e->trusted || strcmp(by->user, e->user) != 0)) {
         error_set(err, ER_KILL_DENIED, "You are not owner of thread %u", id);

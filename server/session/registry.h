@@ -65,7 +65,7 @@ void registry_set_user(struct registry *r, struct registry_entry *e,
                        const struct sql_identity *who);
 void registry_set_database(struct registry *r, struct registry_entry *e,
                            const char *database);
-/* info: the statement's text (cut), or size 0 for none.  now_ms: clock_ms's,
+/* info: the statement's text (cut), or size 0 for none.  now_ms: of clock_ms(),
  * or a little earlier. */
 void registry_set_command(struct registry *r, struct registry_entry *e,
                           const char *command, const char *state,

@@ -1,4 +1,12 @@
-/* server.c - see server.h. */
+/*
+ * server.c - see server.h.
+ *
+ * Limits come from one number, the descriptors that the kernel allows: users'
+ * sessions, nodes' sessions, HTTP's connections and links each have a part that
+ * the others cannot take, so that a flood of one kind leaves the others served.
+ * When a kind is full, something idle of it makes room rather than a new client
+ * being refused.  Lists are scanned only then, at a tick or at a reload.
+ */
 #include "server.h"
 
 #include <fcntl.h>
@@ -34,7 +42,7 @@ is_resting(const struct server *server)
            server->logins[1][TRANSPORT_TCP].count == 0;
 }
 
-/* Trims the heap off the loop, once some was freed. */
+/* Trims the heap, off the loop, some time after memory was freed. */
 static void
 trim_memory(struct server *server, uint64_t now_ms)
 {
@@ -43,12 +51,13 @@ trim_memory(struct server *server, uint64_t now_ms)
     if (!trim_take(&server->trim, now_ms) ||
         loop_make_ready(&server->loop, &ignored) != 0)
         return;
+    /* malloc_trim takes milliseconds: another thread leads meanwhile. */
     loop_yield_lead(&server->loop);
     trim_run();
     loop_lock(&server->loop);
 }
 
-/* Sessions that are closed meanwhile stay in the list. */
+/* Closed sessions stay in the list until a later round, so `next` is safe. */
 static void
 on_tick(void *arg)
 {
@@ -66,7 +75,7 @@ on_tick(void *arg)
                     is_resting(server) ? SERVER_RESTING_MS : SERVER_TICK_MS);
 }
 
-/* Of any thread. */
+/* Called by any thread, so it only sets a flag and wakes the loop. */
 static void
 note_kill(void *arg)
 {
@@ -92,11 +101,14 @@ on_ended(uv_async_t *ended)
 {
     struct server *server = ended->data;
 
+    /* main's loop ends when its last handle is closed; these two kept it alive.
+     */
     uv_close((uv_handle_t *)ended, NULL);
     notification_queue_close(&server->notifications);
 }
 
-/* Snapshots, the symboliser and the log need descriptors, too. */
+/* Divides the descriptors: snapshots, the symbolizer and the log need some,
+ * too. */
 static void
 set_limits(struct server *server, size_t wanted)
 {
@@ -107,6 +119,8 @@ set_limits(struct server *server, size_t wanted)
     server->peers_max = SERVER_PEERS_MAX;
     server->web_max = SERVER_WEB_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        /* A quarter is kept for links to other nodes: rlim_cur / 4 * 3 is for
+         * the rest. */
         limit.rlim_cur / 4 * 3 >=
             wanted + others + SERVER_PEERS_MAX + SERVER_WEB_MAX)
         return;
@@ -170,6 +184,7 @@ server_init(struct server *server, uv_loop_t *main, const struct sql_node *node,
     server->logins_more.run = session_read_logins;
     pthread_mutex_init(&server->lock, NULL);
     registry_init(&server->registry, killed);
+    /* Without random bytes the table still works, with a weaker secret. */
     if (RAND_bytes((unsigned char *)&server->backoff.secret,
                    sizeof(server->backoff.secret)) != 1)
         server->backoff.secret = hash_seed(server);
@@ -277,6 +292,8 @@ server_set_identity(struct server *server, const struct peer_identity *identity)
     server->has_identity = true;
     if (same)
         return;
+    /* A new key: nodes that proved the former one must prove themselves again.
+     */
     server->generation++;
     for (struct session *s = server->sessions; s; s = s->next)
         if (s->conversation->is_outdated && s->conversation->is_outdated(s))
@@ -290,7 +307,8 @@ server_set_tls(struct server *server, SSL_CTX *context)
     server->tls = context;
 }
 
-/* Among idle ones, the longest idle; the list begins with the newest. */
+/* Finds the session that has been idle longest; the list begins with the
+ * newest. */
 static struct session *
 find_idle(const struct server *server, bool peers, bool web,
           enum session_state state)
@@ -304,10 +322,10 @@ find_idle(const struct server *server, bool peers, bool web,
     return found;
 }
 
-/* Connections with a statement never have all slots (server_check_http_quota),
- * so there is one to evict: an unauthenticated one of many, an idle one, one
- * that says its last, at last any unauthenticated one; those on the unix socket
- * after all others. */
+/* Statements never have all of HTTP's connections (server_check_http_quota), so
+ * there is one to evict.  In this order: an unauthenticated one if there are
+ * many, the longest idle, one that is being closed, any unauthenticated one;
+ * those on the unix socket last. */
 static struct session *
 find_evicted(const struct server *server)
 {
@@ -349,7 +367,7 @@ server_check_http_quota(const struct server *server, const struct session *s,
     size_t max = server->web_max - (s->who.trusted ? 1 : 2) * reserve;
 
     if (server->web <= max / 2)
-        return 0; /* this one has none yet */
+        return 0; /* more than half are free: no need to count */
     for (const struct session *other = server->sessions; other;
          other = other->next)
         if (other->conversation->web && other->statement)
@@ -384,6 +402,8 @@ server_note_peer(struct server *server, struct session *s, struct error *err)
 {
     struct session *idle = NULL;
 
+    /* The number only grows by sessions that have proven to be nodes, so an
+     * outsider cannot evict one. */
     if (server->peers >= server->peers_max) {
         idle = find_idle(server, true, false, SESSION_READY);
         if (!idle) {

@@ -36,7 +36,7 @@ enum {
                                   at work */
     SERVER_DESCRIPTORS = 64,   /* kept for everything but sessions */
     SERVER_PEERS_MAX = 256,    /* sessions of other nodes, besides all */
-    SERVER_WEB_MAX = 160,      /* connections of HTTP, likewise */
+    SERVER_WEB_MAX = 160,      /* connections of HTTP, besides all */
     SERVER_SPARES = 16, /* sessions that log in when there is no room for users:
                            they may be nodes */
     SERVER_LOGINS_MAX = 256, /* not yet logged in, of either transport */
@@ -74,8 +74,9 @@ struct server {
      * replaces them has both, and who has the loop's needs no other. */
     pthread_mutex_t lock;
     struct users *users; /* owned; replaced by a reload */
-    char *settings;      /* likewise: key=value lines, as --check prints */
-    unsigned loads;      /* counts reloads: what was proven before is not now */
+    char *settings;      /* owned; key=value lines, as --check prints them */
+    /* counts reloads; what was proven before the last one counts no more */
+    unsigned loads;
     char own_name[SQL_NAME_MAX +
                   1];      /* the name of heapwired's user; "": unknown */
     struct keeper *keeper; /* borrowed: checks passwords */
@@ -89,13 +90,15 @@ struct server {
     struct session *sessions;
     int reserve; /* a descriptor to refuse clients with; -1: none */
     size_t count, max;
-    size_t peers, peers_max; /* of them other nodes' */
-    size_t web, web_max;     /* and HTTP's */
-    size_t spares;           /* and that must prove to be nodes, or close */
-    size_t running;          /* of them in SESSION_RUNNING */
+    size_t peers, peers_max; /* those of other nodes */
+    size_t web, web_max;     /* those of HTTP */
+    /* those that prove to be another node's, or are closed */
+    size_t spares;
+    size_t running;                             /* those in SESSION_RUNNING */
     struct server_logins logins[2][TRANSPORTS]; /* [1]: HTTP's */
     struct loop_task logins_more;               /* continues logins over TCP */
-    bool logins_wait;                           /* they wait for that */
+    /* logins over TCP wait for logins_more */
+    bool logins_wait;
     struct server_answer metrics[2][2]; /* OpenMetrics' or not; packed or not */
     bool http_requires_tls; /* of TCP; see config_http_requires_tls */
     bool http_get_changes;  /* the setting */

@@ -1,4 +1,7 @@
-/* server_counts.c - see server_counts.h. */
+/*
+ * server_counts.c - see server_counts.h.  Apart from server.c, since the
+ * session calls these and server.c calls the session.
+ */
 #include "server_counts.h"
 
 #include "clock.h"
@@ -94,6 +97,8 @@ server_add(struct server *server, struct session *s)
     if (s->next)
         s->next->previous = s;
     server->sessions = s;
+    /* Beyond max a session may only turn out to be another node's
+     * (server_note_user). */
     s->spare = !s->conversation->web && !server_can_admit(server, s->transport);
     server->web += s->conversation->web;
     server->spares += s->spare;
@@ -111,6 +116,7 @@ server_remove(struct server *server, struct session *s)
     server->peers -= s->noted_peer;
     server->web -= s->conversation->web;
     server_settle(server, s);
+    /* A session's buffers were perhaps the last large blocks. */
     trim_note(&server->trim, clock_ms());
     if (server->count == 0 && server->stopping)
         server_stop_now(server);

@@ -17,7 +17,7 @@
 size_t server_reserve(size_t max);
 /* Is there room for one more user's session? */
 bool server_can_admit(const struct server *server, enum transport transport);
-/* The session is spare no more. */
+/* The session takes no spare place any more. */
 void server_settle(struct server *server, struct session *session);
 
 /* The session begins or ends its login. */

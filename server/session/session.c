@@ -1,4 +1,14 @@
-/* session.c - see session.h. */
+/*
+ * session.c - see session.h.
+ *
+ * Events of the loop come in at session_on_event(), and whatever happens ends
+ * in session_process(): it takes packets while the state allows, sends what it
+ * can, and tells epoll what to watch.  Reading stops while output is not taken
+ * (the kernel's window then stops the client), so memory is bounded by two
+ * buffers and an account for all sessions.  One session gets LOOP_ITERATION_MS
+ * of a round, then one command per round.  Nothing is freed within an event:
+ * session_close() only marks, and a task frees in the next round.
+ */
 #include "session.h"
 
 #include <errno.h>
@@ -16,7 +26,7 @@
 
 enum {
     FULL_BACKLOG = 64 * 1024,
-    LOOP_ITERATION_MS = 5 /* of the loop; then each session gets one command */
+    LOOP_ITERATION_MS = 5 /* of a round; then each session gets one command */
 };
 
 /* Life and death */
@@ -52,7 +62,8 @@ session_enter(struct session *s, enum session_state state)
                              s->since_ms);
 }
 
-/* The one place that frees a session. */
+/* The one place that frees a session: a task of the loop, which runs after the
+ * events of a round, as one of those may be this session's. */
 void
 session_free(struct loop_task *grave)
 {
@@ -78,6 +89,8 @@ session_close(struct session *s)
 
     if (s->state == SESSION_CLOSED || s->doomed)
         return;
+    /* A thread has the session: it is told to end, and closes it when it is
+     * back. */
     if (s->off_loop) {
         s->doomed = true;
         (void)loop_watch(&s->server->loop, &s->source, 0);
@@ -103,7 +116,8 @@ session_suspend(struct session *s)
     (void)loop_watch(&s->server->loop, &s->source, EPOLLRDHUP);
 }
 
-/* Whoever has it closes a doomed one, or one whose client has said goodbye. */
+/* Closes a session that was doomed meanwhile, or whose client has said goodbye.
+ */
 void
 session_resume(struct session *s)
 {
@@ -144,9 +158,10 @@ flush_output(struct session *s)
     s->noted = 0;
 }
 
-/* The last bytes are with the kernel.  What a client still sends is read and
- * thrown away until it closes, or a reset could destroy the error;
- * unauthenticated clients are not waited for. */
+/* The last bytes are with the kernel.  If bytes of the client were left unread,
+ * close() would send a reset, which can destroy the error on its way: so input
+ * is read and thrown away until the client closes.  Unauthenticated clients are
+ * not waited for. */
 static void
 finish_closing(struct session *s)
 {
@@ -160,7 +175,7 @@ finish_closing(struct session *s)
 
 /* Input */
 
-/* Garbage before the login ends gets no answer. */
+/* Garbage before the end of the login gets no answer: it is no MySQL client. */
 static void
 framing_fault(struct session *s, enum packet_state fault)
 {
@@ -175,11 +190,12 @@ framing_fault(struct session *s, enum packet_state fault)
                   "Got a packet bigger than 'max_allowed_packet' bytes");
     else
         error_set(&err, ER_PACKETS_OUT_OF_ORDER, "Got packets out of order");
+    /* The client expects the number that follows its own. */
     s->reply.sequence = (uint8_t)(s->in.sequence + 1);
     session_fail(s, &err);
 }
 
-/* One client may send sixteen megabytes, but not all at once. */
+/* Any client may send sixteen megabytes, but not all of them at once. */
 static bool
 is_over_input_quota(struct session *s, size_t more)
 {
@@ -187,7 +203,7 @@ is_over_input_quota(struct session *s, size_t more)
 
     if (needed <= s->in.bytes.capacity)
         return false;
-    if (needed > FULL_BACKLOG) /* its block doubles */
+    if (needed > FULL_BACKLOG) /* buffers grow by doubling */
         needed *= 2;
     return !memory_reserve(&s->input_reserved, s->who.user, needed);
 }
@@ -209,7 +225,7 @@ static void
 end_of_input(struct session *s)
 {
     if (s->state == SESSION_CLOSING && session_unsent(s) > 0) {
-        s->ended = true; /* it may still read its reply */
+        s->ended = true; /* the client may still read its reply */
         session_process(s);
         return;
     }
@@ -224,7 +240,8 @@ feed_session_input(void *arg, const void *data, size_t size)
     return packet_feed(&s->in, data, size);
 }
 
-/* Closes at once: an error cannot be sent, and a statement may be running. */
+/* Closes at once: an error cannot be sent encrypted, and a statement may be
+ * running. */
 static void
 tls_fault(struct session *s, const struct error *err)
 {
@@ -261,6 +278,8 @@ session_has_left(struct session *s)
     struct error ignored;
     ssize_t n;
 
+    /* In TLS a goodbye is a record among data, so the data before it must be
+     * read. */
     while (s->tls && !s->ended && packet_waiting(&s->in) < FULL_BACKLOG) {
         n = recv(s->source.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
         if (n <= 0)
@@ -284,7 +303,9 @@ session_start_tls(struct session *s)
         session_fail(s, &err);
 }
 
-/* Bytes behind the request for TLS belong to TLS, never to a packet. */
+/* Bytes that came behind the request for TLS belong to TLS. Taken as a packet
+ * they would be commands that somebody on the way slipped in before the
+ * encryption began. */
 static void
 hand_input_to_tls(struct session *s)
 {
@@ -309,6 +330,7 @@ take_packet(struct session *s, struct span payload)
     s->reply.sequence = s->in.sequence;
     s->since_ms = clock_ms();
     s->conversation->on_packet(s, payload);
+    /* The packet stays where it is: session_more() gives it again. */
     if (s->delayed_ms) {
         s->delayed = payload;
         return;
@@ -326,7 +348,8 @@ takes_packets(const struct session *s)
            !s->delayed_ms && !session_output_full(s);
 }
 
-/* One read may bring thousands of commands: other sessions get their turn. */
+/* One read may bring thousands of commands: then other sessions get their turn.
+ */
 static bool
 is_time_up(const struct session *s)
 {
@@ -374,7 +397,7 @@ take_input(struct session *s, char *bytes, size_t size)
         return;
     }
     open = take_session_bytes(s, (struct span){bytes, size});
-    explicit_bzero(bytes, size); /* perhaps of a password */
+    explicit_bzero(bytes, size); /* may hold a password */
     if (!open)
         end_of_input(s);
     else
@@ -384,6 +407,8 @@ take_input(struct session *s, char *bytes, size_t size)
 static void
 on_readable(struct session *s)
 {
+    /* All sessions share one buffer for reading: the lock is held until it is
+     * used up. */
     size_t size =
         session_is_logging_in(s->state) ? SESSION_LOGIN_PACKET : SERVER_INPUT;
     ssize_t n = recv(s->source.fd, s->server->input, size, MSG_DONTWAIT);
@@ -407,8 +432,8 @@ on_writable(struct session *s)
 
 static bool can_read_session(const struct session *s);
 
-/* While its thread is off the loop, or its statement waits for room, the client
- * has gone. */
+/* While its thread is off the loop, or its statement waits for room, nothing is
+ * read, so a hang-up is all that the loop can notice: the client has gone. */
 void
 session_on_event(struct loop_source *source, uint32_t events)
 {
@@ -440,7 +465,8 @@ can_read_session(const struct session *s)
            (s->state == SESSION_CLOSING || (takes_packets(s) && !s->paused));
 }
 
-/* During a statement what the client sends ahead stays with the kernel. */
+/* While a statement runs, what the client sends ahead stays with the kernel;
+ * only the end of the connection is watched for. */
 static void
 update_session_events(struct session *s)
 {
@@ -472,8 +498,7 @@ steer_logins(struct server *server)
 }
 
 /* A handshake with an RSA key takes milliseconds, and anybody may begin any
- * number: when the iteration's time is up, one goes on in each iteration of the
- * loop. */
+ * number of them: when the round's time is up, one goes on in each round. */
 static void
 throttle_logins(struct session *s)
 {
@@ -492,7 +517,7 @@ count_memory(struct session *s)
     memory_charge(&s->output_reserved, s->who.user, session_unsent(s));
 }
 
-/* A statement that waits for room goes on in the next round. */
+/* A statement that waited for room in the output goes on in the next round. */
 static void
 flush_session_output(struct session *s)
 {
@@ -507,6 +532,8 @@ void
 session_process(struct session *s)
 {
     process_session_input(s);
+    /* The order matters: answers first, then the farewell, then what to watch.
+     */
     if (s->state != SESSION_CLOSED)
         flush_session_output(s);
     if (s->state != SESSION_CLOSED)
@@ -514,6 +541,7 @@ session_process(struct session *s)
     count_memory(s);
     update_session_events(s);
     throttle_logins(s);
+    /* Off the loop the thread's time is not the loop's. */
     if (loop_leads())
         watchdog_mark(&s->server->loop.watchdog, s->entry.id);
 }
@@ -534,6 +562,7 @@ static void
 end_delay(struct session *s)
 {
     s->delayed_ms = 0;
+    /* `waited` tells the conversation not to delay the packet again. */
     s->waited = true;
     take_packet(s, s->delayed);
     s->waited = false;

@@ -69,15 +69,17 @@ struct session {
     struct loop_task more;  /* goes on after a pause, or a delay */
     struct loop_task grave; /* frees it */
     bool paused;
-    struct span delayed;                      /* a packet that waits, */
-    uint64_t delayed_ms;                      /* until then; 0: there is none */
-    bool waited;                              /* and that has */
-    struct memory_reservation input_reserved; /* of it */
-    struct memory_reservation output_reserved; /* of the reply */
+    struct span delayed; /* a packet that waits, ... */
+    /* ... until then; 0: there is none */
+    uint64_t delayed_ms;
+    /* the packet comes again, after its wait */
+    bool waited;
+    struct memory_reservation input_reserved;  /* for `in` */
+    struct memory_reservation output_reserved; /* for the reply */
     struct reply reply;
-    struct buffer sealed; /* of it, with TLS: the ciphertext under way */
+    struct buffer sealed; /* with TLS: the ciphertext under way */
     size_t sent;          /* of sealed, or without TLS of reply.out */
-    uint64_t progress_ms; /* when the client last took some, or began to not */
+    uint64_t progress_ms; /* when the client last took bytes, or ceased to */
     uint64_t noted;       /* bytes sent that registry.sent lacks */
     bool counted;         /* in server->logins */
     bool shut;            /* no more will be written */
@@ -97,7 +99,7 @@ struct session {
 
     struct sql_identity who;
     struct sql_session *sql;        /* once logged in */
-    struct statement *statement;    /* that runs */
+    struct statement *statement;    /* the one that runs */
     struct prepared_list *prepared; /* NULL: none so far */
     struct peer_session *peer;      /* if it is another node's; else NULL */
     struct http_session *http;      /* if it speaks HTTP; else NULL */
@@ -119,9 +121,9 @@ struct conversation {
     void (*send_error)(struct reply *reply, const struct error *err);
     /* One packet, whole and in order; the payload is borrowed for the call. */
     void (*on_packet)(struct session *session, struct span packet);
-    void (*on_drained)(
-        struct session *session); /* what was to be sent is sent */
-    /* What runs must end: at once, or soon if it is suspended. */
+    void (*on_drained)(struct session *session); /* all output has been sent */
+    /* The session closes: what runs must end, at once, or soon if it is
+     * suspended. */
     void (*on_closed)(struct session *session);
     void (*on_tick)(struct session *session, uint64_t now_ms);
     /* Ends the statement that runs; fine if there is none. */
@@ -146,11 +148,11 @@ void session_start_tls(struct session *session);
 void session_delay(struct session *session, uint64_t ms);
 /* One error, then the end. */
 void session_fail(struct session *session, const struct error *err);
-/* The same, where what it sends finds no room. */
+/* The same, if there is no memory for what the client sends. */
 void session_refuse_more(struct session *session);
-/* At once, with nothing said. */
+/* Closes at once, without a reply. */
 void session_close(struct session *session);
-/* What every event ends with: takes packets, writes, reads on. */
+/* Every event ends with it: takes packets, writes, reads on. */
 void session_process(struct session *session);
 /* The same, for session->more. */
 void session_more(struct loop_task *task);
@@ -160,14 +162,15 @@ void session_read_logins(struct loop_task *task);
 void session_on_event(struct loop_source *source, uint32_t events);
 void session_free(struct loop_task *grave);
 
-/* The thread of its statement leaves the loop with it, or is back. */
+/* A statement's thread takes the session off the loop, or gives it back. */
 void session_suspend(struct session *session);
 void session_resume(struct session *session);
-/* For who has it: whether the client has said goodbye in TLS, which the loop
- * does not see.  Takes what the client sends ahead, up to a ceiling. */
+/* For the thread that has the session: has the client said goodbye in TLS,
+ * which the loop does not see?  Takes what the client sends ahead, up to a
+ * ceiling. */
 bool session_has_left(struct session *session);
-/* Sends what the client takes without waiting; also for who has it.  -1: the
- * connection is broken. */
+/* Sends what the client takes without waiting; the thread that has the session
+ * may call it off the loop.  -1: the connection is broken. */
 int session_send(struct session *session);
 /* TLS's own alert, if nothing else is on its way. */
 void session_send_alert(struct session *session);

@@ -1,4 +1,7 @@
-/* session_accept.c - begins a session: the client's address, and the greeting.
+/*
+ * session_accept.c - begins a session: the client's address, and the greeting.
+ * Called on main's thread with the sessions' lock; from then on the loop has
+ * it.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -37,7 +40,7 @@ peer_address(struct session *s, int fd, char *host, size_t size)
     snprintf(host, size, "%s:%u", text, ntohs((uint16_t)port));
 }
 
-/* Finds the client's address. */
+/* Fills in the client's address, or on the unix socket its uid. */
 static int
 find_client(struct session *s, int fd, char *host, size_t size)
 {

@@ -2,7 +2,10 @@
  * session_output.c - what goes out to a session's client: the reply, or with
  * TLS the ciphertext made of it, as much as the socket takes.
  *
- * Called by whoever has the session: with the loop's lock, or off the loop.
+ * Called by whoever has the session: with the loop's lock, or off the loop by
+ * its statement's thread.  Sending never waits.  Bytes that the client does not
+ * take stay in the buffer, and progress_ms says since when; session_tick.c
+ * closes the connection when that is too long ago.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -31,8 +34,8 @@ session_output_full(const struct session *s)
     return session_unsent(s) >= REPLY_FULL;
 }
 
-/* A long result's next bytes get the same block, but for TLS, which makes its
- * own; an idle session has none. */
+/* While a statement runs, the block is kept for the next bytes of a long
+ * result; TLS makes its own.  An idle session has no block. */
 static void
 empty_session_output(struct session *s, struct buffer *out)
 {
@@ -67,6 +70,7 @@ send_output(struct session *s, struct buffer *out)
     s->noted += s->sent - before;
     if (s->sent == out->size)
         empty_session_output(s, out);
+    /* send() has failed, so errno is its own. */
     else if (errno != EAGAIN)
         return -1;
     else if (s->sent > before || s->progress_ms == 0)
@@ -76,7 +80,7 @@ send_output(struct session *s, struct buffer *out)
     return 0;
 }
 
-/* The next ciphertext, if none is under way. */
+/* Makes the next ciphertext, if none is under way. */
 static int
 seal_session_output(struct session *s)
 {
@@ -91,6 +95,8 @@ seal_session_output(struct session *s)
 int
 session_send(struct session *s)
 {
+    /* With TLS a large reply becomes several ciphertexts, one after the other.
+     */
     do {
         if (s->reply.out.failed) /* there was no room even for an error */
             return -1;

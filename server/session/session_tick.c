@@ -1,4 +1,7 @@
-/* session_tick.c - kills, delays, timeouts and farewells of a session. */
+/*
+ * session_tick.c - kills, delays, timeouts and farewells of a session: what
+ * time or others do to it.  The server's tick calls it, with the loop's lock.
+ */
 #include "clock.h"
 #include "errors.h"
 #include "server_counts.h"
@@ -17,20 +20,22 @@ void
 session_delay(struct session *s, uint64_t ms)
 {
     s->delayed_ms = clock_ms() + ms;
+    /* The time that we make a client wait is not taken from its login's. */
     s->login_deadline_ms += ms;
     server_hurry(s->server);
 }
 
-/* Sends an idle client nothing, like MySQL: it would take an unrequested error
- * for the answer to its next command, and SQLAlchemy's pre-ping, which
- * reconnects after a closed connection, would fail. */
+/* An idle client is sent nothing, as MySQL does it: it would take an error that
+ * it did not ask for as the answer to its next command.  SQLAlchemy's pre-ping,
+ * which reconnects after a closed connection, would fail on that. */
 void
 session_shut_down(struct session *s)
 {
     if (s->state == SESSION_RUNNING) {
         s->conversation->cancel(s, END_SHUTDOWN);
     } else if (s->state == SESSION_READY) {
-        session_enter(s, SESSION_CLOSING); /* it gets its remaining bytes */
+        /* the session first gets its remaining bytes */
+        session_enter(s, SESSION_CLOSING);
         session_process(s);
     } else if (session_is_logging_in(s->state)) {
         session_close(s);
@@ -75,6 +80,7 @@ session_tick(struct session *s, uint64_t now_ms)
         error_set(&err, ER_CLIENT_TIMEOUT,
                   "The client was disconnected by the server because of "
                   "inactivity");
+        /* The error answers no command, so it begins a sequence. */
         s->reply.sequence = 0;
         session_fail(s, &err);
         s->ended = true; /* all input was read, so no reset can destroy the

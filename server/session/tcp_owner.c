@@ -1,4 +1,10 @@
-/* tcp_owner.c - see tcp_owner.h. */
+/*
+ * tcp_owner.c - see tcp_owner.h.
+ *
+ * On loopback the kernel knows both ends of a connection: sock_diag is asked
+ * for the socket whose source is our destination, and tells the uid of its
+ * owner.  (/proc/net/tcp would be read and searched whole, for each login.)
+ */
 #include "tcp_owner.h"
 
 #include <linux/inet_diag.h>
@@ -15,7 +21,7 @@ struct question {
     struct inet_diag_req_v2 request;
 };
 
-/* What the answer begins with; attributes follow. */
+/* The beginning of the answer; attributes follow. */
 struct answer {
     struct nlmsghdr header;
     struct inet_diag_msg found;
@@ -36,7 +42,7 @@ copy_address(const struct sockaddr_storage *address, __be32 out[4])
     return v6->sin6_port;
 }
 
-/* The other end's own socket: its source is our destination. */
+/* Asks for the other end's own socket: its source is our destination. */
 static bool
 ask_of(int fd, struct inet_diag_req_v2 *out)
 {
@@ -77,7 +83,8 @@ tcp_owner(int fd, uid_t *uid)
                            (ssize_t)sizeof(question))
         size = recv(kernel, &answer, sizeof(answer), 0);
     fd_close(kernel);
-    /* A socket that its process has closed is shown as root's. */
+    /* A socket that its process has closed already is shown as root's, with
+     * inode 0. */
     if (size < (ssize_t)NLMSG_LENGTH(sizeof(answer.found)) ||
         answer.header.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
         answer.found.idiag_inode == 0)

@@ -1,10 +1,12 @@
 /*
  * safe_path.c - see state_dir.h.
  *
- * A name is looked up beside the descriptor of the directory before it, which
- * was checked: nobody can change the way behind our back.  The kernel follows
- * no symbolic link for us.  One of root's or our own is read, and its text
- * walked like the rest; /run may be a link, /tmp/heapwire another user's.
+ * Checking a path and then opening it leaves time to swap a directory in
+ * between.  So each name is opened relative to the descriptor of the directory
+ * before it, which was checked.  The kernel is told to follow no symbolic link;
+ * the text of a link that root or we own is read and walked in turn, since /run
+ * may be a link.  /tmp/heapwire, which anybody can make, may be another user's.
+ * (openat2's RESOLVE_NO_SYMLINKS would refuse the good links as well.)
  */
 #include "state_dir.h"
 
@@ -20,7 +22,7 @@
 
 enum { LINKS_MAX = 40 }; /* as the kernel's */
 
-enum { FAILED = -1, ENTERED, MISSING, LAST }; /* what became of a name */
+enum { FAILED = -1, ENTERED, MISSING, LAST }; /* the outcome of one name */
 
 struct walk {
     const char *path;     /* as it was asked for */
@@ -38,8 +40,8 @@ is_trusted(uid_t uid)
     return uid == 0 || uid == geteuid();
 }
 
-/* Others may write where the sticky bit keeps them from renaming what is not
- * theirs; so may our group. */
+/* Others may write to the directory where its sticky bit keeps them from
+ * renaming what is not theirs.  Our own group may, too. */
 static int
 check_way(struct walk *walk, struct stat *st, struct error *err)
 {
@@ -49,6 +51,7 @@ check_way(struct walk *walk, struct stat *st, struct error *err)
         error_sys(err, ER_UNKNOWN, "cannot examine %s", name);
         return -1;
     }
+    /* The first directory is "/" itself. */
     if (!*walk->done)
         walk->master = st->st_uid;
     if ((is_trusted(st->st_uid) || st->st_uid == walk->master) &&
@@ -114,7 +117,7 @@ follow_path_link(struct walk *walk, const char *name, int link,
     ssize_t size = -1;
     int root;
 
-    errno = ENOTDIR; /* of what is no link either */
+    errno = ENOTDIR; /* reported if it is no link but, say, a file */
     if (fstat(link, &st) == 0 && S_ISLNK(st.st_mode)) {
         if (!is_trusted(st.st_uid)) {
             error_set(err, ER_UNKNOWN,
@@ -126,11 +129,15 @@ follow_path_link(struct walk *walk, const char *name, int link,
         size = readlinkat(link, "", text, sizeof(text));
         errno = ++walk->links > LINKS_MAX ? ELOOP : ENAMETOOLONG;
     }
+    /* A text that fills the buffer may have been cut; then it does not fit
+     * below, either. */
     if (size <= 0 || walk->links > LINKS_MAX ||
         snprintf(rest, sizeof(rest), "%.*s/%s", (int)size, text, walk->rest) >=
             (int)sizeof(rest))
         goto out;
     memcpy(walk->rest, rest, sizeof(rest));
+    /* A relative link goes on in the directory that has it; an absolute one,
+     * from /. */
     if (*text != '/')
         return 0;
     root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -145,8 +152,8 @@ out:
     return -1;
 }
 
-/* Others may pass through root's new directories: what lies there may become
- * another user's. */
+/* Other users may pass through directories that root makes: the state directory
+ * below may be given to another user. */
 static int
 make_passage(int parent, const char *name)
 {
@@ -156,6 +163,7 @@ make_passage(int parent, const char *name)
         return errno == EEXIST ? 0 : -1;
     fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0)
+        /* fchmod, since mkdirat's mode is subject to the umask. */
         rc = fchmod(fd, geteuid() == 0 ? 0755 : 0700);
     fd_close(fd);
     return rc;

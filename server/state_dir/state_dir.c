@@ -1,4 +1,14 @@
-/* state_dir.c - see state_dir.h. */
+/*
+ * state_dir.c - see state_dir.h.
+ *
+ * Three locks keep processes apart, and all are flock(): the kernel releases it
+ * with the process, however that ends, and containers that share the directory
+ * see it.  "heapwired.lock" is held by the heapwired that serves the directory;
+ * the directory's own inode is locked by heapwire-run, which must not write
+ * beside another one; "linger" is held by whoever outlives its database, and a
+ * successor that wants it to end writes a byte into that file.  Where a
+ * filesystem has no locks, heapwire-run goes on without.
+ */
 #include "state_dir.h"
 
 #include <errno.h>
@@ -84,8 +94,8 @@ state_dir_check(const char *path, struct error *err)
     return rc;
 }
 
-/* An earlier owner of the directory may have linked another user's file there.
- */
+/* The file is examined before it is written: an earlier owner of the directory
+ * may have linked another user's file there. */
 static int
 lock_state_directory(struct state_dir *dir, const char *path, bool *busy,
                      struct error *err)
@@ -101,6 +111,7 @@ lock_state_directory(struct state_dir *dir, const char *path, bool *busy,
         error_sys(err, ER_UNKNOWN, "cannot open %s/" LOCK_NAME, path);
         return -1;
     }
+    /* Before the checks below: the winner alone truncates and writes. */
     if (flock(dir->lock, LOCK_EX | LOCK_NB) != 0) {
         *busy = errno == EWOULDBLOCK;
         if (*busy)
@@ -232,7 +243,8 @@ state_dir_is_served(const char *path)
 
 /* ---- heapwire-run's own lock ---- */
 
-/* Of the heapwired that took the lock last. */
+/* The pid of the heapwired that took the lock last, for an error's text; 0:
+ * unknown. */
 static int
 read_lock_pid(const char *path)
 {
@@ -245,13 +257,17 @@ read_lock_pid(const char *path)
     return atoi(text);
 }
 
-/* 0: it has it; -1 with errno, and how long another may need to give way. */
+/* 0: fd has the lock.  -1 with errno, and how long it is worth waiting for the
+ * process that has it. */
 static int
 lock_for_run(int fd, const char *path, uint64_t *wait_ms)
 {
     *wait_ms = LINGERS_MS;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return -1;
+    /* A heapwired serves a live database there and does not linger.  Perhaps
+     * its heapwire-run was killed and it has not noticed yet: it gets
+     * NOTICES_MS for that. */
     if (!state_dir_is_served(path) || linger_lock_is_held(path) ||
         !agent_lock_is_held(path, NULL))
         return 0;
@@ -282,6 +298,8 @@ state_dir_lock(const char *path, int *lock_fd, struct error *err)
         *lock_fd = fd;
         return 0;
     }
+    /* EBADF, ENOLCK, EOPNOTSUPP ...: there are no locks here, which is no
+     * reason to refuse a start. */
     rc = errno;
     fd_close(fd);
     if (rc != EWOULDBLOCK)
@@ -311,6 +329,7 @@ linger_begin(const char *state_dir)
 {
     int fd = own_file_open(state_dir, LINGER_FILE, O_RDWR | O_CREAT);
 
+    /* Emptied: a byte of the time before must not end us at once. */
     if (fd >= 0 &&
         (flock(fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(fd, 0) != 0)) {
         fd_close(fd);

@@ -24,8 +24,8 @@ struct state_dir {
 /* Says what state_dir_open would refuse, and creates nothing. */
 int state_dir_check(const char *path, struct error *err);
 
-/* Whether root, having given it to another user, may take it back: where root
- * alone can make directories. */
+/* Whether root, having given it to another user, may take it back: only if
+ * nobody but root can make directories there. */
 bool state_dir_can_be_given(const char *path);
 
 /* Creates what is missing, by root for a heapwired that has left root. */
@@ -34,18 +34,18 @@ int state_dir_make_for(const char *path, uid_t uid, struct error *err);
 /* Creates what is missing.  *busy when another heapwired has the lock. */
 int state_dir_open(struct state_dir *dir, const char *path, bool *busy,
                    struct error *err);
-/* Whether a heapwired has the lock now. */
+/* Does a heapwired have the lock now? */
 bool state_dir_is_served(const char *path);
 /* For heapwire-run, before it writes anything there: makes the directory, and
  * locks it itself (flock of the directory) for as long as *lock_fd is open, or
- * until LOCK_UN.  *lock_fd -1: locks are not to be had there.  -1 with *err,
- * also where another heapwire-run has the lock, or a heapwired serves a
- * database there and does not linger. */
+ * until LOCK_UN.  *lock_fd -1: the file system has no locks.  -1 with *err,
+ * also if another heapwire-run has the lock, or a heapwired serves a database
+ * there and does not linger. */
 int state_dir_lock(const char *path, int *lock_fd, struct error *err);
 
-/* Opens it anew where its name leads nowhere, or to another directory, or where
- * the lock's file was deleted.  *replaced: the directory is another one now. -1
- * with *err: as of state_dir_open, and all stays as it was. */
+/* Opens it again if its name leads nowhere or to another directory, or if the
+ * lock's file was deleted.  *replaced: the directory is another one now.  -1
+ * with *err as from state_dir_open(): then all stays as it was. */
 int state_dir_recheck(struct state_dir *dir, const char *path, bool *replaced,
                       struct error *err);
 
@@ -59,11 +59,11 @@ void state_dir_close(struct state_dir *dir);
  * The lock's descriptor; close it when heapwired has ended.  -1 with errno;
  * EWOULDBLOCK: another process has it. */
 int linger_begin(const char *state_dir);
-/* Whether a successor has come. */
+/* Has a successor come? */
 bool linger_is_over(int lock);
-/* Whether none finds it: somebody deleted the file. */
+/* Was the file deleted, so that no successor finds it? */
 bool linger_is_lost(int lock);
-/* Whether one lingers there. */
+/* Does somebody linger there? */
 bool linger_lock_is_held(const char *state_dir);
 /* The same, and asks it to end. */
 bool linger_end_of(const char *state_dir);

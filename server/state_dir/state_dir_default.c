@@ -1,4 +1,11 @@
-/* state_dir_default.c - see state_dir.h. */
+/*
+ * state_dir_default.c - see state_dir.h.
+ *
+ * Root has /run.  Other users have XDG_RUNTIME_DIR, or else /tmp, where anybody
+ * can take a name that is known beforehand; then a random name is drawn, and
+ * the next start finds it again by its owner, mode and prefix.  Runs before
+ * there are threads.
+ */
 #include "state_dir.h"
 
 #include <dirent.h>
@@ -41,7 +48,8 @@ describe_user_id(uid_t uid, char *out, size_t size)
              *name ? ")" : "");
 }
 
-/* Judged without its supplementary groups. */
+/* Supplementary groups are not known here, so a group's bit counts for anybody.
+ */
 static bool
 may_pass(const struct stat *st, uid_t uid)
 {
@@ -49,7 +57,8 @@ may_pass(const struct stat *st, uid_t uid)
                              : st->st_mode & (S_IXOTH | S_IXGRP);
 }
 
-/* The first directory on the way to path that it may not pass through. */
+/* Finds the first directory on the way to path that uid may not pass through.
+ */
 static bool
 find_barrier(const char *path, uid_t uid, char *out, size_t size,
              struct stat *st)
@@ -107,7 +116,8 @@ is_own_private_dir(const char *path)
            st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-/* This user's own; false: no fit one. */
+/* The user's own directory for runtime files.  False: there is none that is
+ * safe; *instead then says why. */
 static bool
 find_runtime(char base[BASE_BYTES], struct error *instead)
 {
@@ -126,7 +136,7 @@ find_runtime(char base[BASE_BYTES], struct error *instead)
     return false;
 }
 
-/* The first by name that an earlier run made. */
+/* Of several, the first by name: each start then chooses the same. */
 static bool
 find_own_state_dir(const char *prefix, char name[STATE_NAME_BYTES])
 {
@@ -159,13 +169,15 @@ make_up(const char *prefix, char name[STATE_NAME_BYTES])
     size_t size = strlen(prefix);
 
     memcpy(name, prefix, size);
+    /* 32 letters, so % is without bias.  If no random bytes come, the name is
+     * known, and safe_path still refuses another user's directory. */
     (void)!getrandom(drawn, sizeof(drawn), 0);
     for (int i = 0; i < RANDOM_LETTERS; i++)
         name[size++] = letters[drawn[i] % (sizeof(letters) - 1)];
     name[size] = '\0';
 }
 
-/* A predictable name: fit if it is free, or ours. */
+/* A known name is fit if it is free or already ours. */
 static bool
 is_free_or_own(const char *base)
 {
@@ -189,6 +201,8 @@ state_dir_default(uint32_t node_id, char *out, size_t size,
         snprintf(out, size, "/run/heapwire/%u", id);
         return;
     }
+    /* Tried in this order: runtime directory, known name, own random name, new
+     * one. */
     if (find_runtime(base, &why)) {
         snprintf(out, size, "%s/%u", base, id);
         if (state_dir_check(out, &fault) == 0)

@@ -1,4 +1,13 @@
-/* allocators.c - see allocators.h. */
+/*
+ * allocators.c - see allocators.h.
+ *
+ * A jemalloc takes its options from its own variable, whose name depends on the
+ * prefix that it was built with, and before the first allocation: so the
+ * program and all libraries that the loader will load are examined on disk
+ * before the database is started.  What is compiled in, or set by the user,
+ * wins over what would be set here.  What that took is measured, and reported
+ * above a second.
+ */
 #include "allocators.h"
 
 #include <errno.h>
@@ -54,6 +63,7 @@ examine_allocator_file(struct allocators *a, const char *path, int fd,
 
     if (locate_read(&file, fd, path, err) != 0)
         return -1;
+    /* The program itself is walked first. */
     if (a->files_scanned++ == 0) {
         a->kind = file.kind;
         a->marks = file.marks;
@@ -66,6 +76,7 @@ examine_allocator_file(struct allocators *a, const char *path, int fd,
         a->asan = mem_strdup(path);
     if (file.marks & LOCATE_JEMALLOC)
         return add_allocator(a, path, origin, &file, err);
+    /* Only the first of them is named in a message. */
     if (!a->other &&
         ((file.marks & LOCATE_TCMALLOC) || begins_with(name, "libtcmalloc") ||
          begins_with(name, "libmimalloc")))
@@ -151,7 +162,7 @@ allocators_profile(const struct allocators *a)
     return false;
 }
 
-/* A path, or its last part. */
+/* name: a path, or its last part. */
 static struct allocator *
 find_file(struct allocators *a, const char *name)
 {
@@ -187,6 +198,7 @@ add_given_jemalloc(struct allocators *a, const char *path, const char *where,
     int fd, rc = -1;
     char *end;
 
+    /* An address needs no symbol. */
     if (is_digit(*where)) {
         errno = 0;
         address = strtoull(where, &end, 0);
@@ -257,12 +269,12 @@ allocators_options(unsigned marks, const char *own, bool active,
     out[0] = '\0';
     if (!(marks & LOCATE_PROFILES))
         return;
-    /* prof:true alone makes it active: so that is meant. */
+    /* prof:true alone makes it active, so a program that sets it means that. */
     if (has_malloc_conf_option(own, "prof_active") ||
         has_malloc_conf_option(own, "prof") ||
         (!active && (marks & (LOCATE_SETS_ACTIVE | LOCATE_SETS_PROF))))
         state = "";
-    /* Else the threads that are alive when it is switched on are never
+    /* Otherwise threads that are alive when profiling is switched on are never
      * sampled. */
     if ((marks & LOCATE_SETS_THREADS) &&
         !has_malloc_conf_option(own, "prof_thread_active_init"))
@@ -272,9 +284,10 @@ allocators_options(unsigned marks, const char *own, bool active,
              names ? ",prof_sys_thread_name:true" : "");
 }
 
-/* In 5.3.0 a dump may meet a thread's name while that is replaced (5fd55837),
- * and crash, unless the compiler made one store of it: in a build that was
- * looked at, by its build-id, names may be switched on. */
+/* In 5.3.0 a dump may read a thread's name while that is being replaced (fixed
+ * by 5fd55837), and crash, unless the compiler made one store of it.  Where
+ * that was checked in a build, known by its build-id, names may be switched on.
+ */
 static bool
 names_are_safe(const struct locate *file)
 {
@@ -285,8 +298,9 @@ names_are_safe(const struct locate *file)
            strcmp(file->build_id, debian_12_amd64) == 0;
 }
 
-/* For all that read variable, or, NULL, for all that profile: what each can do,
- * what any has compiled in. */
+/* The marks of all jemallocs that read variable (NULL: of all that can
+ * profile): what each of them can do, and what any of them has compiled in.
+ * One text serves them all, so an option that one does not know is left out. */
 static unsigned
 common_marks(const struct allocators *a, const char *variable)
 {
@@ -312,7 +326,7 @@ common_marks(const struct allocators *a, const char *variable)
     return some ? can | any : 0;
 }
 
-/* Whether one before this jemalloc reads the same variable. */
+/* Does a jemalloc before this one read the same variable? */
 static bool
 is_set_already(const struct allocators *a, size_t file, size_t jemalloc)
 {
@@ -391,7 +405,7 @@ allocators_export(const struct allocators *a, struct environment *env,
     return rc;
 }
 
-/* "5.3.0, prefix je_": without git's suffix. */
+/* Writes "5.3.0, prefix je_", without git's suffix. */
 static const char *
 describe_jemalloc(const struct locate *file, const struct locate_jemalloc *j,
                   char out[128])

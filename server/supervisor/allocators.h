@@ -32,12 +32,13 @@ struct allocators {
     struct allocator *list; /* files that bring a jemalloc */
     size_t count;
     enum locate_kind kind;            /* the program's */
-    unsigned marks;                   /* likewise */
-    char build_id[ELF_BUILD_ID_TEXT]; /* likewise; "": none */
+    unsigned marks;                   /* of the program, too */
+    char build_id[ELF_BUILD_ID_TEXT]; /* of the program, too; "": none */
     char *other;                      /* a file with another malloc; NULL */
     char *asan; /* AddressSanitizer's, which wants to be loaded first; NULL */
-    bool own_malloc;      /* the program's: nothing can stand in front of it */
-    size_t files_scanned; /* files */
+    /* the program has its own malloc: nothing can stand in front of it */
+    bool own_malloc;
+    size_t files_scanned; /* how many files were examined */
     uint64_t took_ms;
 };
 
@@ -59,10 +60,10 @@ int allocators_name(struct allocators *a, const char *path, struct error *err);
 int allocators_give(struct allocators *a, const char *program,
                     const char *setting, struct error *err);
 
-/* Nothing can be preloaded into it. */
+/* True: nothing can be preloaded into the program. */
 bool allocators_static(const struct allocators *a);
 
-/* Some can profile, and can be prepared for it. */
+/* Can one of them profile, and be prepared for it? */
 bool allocators_profile(const struct allocators *a);
 
 /* The beginning of a malloc_conf for a jemalloc with these marks: without

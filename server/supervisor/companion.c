@@ -1,4 +1,13 @@
-/* companion.c - see supervise.h. */
+/*
+ * companion.c - see supervise.h.
+ *
+ * heapwired must never matter to the database: it is started by posix_spawn in
+ * a session of its own, gets no descriptors but those named below, and whatever
+ * becomes of it, its parent only waits and tries again, with pauses that
+ * double.  A hang is found by missed heartbeats, counted in periods of the
+ * supervisor's own loop, so that a machine that slept does not look like a
+ * heapwired that hangs.  One thread; all times are monotonic.
+ */
 #include "supervise.h"
 
 #include <errno.h>
@@ -30,7 +39,7 @@ companion_init(struct companion *companion, const struct plan *plan)
     companion->line = -1;
 }
 
-/* Passes only the line, the recorder's segment, and a stderr if there is one.
+/* Passes on only the line, the recorder's segment, and stderr if there is one.
  */
 static int
 spawn_companion(struct companion *companion, int line)
@@ -48,8 +57,9 @@ spawn_companion(struct companion *companion, int line)
     return spawn_program(&heapwired, &companion->pid);
 }
 
-/* A root heapwired then becomes the user of a database that left root before
- * its main: the agent waits for the directory. */
+/* Says whose the database is.  A root heapwired then becomes that user, since
+ * the agent of a database that left root before its main waits for the
+ * directory. */
 static void
 send_database_identity(const struct companion *companion)
 {
@@ -57,12 +67,13 @@ send_database_identity(const struct companion *companion)
     int size = snprintf(word, sizeof(word), SUPERVISED_DATABASE,
                         (unsigned)companion->uid, (int)companion->database);
 
+    /* A full line is no reason to wait: the next heapwired is told again. */
     if (companion->line >= 0 && companion->database != 0)
         (void)!send(companion->line, word, (size_t)size,
                     MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int
 start_with_line(struct companion *companion)
 {
@@ -122,6 +133,7 @@ start_now(struct companion *companion)
     companion->beaten = companion->hung = false;
     companion->missed = 0;
     companion->started_ms = clock_ms();
+    /* The first heartbeat may come a period later. */
     companion->heartbeat_due_ms =
         companion->started_ms + companion->plan->beat_ms;
     if (!companion->plan->heapwired)
@@ -135,8 +147,9 @@ start_now(struct companion *companion)
     plan_restart(companion, what);
 }
 
-/* Our database cannot serve there before the other one has ended: until then,
- * either may be the one that stays. */
+/* Is there an elder: a database in this directory whose heapwire-run was
+ * killed, and whose heapwired serves it?  Ours cannot serve there before that
+ * one has ended.  Until then, either database may be the one that stays. */
 static bool
 has_elder(struct companion *companion)
 {
@@ -171,6 +184,8 @@ companion_start(struct companion *companion)
     }
     if (plan->heapwired && !companion->last && plan->state_dir &&
         linger_end_of(plan->state_dir)) {
+        /* A heapwired that lingers for a database that is dead gives way when
+         * it is asked. */
         companion->predecessor_ms = clock_ms() + PREDECESSOR_MS;
         companion->restart_ms = clock_ms() + PREDECESSOR_STEP_MS;
     } else {
@@ -192,7 +207,7 @@ has_beaten(const struct companion *companion)
 }
 
 /* A heapwired that has left root may be unable to make its directory again
- * where somebody deleted it: it waits for us. */
+ * where somebody deleted it: it waits for heapwire-run to do so. */
 static void
 remake_state_dir(const struct companion *companion)
 {
@@ -224,6 +239,7 @@ check_companion_beats(struct companion *companion, uint64_t now)
     }
     limit = companion->beaten ? BEATS_MISSED : BEATS_MISSED_STARTING;
     if (process_is_traced(companion->pid))
+        /* A debugger holds it: that is no hang. */
         companion->missed = 0;
     else if (++companion->missed >= limit) {
         companion->hung = true;
@@ -253,7 +269,7 @@ companion_tick(struct companion *companion)
         companion->predecessor_ms = 0;
         start_now(companion);
     }
-    return PREDECESSOR_STEP_MS; /* look again then */
+    return PREDECESSOR_STEP_MS; /* then look again */
 }
 
 void
@@ -288,7 +304,7 @@ companion_ended(struct companion *companion, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL) {
         plan_restart(
             companion,
-            NULL); /* another heapwired serves, and has said so itself */
+            NULL); /* another heapwired serves there, and has said so itself */
         companion->quiet = true;
     } else {
         plan_restart(companion, what);
@@ -305,6 +321,7 @@ companion_stop(struct companion *companion)
     if (companion->pid == 0)
         return;
     kill(companion->pid, SIGTERM);
+    /* Signals are blocked, so waitpid is polled. */
     while (waitpid(companion->pid, &status, WNOHANG) == 0) {
         if (clock_ms() >= until) {
             kill(companion->pid, SIGKILL);

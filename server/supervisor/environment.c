@@ -1,4 +1,11 @@
-/* environment.c - see environment.h. */
+/*
+ * environment.c - see environment.h.
+ *
+ * heapwire-run never changes its own environment: each child gets a list of its
+ * own, of copies, so that what the database must have (preloads, options, the
+ * agent's settings) can be removed for heapwired, and for a start without
+ * heapwire.
+ */
 #include "environment.h"
 
 #include <stdio.h>
@@ -11,10 +18,10 @@
 #include "errors.h"
 #include "memory.h"
 
-enum { VARIABLE_MAX = 128 * 1024 }; /* the kernel's own limit per string */
+enum { VARIABLE_MAX = 128 * 1024 }; /* the kernel's limit for one string */
 
 #define PRELOAD      "LD_PRELOAD"
-#define MALLOC_CONFS "MALLOC_CONF" /* with any prefix */
+#define MALLOC_CONFS "MALLOC_CONF" /* with any prefix before it */
 
 int
 environment_init(struct environment *env, char *const *envp, struct error *err)
@@ -97,19 +104,19 @@ environment_set(struct environment *env, const char *name, const char *value,
         return -1;
     }
     environment_unset(env, name);
-    env->list[env->count++] = entry.data; /* the list's now */
+    env->list[env->count++] = entry.data; /* belongs to the list now */
     env->list[env->count] = NULL;
     return 0;
 }
 
-/* Is it a setting of the agent? */
+/* Is the entry a setting of the agent? */
 static bool
 is_agents(const char *entry)
 {
     return strncmp(entry, AGENT_ENV_PREFIX, strlen(AGENT_ENV_PREFIX)) == 0;
 }
 
-/* Is it for the database alone? */
+/* Is the entry meant for the database alone? */
 static bool
 is_databases(const char *entry)
 {
@@ -149,7 +156,7 @@ environment_drop_agents(struct environment *env)
     remove_variables_if(env, is_agents);
 }
 
-/* name becomes "<first><separator><second>"; an empty part has no separator. */
+/* Sets name to "<first><separator><second>"; an empty part has no separator. */
 static int
 set_joined_variable(struct environment *env, const char *name,
                     const char *first, const char *separator,
@@ -179,6 +186,8 @@ int
 environment_prepend(struct environment *env, const char *name,
                     const char *first, struct error *err)
 {
+    /* jemalloc's options are read from left to right, so what stood there wins.
+     */
     return set_joined_variable(env, name, first, ",",
                                or_empty(environment_get(env, name)), err);
 }
@@ -189,6 +198,7 @@ environment_preload(struct environment *env, const char *library, bool first,
 {
     const char *others = or_empty(environment_get(env, PRELOAD));
 
+    /* The loader splits at both, and knows no quotes. */
     if (strpbrk(library, " :")) {
         error_set(err, ER_WRONG_VALUE,
                   "%s cannot be preloaded: its name has a space or a colon",
@@ -205,6 +215,7 @@ environment_name_process(char **envp)
     static const char *const names[] = {"WATCHDOG_PID=", "LISTEN_PID="};
     static char entries[2][32];
 
+    /* libsystemd ignores them where the pid is not its own process'. */
     for (; *envp; envp++)
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
             size_t size = strlen(names[i]);

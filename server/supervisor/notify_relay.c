@@ -1,4 +1,12 @@
-/* notify_relay.c - see supervise.h. */
+/*
+ * notify_relay.c - see supervise.h.
+ *
+ * The manager accepts READY=1 only from the service's main process or, with
+ * NotifyAccess=all, from any.  Instead of asking users to change their unit,
+ * the database's messages are read here and sent on as our own.  The name of
+ * the socket is abstract, hence open to all processes in the network namespace:
+ * the kernel attaches each sender's pid, and only descendants are heard.
+ */
 #include "supervise.h"
 
 #include <fcntl.h>
@@ -19,6 +27,7 @@ milestone_socket_open(char name[MILESTONE_SOCKET_NAME])
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const int on = 1;
 
+    /* Binding to the family alone makes the kernel choose an abstract name. */
     if (fd < 0 ||
         bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &size) != 0 ||
@@ -35,13 +44,15 @@ milestone_socket_open(char name[MILESTONE_SOCKET_NAME])
 void
 milestone_socket_notify(int fd)
 {
+    /* SIGIO is among the signals that the supervisor waits for. */
     if (fd >= 0 && fcntl(fd, F_SETOWN, getpid()) == 0)
         fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
 }
 
 enum {
     MESSAGES_MAX = 64, /* at a time */
-    FDS_MAX = 253,     /* as many as the kernel passes */
+    FDS_MAX = 253,     /* as many as the kernel passes in one message */
+    /* no loop, however deep the tree is */
     DESCENT_MAX = 64
 };
 
@@ -84,8 +95,9 @@ has_notify_prefix(const char *line, size_t size, const char *with)
     return size >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
 }
 
-/* Removes in place what is not passed on; returns the new length.  *stored: the
- * message asked to keep a descriptor. */
+/* Removes in place what must not be passed on, and returns the new length.
+ * MAINPID would name the database, where systemd must watch us; descriptors are
+ * not ours to keep.  *stored: the message asked to keep a descriptor. */
 static size_t
 filter_notify_lines(char *text, size_t size, bool *stored)
 {
@@ -112,7 +124,8 @@ filter_notify_lines(char *text, size_t size, bool *stored)
     return kept;
 }
 
-/* Any process can find the socket's name. */
+/* Any process can find the socket's name, so the sender must descend from us.
+ */
 static bool
 is_own_descendant(pid_t pid)
 {
@@ -137,9 +150,9 @@ close_all(const struct cmsghdr *header)
     }
 }
 
-/* One message; 0: from another process, or too long.  Closes descriptors, which
- * the sender of a barrier waits for: all earlier messages have been passed on.
- */
+/* Receives one message; 0: from another process, or too long.  Descriptors are
+ * closed at once: the sender of a barrier waits for that, and by then all its
+ * earlier messages have been passed on. */
 static ssize_t
 receive_notify_message(const struct notify_relay *relay, char *text,
                        size_t size)

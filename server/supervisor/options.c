@@ -1,4 +1,12 @@
-/* options.c - see options.h. */
+/*
+ * options.c - see options.h.
+ *
+ * heapwire-run does not parse the configuration: it runs `heapwired --check`
+ * with the same options and reads the effective values from its output.  So
+ * there is one parser, a fault is reported in one way, and a heapwired that
+ * does not run at all is noticed before the database is started.  Reading the
+ * answer has a deadline.
+ */
 #include "options.h"
 
 #include <errno.h>
@@ -24,7 +32,8 @@
 
 enum { CHECK_MAX = 64 * 1024, CHECK_DEADLINE_MS = 10000, CHECK_CHUNK = 4096 };
 
-/* The option, its argument, the key that --check prints, its help. */
+/* The option's name, its argument, the key that --check prints for it, its
+ * help. */
 static const struct {
     const char *name, *argument, *key, *help;
 } table[SETTINGS] = {
@@ -131,8 +140,7 @@ take_pid(struct options *options, const char *text)
     return false;
 }
 
-/* A value never begins with "--": it was forgotten, and this is the next
- * option. */
+/* No value begins with "--": it was forgotten, and this is the next option. */
 static bool
 take_value(struct options *options, int which, const char *text)
 {
@@ -144,7 +152,7 @@ take_value(struct options *options, int which, const char *text)
     return false;
 }
 
-/* Is there a command, or a process? */
+/* command: one was given. */
 static bool
 check_option_set(const struct options *options, bool command)
 {
@@ -163,7 +171,7 @@ check_option_set(const struct options *options, bool command)
     return !wrong;
 }
 
-/* getopt has printed the reason. */
+/* getopt has printed the reason already. */
 static bool
 point_to_help(void)
 {
@@ -196,7 +204,7 @@ options_parse(struct options *options, int argc, char **argv)
     memset(options, 0, sizeof(*options));
     for (int i = 0; i < SETTINGS; i++)
         longs[i] = (struct option){table[i].name, required_argument, NULL, i};
-    /* "+": what follows the command belongs to the command. */
+    /* "+": whatever follows the command belongs to the command. */
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */
     while ((which = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
         if (which == HELP) {
@@ -237,7 +245,7 @@ void
 options_argv(const struct options *options, const char *program,
              const char *extra, const char *argv[OPTIONS_ARGV])
 {
-    /* "--name" of each, for the life of the program. */
+    /* "--name" of each; static, as they last for the life of the program. */
     static char names[SETTINGS][32];
     int count = 0;
 
@@ -274,6 +282,7 @@ take_values(struct options *options, const struct buffer *text,
             options->value[i] = mem_strndup(equal + 1, line.size - key - 1);
         }
     }
+    /* A key that an older heapwired does not print keeps the given value. */
     for (int i = 0; i < SETTINGS; i++) {
         if (!options->value[i])
             options->value[i] =
@@ -330,6 +339,8 @@ spawn_check(const struct options *options, const char *heapwired,
     if (error == 0) {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
                                          O_RDONLY, 0);
+        /* stderr stays ours: faults of the configuration go straight to the
+         * user. */
         posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
         error = posix_spawn(&pid, heapwired, &actions, NULL,
                             (char *const *)argv, envp);
@@ -368,6 +379,7 @@ options_check(struct options *options, const char *heapwired, char *const *envp,
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    /* 127 also if it could not be executed. */
     if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
         error_set(err, ER_UNKNOWN, "%s --check ended with status 0x%x",
                   heapwired, (unsigned)status);
@@ -375,7 +387,8 @@ options_check(struct options *options, const char *heapwired, char *const *envp,
         result = CHECK_REFUSED;
     else if (take_values(options, &text, err) == 0)
         result = CHECK_GOOD;
-    /* The state directory stays where it is, for the agent's sake. */
+    /* heapwired is given the effective directory, so that it uses the one that
+     * the agent is told whenever it is started. */
     if (result == CHECK_GOOD)
         options->given[SETTING_STATE_DIR] = options->value[SETTING_STATE_DIR];
 out:

@@ -1,4 +1,7 @@
-/* process_facts.c - see process_facts.h. */
+/*
+ * process_facts.c - see process_facts.h.  All facts come from /proc, and may be
+ * old by the time they are used; what cannot be read counts as unknown.
+ */
 #include "process_facts.h"
 
 #include <dirent.h>
@@ -124,7 +127,7 @@ process_is_stopped(pid_t pid)
            (stat.state == 'T' || stat.state == 't');
 }
 
-/* ---- its sockets ---- */
+/* ---- sockets that a process has ---- */
 
 enum { SOCKETS_MAX = 512 };
 
@@ -133,7 +136,8 @@ struct sockets {
     size_t count;
 };
 
-/* -1 with errno; no more than SOCKETS_MAX. */
+/* Lists the inodes of a process' sockets, SOCKETS_MAX at most.  -1 with errno.
+ */
 static int
 find_sockets(pid_t pid, struct sockets *out)
 {
@@ -160,10 +164,11 @@ find_sockets(pid_t pid, struct sockets *out)
     return 0;
 }
 
-/* A line of /proc/<pid>/net: the inode of a socket that listens, or 0. */
+/* Reads a line of /proc/<pid>/net: the inode of a socket that listens, or 0. */
 static unsigned long
 parse_listener(const char *line, bool is_unix)
 {
+    /* TCP_LISTEN of the kernel's states; and __SO_ACCEPTCON, a flag */
     enum { TCP_LISTENS = 0x0a, UNIX_LISTENS = 0x10000 };
     unsigned long inode;
     unsigned state;
@@ -209,6 +214,7 @@ process_may_serve(pid_t pid)
 
     if (!process_stat_read(pid, &stat) || stat.state == 'Z')
         return false;
+    /* In doubt it may serve: then it is not started again. */
     return !seen || sockets.count == SOCKETS_MAX ||
            has_listener(pid, &sockets, "tcp") ||
            has_listener(pid, &sockets, "tcp6") ||
@@ -242,6 +248,7 @@ uint64_t
 own_kills_of(const struct own_kills *own, struct stats_figure kills,
              bool database_killed)
 {
+    /* The database's own end is no kill of ours. */
     uint64_t others = own->before.value + (database_killed ? 1 : 0);
 
     if (!kills.known || !own->before.known || kills.value <= others)

@@ -1,4 +1,14 @@
-/* start_watch.c - see supervise.h. */
+/*
+ * start_watch.c - see supervise.h.
+ *
+ * The agent sends datagrams to an abstract socket whose name and secret stand
+ * in the database's environment: at its load and at main.  A pipe would be
+ * inherited by everything that the database starts, and a file would have to
+ * lie somewhere.  Datagrams may be lost when the queue is full, and then
+ * nothing is concluded (`unsure`).  Every doubt leads to doing nothing, for a
+ * database that runs must never be killed by a mistake of ours.  One thread,
+ * the supervisor's.
+ */
 #include "supervise.h"
 
 #include <errno.h>
@@ -17,7 +27,8 @@
 #include "files.h"
 #include "process_facts.h"
 
-/* The kernel keeps at most ten, unless that limit was raised. */
+/* The kernel queues at most ten datagrams (net.unix.max_dgram_qlen), unless
+ * that limit was raised: after eight in one look some may have been lost. */
 enum {
     MILESTONES_SURE = 8,
     MILESTONES_MAX = 64,
@@ -34,6 +45,8 @@ start_watch_open(struct start_watch *w)
     memset(w, 0, sizeof(*w));
     w->fd = -1;
     w->taken = true;
+    /* The socket's name is open to all: the secret tells the agent from others.
+     */
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return -1;
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -65,6 +78,7 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
     w->plan = plan;
     w->child = child;
     w->started_ms = clock_ms();
+    /* 0: no deadline, as there is nothing to blame or to leave out. */
     w->due_ms = w->fd < 0 || w->restart || !has_suspects(plan)
                     ? 0
                     : w->started_ms + plan->start_ms;
@@ -75,7 +89,8 @@ start_watch_begin(struct start_watch *w, const struct plan *plan, pid_t child)
 
 /* ---- milestones ---- */
 
-/* One milestone and its sender; 0: there is none, or it is another process'. */
+/* Receives one milestone and its sender, whose pid is 0 if the kernel does not
+ * say.  -1: there is none. */
 static ssize_t
 receive_milestone(const struct start_watch *w, char *word, size_t size,
                   struct ucred *sender)
@@ -108,6 +123,9 @@ take_agent_milestone(struct start_watch *w, char milestone,
 
     if (milestone == AGENT_LOADED) {
         w->loaded = w->loaded || ours;
+        /* Any process of that executable may be the database: the last one
+         * counts.
+         */
     } else if (milestone == AGENT_AT_MAIN) {
         w->reached = w->reached || ours;
         w->reached_any = true;
@@ -136,9 +154,9 @@ process_milestones(struct start_watch *w)
     w->unsure = w->unsure || count >= MILESTONES_SURE;
 }
 
-/* ---- what is said ---- */
+/* ---- what is reported ---- */
 
-/* One of the two, or NULL. */
+/* Names what samples, or NULL: nothing does. */
 static const char *
 name_profiler(const struct start_watch *w)
 {
@@ -149,7 +167,7 @@ name_profiler(const struct start_watch *w)
     return w->plan->prof ? "prof:true set" : NULL;
 }
 
-/* "prof:true set and /usr/lib/libjemalloc.so.2 preloaded" */
+/* Writes "prof:true set and /usr/lib/libjemalloc.so.2 preloaded". */
 static void
 name_suspects(const struct start_watch *w, bool agent, char *out, size_t size)
 {
@@ -202,7 +220,7 @@ report_failed_start(const struct start_watch *w, const char *what,
             *switches ? " (" : "", switches, *switches ? ")" : "");
 }
 
-/* What the end of the one without us shows. */
+/* Says what the end of the start without heapwire shows. */
 static void
 print_crash_cause(const struct start_watch *w, int status)
 {
@@ -215,8 +233,9 @@ print_crash_cause(const struct start_watch *w, int status)
                    "have been the cause");
 }
 
-/* Not somebody's wish, nor the kernel's want of memory, nor a timer, nor that
- * whoever read its output has left. */
+/* False for signals that somebody sends on purpose, that the kernel's want of
+ * memory sends, that a timer sends, or that mean that the reader of its output
+ * has left. */
 static bool
 is_its_own(int signal)
 {
@@ -242,7 +261,7 @@ is_early(const struct start_watch *w)
     return clock_ms() - w->started_ms < START_EARLY_MS;
 }
 
-/* How, after a signal of its own. */
+/* Chooses how to start again after a fault. */
 static enum death_restart
 choose_death_restart(const struct start_watch *w)
 {
@@ -253,7 +272,7 @@ choose_death_restart(const struct start_watch *w)
                : DEATH_FINAL;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- what becomes of the start ---- */
 
 bool
 start_watch_arrived(struct start_watch *w)
@@ -264,7 +283,8 @@ start_watch_arrived(struct start_watch *w)
     return w->database != 0 && (kill(w->database, 0) == 0 || errno == EPERM);
 }
 
-/* Stops it first: it may reach its main at this very moment. */
+/* Stops it first, since it may reach its main at this very moment; and then
+ * looks once more. */
 static bool
 kill_hung(struct start_watch *w)
 {
@@ -284,12 +304,14 @@ check_start_deadline(struct start_watch *w, uint64_t now)
 {
     char what[96];
 
+    /* Somebody debugs it: the time does not count. */
     if (process_is_traced(w->child) || process_is_stopped(w->child)) {
         w->due_ms = now + START_STOPPED_MS;
         return;
     }
     w->due_ms = 0;
-    /* If milestones do not come through, its agent serves nevertheless. */
+    /* Milestones may not get through (another network namespace); its agent
+     * then serves nevertheless. */
     if (agent_lock_is_held(w->plan->state_dir, NULL))
         return;
     snprintf(what, sizeof(what), "did not reach its main in %llu s",
@@ -300,14 +322,15 @@ check_start_deadline(struct start_watch *w, uint64_t now)
                             : DEATH_FINAL);
 }
 
-/* The earlier of two times, where 0 is never. */
+/* The earlier of two times, where 0 means never. */
 static uint64_t
 earlier_due_ms(uint64_t a, uint64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* Between two checks whether it listens: often first, then less. */
+/* The pause between two checks whether it listens: short at first, then longer.
+ */
 static uint64_t
 pause_of(uint64_t age_ms)
 {
@@ -324,6 +347,8 @@ start_watch_tick(struct start_watch *w)
     process_milestones(w);
     if (w->reached || w->reached_any)
         w->due_ms = 0;
+    /* It has started, and no fault is early any more: nothing is left to watch.
+     */
     if (w->reached && now - w->started_ms >= START_EARLY_MS) {
         start_watch_close(w);
         return -1;
@@ -363,6 +388,7 @@ start_watch_ended(struct start_watch *w, int status)
         return false;
     w->signal = WTERMSIG(status);
     again = choose_death_restart(w);
+    /* No restart: is it worth a line at least? */
     if (again == DEATH_FINAL && (w->restart || !has_suspects(w->plan) ||
                                  (!is_early(w) && w->reached_any)))
         return false;

@@ -1,4 +1,7 @@
-/* supervise.c - see supervise.h. */
+/* supervise.c - see supervise.h.  One thread, which waits in sigtimedwait:
+ * signals are blocked, so nothing runs in a handler.  The database is forked,
+ * not spawned, as it needs a process group, the terminal and its signals back
+ * before it runs. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -51,7 +54,7 @@ struct supervisor {
     struct companion companion;
     pid_t database; /* 0: ended */
     pid_t session;  /* the database's */
-    int asked;      /* the signal of ours that ended it; 0: none */
+    int asked;      /* our signal that ended it; 0: none */
     int exit_status;
     bool terminal;      /* the database has it, from us */
     struct death death; /* as far as known */
@@ -59,8 +62,8 @@ struct supervisor {
     bool has_cgroup;
     struct own_kills kills; /* in it */
     uint64_t started_ms;    /* monotonic: the database */
-    uint64_t daemon_ms;     /* likewise: its first process left another; or 0 */
-    bool below;             /* another root directory, which was said */
+    uint64_t daemon_ms;     /* monotonic: when it left a daemon; or 0 */
+    bool below;             /* its other root directory was reported */
     bool ended;             /* death is complete ... */
     bool unsaved;           /* ... and not yet in the file */
     bool logged;            /* the failure to write it was logged */
@@ -80,10 +83,9 @@ sleep_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* Blocks all signals but those of a fault of our own, and waits for them.
- * SIGXFSZ is ignored: a file that may not grow is an error, not a signal to
- * pass on.  SIGTTIN and SIGTTOU stay blocked: we hand the terminal over and
- * take it back. */
+/* Blocks all signals but those of our own faults, and waits for them.  SIGXFSZ
+ * is ignored: a file that may not grow is an error.  SIGTTIN and SIGTTOU stay
+ * blocked, as we hand the terminal over and take it back. */
 static void
 block_supervisor_signals(struct supervisor *s)
 {
@@ -96,18 +98,19 @@ block_supervisor_signals(struct supervisor *s)
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         sigdelset(&s->waited, faults[i]);
     pthread_sigmask(SIG_SETMASK, &s->waited, &s->original);
-    /* SIG_IGN would lose every exit status. */
+    /* With SIG_IGN every exit status would be lost. */
     sigaction(SIGCHLD, &child, NULL);
     sigaction(SIGXFSZ, &ignore, &s->original_xfsz);
 }
 
-/* If there is no room for our additions, runs it with our own environment. */
+/* Executes the database; with our own environment if there is no room for more.
+ */
 static void
 execute_database_program(const struct plan *plan, char *const *envp)
 {
     environment_name_process((char **)envp);
     if (plan->segment >= 0 && envp == plan->envp)
-        fcntl(plan->segment, F_SETFD, 0); /* the recorder's alone */
+        fcntl(plan->segment, F_SETFD, 0); /* no other child gets it */
     execve(plan->program, plan->argv, envp);
     if (errno != E2BIG)
         return;
@@ -145,7 +148,7 @@ run_database(const struct supervisor *s, int not_run)
     _exit(saved == ENOENT ? NOT_FOUND : NOT_RUNNABLE);
 }
 
-/* ---- what is known of it ---- */
+/* ---- what is known of the database ---- */
 
 static struct stats_figure
 count_kills(const struct supervisor *s)
@@ -153,7 +156,7 @@ count_kills(const struct supervisor *s)
     return process_memory_oom_kills(s->has_cgroup ? &s->cgroup : NULL);
 }
 
-/* The command's name, but for a script the database's: a program may be called
+/* The command's name, or for a script the database's: a program may be called
  * by many links, and behave by its name. */
 static const char *
 exec_name(const struct plan *plan)
@@ -186,8 +189,8 @@ note_database(struct supervisor *s, pid_t pid)
     snprintf(s->death.program, sizeof(s->death.program), "%s", exec_name(plan));
 }
 
-/* Of those of the whole machine none is known to be ours.  Call it when
- * heapwired has failed, and not by us. */
+/* Call it when heapwired has failed, and not by us.  Of the machine's kills
+ * none is known to be ours. */
 static void
 note_own_kills(struct supervisor *s, bool database_killed)
 {
@@ -199,7 +202,7 @@ note_own_kills(struct supervisor *s, bool database_killed)
     s->death.oom_own.value += own;
 }
 
-/* And is not reaped yet. */
+/* Was it killed by SIGKILL, and is not reaped yet? */
 static bool
 was_killed(pid_t pid)
 {
@@ -219,7 +222,7 @@ was_run(const struct supervisor *s)
     return read(s->not_run, &error, sizeof(error)) <= 0;
 }
 
-/* Retries later: a full disk may have room then. */
+/* Tries again later: a full disk may have room then. */
 static void
 save_death(struct supervisor *s)
 {
@@ -253,7 +256,7 @@ note_death(struct supervisor *s, int status)
     death->oom_after = count_kills(s);
     s->ended = was_run(s);
     s->unsaved = s->ended && s->plan->heapwired;
-    s->save_ms = 0; /* whatever came of the one before */
+    s->save_ms = 0; /* whatever came of the attempt before */
     save_death(s);
 }
 
@@ -291,12 +294,10 @@ take_terminal(struct supervisor *s)
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-/*
- * A database that daemonises leaves a child behind, which we adopt; so does one
- * that ends while it saves in the background, and so does a wrapper that our
- * signal ended: its child is the database.  The first leaves the session, the
- * second ends soon, the third gets the wrapper's signal.
- */
+/* A database that daemonises leaves a child behind, which we adopt (subreaper);
+ * so does one that ends while it saves in the background, and a wrapper that
+ * our signal ended.  The first leaves the session, the second ends soon, the
+ * third gets the wrapper's signal. */
 static pid_t
 find_survivor(const struct supervisor *s)
 {
@@ -311,8 +312,8 @@ find_survivor(const struct supervisor *s)
     return 0;
 }
 
-/* Its end is recorded, with the reason.  If fork fails, there is no second
- * process. */
+/* Records the end, with the reason, and starts again.  If fork fails, there is
+ * no second process. */
 static void
 restart_failed_database(struct supervisor *s, int status)
 {
@@ -374,8 +375,8 @@ database_stopped(struct supervisor *s)
         kill(-group, SIGCONT);
 }
 
-/* 0: no further child has ended or stopped.  What one said last is passed on
- * first, while it can be seen whose child it is. */
+/* 0: no further child has ended or stopped.  Messages of the next one are
+ * passed on first, while /proc still shows whose child it was. */
 static pid_t
 next_child(struct supervisor *s, int *status)
 {
@@ -437,7 +438,7 @@ wait_for_signal(struct supervisor *s, int timeout_ms)
         s->over = true;
 }
 
-/* Whether heapwired should keep serving the dead database's data. */
+/* Should heapwired keep serving the dead database's data? */
 static bool
 is_to_linger(const struct supervisor *s)
 {
@@ -460,8 +461,8 @@ print_linger_note(const struct supervisor *s)
             (unsigned long long)s->plan->linger_ms / 1000);
 }
 
-/* Until the time is over, a signal comes, or a successor.  Release the lock
- * when heapwired has ended. */
+/* Until the time is over, a signal comes, or a successor.  The caller releases
+ * the lock when heapwired has ended. */
 static int
 linger_after_database(struct supervisor *s)
 {
@@ -483,8 +484,7 @@ linger_after_database(struct supervisor *s)
     return lock;
 }
 
-/* A heapwired that is root follows its user; reports whatever else separates
- * them. */
+/* A root heapwired follows its user; reports whatever else separates them. */
 static void
 database_arrived(struct supervisor *s, uid_t uid, pid_t pid)
 {
@@ -499,9 +499,9 @@ database_arrived(struct supervisor *s, uid_t uid, pid_t pid)
         fprintf(stderr, "heapwire-run: %s\n", why);
 }
 
-/* The agent of a daemon's parent ends with it; the daemon's own opens the state
- * directory by its name, which does not lead there after a chroot, and it may
- * have no stderr. */
+/* The agent of a daemon's parent ends with it.  The daemon's own opens the
+ * state directory by its name, which leads elsewhere after a chroot, and it may
+ * have no stderr: so we say it. */
 static void
 note_other_root(struct supervisor *s)
 {
@@ -521,9 +521,8 @@ note_other_root(struct supervisor *s)
     leave_reason_write(s->plan->state_dir, s->database, why);
 }
 
-/* A daemon may have left root, or its root directory, behind its main, where
- * nothing reports it: its agent waits for the directory, and its standard error
- * is closed. */
+/* A daemon may leave root, or its root directory, after its main, where nothing
+ * reports it: its agent waits for the directory, and its stderr is closed. */
 static int
 follow_daemon(struct supervisor *s)
 {
@@ -545,7 +544,7 @@ sooner_ms(int a, int b)
     return a >= 0 && (b < 0 || a < b) ? a : b;
 }
 
-/* Milliseconds until the next step, or -1. */
+/* Returns milliseconds until the next step, or -1. */
 static int
 run_supervisor_tick(struct supervisor *s)
 {
@@ -575,7 +574,8 @@ supervise(const struct plan *plan)
     milestone_socket_notify(plan->notify->fd);
     if (plan->start)
         milestone_socket_notify(plan->start->fd);
-    /* Makes orphans of the database our children, PID 1 or not. */
+    /* Makes orphans of the database our children, whether we are PID 1 or not.
+     */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (plan->heapwired)
         deaths_reserve(plan->state_dir);

@@ -48,9 +48,9 @@ struct companion {
     uint64_t pause_ms;         /* the last one; 0: it ran well */
     uint64_t heartbeat_due_ms; /* when its next heartbeat is due */
     unsigned missed;           /* in a row */
-    bool beaten;               /* it has sent a heartbeat */
-    bool served;               /* a heapwired has */
-    bool hung;                 /* killed because it hung */
+    bool beaten;               /* it has sent a heartbeat since its start */
+    bool served;               /* some heapwired of this run has */
+    bool hung;                 /* it was killed because it hung */
     bool quiet;                /* enough of its faults were logged */
     bool last;                 /* we linger: there can be no predecessor */
     /* A database that survived its heapwire-run, with its own heapwired: that
@@ -68,8 +68,8 @@ void companion_init(struct companion *companion, const struct plan *plan);
  * companion_tick.  First before the database is started. */
 void companion_start(struct companion *companion);
 
-/* Starts it when that is due, kills it when it hangs; milliseconds until the
- * next step, or -1. */
+/* Starts it when that is due, kills it when it hangs.  Returns milliseconds
+ * until the next step, or -1. */
 int companion_tick(struct companion *companion);
 
 /* Announces the database to this and each later heapwired. */
@@ -94,11 +94,12 @@ void companion_stop(struct companion *companion);
 
 enum {
     START_ADDRESS_MAX = 64,
-    START_EARLY_MS = 10000,    /* an earlier fault may be ours */
-    START_STOPPED_MS = 1000,   /* a stopped process is looked at again */
-    START_CHECK_FIRST_MS = 16, /* whether it listens; */
-    START_CHECK_MS = 250,      /* the longest pause between two checks */
-    START_SETTLE_MS = 500      /* what lives longer is no "--version" */
+    START_EARLY_MS = 10000,  /* an earlier fault may be ours */
+    START_STOPPED_MS = 1000, /* a stopped process is looked at again */
+    /* the first pause between two checks whether it listens */
+    START_CHECK_FIRST_MS = 16,
+    START_CHECK_MS = 250, /* the longest such pause */
+    START_SETTLE_MS = 500 /* what lives for so long is no "--version" */
 };
 
 struct start_watch {
@@ -109,16 +110,16 @@ struct start_watch {
     pid_t child;                 /* what we started */
     uint64_t started_ms, due_ms; /* monotonic; due_ms 0: no limit any more */
     bool loaded, reached;        /* milestones of the child */
-    bool reached_any;            /* or another process of that executable */
+    bool reached_any;            /* another process of that executable has */
     bool unsure;                 /* milestones may have been lost */
     bool hung;                   /* killed because it hung */
     bool served;                 /* it listens, as far as can be seen */
     uint64_t check_due_ms;       /* when that is looked at; 0: no more */
     enum death_restart restart;  /* how it has been started again */
-    int signal;                  /* that ended it before */
-    pid_t database;              /* what reached its main last; 0: none, */
-    uid_t uid;                   /* its user, */
-    bool taken;                  /* and start_watch_arrived has returned it; */
+    int signal;                  /* the signal that ended it before */
+    pid_t database;              /* what reached its main last; 0: none */
+    uid_t uid;                   /* its user */
+    bool taken;                  /* start_watch_arrived() has returned it */
     uint64_t arrived_ms;         /* when it reached its main */
 };
 
@@ -130,16 +131,16 @@ void start_watch_close(struct start_watch *w);
 void start_watch_begin(struct start_watch *w, const struct plan *plan,
                        pid_t child);
 
-/* Whether another database has reached its main, and stayed: w->database, and
- * its uid.  True once for each. */
+/* Has another database reached its main, and stayed?  w->database has its pid,
+ * w->uid its user.  True once for each. */
 bool start_watch_arrived(struct start_watch *w);
 
-/* Takes the milestones that came, reports or kills what hangs.  Milliseconds
- * until the next step, or -1. */
+/* Takes the milestones that came; reports or kills what hangs.  Returns
+ * milliseconds until the next step, or -1. */
 int start_watch_tick(struct start_watch *w);
 
-/* The child ended with this wait status, not by a signal of ours: whether to
- * start it again, as w->restart says, which is then reported. */
+/* The child ended with this wait status, not by a signal of ours.  True: start
+ * it again, as w->restart says, which has been reported. */
 bool start_watch_ended(struct start_watch *w, int status);
 
 /* ---- notify_relay.c ----
@@ -183,9 +184,11 @@ struct plan {
     /* The database. */
     const char *program; /* what is executed */
     char *const *argv, *const *envp;
-    const char *exe;  /* its executable's real path; NULL: not known */
-    const char *name; /* that before links were followed; NULL likewise */
-    bool no_agent;    /* none can be loaded into it: its start is its arrival */
+    const char *exe; /* its executable's real path; NULL: not known */
+    /* the same before links were followed; NULL: not known */
+    const char *name;
+    /* no agent can be loaded, so its start counts as the agent's arrival */
+    bool no_agent;
     /* Its start: the options and preloads that may keep it from its main, the
      * time limit for that, and the environment without them. */
     bool prof;

@@ -1,9 +1,12 @@
 /*
  * wrapper.c - see wrapper.h.
  *
- * A table says of each wrapper which of its options take a value and how many
- * words stand before the program.  Of a shell's text the program is told if the
- * text is one simple command, or has one exec.
+ * Containers and units start databases through setpriv, gosu, sh -c and the
+ * like, and what must be examined is the program behind them.  A table says of
+ * each wrapper which of its options take a value and how many words stand
+ * before the program; a shell's text is understood only if it is one simple
+ * command or has one exec.  What is not understood is not guessed:
+ * --exe can name the program.
  */
 #include "wrapper.h"
 
@@ -39,7 +42,7 @@ probe_filters(char *out)
     confined_write(filters, calls, out);
 }
 
-/* ---- where a program is ---- */
+/* ---- where a program lies ---- */
 
 enum { EXIT_NOT_FOUND = 127, EXIT_NOT_RUNNABLE = 126 }; /* the shell's */
 
@@ -67,6 +70,7 @@ program_find(const char *name, int *exit_status, struct error *err)
     if (strchr(name, '/'))
         path = "";
     else if (!path)
+        /* What execvp() takes where PATH is not set. */
         path = "/usr/local/bin:/usr/bin:/bin";
     for (;;) {
         size_t size = strcspn(path, ":");
@@ -79,6 +83,8 @@ program_find(const char *name, int *exit_status, struct error *err)
                 error_memory(err, name);
             return found;
         }
+        /* EACCES at one place outlasts ENOENT at the others, as in the shell.
+         */
         if (errno != ENOENT && errno != ENOTDIR)
             reason = errno;
         if (!path[size])
@@ -116,10 +122,11 @@ program_secure(const char *path)
     return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-enum { SHELL = -1 }; /* words: the option -c has the command's text */
+enum { SHELL = -1 }; /* for words: -c says that the command is a text */
 
 static const struct wrapper {
-    const char *name, *letters, *options; /* that take a value */
+    /* letters and options that take a value */
+    const char *name, *letters, *options;
     int words;
 } wrappers[] = {
     {"ash", "oO", "", SHELL},
@@ -179,7 +186,7 @@ find_wrapper(const char *command)
     return NULL;
 }
 
-/* Whether name, of that size, is one of the words. */
+/* Is name, of that size, one of the words? */
 static bool
 is_word_in_list(const char *words, const char *name, size_t size)
 {
@@ -197,8 +204,8 @@ is_word_in_list(const char *words, const char *name, size_t size)
 struct reading {
     const struct wrapper *wrapper;
     char *const *next;
-    const char *text; /* of a shell */
-    bool named_user;  /* runuser -u: the program follows, and no user */
+    const char *text; /* the text that a shell runs */
+    bool named_user;  /* runuser -u: the program follows, not a user */
 };
 
 /* Reads the option at next, and its value. */
@@ -222,6 +229,7 @@ read_option(struct reading *r)
             r->next++;
         return;
     }
+    /* Letters may stand together; a value may follow the last one directly. */
     for (const char *letter = option + 1; *letter; letter++) {
         bool valued = strchr(w->letters, *letter) != NULL;
         const char *value = letter[1] ? letter + 1 : *r->next;
@@ -252,7 +260,7 @@ read_wrapper_options(struct reading *r)
     }
 }
 
-/* The program of a shell's text; empty if the text is more than that. */
+/* Finds the program in a shell's text; "" if the text is more than that. */
 static void
 read_shell_program(const char *text, char out[PATH_MAX])
 {
@@ -268,6 +276,7 @@ read_shell_program(const char *text, char out[PATH_MAX])
             return;
         exec = word + 4;
     }
+    /* Without an exec the text must be one command. */
     if (!exec && text[strcspn(text, ";&|\n()`")])
         return;
     word = exec ? exec : text;
@@ -278,12 +287,13 @@ read_shell_program(const char *text, char out[PATH_MAX])
             break;
         word += size;
     }
-    /* What the shell would still replace is not known here. */
+    /* What the shell would still expand is not known here. */
     if (size < PATH_MAX && strcspn(word, "$`\"'*?[{~\\") >= size)
         snprintf(out, PATH_MAX, "%.*s", (int)size, word);
 }
 
-/* Past one wrapper; NULL: nothing follows, or a shell's text, which is read. */
+/* Steps past one wrapper.  NULL: nothing follows, or a shell's text, which was
+ * read. */
 static char *const *
 unwrap_command(struct wrapped *wrapped, char *const *command)
 {

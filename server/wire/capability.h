@@ -45,8 +45,8 @@ enum {
 enum {
     STATUS_IN_TRANSACTION = 0x0001,
     STATUS_AUTOCOMMIT = 0x0002,
-    STATUS_MORE_RESULTS = 0x0008,  /* never ours */
-    STATUS_CURSOR_EXISTS = 0x0040, /* rows are to be fetched */
+    STATUS_MORE_RESULTS = 0x0008,  /* never set */
+    STATUS_CURSOR_EXISTS = 0x0040, /* rows will be fetched */
     STATUS_LAST_ROW_SENT = 0x0080  /* and these were the last */
 };
 

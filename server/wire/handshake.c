@@ -1,4 +1,11 @@
-/* handshake.c - see handshake.h. */
+/*
+ * handshake.c - see handshake.h.
+ *
+ * Layouts are in PROTOCOL.md, "Greeting and identity" and "Logging in":
+ * HandshakeV10, HandshakeResponse41, AuthSwitchRequest, AuthMoreData.  Writing
+ * is fixed; reading allows for what real clients omit.  No function here
+ * decides about a login: login.c does.
+ */
 #include "handshake.h"
 
 #include <string.h>
@@ -15,14 +22,15 @@ enum {
     NONCE_FIRST = 8, /* bytes of the nonce in the greeting's first part */
     RESPONSE_FILLER = 23,
     TLS_REQUEST = 4 + 4 + 1 + RESPONSE_FILLER,
-    TLS_REQUEST_SHORT = 4, /* old Connector/J's: MySQL accepts it, too */
+    /* older Connector/J sends just the flags, and MySQL accepts it */
+    TLS_REQUEST_SHORT = 4,
     GREETING_FILLER = 10,
     HEADER_SWITCH = 0xfe,
     HEADER_MORE = 0x01,
     FAST_OK = 0x03
 };
 
-/* A text and its NUL. */
+/* Appends the text and its NUL. */
 static void
 put_terminated_text(struct buffer *out, const char *text)
 {
@@ -40,6 +48,7 @@ handshake_greet(struct reply *reply, uint32_t connection_id,
     buffer_u8(out, PROTOCOL_VERSION);
     put_terminated_text(out, version);
     buffer_u32(out, connection_id);
+    /* The nonce comes in two parts, 8 and 12 bytes, each before a NUL. */
     buffer_add(out, nonce, NONCE_FIRST);
     buffer_u8(out, 0);
     buffer_u16(out, CAPABILITIES_OFFERED & 0xffff);
@@ -94,7 +103,7 @@ handshake_fast_ok(struct reply *reply)
     handshake_more(reply, (struct span){&fast_ok, 1});
 }
 
-/* Up to a NUL, or to the end if the client omits it. */
+/* Reads up to a NUL, or to the end where a client omits it. */
 static struct span
 text_or_rest(struct reader *r)
 {
@@ -137,10 +146,12 @@ handshake_decode(struct span packet, struct handshake *out, struct error *err)
     reader_u8(&r);  /* its character set: texts are UTF-8 */
     reader_bytes(&r, RESPONSE_FILLER);
     h.user = reader_text(&r);
-    /* One byte of length is a lenenc integer, too, below 251. */
+    /* A client without PLUGIN_AUTH_LENENC sends one byte of length, which reads
+     * the same as a lenenc integer below 251. */
     h.answer = reader_lenenc_bytes(&r);
     if (h.capabilities & CAPABILITY_CONNECT_WITH_DB)
         h.database = text_or_rest(&r);
+    /* Attributes (CONNECT_ATTRS) may follow; nothing here uses them. */
     if (h.capabilities & CAPABILITY_PLUGIN_AUTH && reader_left(&r) > 0)
         h.plugin = text_or_rest(&r);
     if (r.failed)

@@ -1,8 +1,9 @@
 /* packet.c - see packet.h.
  *
- * A packet may have a password that nobody asked for, so the bytes of one that
- * could be a login leave no copy behind: neither where they are dropped nor
- * where a buffer that grew has been.
+ * Bytes are kept as they came; of a payload in several pieces only the headers
+ * between them are cut out, so that it lies in one block.  A packet may have a
+ * password that nobody asked for, so bytes that could be a login leave no copy
+ * behind: neither where they are dropped nor where a buffer that grew has been.
  */
 #include "packet.h"
 
@@ -18,7 +19,7 @@ packet_reader_init(struct packet_reader *r, size_t limit)
     buffer_init(&r->bytes, limit + PACKET_AHEAD_MAX);
 }
 
-/* The buffer's bytes from offset on, as many as may be a secret. */
+/* Wipes the buffer's bytes from offset on, as many as may be a secret. */
 static void
 wipe_packet_bytes(struct buffer *b, size_t offset, size_t size)
 {
@@ -38,6 +39,8 @@ packet_reader_set_limit(struct packet_reader *r, size_t limit)
 {
     r->limit = limit;
     r->bytes.max = limit + PACKET_AHEAD_MAX;
+    /* Never below what is there already: bytes of the next command may have
+     * come with the login. */
     if (r->bytes.max < r->bytes.size)
         r->bytes.max = r->bytes.size;
 }
@@ -73,8 +76,10 @@ packet_feed(struct packet_reader *r, const void *data, size_t size)
 
     buffer_drop_front(&r->bytes, r->start);
     wipe_packet_bytes(&r->bytes, waiting,
-                      r->start); /* whence they were moved */
+                      r->start); /* the place they were moved from */
     r->start = 0;
+    /* realloc() would leave a copy of a possible password in the freed block.
+     */
     if (r->bytes.data && waiting < SECRET_MAX &&
         size >= r->bytes.capacity - waiting)
         packet_move(r, waiting + size);
@@ -88,7 +93,8 @@ packet_expected(const struct packet_reader *r)
     return r->joined + (r->in_piece ? r->piece : 0);
 }
 
-/* Removes the header behind the joined payload. */
+/* Cuts out the header behind the payload that is joined so far; the first one
+ * is merely skipped. */
 static void
 take_header(struct packet_reader *r)
 {
@@ -117,6 +123,8 @@ begin_piece(struct packet_reader *r)
     sequence = reader_u8(&header);
     if (sequence != r->sequence)
         return PACKET_OUT_OF_ORDER;
+    /* By the header alone: a client cannot make us buffer what we will refuse.
+     */
     if (size > r->limit - r->joined)
         return PACKET_TOO_LARGE;
     take_header(r);
@@ -143,6 +151,8 @@ packet_next(struct packet_reader *r, struct span *payload)
         piece = r->piece;
         r->joined += piece;
         r->in_piece = false;
+        /* A piece of exactly 0xffffff bytes is followed by another, if only by
+         * an empty one. */
     } while (piece == PACKET_PIECE_MAX);
     payload->data = r->bytes.data + r->start;
     payload->size = r->joined;
@@ -161,6 +171,7 @@ packet_done(struct packet_reader *r, uint8_t sequence)
 {
     size_t max = r->bytes.max;
 
+/* A stale pointer into the packet then reads as nonsense in tests. */
 #ifdef HW_WATCHFUL
     if (r->joined > 0)
         memset(r->bytes.data + r->start, 0xdb, r->joined);
@@ -196,7 +207,8 @@ put_packet_header(char *at, size_t size, uint8_t sequence)
     at[3] = (char)sequence;
 }
 
-/* From the last piece to the first, so that each byte moves once. */
+/* Pieces are moved apart from the last to the first, so that each byte moves
+ * once and none is overwritten. */
 void
 packet_end(struct buffer *out, size_t mark, uint8_t *sequence)
 {

@@ -1,4 +1,11 @@
-/* reply.c - see reply.h. */
+/*
+ * reply.c - see reply.h.
+ *
+ * Layouts are in PROTOCOL.md.  What differs between clients is decided here by
+ * their capabilities: an EOF or an OK at the end of rows, an EOF behind the
+ * column definitions, an SQLSTATE. Each packet is built in place, with room for
+ * its header before it; a row that does not fit is cut off again.
+ */
 #include "reply.h"
 
 #include <stdio.h>
@@ -27,7 +34,7 @@ enum {
 
 struct declaration {
     uint8_t type;
-    uint8_t decimals; /* if the column has none of its own */
+    uint8_t decimals; /* used if the column has none of its own */
     uint16_t charset;
     uint16_t flags;
     uint32_t bytes_per_character;
@@ -39,7 +46,8 @@ static const struct declaration declarations[] = {
     [COLUMN_TEXT] = {0xfd, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, 0, 4},
     [COLUMN_LONGTEXT] = {0xfc, DECIMALS_DYNAMIC, CHARSET_UTF8MB4, FLAG_BLOB, 4},
     [COLUMN_BLOB] = {0xfc, 0, CHARSET_BINARY, FLAG_BINARY | FLAG_BLOB, 1},
-    /* With the flag, Connector/J makes bytes of a flag, no Boolean. */
+    /* With the flag, Connector/J reads TINYINT(1) as bytes, not as a Boolean.
+     */
     [COLUMN_TINYINT] = {0x01, 0, CHARSET_BINARY, 0, 1},
     [COLUMN_INT] = {0x03, 0, CHARSET_BINARY, FLAG_BINARY, 1},
     [COLUMN_BIGINT] = {0x08, 0, CHARSET_BINARY, FLAG_BINARY, 1},
@@ -102,6 +110,7 @@ void
 reply_end(struct reply *r)
 {
     if (r->capabilities & CAPABILITY_DEPRECATE_EOF)
+        /* An OK packet, but with EOF's header byte, as DEPRECATE_EOF asks. */
         put_ok(r, HEADER_EOF, 0, "");
     else
         put_eof(r);
@@ -117,7 +126,7 @@ reply_end_with(struct reply *r, uint16_t status)
     r->status = before;
 }
 
-/* Names and faults may quote the statement, which may be invalid UTF-8. */
+/* Names and errors may quote the statement, whose bytes need not be UTF-8. */
 static void
 put_utf8(struct buffer *out, struct span text)
 {
@@ -183,13 +192,14 @@ put_definition(struct reply *r, const struct column *column,
 {
     size_t mark = packet_begin(&r->out);
 
+    /* catalog, schema, table, org_table, name, org_name */
     put_name(r, "def");
     put_name(r, column->database);
     put_name(r, column->table);
     put_name(r, column->table);
     put_name(r, column->name);
     put_name(r, column->origin ? column->origin : column->name);
-    buffer_u8(&r->out, 0x0c); /* length of what follows */
+    buffer_u8(&r->out, 0x0c); /* length of the fixed fields */
     buffer_u16(&r->out, as->charset);
     buffer_u32(&r->out, display_length(column, as));
     buffer_u8(&r->out, as->type);
@@ -246,6 +256,7 @@ reply_prepared(struct reply *r, uint32_t id, size_t parameters,
                const struct column *columns, size_t column_count)
 {
     static const struct column parameter = {.name = "?"};
+    /* VAR_STRING: what a parameter really is comes with its value. */
     static const struct declaration any = {0xfd, 0, CHARSET_BINARY, FLAG_BINARY,
                                            1};
     size_t mark = packet_begin(&r->out);
@@ -274,11 +285,13 @@ reply_progress(struct reply *r, const struct progress *progress)
     unsigned percent = progress->percent < 100 ? progress->percent : 100;
     size_t mark = packet_begin(&r->out);
 
+    /* MariaDB reads an ERR packet with code 0xffff as a progress report. */
     buffer_u8(&r->out, HEADER_ERROR);
     buffer_u16(&r->out, PROGRESS_CODE);
     buffer_u8(&r->out, 1); /* texts */
     buffer_u8(&r->out, (uint8_t)progress->stage);
     buffer_u8(&r->out, (uint8_t)progress->stages);
+    /* in thousandths of a percent */
     buffer_u24(&r->out, percent * 1000);
     buffer_lenenc_bytes(&r->out, text, strnlen(text, PROGRESS_TEXT_MAX));
     packet_end(&r->out, mark, &r->sequence);
@@ -292,7 +305,7 @@ reply_fields(struct reply *r, const struct cursor *cursor)
     reply_end(r);
 }
 
-/* -1 with *err: the row is taken back. */
+/* -1 with *err: the row is removed from the buffer, which stays usable. */
 static int
 end_row(struct reply *r, size_t mark, bool broken, struct error *err)
 {
@@ -314,7 +327,8 @@ int
 reply_row(struct reply *r, const struct value *values, size_t count,
           struct error *err)
 {
-    bool broken = r->out.failed; /* by earlier packets: it stays broken */
+    /* set by an earlier packet: it must stay so */
+    bool broken = r->out.failed;
     size_t mark = packet_begin(&r->out);
 
     for (size_t i = 0; i < count; i++)

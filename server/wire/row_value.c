@@ -1,4 +1,11 @@
-/* row_value.c - see row_value.h. */
+/*
+ * row_value.c - see row_value.h.
+ *
+ * A text row takes each value as it is.  A binary row has one fixed type for
+ * each column, while a cell of ours may be of another type, as SQLite's are:
+ * such a value is converted, clamped to the type's range, or sent as zero,
+ * since the protocol has no place for an error in a row.
+ */
 #include "row_value.h"
 
 #include <math.h>
@@ -35,6 +42,7 @@ put_time(struct buffer *out, const struct temporal *t)
 {
     int64_t micros = temporal_magnitude(t);
 
+    /* Length 0 stands for the time 00:00:00. */
     if (micros == 0) {
         buffer_u8(out, 0);
         return;
@@ -78,6 +86,7 @@ read_clock(struct reader *r, bool full, struct temporal *t)
     uint32_t micros = full ? reader_u32(r) : 0;
 
     t->micros = ((hour * 60 + minute) * 60 + second) * TEMPORAL_SECOND + micros;
+    /* shown with three digits of fraction if they suffice */
     t->digits = micros == 0 ? 0 : micros % 1000 == 0 ? 3 : 6;
     return hour < 24 && minute < 60 && second < 60 && micros < TEMPORAL_SECOND;
 }
@@ -132,7 +141,7 @@ binary_temporal_read(struct reader *r, enum temporal_kind kind,
 
 enum { TEXT_NULL = 0xfb };
 
-/* MySQL has neither infinities nor NaN. */
+/* MySQL has neither infinities nor NaN: they are sent as NULL. */
 static void
 put_text_double(struct buffer *out, double real)
 {
@@ -182,7 +191,7 @@ text_value_put(struct buffer *out, const struct value *value)
 /* ---- rows of prepared statements ---- */
 
 enum {
-    NULL_OFFSET = 2,     /* bits of the bitmap without a column */
+    NULL_OFFSET = 2,     /* the bitmap's first two bits stand for no column */
     NUMBER_TEXT_MAX = 64 /* of a text that is parsed as a number */
 };
 
@@ -193,7 +202,7 @@ is_null(const struct column *column, const struct value *value)
            (value->type == VALUE_DOUBLE && !isfinite(value->real));
 }
 
-/* The text as a C string, cut: a longer one is no number. */
+/* Copies the text as a C string, cut: what is longer is no number. */
 static const char *
 number_text(const struct value *value, char out[NUMBER_TEXT_MAX])
 {
@@ -220,7 +229,7 @@ as_double(const struct value *value)
     return isfinite(real) ? real : 0;
 }
 
-/* Rounded, and cut to the range; unsigned ones come as their bits. */
+/* Rounds, and clamps to the range; unsigned values come as their bits. */
 static int64_t
 from_double(double real, bool is_unsigned)
 {
@@ -307,8 +316,8 @@ put_text_cell(struct buffer *out, const struct column *column,
     text_value_put(out, v);
 }
 
-/* Only as temporal_text() writes it, but for a T; an integer or a double is
- * invalid. */
+/* Accepts a text only in the form that temporal_text() writes, or with a T
+ * between date and time; an integer or a double is invalid. */
 static bool
 parse_temporal_column(const struct value *v, bool time, struct temporal *out)
 {
@@ -344,7 +353,7 @@ put_temporal_value(struct buffer *out, const struct column *column,
 
 static void (*const puts_of[])(struct buffer *out, const struct column *column,
                                const struct value *v) = {
-    [COLUMN_NULL] = NULL, /* is_null */
+    [COLUMN_NULL] = NULL, /* is_null() is true for it */
     [COLUMN_TEXT] = put_text_cell,
     [COLUMN_LONGTEXT] = put_text_cell,
     [COLUMN_BLOB] = put_text_cell,
@@ -366,6 +375,7 @@ binary_row_put(struct buffer *out, const struct column *columns,
     uint8_t bits = 0;
     size_t bit = NULL_OFFSET;
 
+    /* the header byte of ProtocolBinary::ResultsetRow */
     buffer_u8(out, 0);
     for (size_t i = 0; i < count; i++, bit++) {
         if (bit == 8) {

@@ -29,7 +29,7 @@ void binary_row_put(struct buffer *out, const struct column *columns,
 
 /* Reads a date or a time; its text shows three digits of fraction if they
  * suffice, else six, and none for zero.  An invalid length makes the reader
- * fail; false: a part is out of range.  Zero dates are in it. */
+ * fail; false: a part is out of range.  Zero dates are within it. */
 bool binary_temporal_read(struct reader *r, enum temporal_kind kind,
                           struct temporal *out);
 

@@ -1,9 +1,12 @@
 /*
  * asker.c - see asker.h.
  *
- * libmariadb's calls that do not wait come in pairs: one starts, the other goes
- * on when the descriptor is ready.  A statement is a walk through the stages
- * below; each stage is such a pair, and a row of the table has both.
+ * libmariadb's calls that do not wait come in pairs: *_start() begins and
+ * *_cont() goes on when the descriptor is ready or a time has passed.  A
+ * statement walks through the stages of enum asker_stage, and call_stage() has
+ * the pair of each.  Both answer what they wait for as MYSQL_WAIT_ bits, 0 if
+ * the stage is done.  An error of the connection drops it, and the next
+ * statement connects again; an error of the statement leaves it open.
  */
 #include "asker.h"
 
@@ -26,11 +29,12 @@ struct asker {
     MYSQL mysql;
     bool open, connected;
     enum asker_stage stage;
-    int waits;                        /* MYSQL_WAIT_ bits of the stage */
-    uint64_t deadline_ms, library_ms; /* library_ms 0: none */
+    int waits; /* MYSQL_WAIT_ bits of the stage */
+    /* when the library wants to be called again; 0 means not at all */
+    uint64_t deadline_ms, library_ms;
     char *statement;
     MYSQL_RES *rows, *warned;
-    MYSQL *made; /* what the stages answer */
+    MYSQL *made; /* what the stages answer; NULL if connecting failed */
     int failed;
     unsigned number;
     char error[ASKER_TEXT], warnings[ASKER_TEXT];
@@ -38,7 +42,7 @@ struct asker {
 
 static const char show_warnings[] = "SHOW WARNINGS";
 
-/* out has ASKER_TEXT bytes. */
+/* out has ASKER_TEXT bytes.  Text from the node must not move the cursor. */
 static void
 keep_clean(const char *text, char *out)
 {
@@ -50,7 +54,8 @@ drop_connection(struct asker *asker)
 {
     if (!asker->open)
         return;
-    /* What is half done is not to be ended with waiting. */
+    /* mysql_close() would send COM_QUIT and wait for room; after a shutdown it
+     * cannot. */
     if (asker->connected)
         (void)shutdown((int)mysql_get_socket(&asker->mysql), SHUT_RDWR);
     mysql_close(&asker->mysql);
@@ -62,7 +67,8 @@ asker_new(const char *const *given)
 {
     struct asker *asker = mem_zalloc(1, sizeof(*asker));
 
-    /* Not while the terminal is a screen: there the line would never end. */
+    /* Asks for the password before the terminal becomes a screen: there the
+     * prompt could not be answered. */
     (void)connection_password(given);
     if (asker)
         asker->given = given;
@@ -92,13 +98,14 @@ start_connect(struct asker *asker)
     asker->open = true;
     connection_prepare(&asker->mysql, asker->given, &to);
     mysql_optionsv(&asker->mysql, MYSQL_OPT_NONBLOCK, 0);
-    asker->connected = true; /* it may have a socket */
+    asker->connected = true; /* from here on there may be a socket to poll */
     return mysql_real_connect_start(&asker->made, &asker->mysql, to.host,
                                     to.user, to.password, NULL, to.port,
                                     to.socket, 0);
 }
 
-/* ready 0: starts the stage.  The MYSQL_WAIT_ bits; 0: it is done. */
+/* Starts the stage if ready is 0, else goes on with it.  Answers the
+ * MYSQL_WAIT_ bits; 0 means that the stage is done. */
 static int
 call_stage(struct asker *a, int ready)
 {
@@ -158,7 +165,7 @@ read_warnings(struct asker *asker)
     keep_clean(joined, asker->warnings);
 }
 
-/* The stage is done: the next one. */
+/* Judges the stage that is done, and chooses the next one. */
 static void
 end_stage(struct asker *asker)
 {
@@ -200,7 +207,7 @@ end_stage(struct asker *asker)
     }
 }
 
-/* Starts stages until one has to wait, or all are done. */
+/* Runs stages until one has to wait or the statement is done. */
 static void
 walk_stages(struct asker *asker, int ready)
 {
@@ -286,7 +293,9 @@ asker_step(struct asker *asker, short revents)
     if (asker->stage == IDLE)
         return false;
     ready &= asker->waits;
-    if (revents && !ready) /* an error of what it does not wait for */
+    /* an error came that the library did not ask for: let it read or write and
+     * see */
+    if (revents && !ready)
         ready = asker->waits & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE);
     if (!ready && asker->library_ms && now >= asker->library_ms)
         ready = MYSQL_WAIT_TIMEOUT;

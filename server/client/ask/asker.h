@@ -1,10 +1,10 @@
 /*
- * asker.h - asks a node without waiting: for who has keys to read meanwhile.
+ * asker.h - asks a node without waiting, for callers that read keys meanwhile.
  *
- * One statement at a time.  The caller polls asker_fd() for asker_events(), for
- * asker_wait_ms() at most, and calls asker_step() then.  A connection that is
- * lost is made anew by the next statement.  One thread; nothing is printed.
- * Only a host's name is looked up with waiting.
+ * One statement runs at a time.  The caller polls asker_fd() for
+ * asker_events(), at most for asker_wait_ms(), and then calls asker_step().  A
+ * connection that is lost is made again by the next statement.  Everything runs
+ * in one thread, and nothing is printed.  Only looking up a host's name waits.
  */
 #ifndef HW_ASKER_H
 #define HW_ASKER_H
@@ -13,34 +13,38 @@
 #include <stdbool.h>
 
 enum {
-    ASKER_TEXT = 512,     /* of an error or of the warnings */
-    ASKER_DEADLINE_S = 20 /* a node that is silent for so long is given up */
+    ASKER_TEXT = 512,     /* bytes for an error or for the warnings */
+    ASKER_DEADLINE_S = 20 /* seconds after which a silent node is given up */
 };
 
 struct asker;
 
-/* given: see client_ask(), which outlives the asker.  Asks for a password. */
+/* given is client_ask()'s and must outlive the asker.  Asks for a password if
+ * one is wanted. */
 struct asker *asker_new(const char *const *given); /* NULL: no memory */
 void asker_free(struct asker *asker);              /* NULL is fine */
 
-/* Begins a statement (copied), where none runs. */
+/* Begins a statement, which is copied.  None may be running. */
 void asker_ask(struct asker *asker, const char *statement);
 
-bool asker_asks(const struct asker *asker);   /* one is under way */
-bool asker_is_new(const struct asker *asker); /* the next one has to connect */
-int asker_fd(struct asker *asker);            /* -1: none */
+bool asker_asks(const struct asker *asker); /* a statement is running */
+/* the next statement has to connect */
+bool asker_is_new(const struct asker *asker);
+int asker_fd(struct asker *asker); /* -1 means none */
 short asker_events(const struct asker *asker);
 int asker_wait_ms(const struct asker *asker);
 
-/* Goes on; revents 0: time has passed.  True: the statement is done. */
+/* Goes on with the statement; revents 0 means that time has passed.  Answers
+ * true once the statement is done. */
 bool asker_step(struct asker *asker, short revents);
 
-/* Of the statement that is done: its rows, which the caller frees, or NULL. */
+/* The rows of the statement that is done, which the caller frees, or NULL. */
 MYSQL_RES *asker_take_rows(struct asker *asker);
-/* Its error, else "": clean, for a terminal.  *number: MySQL's. */
+/* The statement's error, or "": safe to print on a terminal.  *number is
+ * MySQL's number of it. */
 const char *asker_error(const struct asker *asker, unsigned *number);
-/* Its warnings, which say which nodes' rows are missing, else "": clean, of one
- * line. */
+/* The statement's warnings, which say which nodes' rows are missing, or "": one
+ * line, safe to print on a terminal. */
 const char *asker_warnings(const struct asker *asker);
 
 #endif

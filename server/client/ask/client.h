@@ -1,7 +1,7 @@
 /*
  * client.h - how heapwire asks nodes.
  *
- * Faults are printed where they are found.
+ * Errors are printed where they are found.
  */
 #ifndef HW_CLIENT_H
 #define HW_CLIENT_H
@@ -13,15 +13,17 @@
 
 enum client_status {
     CLIENT_OK,
-    CLIENT_FAILED,  /* a node, the statement, or its output */
-    CLIENT_NO_NODE, /* no connection, or it was lost */
+    /* a node failed, or the statement, or writing its output */
+    CLIENT_FAILED,
+    CLIENT_NO_NODE, /* no connection could be made, or it was lost */
     CLIENT_USAGE = 64,
-    CLIENT_NO_INPUT = 66 /* a file that cannot be read */
+    CLIENT_NO_INPUT = 66 /* a file cannot be read */
 };
 
-/* given: by an option's letter, its value; NULL: ~/.my.cnf may have it.  The
- * statement's rows, wholly; NULL: it has none, or *status says more.  With
- * may_lack, CLIENT_FAILED and rows: some node's are not among them. */
+/* Asks a node a statement and answers all its rows.  given has an option's
+ * value by its letter; what is NULL may be in ~/.my.cnf.  NULL means that there
+ * are no rows, or that it failed, as *status tells.  With may_lack, rows
+ * together with CLIENT_FAILED mean that those of some nodes are missing. */
 MYSQL_RES *client_ask(const char *const *given, struct span statement,
                       bool may_lack, enum client_status *status);
 

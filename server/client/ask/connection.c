@@ -1,4 +1,14 @@
-/* connection.c - asks a node over libmariadb: see client.h. */
+/*
+ * connection.c - asks a node over libmariadb: see client.h.
+ *
+ * Options come from three places, and the library lets the later one win: what
+ * is set here, then the user's option file, then the arguments of
+ * mysql_real_connect(), which are the command line's.  The node need not be
+ * trusted: LOAD DATA LOCAL is off, only login methods that do not send the
+ * password in the clear are allowed, and no control character of an error's
+ * text reaches the terminal.  A server that is no heapwire node gets no
+ * statement.
+ */
 #include <err.h>
 #include <errmsg.h>
 #include <errno.h>
@@ -42,7 +52,8 @@ on_mysql_progress(const MYSQL *mysql, unsigned stage, unsigned stages,
             percent);
 }
 
-/* Asked for once: a connection that was lost is made anew without a word. */
+/* Asks on the terminal once and keeps the answer, so that a lost connection is
+ * made again without asking. */
 const char *
 connection_password(const char *const *given)
 {
@@ -68,13 +79,14 @@ connection_prepare(MYSQL *mysql, const char *const *given,
                    "mysql_native_password,caching_sha2_password");
     mysql_optionsv(mysql, MARIADB_OPT_PORT, &port);
     mysql_optionsv(mysql, MARIADB_OPT_SCHEMA, "heapwire");
-    /* In any case one of ours: the library's default is a database's. */
+    /* Sets a socket in any case: the library's default is a database's. */
     node_find_socket(path);
     mysql_optionsv(mysql, MARIADB_OPT_UNIXSOCKET, path);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", option_file_fd());
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_FILE, path);
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "heapwire");
-    if (given['h']) /* "localhost", too */
+    /* for "localhost" too, which the library would take to mean a socket */
+    if (given['h'])
         mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
     if (given['c']) {
         mysql_optionsv(mysql, MYSQL_OPT_SSL_CA, given['c']);
@@ -102,7 +114,8 @@ open_node_connection(MYSQL *mysql, const char *const *given)
                               isatty(STDERR_FILENO) ? CLIENT_PROGRESS : 0);
 }
 
-/* The library's text, which may end in a bare errno: in words. */
+/* Writes the library's text.  If that ends in a bare errno or resolver's
+ * number, the number becomes words. */
 static void
 write_fault(const char *text, char out[CONNECTION_TEXT])
 {
@@ -118,7 +131,7 @@ write_fault(const char *text, char out[CONNECTION_TEXT])
         return;
     }
     why = number == EINPROGRESS
-              ? "refused, or not to be reached" /* it asks no further */
+              ? "refused, or not to be reached" /* the library asks no more */
           : number < 0 ? gai_strerror((int)number)
                        : strerror((int)number); /* NOLINT: one thread */
     snprintf(out, CONNECTION_TEXT, "%.*s%s%s", (int)(at - text) + 1, text, why,
@@ -167,7 +180,8 @@ report_connection_error(MYSQL *mysql, bool dialled, const char *const *given)
                : CLIENT_FAILED;
 }
 
-/* A cluster's table or view says so which nodes it lacks. */
+/* Prints the warnings.  Those that start with "node" say which nodes a
+ * cluster's table or view lacks, and make the status CLIENT_FAILED. */
 static enum client_status
 show_warnings(MYSQL *mysql)
 {
@@ -197,7 +211,8 @@ client_ask(const char *const *given, struct span statement, bool may_lack,
     struct sigaction pipe;
 
     sigaction(SIGPIPE, NULL, &pipe);
-    made = mysql_init(&mysql); /* ignores it */
+    /* this makes SIGPIPE ignored, so it is put back below */
+    made = mysql_init(&mysql);
     if (!made || !open_node_connection(made, given)) {
         *status = report_connection_error(&mysql, false, given);
     } else if (!strstr(mysql_get_server_info(made), "heapwire")) {
@@ -208,7 +223,7 @@ client_ask(const char *const *given, struct span statement, bool may_lack,
         if (mysql_real_query(made, statement.data, statement.size) == 0)
             rows = mysql_store_result(made);
         if (isatty(STDERR_FILENO))
-            fputs("\r\033[K", stderr); /* of the progress */
+            fputs("\r\033[K", stderr); /* clears the line of progress */
         *status = mysql_errno(made) ? report_connection_error(made, true, given)
                   : may_lack        ? show_warnings(made)
                                     : CLIENT_OK;

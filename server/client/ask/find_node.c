@@ -1,4 +1,9 @@
-/* find_node.c - see find_node.h. */
+/*
+ * find_node.c - see find_node.h.
+ *
+ * Nodes are found by their sockets.  A wrong guess would show another
+ * database's memory, so only a node that is alone is taken.
+ */
 #include "find_node.h"
 
 #include <errno.h>
@@ -14,7 +19,7 @@ enum {
     BEFORE_ID = sizeof("/run/heapwire/") - 1
 };
 
-/* The caller ends it by globfree(). */
+/* Answers how many there are.  The caller calls globfree(), even for 0. */
 static size_t
 list_sockets(glob_t *out)
 {
@@ -33,7 +38,7 @@ node_find_socket(char out[NODE_PATH])
     globfree(&found);
 }
 
-/* "10001, 10002" */
+/* Writes ids as "10001, 10002". */
 static void
 write_ids(const glob_t *found, char out[NODES_TEXT])
 {

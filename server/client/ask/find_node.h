@@ -1,4 +1,6 @@
-/* find_node.h - the node of this machine that is meant where none is named. */
+/*
+ * find_node.h - finds the node of this machine that is meant if none is named.
+ */
 #ifndef HW_FIND_NODE_H
 #define HW_FIND_NODE_H
 
@@ -8,11 +10,12 @@ enum { NODE_PATH = 128, NODES_TEXT = 512 };
 
 #define NODE_SOCKETS "/run/heapwire/*/mysql.sock"
 
-/* The socket of the only one; NODE_SOCKETS, at which nobody listens, where
- * there is none or there are several. */
+/* Writes the socket of the only node.  If there is none, or more than one,
+ * writes NODE_SOCKETS: nobody listens there, and connection_explain() knows
+ * that text. */
 void node_find_socket(char out[NODE_PATH]);
 
-/* Which ones there are instead, and what to do. */
+/* Writes which nodes there are, and what to do to choose one. */
 void node_list_others(char out[NODES_TEXT]);
 
 #endif

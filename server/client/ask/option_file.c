@@ -1,8 +1,11 @@
 /*
  * option_file.c - see option_file.h.
  *
- * The library's reader skips what it does not know, and includes files; so it
- * reads a copy, which has what is for us and nothing that is for databases.
+ * The library's own reader ignores keys that it does not know and follows
+ * !include, so a typing error in --defaults-file would go unnoticed.  This file
+ * checks the lines, writes those that may be used to a memfd, and lets the
+ * library read that copy.  ~/.my.cnf belongs to other programs too, so nothing
+ * in it is an error; one that --defaults-file names is checked line by line.
  */
 #include "option_file.h"
 
@@ -13,12 +16,12 @@
 #include <sys/mman.h>
 
 enum {
-    OPTION_LINE_BYTES = 4096, /* the library's, too */
+    OPTION_LINE_BYTES = 4096, /* as in the library */
     OPTION_KEY_BYTES = 64,
     LINES_MAX = 10000
 };
 
-/* Those of the library; */
+/* Keys that the library reads. */
 static const char known[] =
     " host port socket user password protocol database connect-timeout "
     "default-character-set character-sets-dir bind-address compress debug "
@@ -27,12 +30,13 @@ static const char known[] =
     "ssl-crl ssl-crlpath ssl-enforce ssl-fp ssl-fplist ssl-key "
     "ssl-passphrase ssl-verify-server-cert tls-version ";
 
-/* and those of others, which no node is to be met with. */
+/* Keys that are meant for other clients: they are no error, but a node never
+ * gets them. */
 static const char left_out[] =
     " init-command local-infile loose-local-infile max-allowed-packet ";
 
 static const char blanks[] = " \t\r\n\v\f", no_such_key[] = "there is no key ",
-                  byte_order_mark[] = "\xef\xbb\xbf"; /* a Windows editor's */
+                  byte_order_mark[] = "\xef\xbb\xbf"; /* Windows writes it */
 
 static int options = -1;
 
@@ -45,7 +49,8 @@ is_listed_option(const char *list, const char *key)
     return strstr(list, word) != NULL;
 }
 
-/* The key of a line, written as the library does; "" where there is none. */
+/* Writes the key of a line with '-' for '_', as the library does; "" if there
+ * is none. */
 static void
 read_key(const char *line, char key[OPTION_KEY_BYTES])
 {
@@ -67,7 +72,7 @@ is_our_group(const char *line)
            strncmp(line, "[heapwire]", 10) == 0;
 }
 
-/* In quotes or not. */
+/* A number may stand in quotes. */
 static bool
 is_port(const char *text)
 {
@@ -85,7 +90,8 @@ is_port(const char *text)
     return !end[strspn(end, blanks)] && port > 0 && port <= 65535;
 }
 
-/* Why a line is not understood, or NULL.  What it stands in is kept. */
+/* Answers what is wrong with a line, or NULL. Keeps track of the group that
+ * lines stand in. */
 static const char *
 find_fault(const char *line, const char *key, bool *has_group,
            bool *in_own_group)
@@ -120,7 +126,8 @@ find_fault(const char *line, const char *key, bool *has_group,
                : no_such_key;
 }
 
-/* As MySQL and MariaDB read it: a # outside of quotes, wherever it stands. */
+/* Cuts a comment off as MySQL and MariaDB do: at a # outside quotes, wherever
+ * it stands.  The library would take it as part of the value. */
 static void
 cut_comment(char *line)
 {

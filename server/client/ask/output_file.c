@@ -1,4 +1,10 @@
-/* output_file.c - see output_file.h. */
+/*
+ * output_file.c - see output_file.h.
+ *
+ * A regular file is written beside its place and renamed, so a full disk leaves
+ * the old one.  Links are opened before they are looked at: the kernel then
+ * applies its rules for links in /tmp, which lstat() would pass by.
+ */
 #include "output_file.h"
 
 #include <err.h>
@@ -11,7 +17,7 @@
 
 #include "files.h"
 
-/* Some file systems tell only at the end that they are full. */
+/* Some file systems tell only when a file is closed that they are full. */
 static bool
 write_and_close(int fd, struct span data)
 {
@@ -45,7 +51,8 @@ replace_output_file(struct span data, const char *file, mode_t mode)
     return false;
 }
 
-/* As curl and sort do; but another user's link may be a trap. */
+/* Makes the file that a dangling link names, as curl and sort do.  Another
+ * user's link may be a trap, and is refused. */
 static int
 make_behind_link(const char *file, const struct stat *link, mode_t mode)
 {
@@ -58,7 +65,8 @@ make_behind_link(const char *file, const struct stat *link, mode_t mode)
 enum client_status
 output_file_write(struct span data, const char *file, mode_t mode)
 {
-    /* Opened first: the system knows which links may be followed. */
+    /* Opening comes first because the kernel knows which links may be followed.
+     */
     int there = open(file, O_PATH | O_CLOEXEC);
     bool written = false, none = there < 0 && errno == ENOENT, made = false;
     char self[32], *behind = NULL;

@@ -1,4 +1,4 @@
-/* output_file.h - a file that --output names. */
+/* output_file.h - writes the file that --output names. */
 #ifndef HW_OUTPUT_FILE_H
 #define HW_OUTPUT_FILE_H
 
@@ -6,10 +6,10 @@
 
 #include "client.h"
 
-/* In one step: before it there is the old file, or none, whatever fails.  What
- * is there and is no regular file, such as a pipe, is written to as it is.  A
- * link stays, and what it names is written: nothing, where that is not there
- * and the link another user's. */
+/* Replaces a regular file in one step: whatever fails, the old file, or none,
+ * is there as before.  Other files, such as a pipe, are written to as they are.
+ * A link stays, and what it names is written; if that does not exist and the
+ * link is another user's, nothing is written. */
 enum client_status output_file_write(struct span data, const char *file,
                                      mode_t mode);
 

@@ -1,4 +1,12 @@
-/* show_rows.c - see show_rows.h. */
+/*
+ * show_rows.c - see show_rows.h.
+ *
+ * Cells hold names that people of a database chose, so control characters are
+ * written out: those of ASCII, and those of two bytes in UTF-8 (U+0080 to
+ * U+009F), which some terminals obey too.  Text aligns columns by the widths
+ * that the library has counted in bytes; rows that would wrap are printed
+ * upright.
+ */
 #include "show_rows.h"
 
 #include <stdio.h>
@@ -11,8 +19,8 @@
 
 enum {
     WIDTH_MAX = 60,     /* of an aligned column */
-    NUMBER_BYTES = 12,  /* behind a name */
-    NAMES_MAX = 1 << 20 /* bytes of those that are made */
+    NUMBER_BYTES = 12,  /* for "_2" and so on behind a name */
+    NAMES_MAX = 1 << 20 /* bytes of all names that are made */
 };
 
 size_t
@@ -34,7 +42,7 @@ client_show(struct span text, enum client_quoting how)
             printf("\\%c", c);
         else if (c >= 0x80 && !utf8 && how == CLIENT_QUOTED)
             fputs("\\ufffd", stdout);
-        else if (c1) /* a control character of two bytes */
+        else if (c1) /* U+0080 to U+009F */
             printf("%s%02x", escape, (unsigned char)text.data[++i]);
         else if ((c < 0x20 && !space) || c == 0x7f || (c >= 0x80 && !utf8))
             printf("%s%02x", escape, c);
@@ -65,7 +73,7 @@ print_json_cell(const MYSQL_FIELD *field, struct span cell)
         putchar('"');
 }
 
-/* cells NULL: the names. */
+/* Prints a row, or the names of the columns if cells is NULL. */
 static void
 print_result_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
 {
@@ -97,7 +105,8 @@ print_result_line(MYSQL_RES *rows, MYSQL_ROW cells, enum client_form form)
     fputs(form == CLIENT_JSON ? "}" : "\n", stdout);
 }
 
-/* Of the terminal that it goes to; 0: to none. */
+/* Answers the columns of the terminal that standard output is; 0 if it is none.
+ */
 static size_t
 find_terminal_width(void)
 {
@@ -106,7 +115,7 @@ find_terminal_width(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* As print_result_line() has it: the widest row, roughly. */
+/* Answers how wide print_result_line() would make the widest row, roughly. */
 static size_t
 find_width(MYSQL_RES *rows)
 {
@@ -144,7 +153,8 @@ show_upright(MYSQL_RES *rows, MYSQL_ROW cells, unsigned long number)
     }
 }
 
-/* Whether one of the first count fields has the name of that one. */
+/* Answers whether one of the first count fields, other than of, has that name.
+ */
 static bool
 is_name_taken(const MYSQL_FIELD *fields, unsigned count, const MYSQL_FIELD *of,
               struct span name)
@@ -156,8 +166,8 @@ is_name_taken(const MYSQL_FIELD *fields, unsigned count, const MYSQL_FIELD *of,
     return false;
 }
 
-/* An object has no key twice: the second column "a" is "a_2".  Without memory
- * names stay. */
+/* Keys of a JSON object must differ, so a second column "a" becomes "a_2".  If
+ * memory runs out, names stay as they are. */
 static void
 make_names_differ(MYSQL_RES *rows, struct arena *names)
 {

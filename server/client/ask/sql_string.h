@@ -1,4 +1,4 @@
-/* sql_string.h - a text as a string of SQL. */
+/* sql_string.h - writes a text as a string of SQL. */
 #ifndef HW_SQL_STRING_H
 #define HW_SQL_STRING_H
 

@@ -1,9 +1,14 @@
 /*
  * bundle.c - see bundle.h.
  *
- * The file is a page with its style and its script, and all answers as JSON in
- * a block that no browser runs.  json_text() writes no '<', so no name ends
- * that block; the page's policy runs nothing but what has its nonce.
+ * The file is a page with its style and script, and all answers as JSON in a
+ * block that browsers do not run.  json_text() writes no '<' and
+ * add_view_json() escapes it, so no name can end that block.  The page's policy
+ * runs no script without this file's nonce and loads nothing from a network,
+ * since names come from a database that nobody here vouches for.  A part that
+ * fails is left out, and the status says so: half a bundle is better than none.
+ * With --hash-names, columns that hold names become digests and columns that
+ * hold sentences are not asked for at all.
  */
 #include "bundle.h"
 
@@ -35,13 +40,14 @@ struct bundle {
     unsigned char key[BUNDLE_KEY];
     struct buffer out;
     unsigned views;
-    char *heap; /* the name of the first view */
+    char *heap; /* the first view's name */
 };
 
-/* What the page has besides the heaps: of the node; */
+/* What the page shows of the node, besides the heaps. */
 static const struct part {
     const char *name, *statement;
-    const char *hashed; /* without what may tell functions' names */
+    /* asks for no column that may tell names of functions */
+    const char *hashed;
 } parts[] = {
     {"profiler",
      "SELECT p.state, p.since, p.profiling, p.active, p.sample_rate, "
@@ -76,7 +82,7 @@ static const struct part {
               "ORDER BY bytes_per_hour DESC, bytes DESC"},
 };
 
-/* of the first of the heaps, whose name is put behind; */
+/* What it shows of the first heap, whose name is put behind the statement. */
 static const struct part parts_of_heap[] = {
     {"threads",
      "SELECT pool, live_bytes, percent, live_objects, top_bytes, name AS "
@@ -89,7 +95,7 @@ static const struct part parts_of_heap[] = {
      "waste_bytes <> 0 AND within IS NOT NULL AND snapshot = "},
 };
 
-/* and of the process, where there is one. */
+/* What it shows of the process, if there is one. */
 static const struct part mappings = {
     "mappings",
     "SELECT coalesce(nullif(owner, ''), nullif(name, ''), concat('(', kind, "
@@ -97,7 +103,7 @@ static const struct part mappings = {
     "permissions AS mode, `start`, kind FROM mappings ORDER BY rss DESC LIMIT "
     "2000"};
 
-/* Columns that tell what those call things who write the database. */
+/* Columns that hold names from the code of the database program. */
 static const char *const hidden_columns[] = {
     "function", "top_function", "subject", "owner", "pool", "thread_name"};
 
@@ -121,7 +127,7 @@ add_hidden_cell(struct bundle *b, const char *cell, size_t size)
     buffer_init(&text, NAME_MAX_JSON);
     json_text(cell, size, &text);
     if (text.failed)
-        b->out.failed = true; /* never the name instead */
+        b->out.failed = true; /* fails rather than writing the name */
     else
         bundle_hash_name(text.data, text.size, b->key, &b->out);
     buffer_fini(&text);
@@ -186,7 +192,8 @@ append_bundle_part(struct bundle *b, const char *name, const char *statement)
 
 /* ---- heaps ---- */
 
-/* JSON as a node made it: whatever that is, it ends no block of the page. */
+/* Adds JSON that the node made.  It may have any '<', which could end the
+ * page's block, so each becomes \u003c. */
 static void
 add_view_json(struct bundle *b, const char *json, size_t size)
 {
@@ -238,7 +245,8 @@ add_view(struct bundle *b, const char *name)
     return status;
 }
 
-/* What is asked of the first heap that is there.  It is named by the node. */
+/* Adds the parts of the first heap that was there.  That heap is named as the
+ * user or the node named it. */
 static enum client_status
 add_parts_of_heap(struct bundle *b)
 {
@@ -262,8 +270,8 @@ add_parts_of_heap(struct bundle *b)
     return all;
 }
 
-/* Without names: those of now, if there is a database that answers, and the
- * newest. */
+/* Adds what is shown if no snapshot is named: the heap now, if there is a
+ * database that answers, and the newest snapshots. */
 static enum client_status
 add_newest(struct bundle *b)
 {
@@ -347,7 +355,8 @@ end_page(struct bundle *b, const unsigned char nonce[NONCE])
     buffer_text(&b->out, "</script>\n</body>\n</html>\n");
 }
 
-/* Where a part is missing, the file has the others, and the status says so. */
+/* Collects all parts.  One that is missing leaves the others, and the status
+ * tells it. */
 static enum client_status
 collect_bundle_parts(struct bundle *b, char **words, int count)
 {
@@ -402,7 +411,7 @@ bundle_write(const char *const *given, char **words, int count, bool hash,
               FILE_MAX >> 20);
         status = CLIENT_FAILED;
     } else if (status != CLIENT_NO_NODE && status != CLIENT_USAGE) {
-        /* Readable by its owner alone: it says what a database does. */
+        /* Only its owner may read it, since it tells what a database does. */
         written = output_file_write((struct span){b.out.data, b.out.size}, file,
                                     0600);
         status = written == CLIENT_OK ? status : written;

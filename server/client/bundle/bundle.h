@@ -9,10 +9,11 @@
 
 #include "client.h"
 
-/* words: the names of count snapshots; none: the heap now, if the node can take
- * it, and the newest ones.  With hash, functions and modules are numbers of a
- * key that is thrown away, and what tells names in sentences is left out.
- * given: see client_ask.  file is replaced, once all is there. */
+/* Writes a bundle to file, which is replaced once all is there.  words are the
+ * names of count snapshots; if there are none, the bundle has the heap now, if
+ * the node can take it, and the newest snapshots.  With hash, names of
+ * functions and modules become digests under a key that is thrown away, and
+ * texts that may tell names are left out.  given is client_ask()'s. */
 enum client_status bundle_write(const char *const *given, char **words,
                                 int count, bool hash, const char *file);
 

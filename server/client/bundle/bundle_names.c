@@ -1,4 +1,12 @@
-/* bundle_names.c - see bundle_names.h. */
+/*
+ * bundle_names.c - see bundle_names.h.
+ *
+ * This is a scanner and no parser: a view may be large, and only the values of
+ * five keys change.  It relies on calls() writing no blank between a key, its
+ * ':' and the value.  Each digest is SHA-256 over a random key and the name,
+ * cut to 48 bits; without the key nobody can hash a list of likely names and
+ * compare.  A failure fails the buffer, and never lets a name through.
+ */
 #include "bundle_names.h"
 
 #include <openssl/evp.h>
@@ -11,7 +19,7 @@ enum { DIGEST_BYTES = 6 };
 
 static const char inlined[] = " (inline)";
 
-/* Behind the string that begins at at, with its quotes. */
+/* Answers where the string that starts at at ends, behind its closing quote. */
 static const char *
 end_of_string(const char *at, const char *end)
 {
@@ -21,7 +29,8 @@ end_of_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* "(no frames)", "[vdso]", and not "(anonymous namespace)::Index::load(int)".
+/* Answers whether a name is a remark in one pair of brackets, as "(no frames)"
+ * or "[vdso]", and not a function as "(anonymous namespace)::Index::load(int)".
  */
 static bool
 is_one_remark(const char *name, size_t size)
@@ -42,7 +51,7 @@ append_name_hash(const char *name, size_t size, const unsigned char *key,
         !EVP_DigestUpdate(context, key, BUNDLE_KEY) ||
         !EVP_DigestUpdate(context, name, size) ||
         !EVP_DigestFinal_ex(context, digest, NULL))
-        out->failed = true; /* never the name instead */
+        out->failed = true; /* fails rather than writing the name */
     EVP_MD_CTX_free(context);
     buffer_text(out, "f_");
     for (int i = 0; i < DIGEST_BYTES; i++)
@@ -70,7 +79,8 @@ bundle_hash_name(const char *text, size_t size,
     buffer_char(out, '"');
 }
 
-/* A list of strings, from its '['; answers where it ends. */
+/* Copies a list of strings, which starts at its '[', with its names hashed.
+ * Answers where it ends. */
 static const char *
 add_hidden_list(const char *at, const char *end, const unsigned char *key,
                 struct buffer *out)
@@ -89,7 +99,7 @@ add_hidden_list(const char *at, const char *end, const unsigned char *key,
     return at;
 }
 
-/* Past a value that is a string or a list of them. */
+/* Answers where a value, which is a string or a list of them, ends. */
 static const char *
 skip_string_or_list(const char *at, const char *end)
 {
@@ -102,7 +112,8 @@ skip_string_or_list(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* What a key's value is replaced by; NULL: it is another key. */
+/* Writes what takes the place of a key's value, and answers where the value
+ * ends.  NULL means that values of this key stay as they are. */
 static const char *
 replace_value(const char *name, size_t size, const char *value, const char *end,
               const unsigned char *key, struct buffer *out)

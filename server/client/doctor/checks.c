@@ -1,4 +1,4 @@
-/* checks.c - all findings of facts: see facts.h. */
+/* checks.c - runs all checks over facts: see facts.h. */
 #include "checks.h"
 
 size_t

@@ -1,4 +1,4 @@
-/* checks.h - what the checks of heapwire doctor share, and their two lists. */
+/* checks.h - what the checks of heapwire doctor share, and their two tables. */
 #ifndef HW_CHECKS_H
 #define HW_CHECKS_H
 
@@ -8,20 +8,20 @@
 #include "facts.h"
 
 struct check {
-    const char *feature; /* NULL: behind the last one */
-    /* False: nothing can be said. */
+    const char *feature; /* NULL ends a table */
+    /* Answers false if nothing can be said. */
     bool (*run)(const struct facts *facts, struct finding *finding);
 };
 
 extern const struct check checks_of_node[], checks_of_machine[];
 
-/* A fact is a number, or *number stays. */
+/* Reads a fact as a number; if it is none, answers false and leaves *number. */
 bool fact_number(const struct facts *facts, enum fact fact, int64_t *number);
 bool fact_is(const struct facts *facts, enum fact fact, const char *text);
 bool fact_has(const struct facts *facts, enum fact fact, const char *part);
 
-/* act NULL: there is nothing to do.  True, as checks answer what they have
- * found. */
+/* Fills a finding.  act NULL means that there is nothing to do.  Answers true,
+ * since that is what a check with a finding answers. */
 bool judge(struct finding *f, enum verdict verdict, const char *act,
            const char *why, ...) __attribute__((format(printf, 4, 5)));
 

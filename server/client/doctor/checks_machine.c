@@ -1,5 +1,12 @@
-/* checks_machine.c - what the facts of this machine say, and those of a program
- * that does not run yet: one function a check, one row a function. */
+/*
+ * checks_machine.c - judges the facts of this machine, and those of a program
+ * that does not run yet.
+ *
+ * Each check is a function and a row of the table at the end.  A check is pure
+ * and answers false if a fact that it needs is not known: doctor runs as
+ * anybody and may see little, and a guess would be worse than silence.  A
+ * warning names the command that mends it, if there is one.
+ */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +18,7 @@ enum {
     CAP_SYS_ADMIN_BIT = 21,
     CAP_PERFMON_BIT = 38,
     CLOCK_OFF_MS = 2000,
-    STRICT = 2 /* vm.overcommit_memory */
+    STRICT = 2 /* the value of vm.overcommit_memory */
 };
 
 /* ---- the machine ---- */

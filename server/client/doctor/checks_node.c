@@ -1,9 +1,11 @@
 /*
- * checks_node.c - what a node's facts say: one function a check, one row a
- * function.
+ * checks_node.c - judges what a node says of itself.
  *
- * Where the product itself says why and what to do (profiler.reason,
- * allocators.note, threads.why, a profile's head), its words are given.
+ * Each check is a function and a row of the table at the end; all are pure.  If
+ * heapwire itself says why and what to do (profiler.reason, allocators.note,
+ * threads.why, a profile's head), its words are given.  One cause should give
+ * one finding, so checks stay silent about what follows from a database that
+ * does not run.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,7 +18,8 @@ enum { DESCRIPTORS_LOW = 1024 };
 
 #define SPACE_LEAST (64LL << 20)
 
-/* Of which check_database has said enough. */
+/* Answers whether the database is gone or absent, which check_database() has
+ * told. */
 static bool
 lacks_process(const struct facts *x)
 {
@@ -75,7 +78,7 @@ check_profile(const struct facts *x, struct finding *f)
 
     if (!facts_get(x, FACT_PROFILING) ||
         (facts_get(x, FACT_STATE) && !fact_is(x, FACT_STATE, "connected")))
-        return false; /* check_database has said it */
+        return false; /* check_database() has told it */
     if (reason && *reason)
         return judge(f, VERDICT_STOPS,
                      "heapwire doctor -- COMMAND shows what its next start "
@@ -142,7 +145,7 @@ check_ages(const struct facts *x, struct finding *f)
     const char *source = facts_get(x, FACT_SOURCE);
 
     if (!source || (!*source && !fact_is(x, FACT_STATE, "connected")))
-        return false; /* who sampled it is not known any more */
+        return false; /* nobody knows any more who sampled the heap */
     if (strcmp(source, "interposed") == 0 || strcmp(source, "patched") == 0)
         return judge(f, VERDICT_OK, NULL, "the recorder tells them");
     return judge(f, VERDICT_WARNING,

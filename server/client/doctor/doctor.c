@@ -1,5 +1,10 @@
-/* doctor.c - heapwire doctor: see doctor.h.  Facts are gathered, then judged,
- * then printed. */
+/*
+ * doctor.c - heapwire doctor: see doctor.h.
+ *
+ * Facts are gathered first, then judged, then printed.  The checks see nothing
+ * but facts, so tests can give them any machine.  Texts may come from a node
+ * and are printed as cells, without control characters.
+ */
 #include "doctor.h"
 
 #include <err.h>
@@ -66,7 +71,8 @@ doctor_run(const char *const *given, char *const *command)
     facts_add_machine(facts);
     count = facts_check(facts, findings);
     worst = VERDICT_OK;
-    signal(SIGPIPE, SIG_DFL); /* libmariadb ignores it */
+    /* libmariadb ignores it, and `doctor | head` must end */
+    signal(SIGPIPE, SIG_DFL);
     for (size_t i = 0; i < count; i++) {
         if ((int)findings[i].verdict > worst)
             worst = (int)findings[i].verdict;

@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 
-/* Of the node that given names (client_ask()), or of command, which is not
- * running yet: NULL-terminated, or NULL.  The exit status: 0 all is well, 1 a
- * warning, 2 something stops a feature. */
+/* Looks at the node that given names (client_ask()), or at command, a
+ * NULL-terminated program with its arguments that does not run yet; command may
+ * be NULL. Answers the exit status: 0 if all is well, 1 for a warning, 2 if
+ * something stops a feature. */
 int doctor_run(const char *const *given, char *const *command);
 
 #endif

@@ -1,6 +1,12 @@
 /*
- * explain_facts.c - lets heapwire-run say what a program's start would have:
+ * explain_facts.c - learns from heapwire-run what a program's start would have:
  * see facts.h.
+ *
+ * heapwire-run --explain decides as a real start does, so asking it cannot
+ * differ from what will happen.  It is started without a shell, so words of the
+ * command stay as they are, and its output is read as "key value" lines.
+ * Standard output and standard error are read at the same time, or it could
+ * block on one while we wait for the other.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +24,8 @@
 
 enum { EXPLAIN_OUTPUT_MAX = 64 << 10, WORDS_MAX = 1000 };
 
-/* The text behind the words at a line's begin; NULL: it is another line. */
+/* Answers the text behind words at the start of a line; NULL if the line starts
+ * with something else. */
 static char *
 read_after(char *line, const char *words)
 {
@@ -47,7 +54,8 @@ facts_read_explained(struct facts *facts, char *printed, char *warned)
          line = strtok_r(NULL, "\n", &rest))
         for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
             text = read_after(line, lines[i].words);
-            if (text && !facts_get(facts, lines[i].fact)) /* the first */
+            /* the first one counts */
+            if (text && !facts_get(facts, lines[i].fact))
                 facts_set(facts, lines[i].fact, text);
         }
     text = strstr(warned, "heapwire-run: ");
@@ -60,7 +68,7 @@ facts_read_explained(struct facts *facts, char *printed, char *warned)
         facts_set(facts, FACT_EXPLAIN_WARNING, text);
 }
 
-/* Beside this program, else as the shell finds it. */
+/* Finds the one beside this program, else the one that a shell would find. */
 static void
 find_heapwire_run(char *path, size_t size)
 {
@@ -75,8 +83,8 @@ find_heapwire_run(char *path, size_t size)
         snprintf(path, size, "heapwire-run");
 }
 
-/* Until both are closed; what is over EXPLAIN_OUTPUT_MAX is read and left out.
- */
+/* Reads until both are closed.  What is over EXPLAIN_OUTPUT_MAX is read and
+ * thrown away, so that the writer never blocks. */
 static void
 read_both(const int *fds, char *const *texts)
 {

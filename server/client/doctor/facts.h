@@ -1,10 +1,9 @@
 /*
  * facts.h - what heapwire doctor knows, and what it makes of it.
  *
- * node_facts.c asks the node, machine_facts.c looks at this machine,
- * explain_facts.c lets heapwire-run look at a program; the checks, which are
- * pure, make findings of that.  A fact is a text; one that is not known has
- * none.
+ * node_facts.c asks the node, machine_facts.c looks at this machine, and
+ * explain_facts.c lets heapwire-run look at a program.  The checks are pure and
+ * make findings of these.  A fact is a text; one that is not known has no text.
  */
 #ifndef HW_FACTS_H
 #define HW_FACTS_H
@@ -13,7 +12,7 @@
 #include <stddef.h>
 
 enum fact {
-    /* of the node */
+    /* from the node */
     FACT_NODE_ERROR, /* why it cannot be asked */
     FACT_STATE,      /* profiler, from here on */
     FACT_SINCE,
@@ -23,12 +22,12 @@ enum fact {
     FACT_RISKS,
     FACT_PROGRAM,
     FACT_GUARD_REASON,
-    FACT_ALLOCATOR, /* the chosen one of allocators */
+    FACT_ALLOCATOR, /* the row of allocators that is chosen */
     FACT_CALLABLE,
     FACT_ALLOCATOR_NOTE,
     FACT_BACKGROUND_THREAD,
     FACT_DIRTY_DECAY_MS,
-    FACT_CGROUP_LIMIT, /* memory */
+    FACT_CGROUP_LIMIT, /* memory, from here on */
     FACT_RSS,
     FACT_ANSWERED,
     FACT_MEMORY_ERROR,
@@ -41,20 +40,20 @@ enum fact {
     FACT_KEEP_BYTES,
     FACT_AT_PERCENT,
     FACT_DEBUGINFOD_URLS,
-    FACT_CPU_HEAD, /* what a profile of the processor says of itself */
+    FACT_CPU_HEAD, /* what a profile of processor time says of itself */
     FACT_CPU_ERROR,
     FACT_THREADS,
-    FACT_THREADS_BLIND, /* how many have no stack */
-    FACT_THREADS_WHY,   /* one of their reasons */
+    FACT_THREADS_BLIND, /* how many of them have no stack */
+    FACT_THREADS_WHY,   /* why, of one of them */
     FACT_THREADS_ERROR,
-    FACT_FUNCTIONS, /* of the heap */
+    FACT_FUNCTIONS, /* how many functions the heap has */
     FACT_NAMELESS,  /* how many of them are module+0x... */
     FACT_NAMELESS_MODULE,
     FACT_NODES,
     FACT_NODES_DOWN,
-    FACT_NODES_ERROR,  /* of one that is away */
-    FACT_CLOCK_OFF_MS, /* the node's clock less this one's */
-    /* of this machine */
+    FACT_NODES_ERROR,  /* the error of one that does not answer */
+    FACT_CLOCK_OFF_MS, /* the node's clock minus this machine's */
+    /* from this machine */
     FACT_SAME_MACHINE, /* "1": heapwired runs here */
     FACT_PERF_PARANOID,
     FACT_YAMA,
@@ -63,11 +62,11 @@ enum fact {
     FACT_THP,
     FACT_OVERCOMMIT,
     FACT_CLOCKSOURCE,
-    FACT_SPACE_BYTES, /* of the state directory */
+    FACT_SPACE_BYTES, /* free space for the state directory */
     FACT_SPACE_TMPFS, /* "1" */
     FACT_DEBUGINFOD,
     FACT_DEBUG_FILES, /* "1": /usr/lib/debug/.build-id is there */
-    /* of a program that does not run yet */
+    /* from a program that does not run yet */
     FACT_EXPLAIN_ERROR,
     FACT_EXPLAIN_SOURCE,
     FACT_EXPLAIN_KIND,
@@ -92,22 +91,23 @@ enum verdict { VERDICT_OK, VERDICT_WARNING, VERDICT_STOPS };
 struct finding {
     enum verdict verdict;
     const char *feature;
-    char why[FACT_MAX + 256], act[512]; /* act "": nothing to do */
+    char why[FACT_MAX + 256], act[512]; /* act "" means nothing to do */
 };
 
 enum { FINDINGS_MAX = 40 };
 
-/* All that can be said of these facts; how many. */
+/* Writes all that can be said of these facts; answers how many findings there
+ * are. */
 size_t facts_check(const struct facts *facts, struct finding *findings);
 
-/* What `heapwire-run --explain` printed, and what it warned of. */
+/* Reads what `heapwire-run --explain` printed, and what it warned of. */
 void facts_read_explained(struct facts *facts, char *printed, char *warned);
 
-/* given: client_ask()'s. */
+/* given is client_ask()'s. */
 void facts_ask_node(struct facts *facts, const char *const *given);
-/* After the node was asked, where one was. */
+/* Call this after the node was asked, if one is. */
 void facts_add_machine(struct facts *facts);
-/* command: heapwire-run's, NULL behind it. */
+/* command is what heapwire-run would start, with NULL behind it. */
 void facts_add_program(struct facts *facts, char *const *command);
 
 #endif

@@ -1,4 +1,11 @@
-/* machine_facts.c - what this machine allows: see facts.h. */
+/*
+ * machine_facts.c - learns what this machine allows: see facts.h.
+ *
+ * Everything comes from /proc, /sys and the environment, and what cannot be
+ * read stays unknown.  The facts only help if heapwired runs on this machine,
+ * so its pid is looked up here first: a process of that pid whose name is
+ * heapwired counts as the node.
+ */
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +16,7 @@
 
 #include "facts.h"
 
-/* The first line; one that cannot be read is not known. */
+/* Reads the first line of a file.  If that fails, the fact stays unknown. */
 static void
 read_kernel_line(const char *path, enum fact fact, struct facts *facts)
 {
@@ -24,7 +31,8 @@ read_kernel_line(const char *path, enum fact fact, struct facts *facts)
         fclose(file);
 }
 
-/* Whether that process is a heapwired here, and what it may. */
+/* Finds out whether that process is a heapwired on this machine, and which
+ * capabilities it has. */
 static void
 find_heapwired_facts(struct facts *facts)
 {
@@ -72,7 +80,8 @@ facts_add_machine(struct facts *facts)
     struct statfs kind;
 
     find_heapwired_facts(facts);
-    /* Of the node's machine, or of the one that a program is to run on. */
+    /* The facts are of the machine that the database runs on, or that a program
+     * will run on. */
     if (facts_get(facts, FACT_STATE) && !facts_get(facts, FACT_SAME_MACHINE))
         return;
     find_disk_space_facts(facts);

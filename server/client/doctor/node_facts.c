@@ -1,4 +1,11 @@
-/* node_facts.c - what a node says of itself: see facts.h. */
+/*
+ * node_facts.c - learns what a node says of itself: see facts.h.
+ *
+ * Each row of questions is a statement and the facts that its cells become.  A
+ * statement that fails leaves its facts unknown and the others still run, so an
+ * old node without a table is no error; only if the node itself cannot be asked
+ * does it end.
+ */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +15,15 @@
 #include "clock.h"
 #include "facts.h"
 
-/* The first row's cells are these facts, in this order.  Where the statement
- * fails, error is its text.  All are cheap, but the last ones: a second of the
- * processor's time, the threads' stacks, a heap profile. */
+/* The cells of the first row become these facts, in this order.  If the
+ * statement fails, its text becomes error.  All are cheap except the last
+ * three, which cost the database a second of processor sampling, the stacks of
+ * its threads and a heap profile. */
 static const struct {
     const char *sql;
     enum fact facts[9];
     unsigned count;
-    enum fact error; /* FACTS: none */
+    enum fact error; /* FACTS means none */
 } questions[] = {
     {"SELECT state, since, profiling, reason, source, risks, program, "
      "guard_reason FROM profiler",
@@ -78,7 +86,7 @@ static const struct {
      FACTS},
 };
 
-/* Waits for the statement that runs. */
+/* Waits until the statement that runs is done. */
 static void
 wait_for_answer(struct asker *asker)
 {
@@ -102,6 +110,8 @@ compare_clocks(struct facts *facts, struct asker *asker)
 
     asker_ask(asker, "SELECT UNIX_TIMESTAMP(NOW(3)) * 1000");
     wait_for_answer(asker);
+    /* The node read its clock somewhere between asking and the answer: the
+     * middle is off by half of that at most. */
     middle = before + (clock_wall_ms() - before) / 2;
     rows = asker_take_rows(asker);
     row = rows ? mysql_fetch_row(rows) : NULL;

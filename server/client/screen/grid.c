@@ -1,4 +1,13 @@
-/* grid.c - see grid.h. */
+/*
+ * grid.c - see grid.h.
+ *
+ * A row is an array of cells in one block, and texts lie in an arena with a
+ * ceiling, so a node that answers far too much costs a known amount of memory.
+ * Rows of two polls are matched by their key columns: the older grid gets a
+ * sorted index, which makes a comparison n log n where 5000 rows compared
+ * pairwise would be felt at each refresh.  Figures that the node does not tell
+ * (share, load, growth) are derived here.
+ */
 #include "grid.h"
 
 #include <math.h>
@@ -130,6 +139,7 @@ order_keys(const void *a, const void *b, void *grid)
     return compare_keys(grid, *(const unsigned *)a, grid, *(const unsigned *)b);
 }
 
+/* Sorts row numbers by key for seek_same_row(). */
 static void
 index_grid(struct grid *grid)
 {
@@ -140,7 +150,8 @@ index_grid(struct grid *grid)
                 grid);
 }
 
-/* The row of in, which is indexed, that has the key of that row; or -1. */
+/* Answers the row of in, which index_grid() has indexed, with the same key; -1
+ * if there is none. */
 static ptrdiff_t
 seek_same_row(const struct grid *grid, size_t row, const struct grid *in)
 {
@@ -160,7 +171,8 @@ seek_same_row(const struct grid *grid, size_t row, const struct grid *in)
     return -1;
 }
 
-static const char derived[] = ""; /* not NULL: the figure is known */
+/* not NULL, which would mean an unknown figure */
+static const char derived[] = "";
 
 static void
 derive_against(struct grid *grid, size_t row, unsigned column,
@@ -174,7 +186,8 @@ derive_against(struct grid *grid, size_t row, unsigned column,
 
     if (same >= 0)
         then = grid_at(other, (size_t)same, c->of);
-    /* A row that was not there had nothing, unless rows were left out. */
+    /* A row that the other grid lacks had nothing then, unless rows were cut.
+     */
     if (!other || !now->text.data || (same < 0 && other->cut) ||
         (then && !then->text.data) || (same < 0 && c->kind == TOP_LOAD))
         return;
@@ -283,7 +296,8 @@ grid_arrange(struct grid *grid, unsigned column, bool ascending,
 uint64_t
 grid_row_key(const struct grid *grid, size_t row)
 {
-    uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
+    /* FNV-1a, with 0xff between texts */
+    uint64_t hash = 0xcbf29ce484222325ULL;
 
     for (unsigned i = 0; i < grid->view->keys; i++) {
         const struct span text = grid_at(grid, row, grid->view->key[i])->text;

@@ -1,7 +1,9 @@
 /*
  * grid.h - the rows of a view: kept, compared with earlier ones, sorted and
- * filtered.  Pure.  Its memory has a ceiling; what does not fit is left out,
- * and grid.cut says so.
+ * filtered.
+ *
+ * Pure.  Memory has a ceiling; what does not fit is left out, and grid.cut is
+ * set.
  */
 #ifndef HW_GRID_H
 #define HW_GRID_H
@@ -16,21 +18,22 @@
 struct arena;
 
 struct grid_cell {
-    struct span text; /* data NULL: NULL */
-    double number;    /* of what is no TOP_TEXT, unless NULL */
+    struct span text; /* data NULL means SQL's NULL */
+    double number;    /* unless the column is TOP_TEXT or the cell NULL */
 };
 
 struct grid {
     const struct top_view *view;
     enum top_number number;
-    uint64_t node; /* 0: of all */
+    uint64_t node; /* 0 means all */
     struct arena *arena;
     struct grid_cell *cells; /* rows * view->count */
     size_t rows, capacity;
-    unsigned *order; /* rows to show, in their order */
+    unsigned *order; /* rows to show, in the order they are shown in */
     size_t shown;
+    /* row numbers sorted by key */
     unsigned *by_key;
-    bool cut;          /* there are more rows than were kept */
+    bool cut;          /* rows were left out */
     uint64_t taken_ms; /* clock_ms() */
     int64_t wall_ms;
 };
@@ -38,21 +41,22 @@ struct grid {
 struct grid *grid_new(enum top_number number); /* NULL: no memory */
 void grid_free(struct grid *grid);             /* NULL is fine */
 
-/* Copies the cells of the columns that have SQL. */
+/* Adds a row.  cells are those of the columns that have SQL, and are copied. */
 void grid_add(struct grid *grid, const struct span *cells, size_t count);
 
 const struct grid_cell *grid_at(const struct grid *grid, size_t row,
                                 unsigned column);
 
-/* All rows are added: fills the derived columns.  before, base: of the same
- * view, or NULL.  What has nothing to be compared with is NULL. */
+/* Fills the derived columns once all rows are added.  before and base are grids
+ * of the same view, or NULL. Figures with nothing to compare to stay NULL. */
 void grid_derive(struct grid *grid, struct grid *before, struct grid *base);
 
-/* Fills order and shown; filter "": all rows.  Unknown figures are last. */
+/* Fills order and shown.  filter "" takes all rows.  Unknown figures come last.
+ */
 void grid_arrange(struct grid *grid, unsigned column, bool ascending,
                   const char *filter);
 
-/* Whether a text of the row has this part, whatever its case. */
+/* Answers whether a text of the row contains part, in upper or lower case. */
 bool grid_row_has(const struct grid *grid, size_t row, const char *part);
 
 uint64_t grid_row_key(const struct grid *grid, size_t row); /* never 0 */

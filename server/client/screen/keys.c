@@ -1,5 +1,11 @@
-/* keys.c - what the keys of heapwire top do: see screen.h.  As in htop, where
- * it has the like. */
+/*
+ * keys.c - what the keys of heapwire top do: see screen.h.
+ *
+ * Keys are those of htop if it has the same action, since most users know
+ * them.  A key only changes the screen's state: hurry asks the nodes at once,
+ * and rearrange sorts the rows that are there again, so sorting and filtering
+ * never cost a statement.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +23,8 @@ screen_init(struct screen *s, struct screen_node *nodes)
     s->interval_s = 2;
     for (unsigned i = 0; i < TOP_NUMBERS; i++)
         s->sort[i] = top_views[i].sort;
-    s->ascending[TOP_DIAGNOSIS] = true; /* what matters most */
+    /* the most urgent finding has place 1 */
+    s->ascending[TOP_DIAGNOSIS] = true;
 }
 
 /* ---- moves ---- */
@@ -141,7 +148,7 @@ accept_input(struct screen *s)
     s->prompt = PROMPT_NONE;
 }
 
-/* Filters and searches while it is typed, as htop does. */
+/* Filters and searches while a text is typed, as htop does. */
 static void
 follow_input(struct screen *s)
 {
@@ -154,7 +161,8 @@ follow_input(struct screen *s)
     }
 }
 
-/* Appends a character as UTF-8. */
+/* Appends a character as UTF-8.  Control characters are not taken, since input
+ * is sent to the node and shown on the terminal. */
 static void
 type_character(struct screen *s, unsigned c)
 {
@@ -203,7 +211,7 @@ press_in_prompt(struct screen *s, unsigned key)
     case KEYS_BACKSPACE:
         erase_character(s);
         break;
-    case KEYS_F0 + 3: /* the next one */
+    case KEYS_F0 + 3: /* finds the next one */
         if (s->prompt == PROMPT_SEARCH)
             seek_text(s, true);
         return;

@@ -1,9 +1,12 @@
 /*
- * layout.c - lines of what heapwire top shows, for any size of a terminal.
+ * layout.c - makes the lines that heapwire top shows, for any size of a
+ * terminal.
  *
- * From above: the nodes' memory, one line each while there is room; a line of
- * the view, with what is missing and why; titles; rows; the keys.  A small
- * terminal keeps one of each, and rows before the rest.
+ * From the top: the memory of the nodes, a line each while there is room; a
+ * line for the view, with what is missing and why; the titles; the rows; the
+ * keys.  A small terminal keeps rows before the rest.  Nodes in trouble come
+ * before others if not all have room, and a figure that does not fit is dropped
+ * whole, because half of a number reads as another number.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +15,13 @@
 #include "screen.h"
 
 enum {
-    TEXT_MIN = 8,   /* columns that the last column of a view has at least */
-    BAR = 20,       /* of a node's line */
-    BAR_FROM = 70,  /* narrower terminals have no bar */
-    KEYS_FROM = 95, /* columns that have more keys than the first ones */
-    BOTH_FROM = 9,  /* lines that have a line of the view beside a notice */
-    NODES_PART = 3, /* at most a third of the lines are the nodes' */
+    TEXT_MIN = 8,   /* columns that the last column has at least */
+    BAR = 20,       /* cells of the bar in a node's line */
+    BAR_FROM = 70,  /* narrower terminals get no bar */
+    KEYS_FROM = 95, /* narrower terminals show only the first keys */
+    /* with a notice, lines from which the view has its line too */
+    BOTH_FROM = 9,
+    NODES_PART = 3, /* nodes take a third of the lines at most */
 };
 
 static const char *const help_lines[] = {
@@ -52,8 +56,8 @@ screen_arrange(struct screen *s)
 
 /* ---- nodes ---- */
 
-/* One that has no room ends the line: half a figure is another figure, and what
- * is behind it may be of its time. */
+/* Writes a figure.  If it has no room the line ends there: a figure further
+ * right, without this one before it, could be taken for this one. */
 static void
 put_memory_figure(const char *name, double bytes, struct screen_line *line)
 {
@@ -107,7 +111,7 @@ screen_node_line(const struct screen_node *node, double scale,
     if (line->max >= BAR_FROM && (node->rss >= 0 || node->resident >= 0))
         put_bar(node, scale, line);
     if (node->rss >= 0 || well) {
-        if (!well && !hung) /* all figures are of before */
+        if (!well && !hung) /* no process answers: these are older figures */
             line_text(line, " last");
         put_memory_figure("rss", node->rss, line);
         if (node->limit > 0)
@@ -128,8 +132,8 @@ node_is_chosen(const struct screen *s, const struct screen_node *node)
     return !s->node || s->node == node->id;
 }
 
-/* The nodes of the choice, and how many have no room: those in trouble are
- * shown before others then. */
+/* Writes the lines of the nodes that are chosen, and how many have no room.  If
+ * not all fit, the first pass takes those in trouble. */
 static unsigned
 lay_nodes(const struct screen *s, struct screen_line *lines, unsigned room)
 {
@@ -167,6 +171,7 @@ lay_nodes(const struct screen *s, struct screen_line *lines, unsigned room)
 
 /* ---- the view ---- */
 
+/* Drops columns of the highest rank until the last column has TEXT_MIN. */
 unsigned
 screen_widths(const struct top_view *view, unsigned width,
               unsigned char *widths)
@@ -230,7 +235,7 @@ screen_row(const struct grid *grid, size_t row, bool titles,
             continue;
         if (cell)
             text = cell->text;
-        if (!text.data) /* not known */
+        if (!text.data) /* the figure is not known */
             text = (struct span){"-", 1};
         if (cell && cell->text.data && column->kind != TOP_TEXT) {
             format_cell(column, cell->number, figure);
@@ -265,7 +270,7 @@ lay_rows(struct screen *s, struct screen_line *lines, unsigned room)
     size_t shown = s->grid->shown;
 
     screen_widths(s->grid->view, s->width, widths);
-    if (room > 1) { /* titles */
+    if (room > 1) { /* a title line, if a row fits below it */
         screen_row(s->grid, 0, true, widths, 0, &lines[0]);
         line_fill(&lines[0], s->width);
         lines[0].style = SCREEN_TITLES;
@@ -293,7 +298,8 @@ lay_rows(struct screen *s, struct screen_line *lines, unsigned room)
                   *s->filter ? "no row has that text" : "there are no rows");
 }
 
-/* The view's own line: what is shown, of which nodes. */
+/* Writes the line of the view: what is shown, of which nodes, in which order.
+ */
 static void
 lay_view_line(const struct screen *s, struct screen_line *line)
 {

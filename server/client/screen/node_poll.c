@@ -1,10 +1,12 @@
 /*
  * node_poll.c - see node_poll.h.
  *
- * A view that fails is never a blank: its last rows stay, with the reason and
- * their time; if there are none, the newest kept snapshot has some, or another
- * view.  A view may cost the database what a heap profile costs, so the time
- * between two is ten times what one took, if that is more than the interval.
+ * A view that fails never leaves a blank: its last rows stay, with the reason
+ * and their time.  If there are none, rows of the newest kept snapshot take
+ * their place, or another view.  A view may cost the database as much as a heap
+ * profile, so the time between two polls is ten times what the last one took,
+ * if that is more than the interval.  That keeps the load of a forgotten
+ * `heapwire top` under a tenth.
  */
 #include "node_poll.h"
 
@@ -21,8 +23,9 @@
 
 enum {
     STATEMENT_MAX = 8192,
-    TIMEOUT_S = 5,  /* of a node that does not answer */
-    TIMES_MAX = 10, /* an answer's time goes into the interval */
+    TIMEOUT_S = 5, /* seconds that a node may take to answer */
+    /* the interval is at least so many times what an answer took */
+    TIMES_MAX = 10,
     REST_MAX_S = 60,
     ER_DBACCESS_DENIED = 1044,
     ER_TABLEACCESS_DENIED = 1142,
@@ -35,15 +38,19 @@ struct node_poll {
     struct asker *asker;
     struct screen *screen;
     enum node_poll_step step;
-    enum top_number view; /* that is asked for; it may be one instead */
+    /* the view that is asked for, which may stand in for the one that is wanted
+     */
+    enum top_number view;
     struct top_scope scope;
     bool has_table[TOP_NUMBERS];
     char base_name[TOP_BASE_MAX + 1];
-    struct grid *base; /* of TOP_DIFF, of all nodes */
+    struct grid *base; /* what TOP_DIFF compares to, of all nodes */
     uint64_t asked_ms, next_ms;
-    uint64_t cost_ms; /* of the last view that no silent node was waited for */
+    /* what the last view took; one that waited for a silent node does not count
+     */
+    uint64_t cost_ms;
     unsigned done;
-    bool failed, found; /* found: the tables' list has come */
+    bool failed, found; /* found: the names of tables have come */
     char why[SCREEN_NOTICE_MAX];
 };
 
@@ -172,7 +179,8 @@ end_node_poll(struct node_poll *poll, uint64_t took_ms)
     poll->next_ms = clock_ms() + (uint64_t)(rest_s * 1000);
 }
 
-/* The view that the screen wants, or says that the node has no such table. */
+/* Asks for the view that the screen wants.  If the node has no table for it,
+ * asks for the one that stands in for it, or says so. */
 static void
 ask_view(struct node_poll *poll)
 {
@@ -274,7 +282,7 @@ read_nodes(struct node_poll *poll, MYSQL_RES *rows)
         if (row[NODES_STATE] && strcmp(row[NODES_STATE], "left") == 0)
             continue;
         node = &s->nodes[s->node_count++];
-        if (node->id != id) /* its figures stay until there are newer ones */
+        if (node->id != id) /* a node's figures stay until newer ones come */
             *node = (struct screen_node){.id = id,
                                          .rss = -1,
                                          .limit = -1,
@@ -353,7 +361,8 @@ show_grid(struct node_poll *poll, struct grid *grid)
     grid_free(old);
 }
 
-/* Another way to have rows, after why; false: there is none. */
+/* Asks for rows in another way after why made this one fail; false if there is
+ * no other. */
 static bool
 ask_instead(struct node_poll *poll, const char *why)
 {
@@ -381,7 +390,7 @@ fail_view(struct node_poll *poll, const char *why)
     struct grid *none;
     char at[CLOCK_TEXT];
 
-    /* A first reason is the better one. */
+    /* The first reason explains more than what followed from it. */
     if (!*poll->why)
         snprintf(poll->why, sizeof(poll->why), "%s", why);
     poll->failed = true;
@@ -433,7 +442,7 @@ end_view(struct node_poll *poll, MYSQL_RES *rows, const char *error)
     end_node_poll(poll, poll->cost_ms);
 }
 
-/* A node's connection is lost, or none can be made. */
+/* Marks all nodes as not asked: the connection is lost, or none can be made. */
 static void
 fail_screen_update(struct node_poll *poll, const char *why)
 {
@@ -480,7 +489,7 @@ node_poll_continue(struct node_poll *poll)
         break;
     case MEMORY:
         if (is_denied(number) && !poll->scope.alone) {
-            poll->scope.alone = true; /* without others */
+            poll->scope.alone = true; /* the account may ask this node only */
             ask_step(poll, TABLES);
             break;
         }
@@ -500,7 +509,8 @@ node_poll_continue(struct node_poll *poll)
             ask_view(poll);
         break;
     case VIEW:
-        if (poll->screen->hurry) /* something else is wanted by now */
+        /* keys were pressed meanwhile, and something else is wanted */
+        if (poll->screen->hurry)
             ask_view(poll);
         else
             end_view(poll, rows, error);

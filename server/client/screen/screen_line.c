@@ -1,4 +1,11 @@
-/* screen_line.c - see screen_line.h. */
+/*
+ * screen_line.c - see screen_line.h.
+ *
+ * Texts come from nodes, so each passes through clean_text() and is then
+ * measured by character with wcwidth().  What has no width there, such
+ * as a combining character, becomes '?': a terminal and this program must agree
+ * on where each column starts, or the screen falls apart.
+ */
 #include "screen_line.h"
 
 #include <math.h>
@@ -21,7 +28,8 @@ line_start(struct screen_line *line, enum screen_style style, unsigned max)
     *line->text = '\0';
 }
 
-/* The character at s, which is well-formed; *size: its bytes. */
+/* Decodes the character at s, which must be well-formed; *size gets its bytes.
+ */
 static wchar_t
 decode_character(const unsigned char *s, size_t *size)
 {
@@ -43,7 +51,7 @@ line_add(struct screen_line *line, struct span text, unsigned skip,
     size_t size;
 
     text.size = text.size < ADD_MAX ? text.size : ADD_MAX;
-    clean_text(text, clean); /* a character cut at the end is broken, too */
+    clean_text(text, clean); /* a character cut here becomes '?' too */
     if (width > line->max - line->width)
         width = line->max - line->width;
     for (size_t i = 0; i < text.size; i += size) {
@@ -108,7 +116,8 @@ line_right(struct screen_line *line, const char *text, unsigned width)
     line_add(line, (struct span){text, size}, 0, width);
 }
 
-/* With a letter for the power of base. */
+/* Writes a value with a letter for the power of base.  Subtracting .5 keeps
+ * 1023.7 from being printed as "1024". */
 static void
 put_scaled(double value, double base, const char *letters, char *out)
 {

@@ -1,8 +1,10 @@
 /*
  * terminal.c - see terminal.h.
  *
- * ncurses itself restores the terminal at Ctrl-Z and draws anew after fg; a
- * resize comes as a key.
+ * This is the only file that uses ncurses.  ncurses itself restores the
+ * terminal at Ctrl-Z and draws again after fg, and a resize comes as a key.  A
+ * lone Escape is told from the start of an arrow key by ESCAPE_MS, which is too
+ * short to be felt.
  */
 #include "terminal.h"
 
@@ -142,7 +144,7 @@ terminal_key(unsigned *key)
         }
         return true;
     }
-    *key = KEYS_REDRAW; /* one that means nothing here */
+    *key = KEYS_REDRAW; /* any other key only draws the screen again */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if ((int)got == keys[i].curses)
             *key = keys[i].key;

@@ -1,4 +1,4 @@
-/* terminal.h - lines on a terminal, and keys from it: ncurses, nowhere else. */
+/* terminal.h - puts lines on a terminal and reads its keys. */
 #ifndef HW_TERMINAL_H
 #define HW_TERMINAL_H
 
@@ -6,12 +6,13 @@
 
 #include "screen.h"
 
-/* False, with *why: there is none that can be used. */
+/* Answers false if no terminal can be used, and *why says why. */
 bool terminal_open(const char **why);
 void terminal_close(void);
 void terminal_size(unsigned *width, unsigned *height);
 void terminal_paint(const struct screen_line *lines, unsigned height);
-/* The next key, as screen_press() takes it; false: there is none now. */
+/* Reads the next key, as screen_press() takes it; false if there is none now.
+ */
 bool terminal_key(unsigned *key);
 
 #endif

@@ -1,8 +1,11 @@
 /*
- * top.c - heapwire top: the loop of keys and answers, and tables without a
+ * top.c - heapwire top: a loop over keys and answers, and tables without a
  * terminal.
  *
- * One thread and one poll: keys are read while a statement runs.
+ * One thread polls both the terminal and the node's connection, so keys work
+ * while a statement runs and no state needs a lock.  The terminal must be
+ * restored however top ends, so signals only set a flag, and the program raises
+ * the signal again once the terminal is closed.
  */
 #include "top.h"
 
@@ -25,9 +28,11 @@
 
 enum {
     BATCH_WIDTH = 200,
-    BATCH_ROWS = 50, /* of a table, at most */
+    BATCH_ROWS = 50, /* rows of a table at most */
     SECOND_MS = 1000,
-    SILENT_READS = 20 /* of a terminal that is gone */
+    /* times that poll() reports a terminal from which nothing is read: it is
+     * gone */
+    SILENT_READS = 20
 };
 
 struct top {
@@ -47,7 +52,7 @@ on_end_signal(int number)
 
 /* ---- tables ---- */
 
-/* Its lines as they are on a screen, without blanks at their ends. */
+/* Prints a line as the screen would show it, without blanks at its end. */
 static void
 print_line(struct screen_line *line)
 {
@@ -96,7 +101,8 @@ print_tables(struct top *top)
 
 /* ---- the loop ---- */
 
-/* Waits for an answer, a key (where keys) or the next poll. */
+/* Waits for an answer, for a key if keys is set, or until the next poll is due.
+ * Answers the events of standard input. */
 static short
 wait_for_either(struct top *top, bool keys)
 {
@@ -107,9 +113,9 @@ wait_for_either(struct top *top, bool keys)
                                                 : 0; /* the answer is there */
 
     if (keys && node_poll_is_running(top->poll) && wait > SECOND_MS)
-        wait = SECOND_MS; /* it says for how long it asks */
+        wait = SECOND_MS; /* the last line shows how long it has asked */
     if (poll(fds, 2, wait) < 0)
-        fds[0].revents = fds[1].revents = 0; /* a signal */
+        fds[0].revents = fds[1].revents = 0; /* interrupted by a signal */
     if (node_poll_is_running(top->poll) &&
         (!asker_asks(top->asker) || asker_step(top->asker, fds[0].revents)))
         node_poll_continue(top->poll);
@@ -129,6 +135,8 @@ run_batch(struct top *top, unsigned long count)
             continue;
         seen = node_poll_count(top->poll);
         failed = failed || node_poll_has_failed(top->poll);
+        /* A reader that is gone should end top as it ends cat; a connection
+         * that breaks should not. */
         signal(SIGPIPE, SIG_DFL);
         print_tables(top);
         if (fflush(stdout) != 0)
@@ -258,7 +266,7 @@ out:
     mem_free(top.lines);
     mem_free(nodes);
     signal(SIGPIPE, SIG_DFL);
-    if (ended_by) { /* as without a handler */
+    if (ended_by) { /* ends as the signal would have ended it */
         signal((int)ended_by, SIG_DFL);
         raise((int)ended_by);
     }

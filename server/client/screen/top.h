@@ -6,8 +6,8 @@
 
 #define TOP_VIEWS "functions threads running waste diff diagnosis"
 
-/* given: client_ask()'s; and 'b': tables instead of a screen, 'n': how many,
- * 'd': seconds between two.  view: its name; NULL: functions. */
+/* given is client_ask()'s, with 'b': tables instead of a screen, 'n': how many,
+ * 'd': seconds between two.  view is a view's name; NULL means functions. */
 enum client_status top_run(const char *const *given, const char *view);
 
 #endif

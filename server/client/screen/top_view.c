@@ -1,4 +1,12 @@
-/* top_view.c - the views, and their statements: see top_view.h. */
+/*
+ * top_view.c - see top_view.h.
+ *
+ * Each view is a table of columns, with the SQL of each, and a row of
+ * top_views.  A column's rank says when it goes on a narrow terminal.  key
+ * names the columns that tell a row from others, by which two polls are
+ * compared.  A view whose table an old node lacks has another one to show
+ * instead.
+ */
 #include "top_view.h"
 
 #include "buffer.h"
@@ -109,7 +117,7 @@ const struct top_view top_views[TOP_NUMBERS] = {
     [TOP_WASTE] = {.name = "waste",
                    .table = "heap_waste",
                    .group = "kind, size_class, `function`",
-                   .where = "within IS NOT NULL", /* else no memory */
+                   .where = "within IS NOT NULL", /* others hold no memory */
                    .missing = "this node's heapwired has no table heap_waste: "
                               "it is older than this program",
                    .key = {4, 5, 6},
@@ -140,7 +148,8 @@ const struct top_view top_views[TOP_NUMBERS] = {
                        COLUMNS(grown_kept)},
 };
 
-/* A table of all nodes; alone: of this one, which says so itself. */
+/* Writes a table of all nodes.  If the account may ask this node only, it is
+ * this node's table with its id added, so that columns stay the same. */
 static void
 put_table(const char *table, bool local, const struct top_scope *scope,
           struct buffer *out)
@@ -187,7 +196,9 @@ top_view_statement(enum top_number number, const struct top_scope *scope,
         buffer_format(out, "%s%s", word, view->where);
     if (view->group)
         buffer_format(out, " GROUP BY %s", view->group);
-    while (!view->columns[sort].sql) /* the smallest rows are left out */
+    /* LIMIT must cut the smallest rows, so a derived column is ordered by what
+     * it derives from */
+    while (!view->columns[sort].sql)
         sort = view->columns[sort].of;
     for (unsigned i = 0; i < sort; i++)
         place_of_sort += view->columns[i].sql != NULL;

@@ -1,5 +1,5 @@
 /*
- * top_view.h - what heapwire top shows: a row of the table for each view.
+ * top_view.h - what heapwire top shows: a row of top_views for each view.
  *
  * A view is one SELECT over one table of all nodes.  Pure.
  */
@@ -14,7 +14,7 @@ struct buffer;
 
 enum {
     TOP_COLUMNS_MAX = 12,
-    TOP_ROWS_MAX = 5000, /* of a SELECT */
+    TOP_ROWS_MAX = 5000, /* rows that a SELECT asks for */
     TOP_BASE_MAX = 64    /* bytes of a snapshot's name */
 };
 
@@ -24,17 +24,17 @@ enum top_kind {
     TOP_COUNT,
     TOP_PERCENT,
     TOP_TIME,       /* milliseconds */
-    TOP_SHARE,      /* derived: of the column's sum over all rows, percent */
-    TOP_LOAD,       /* derived: milliseconds since the last time, percent */
+    TOP_SHARE,      /* derived: percent of the column's sum over all rows */
+    TOP_LOAD,       /* derived: processor time since the last poll, percent */
     TOP_GROWN,      /* derived: bytes since the base */
-    TOP_GROWN_ERROR /* derived: of both errors */
+    TOP_GROWN_ERROR /* derived: from both errors */
 };
 
 struct top_column {
     const char *title;
-    const char *sql; /* NULL: derived from the column number `of` */
+    const char *sql; /* NULL: derived from column number `of` */
     unsigned char kind, of;
-    unsigned char width; /* columns; 0: what is left */
+    unsigned char width; /* columns of the terminal; 0 takes what is left */
     unsigned char rank;  /* the highest is left out first */
 };
 
@@ -45,31 +45,34 @@ enum top_number {
     TOP_WASTE,
     TOP_DIFF,
     TOP_DIAGNOSIS,
-    TOP_DIFF_KEPT, /* no key's: TOP_DIFF with a base that the node keeps */
+    /* TOP_DIFF compared to a snapshot that the node keeps; no key chooses it */
+    TOP_DIFF_KEPT,
     TOP_NUMBERS
 };
 
 struct top_view {
-    const char *name; /* as the second line has it */
-    const char *table; /* of the database heapwire; cluster_… is of all nodes */
+    const char *name; /* as the line of the view shows it */
+    /* of the database heapwire; with cluster_ before it, of all nodes */
+    const char *table;
     const char *group, *where;
-    const char *missing; /* what to say where the node has no such table */
-    const char *empty;   /* what to say of no rows, where there is `instead` */
+    const char *missing; /* what to say if the node has no such table */
+    /* what to say if there are no rows, for a view with `instead` */
+    const char *empty;
     const struct top_column *columns;
     unsigned char count, keys; /* the first `keys` of key[] name a row */
     unsigned char key[3];
-    unsigned char sort;  /* column, the largest first */
-    signed char instead; /* the view to show where this has nothing */
-    bool alone;          /* has no cluster_… */
+    unsigned char sort;  /* the column to sort by, the largest first */
+    signed char instead; /* the view to show if this one has nothing, or -1 */
+    bool alone;          /* has no cluster_ table */
 };
 
 extern const struct top_view top_views[TOP_NUMBERS];
 
 struct top_scope {
-    uint64_t node;    /* the only one; 0: all */
+    uint64_t node;    /* the only node; 0 means all */
     uint64_t self;    /* the node that is asked */
-    bool alone;       /* the account may not ask others */
-    const char *base; /* of TOP_DIFF_KEPT */
+    bool alone;       /* the account may not ask other nodes */
+    const char *base; /* the base of TOP_DIFF_KEPT */
     bool kept;        /* the newest kept snapshot, not the heap as it is */
 };
 
@@ -77,7 +80,8 @@ struct top_scope {
 void top_view_statement(enum top_number number, const struct top_scope *scope,
                         struct buffer *out);
 
-/* Of all nodes' states, and of their memory: fixed columns. */
+/* Append statements for the states and the memory of nodes.  These enums number
+ * their columns. */
 enum { NODES_ID, NODES_STATE, NODES_ERROR, NODES_PROFILING, NODES_COLUMNS };
 enum {
     MEMORY_NODE,

@@ -1,8 +1,12 @@
 /*
  * etcd.c - see etcd.h.
  *
- * The thread runs one session after another, each with one endpoint, until
- * something fails.
+ * libcurl waits by itself, so it has a thread of its own.  That thread runs one
+ * session after another, each with one endpoint, until something fails; then
+ * the next endpoint is tried, and after all of them a pause that doubles.  What
+ * a session has learned is copied under the lock, and main is woken.  If etcd
+ * is gone, or is back with less than before, the known nodes stay for a while:
+ * an outage of etcd must not empty the cluster.
  */
 #include "etcd.h"
 
@@ -70,6 +74,7 @@ wipe_free(void *data)
 static void *
 copy_realloc(void *data, size_t size)
 {
+    /* realloc() would free the former block unwiped. */
     void *more = malloc(size);
     size_t old = data ? malloc_usable_size(data) : 0;
 
@@ -90,8 +95,8 @@ init_curl(void)
 
 /* ---- what the session found ---- */
 
-/* When etcd is back, perhaps with less than before, the nodes come again one by
- * one: known ones stay until settles_ms. */
+/* When etcd is back, perhaps with less than it had, the nodes write themselves
+ * again one by one: known ones stay until settles_ms. */
 static void
 publish_etcd_nodes(struct etcd *e, const struct error *trouble)
 {
@@ -112,7 +117,7 @@ publish_etcd_nodes(struct etcd *e, const struct error *trouble)
     e->waker.wake(e->waker.arg);
 }
 
-/* Leaves the nodes as they were: the session may have only some. */
+/* Changes the trouble alone: the session may have only some of the nodes. */
 static void
 publish_trouble(struct etcd *e, const struct error *trouble)
 {
@@ -149,7 +154,7 @@ log_etcd_nodes(struct etcd *e, bool first)
     e->lost = false;
 }
 
-/* Only this thread changes what is published. */
+/* Reads without the lock, since only this thread changes what is published. */
 static void
 log_missing_nodes(const struct etcd *e)
 {
@@ -187,7 +192,7 @@ end_settling_period(struct etcd *e)
     return over;
 }
 
-/* Until a failure, or the stop. */
+/* Runs until a failure, or until the stop. */
 static int
 follow_etcd_changes(struct etcd *e, struct error *err)
 {
@@ -207,8 +212,8 @@ follow_etcd_changes(struct etcd *e, struct error *err)
     return 0;
 }
 
-/* delay_ms: the longest pause of other nodes before they are back.  *worked: it
- * followed the watch. */
+/* delay_ms: the longest pause of the other nodes before they are back.
+ * *worked: the session got as far as the watch. */
 static int
 run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
             struct error *err)
@@ -219,6 +224,8 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
     (void)apply_wanted_member(e);
     if (etcd_session_open(&e->session, e->endpoints[e->endpoint], err) == 0) {
         *worked = true;
+        /* Time for all other nodes to notice that etcd is back, and to write
+         * their entries: a lease, and twice their longest pause. */
         if (!first)
             e->settles_ms = clock_ms() + UINT64_C(1000) * e->session.ttl_s +
                             UINT64_C(2) * delay_ms;
@@ -231,7 +238,8 @@ run_session(struct etcd *e, bool first, unsigned delay_ms, bool *worked,
     return rc;
 }
 
-/* Half of delay_ms, and up to that again. */
+/* Waits for half of delay_ms, and for a random part of the other half, so that
+ * all nodes do not come back at one moment. */
 static void
 wait_etcd_backoff(struct etcd *e, unsigned delay_ms)
 {
@@ -271,6 +279,8 @@ run_etcd_thread(void *arg)
         if (delay_ms > BACK_OFF_MAX_MS)
             delay_ms = BACK_OFF_MAX_MS;
     }
+    /* The entry would last for the lease: others would ask a node that has
+     * stopped. */
     etcd_session_leave(&e->session, e->endpoints[e->endpoint]);
     return NULL;
 }
@@ -289,7 +299,7 @@ free_etcd_client(struct etcd *e)
     mem_free(e);
 }
 
-/* In place: blanks and commas become ends. */
+/* Splits in place: blanks and commas become NULs. */
 static void
 split_endpoints(struct etcd *e)
 {

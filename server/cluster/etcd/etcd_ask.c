@@ -1,8 +1,10 @@
 /*
  * etcd_ask.c - requests to etcd: see etcd_wire.h.
  *
- * protobuf as JSON: bytes are base64, 64-bit numbers are strings, and zero or
- * empty fields are left out.
+ * The gateway takes protobuf as JSON: bytes are base64, 64-bit numbers are
+ * strings, and zero or empty fields are left out.  The texts are short and of
+ * known characters, so they are printed; only the login, whose password may
+ * have any, goes through cJSON.
  */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -26,7 +28,7 @@ add_base64(struct buffer *out, const void *data, size_t size)
             out, (size_t)EVP_EncodeBlock((unsigned char *)at, data, (int)size));
 }
 
-/* The prefix of all nodes' keys; end: the first key behind them. */
+/* Adds the prefix of all nodes' keys; end: the first key behind them. */
 static void
 add_prefix(struct buffer *out, const char *cluster, bool end)
 {
@@ -100,6 +102,8 @@ etcd_ask_put(struct buffer *out, const char *cluster,
 {
     uint64_t id = node->member.id;
 
+    /* A transaction: if the key still has that revision, put it; else read it.
+     */
     buffer_text(out, "{\"compare\":[{\"target\":\"MOD\",\"result\":\"EQUAL\","
                      "\"key\":\"");
     append_node_key(out, cluster, id);
@@ -122,7 +126,8 @@ etcd_ask_page(struct buffer *out, const char *cluster, struct span after,
 
     buffer_text(out, "{\"key\":\"");
     if (after.size > 0 && after.size < sizeof(next)) {
-        memcpy(next, after.data, after.size); /* and a NUL: the next key */
+        /* and its NUL: the next possible key */
+        memcpy(next, after.data, after.size);
         add_base64(out, next, after.size + 1);
     } else {
         add_prefix(out, cluster, false);

@@ -1,8 +1,10 @@
 /*
  * etcd_http.c - see etcd_session.h.
  *
- * One multi handle, so that a question and the stream go on side by side, and
- * other threads can end the wait.
+ * libcurl's multi interface: a question and the stream go on side by side in
+ * one thread, and curl_multi_wakeup() is all that other threads need to end a
+ * wait.  A transfer is made for each request, but the multi handle keeps
+ * the connections.
  */
 #include "etcd_session.h"
 
@@ -30,8 +32,8 @@ struct etcd_http {
     struct etcd_http_options options;
     CURLM *multi;
     struct transfer question, stream;
-    struct buffer asked, lines; /* of the stream: its request, its answer */
-    size_t taken;               /* of lines: already returned */
+    struct buffer asked, lines; /* the stream's request; its answer so far */
+    size_t taken;               /* bytes of lines that were returned already */
     int woken;                  /* atomic: any thread sets it */
 };
 
@@ -85,6 +87,7 @@ on_data(char *data, size_t size, size_t count, void *arg)
     struct transfer *t = arg;
 
     buffer_add(t->got, data, size * count);
+    /* Less than was given makes libcurl end the transfer. */
     return t->got->failed ? 0 : size * count;
 }
 
@@ -106,6 +109,8 @@ add_headers(struct transfer *t, const char *token)
     int rc;
 
     if (add_header(t, "Content-Type: application/json") != 0 ||
+        /* Without this libcurl asks for "100 Continue" and waits a second for
+         * it. */
         add_header(t, "Expect:") != 0)
         return -1;
     if (!*token)
@@ -116,7 +121,8 @@ add_headers(struct transfer *t, const char *token)
     return rc;
 }
 
-/* Nothing of the environment: no proxy, no other protocol, no other host. */
+/* Nothing comes from the environment: no proxy, no other protocol, no other
+ * host. */
 static bool
 set_transfer_options(struct transfer *t,
                      const struct etcd_http_options *options, const char *url,
@@ -129,7 +135,8 @@ set_transfer_options(struct transfer *t,
          curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_PROXY, "") == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
-    /* A pending name lookup must not delay the stop. */
+    /* Otherwise libcurl waits for a pending name lookup, which would delay the
+     * stop. */
     ok = ok && curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK;
     ok = ok && curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
                                 (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
@@ -174,7 +181,7 @@ begin_transfer(struct etcd_http *http, struct transfer *t, const char *endpoint,
     return 0;
 }
 
-/* Does whatever needs no waiting. */
+/* Does whatever can be done without waiting. */
 static void
 perform_transfers(struct etcd_http *http)
 {
@@ -198,7 +205,7 @@ transfer_error_text(const struct transfer *t)
     return *t->why ? t->why : curl_easy_strerror(t->result);
 }
 
-/* The outcome of a finished transfer. */
+/* Tells whether a finished transfer succeeded; -1 with *err. */
 static int
 check_end(const struct transfer *t, const char *endpoint, struct error *err)
 {
@@ -271,7 +278,7 @@ etcd_http_unwatch(struct etcd_http *http)
     http->taken = 0;
 }
 
-/* The end of the next line; NULL: it has not come yet. */
+/* Finds the end of the next line; NULL: it has not come yet. */
 static const char *
 next_end(const struct etcd_http *http)
 {
@@ -292,6 +299,7 @@ etcd_http_line(struct etcd_http *http, struct span *line, struct error *err)
         http->taken += line->size + 1;
         return 1;
     }
+    /* Once per round, when no whole line is left: the rest is short. */
     buffer_drop_front(&http->lines, http->taken);
     http->taken = 0;
     if (!t->ended)

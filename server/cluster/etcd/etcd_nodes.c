@@ -1,4 +1,8 @@
-/* etcd_nodes.c - see etcd_nodes.h. */
+/*
+ * etcd_nodes.c - see etcd_nodes.h.  Arrays sorted by id: a node is found by
+ * bisection, and an entry of etcd costs a memmove of at most some MB, which is
+ * rare.
+ */
 #include "etcd_nodes.h"
 
 #include <inttypes.h>
@@ -34,7 +38,7 @@ compare_members_by_address(const void *a, const void *b)
     return order ? order : (x->port > y->port) - (x->port < y->port);
 }
 
-/* Two nodes may not have one address: one would answer for the other. */
+/* Two nodes must not have one address: one would answer for the other. */
 static int
 check_member_addresses(const struct members *members, struct error *err)
 {
@@ -51,6 +55,7 @@ check_member_addresses(const struct members *members, struct error *err)
     qsort(by_endpoint, members->count, sizeof(*by_endpoint),
           compare_members_by_address);
     for (size_t i = 1; rc == 0 && i < members->count; i++) {
+        /* Port 0 is this node without a listener, which has no address. */
         if (by_endpoint[i]->port == 0 ||
             compare_members_by_address(&by_endpoint[i - 1], &by_endpoint[i]) !=
                 0)
@@ -135,7 +140,7 @@ etcd_nodes_clear(struct etcd_nodes *nodes)
     nodes->refused = 0;
 }
 
-/* Where id is, or would be. */
+/* The index where id is, or where it would be inserted. */
 static size_t
 etcd_node_position(const struct etcd_nodes *nodes, uint64_t id)
 {
@@ -260,6 +265,7 @@ etcd_nodes_join(struct etcd_nodes *out, const struct etcd_nodes *nodes,
     out->items = items;
     out->count = 0;
     out->capacity = room + 1;
+    /* Both are sorted by id: a merge. */
     for (size_t j = 0; j < before->count; j++) {
         const struct etcd_node *old = &before->items[j];
 

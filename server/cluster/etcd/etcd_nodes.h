@@ -39,11 +39,11 @@ struct members {
 struct members *members_new(uint64_t self, const struct member *items,
                             size_t count, struct error *err);
 
-/* As created: no longer in etcd.  For its address any other entry is earlier.
- */
+/* As `created`: the node is no longer in etcd; any other entry with its address
+ * counts as earlier. */
 #define ETCD_PAST INT64_MAX
 
-/* What a node says of itself, and etcd of its key. */
+/* What a node says about itself, and etcd about its key. */
 struct etcd_node {
     struct member member;
     uint8_t incarnation[PEER_INCARNATION];

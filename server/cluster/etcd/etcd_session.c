@@ -1,4 +1,12 @@
-/* etcd_session.c - see etcd_session.h. */
+/*
+ * etcd_session.c - see etcd_session.h.
+ *
+ * All state is in etcd, so the node's own entry is written as a transaction:
+ * only if the key has the revision that was read.  Two nodes with one id
+ * therefore cannot overwrite each other; the second sees the first one's
+ * incarnation and reports a conflict.  Entries are read in pages of one
+ * revision, and the watch begins at the next, so no change falls between.
+ */
 #include "etcd_session.h"
 
 #include <inttypes.h>
@@ -11,7 +19,7 @@
 
 enum { PUT_TRIES = 3, PAGES_MAX = PEERS_MAX / ETCD_PAGE + 2 };
 
-/* Anything that may write there can cause it. */
+/* Whoever may write to etcd can cause these lines, so they are limited. */
 static void
 log_refused_nodes(const struct etcd_session *s)
 {
@@ -32,7 +40,8 @@ ask_etcd_with_timeout(struct etcd_session *s, const char *path,
                          &s->answer, timeout_ms, err);
 }
 
-/* With at most the time that the lease allows. */
+/* Asks with a time limit of a third of the lease, or its renewal would come too
+ * late. */
 static int
 ask_etcd_within_lease(struct etcd_session *s, const char *path,
                       struct error *err)
@@ -66,7 +75,7 @@ log_in_to_etcd(struct etcd_session *s, struct error *err)
     return rc == 0 ? etcd_read_login(answer_of(s), s->token, err) : -1;
 }
 
-/* Renews the lease, or takes another. */
+/* Renews the lease, or takes a new one. */
 static int
 keep_lease(struct etcd_session *s, struct error *err)
 {
@@ -113,8 +122,7 @@ read_all_etcd_nodes(struct etcd_session *s, struct error *err)
             etcd_read_page(answer_of(s), s->cluster, &s->nodes, &page, err) !=
                 0)
             return -1;
-        if (revision) /* that of the first page: the watch brings later changes
-                       */
+        if (revision) /* of the first page: later changes come by the watch */
             page.revision = revision;
     } while (page.more);
     s->revision = page.revision;
@@ -131,7 +139,7 @@ open_watch(struct etcd_session *s, struct error *err)
                            &s->request, err);
 }
 
-/* ---- our own entry ---- */
+/* ---- this node's own entry ---- */
 
 static bool
 is_own_etcd_node(const struct etcd_session *s, const struct etcd_node *node)
@@ -147,13 +155,14 @@ is_as_wanted(const struct etcd_session *s, const struct etcd_node *there)
            member_is_same(&s->self.member, &there->member);
 }
 
-/* holder's id 0: the key is not a node's. */
+/* holder's id 0: the key's value is not a node's. */
 static void
 set_node_id_conflict(struct etcd_session *s, const struct etcd_node *holder)
 {
     bool known = s->conflict.code != 0 &&
                  memcmp(s->rival, holder->incarnation, PEER_INCARNATION) == 0;
 
+    /* Logged once for each rival. */
     if (known)
         return;
     memcpy(s->rival, holder->incarnation, PEER_INCARNATION);
@@ -182,7 +191,8 @@ end_conflict(struct etcd_session *s)
     memset(&s->conflict, 0, sizeof(s->conflict));
 }
 
-/* Writes it over what the table has. */
+/* Writes the own entry over what the table has.  It is repeated where another
+ * write came between. */
 static int
 put_own(struct etcd_session *s, struct error *err)
 {
@@ -207,7 +217,7 @@ put_own(struct etcd_session *s, struct error *err)
         }
         modified = holder.modified;
         if (modified == 0)
-            continue; /* it has just gone */
+            continue; /* the entry has just gone */
         if (holder.member.id == 0 || !is_own_etcd_node(s, &holder)) {
             set_node_id_conflict(s, &holder);
             return holder.member.id ? etcd_nodes_put(&s->nodes, &holder, err)
@@ -216,7 +226,7 @@ put_own(struct etcd_session *s, struct error *err)
         if (is_as_wanted(s, &holder))
             return etcd_nodes_put(&s->nodes, &holder, err);
     }
-    return 0; /* the watch brings it */
+    return 0; /* the watch will bring it */
 }
 
 int
@@ -238,7 +248,8 @@ etcd_session_keep_own(struct etcd_session *s, struct error *err)
 
 /* ---- a session ---- */
 
-/* *changes: how many came. */
+/* Takes the lines of the watch that have come.  *changes: how many there were.
+ */
 static int
 take_lines(struct etcd_session *s, size_t *changes, struct error *err)
 {
@@ -294,12 +305,14 @@ etcd_session_step(struct etcd_session *s, size_t *changes, struct error *err)
     uint64_t now = clock_ms();
     int64_t before = s->lease;
 
+    /* Until the lease is due, changes are waited for. */
     if (now < s->keepalive_ms) {
         etcd_http_wait(s->http, (unsigned)(s->keepalive_ms - now));
         return take_lines(s, changes, err);
     }
     if (keep_lease(s, err) != 0)
         return -1;
+    /* A new lease has none of our keys: the own entry must be written again. */
     *changes = s->lease != before;
     return 0;
 }
@@ -315,6 +328,6 @@ etcd_session_leave(struct etcd_session *s, const char *endpoint)
     etcd_http_resume(s->http);
     buffer_clear(&s->request);
     etcd_ask_keepalive(&s->request, s->lease);
-    /* Otherwise it expires. */
+    /* On failure the lease expires by itself. */
     (void)ask_etcd_with_timeout(s, ETCD_PATH_REVOKE, ETCD_STOP_MS, &err);
 }

@@ -53,7 +53,7 @@ int etcd_http_ask(struct etcd_http *http, const char *endpoint,
                   const struct buffer *body, struct buffer *answer,
                   unsigned timeout_ms, struct error *err);
 
-/* Posts body likewise; the answer comes line by line. */
+/* Posts body in the same way; the answer comes line by line. */
 int etcd_http_watch(struct etcd_http *http, const char *endpoint,
                     const char *path, const char *token,
                     const struct buffer *body, struct error *err);
@@ -62,7 +62,8 @@ void etcd_http_unwatch(struct etcd_http *http);
  * the stream ended. */
 int etcd_http_line(struct etcd_http *http, struct span *line,
                    struct error *err);
-/* Until something came, or a notification, or that time. */
+/* Returns when something came, when another thread ended the wait, or after
+ * that time. */
 void etcd_http_wait(struct etcd_http *http, unsigned timeout_ms);
 
 /* Any thread: ends a wait. */
@@ -76,26 +77,26 @@ void etcd_http_resume(struct etcd_http *http);
 struct etcd_session {
     struct etcd_http *http;                /* owned */
     const char *cluster, *user, *endpoint; /* borrowed */
-    struct keeper *keeper;                 /* likewise: has the password */
+    struct keeper *keeper;                 /* borrowed: has the password */
     unsigned ttl_s;
-    struct etcd_node self; /* as it is to be */
+    struct etcd_node self; /* as it should be in etcd */
     struct etcd_nodes nodes;
     struct error conflict; /* about our id; code 0: none */
 
-    /* Its own. */
+    /* etcd_session.c's own: */
     uint8_t rival[PEER_INCARNATION]; /* the other node in the conflict */
     struct buffer request, answer;
     char token[ETCD_TOKEN_MAX + 1];
     int64_t lease; /* 0: none */
     int64_t revision;
-    uint64_t keepalive_ms; /* when it is due */
+    uint64_t keepalive_ms; /* when the lease must be renewed */
 };
 
 void etcd_session_init(struct etcd_session *session);
 void etcd_session_fini(struct etcd_session *session);
 
-/* Up to the watch: nodes is complete then.  -1 with *err; close the session in
- * any case. */
+/* Logs in, reads all entries and opens the watch; nodes is complete then.  -1
+ * with *err; close the session in any case. */
 int etcd_session_open(struct etcd_session *session, const char *endpoint,
                       struct error *err);
 /* Waits for changes, and keeps the lease.  *changes: how many came. */

@@ -1,6 +1,11 @@
 /*
  * etcd_wire.c - reads etcd's answers: see etcd_wire.h; etcd_ask.c writes the
  * requests.
+ *
+ * cJSON parses, under a ceiling of bytes and of values.  An answer that is not
+ * etcd's ends the session; an entry that is not a node's is merely refused and
+ * counts as missing, since anybody who may write to etcd could otherwise stop
+ * the membership of all nodes.
  */
 #include "etcd_wire.h"
 
@@ -15,7 +20,7 @@
 #include "etcd_nodes.h"
 #include "memory.h"
 
-enum { TEXT_MAX = 200 }; /* of etcd's texts, in ours */
+enum { TEXT_MAX = 200 }; /* bytes of etcd's texts in ours */
 
 void
 etcd_wire_prepare(void)
@@ -38,7 +43,7 @@ find_answer_field(const cJSON *object, const char *name)
     return cJSON_GetObjectItemCaseSensitive(object, name);
 }
 
-/* cJSON keeps some 80 bytes for a value, which may be one of text. */
+/* cJSON takes some 80 bytes for each value, however short its text. */
 static bool
 is_crowded(struct span text)
 {
@@ -50,7 +55,7 @@ is_crowded(struct span text)
     return values > ETCD_VALUES_MAX;
 }
 
-/* A whole object with nothing behind it. */
+/* Parses one whole object with nothing behind it. */
 static cJSON *
 parse_etcd_json(struct span text, struct error *err)
 {
@@ -73,7 +78,7 @@ parse_etcd_json(struct span text, struct error *err)
     return NULL;
 }
 
-/* A missing number is zero. */
+/* Reads a number, which etcd writes as a string; a missing one is zero. */
 static int
 read_etcd_number(const cJSON *object, const char *name, int64_t *out)
 {
@@ -85,6 +90,7 @@ read_etcd_number(const cJSON *object, const char *name, int64_t *out)
     *out = 0;
     if (!item)
         return 0;
+    /* Below 9e15 a double holds integers exactly. */
     if (cJSON_IsNumber(item) && item->valuedouble >= 0 &&
         item->valuedouble < 9e15) {
         *out = (int64_t)item->valuedouble;
@@ -100,7 +106,7 @@ read_etcd_number(const cJSON *object, const char *name, int64_t *out)
     return 0;
 }
 
-/* size of out: with room for a NUL. -1: not base64, or too long. */
+/* size: of out, with room for a NUL. -1: not base64, or too long. */
 static int
 read_etcd_bytes(const cJSON *object, const char *name, char *out, size_t size,
                 size_t *got)
@@ -152,7 +158,8 @@ set_etcd_key_error(struct error *err, const char *key, const char *why)
     return -1;
 }
 
-/* The digits behind the prefix, as printf writes them. */
+/* Reads the digits behind the prefix, only in the form in which printf writes
+ * them: two keys for one id would be two nodes. */
 static int
 id_of(const char *key, size_t size, const char *cluster, uint64_t *out,
       struct error *err)
@@ -245,7 +252,7 @@ read_etcd_node_value(struct span value, const char *key, struct etcd_node *node,
     return rc;
 }
 
-/* node's id is set as soon as the key is a node's. */
+/* Reads an entry; node's id is set as soon as the key is a node's. */
 static int
 read_node(const cJSON *kv, const char *cluster, struct etcd_node *node,
           struct error *err)
@@ -359,7 +366,7 @@ etcd_read_put(struct span answer, const char *cluster, uint64_t id, bool *done,
         cJSON_GetArrayItem(find_answer_field(json, "responses"), 0),
         "response_range");
     there = cJSON_GetArrayItem(find_answer_field(there, "kvs"), 0);
-    /* An entry that is not a node's has neither id nor incarnation. */
+    /* An entry that is not a node's gets neither id nor incarnation. */
     if (!*done && (read_node(there, cluster, holder, err) != 0 ||
                    holder->member.id != id)) {
         int64_t modified;

@@ -23,7 +23,7 @@ enum {
     ETCD_KEY_MAX = 256,        /* bytes of a key */
     ETCD_VALUE_MAX = 512,      /* of a node's value */
     ETCD_ANSWER_MAX = 2 << 20, /* of an answer, or of a line of the watch */
-    ETCD_VALUES_MAX = ETCD_ANSWER_MAX / 16, /* JSON's, in it */
+    ETCD_VALUES_MAX = ETCD_ANSWER_MAX / 16, /* JSON values in an answer */
     ETCD_REQUEST_MAX = 4 << 10,             /* of a request */
     ETCD_PAGE = 512,                        /* nodes at a time */
     ETCD_PASSWORD_MAX = 160,                /* bytes, as of a user's name */
@@ -79,8 +79,8 @@ struct etcd_page {
 int etcd_read_page(struct span answer, const char *cluster,
                    struct etcd_nodes *nodes, struct etcd_page *page,
                    struct error *err);
-/* A line of the watch, likewise; puts and removes nodes.  *changes: how many
- * there were; *revision is left unchanged if the line has none. */
+/* Reads a line of the watch; puts and removes nodes.  *changes: how many there
+ * were; *revision is left unchanged if the line has none. */
 int etcd_read_watch(struct span line, const char *cluster,
                     struct etcd_nodes *nodes, size_t *changes,
                     int64_t *revision, struct error *err);

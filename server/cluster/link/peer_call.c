@@ -1,4 +1,14 @@
-/* peer_call.c - one question to one node: see peer_pool.h. */
+/*
+ * peer_call.c - one question to one node: see peer_pool.h.
+ *
+ * A call takes an idle link of its node, or a new one, or waits.  Waiting calls
+ * hang at their node, and nodes stand in three lines: those that want a link,
+ * those that failed last time (so that dead nodes delay no others), and those
+ * that have links but find no room for more.  A node goes to the end of its
+ * line with each link it gets: a few busy nodes cannot use up all places.  A
+ * dead idle link is noticed only when it is used, so such a call is tried once
+ * more.  All on the loop.
+ */
 #include "peer_pool.h"
 
 #include <inttypes.h>
@@ -8,11 +18,11 @@
 #include "clock.h"
 #include "errors.h"
 
-enum { PEER_NAME_MAX = 64 }; /* "[::1]:9036" and the like */
+enum { PEER_NAME_MAX = 64 }; /* of a text such as "[::1]:9036" */
 
 static const char mismatch[] = "id mismatch: ";
 
-/* The name of a node in a failure. */
+/* Writes the node's name for a failure's text. */
 static void
 print_peer_name(const struct peer_endpoint *endpoint, char *out)
 {
@@ -25,7 +35,8 @@ print_peer_name(const struct peer_endpoint *endpoint, char *out)
                  endpoint->address, six ? "]" : "", endpoint->port);
 }
 
-/* That a node was silent is passed on: it is not asked again so soon. */
+/* A timeout keeps its code: the caller does not ask a silent node again so
+ * soon. */
 static enum error_code
 code_of(const struct error *why)
 {
@@ -70,7 +81,7 @@ peer_failure_rpc(struct error *out, const struct peer_endpoint *endpoint,
 static void open_more(struct peer_pool *pool);
 static void assign_peer_link(struct peer *peer, struct peer_link *link);
 
-/* Waiting for a link */
+/* ---- waiting for a link ---- */
 
 static void
 leave_peer_queue(struct peer *peer)
@@ -122,9 +133,9 @@ stop_waiting(struct peer_call *call)
     return call;
 }
 
-/* The end */
+/* ---- the end of a call ---- */
 
-/* Closes the link, which cannot answer other questions now. */
+/* Closes the link, which cannot take other questions now. */
 static void
 drop_link(struct peer_call *call)
 {
@@ -136,11 +147,11 @@ drop_link(struct peer_call *call)
         pool->connecting[call->doubtful]--;
     peer_close_link(call->peer, call->link);
     call->link = NULL;
-    if (call->peer->calls.first) /* they may have waited for this one */
+    if (call->peer->calls.first) /* they may have waited for this link */
         enter_line(call->peer);
 }
 
-/* call may be gone once this returns. */
+/* The owner may free call in `ended`, so nothing of it is used behind that. */
 static void
 end_peer_call(struct peer_call *call, const struct error *error)
 {
@@ -161,9 +172,10 @@ end_failed(struct peer_call *call, const struct error *error)
     end_peer_call(call, error);
 }
 
-/* Asking */
+/* ---- asking ---- */
 
-/* The link of a call that is over before it was asked: others wait for it. */
+/* Gives up the link of a call that was over before it was asked, for others
+ * that wait for it. */
 static void
 give_back(struct peer_call *call)
 {
@@ -246,9 +258,9 @@ on_link_answered(struct peer_link *link, const struct error *error)
     end_peer_call(call, error);
 }
 
-/* Connecting */
+/* ---- connecting ---- */
 
-/* Again, for another reason each time. */
+/* Connects again; prepare_call_retry() allows each reason once. */
 static void
 reconnect_peer_call(struct peer_call *call)
 {
@@ -274,7 +286,8 @@ prepare_call_retry(struct peer_call *call, const struct error *why)
     struct peer_link *link = call->link;
 
     if (link->state != PEER_LINK_CONNECTING) {
-        if (why->code == ER_QUERY_TIMEOUT) /* it is silent: so it would be */
+        /* the node is silent, and would be on these */
+        if (why->code == ER_QUERY_TIMEOUT)
             peer_drop_idle(call->peer);
         if (why->code == ER_QUERY_TIMEOUT || !link->reused ||
             link->answer_began || call->tried)
@@ -283,6 +296,8 @@ prepare_call_retry(struct peer_call *call, const struct error *why)
         peer_drop_idle(call->peer); /* they are as old as the dead one */
         return true;
     }
+    /* It requires TLS where we connected without: the certificate that it
+     * proves is checked all the same. */
     if (!link->endpoint.tls && why->code == ER_SECURE_TRANSPORT_REQUIRED &&
         !call->secured) {
         call->secured = endpoint->tls = true;
@@ -317,7 +332,8 @@ static const struct peer_link_events events = {.connected = on_link_connected,
                                                .answered = on_link_answered,
                                                .broken = on_link_broken};
 
-/* The first call that waits for that node has it, or it is idle. */
+/* Gives the link to the first call that waits for its node, or keeps it idle.
+ */
 static void
 assign_peer_link(struct peer *peer, struct peer_link *link)
 {
@@ -373,6 +389,7 @@ open_of_line(struct peer_pool *pool, bool doubtful)
                 enter_line(peer);
             }
             open_link(call);
+            /* Its own links will serve it. */
         } else if (peer->links > 0) {
             append_to_line(peer, PEERS_AT_LINK_LIMIT);
         } else {
@@ -386,8 +403,8 @@ open_more(struct peer_pool *pool)
 {
     struct peer *peer = pool->waiting[PEERS_AT_LINK_LIMIT].first;
 
-    if (pool->opening) /* a failed call has ended inside the loops below, which
-                          go on */
+    /* a call has failed and ended inside the loops below, which go on */
+    if (pool->opening)
         return;
     pool->opening = true;
     if (peer && peer_pool_can_open_link(pool, peer))
@@ -397,7 +414,7 @@ open_more(struct peer_pool *pool)
     pool->opening = false;
 }
 
-/* What owners call */
+/* ---- what owners call ---- */
 
 void
 peer_call_start(struct peer_call *call, struct peer *peer,
@@ -441,7 +458,7 @@ peer_call_cancel(struct peer_call *call, const struct error *late)
         (void)stop_waiting(call);
     else if (late) {
         peer_note(peer, call->link, late);
-        peer_drop_idle(peer); /* its host may have vanished meanwhile */
+        peer_drop_idle(peer); /* the host may have vanished meanwhile */
     }
     drop_link(call);
     call->peer = NULL;

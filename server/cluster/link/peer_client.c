@@ -1,4 +1,7 @@
-/* peer_client.c - see peer_wire.h. */
+/*
+ * peer_client.c - see peer_wire.h.  The proofs and seals of the asking end; the
+ * bytes are access/peer_proof.h's, the packets peer_wire.c's.
+ */
 #include "peer_wire.h"
 
 #include <string.h>
@@ -70,8 +73,8 @@ peer_client_distrust(const struct peer_client *client,
 {
     uint8_t shown[TLS_FINGERPRINT];
 
-    /* This node's own socket is not encrypted.  A certificate shown here was
-     * shown to a third party, which passes on the proof. */
+    /* This node's own socket is not encrypted.  If a certificate is proven
+     * here, it was shown to somebody else, who passes the proof on. */
     if (!tls)
         return client->has_fingerprint
                    ? "it uses TLS, and this connection does not: a third party "
@@ -115,6 +118,7 @@ peer_client_seal(struct peer_client *client, const struct peer_request *request,
         error_memory(err, "a statement for another node");
         goto out;
     }
+    /* Only now: a number that was not sent may be used again. */
     client->sequence++;
     rc = 0;
 out:

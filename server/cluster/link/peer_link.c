@@ -1,4 +1,9 @@
-/* peer_link.c - see peer_link.h. */
+/*
+ * peer_link.c - see peer_link.h.  Each event ends in drive_peer_link(): it
+ * reads and handles packets until the socket has no more or it is others' turn,
+ * then writes.  An owner may close the link in any callback: it is freed once
+ * libuv has closed its handles, never below our own frames (`driving`).
+ */
 #include "peer_link.h"
 
 #include <errno.h>
@@ -10,8 +15,6 @@
 #include "tls_stream.h"
 
 static void drive_peer_link(struct peer_link *l);
-
-/* The end */
 
 static void
 on_link_handle_closed(uv_handle_t *handle)
@@ -79,7 +82,7 @@ fail_lost(struct peer_link *l)
 
 static void on_timer(uv_timer_t *timer);
 
-/* Asked, it has so long from now on to say something. */
+/* From now on a node that was asked has so long to say something. */
 static void
 listen_on(struct peer_link *l)
 {
@@ -87,9 +90,7 @@ listen_on(struct peer_link *l)
         uv_timer_start(&l->timer, on_timer, PEER_LINK_SILENT_MS, 0);
 }
 
-/* Output */
-
-/* The next bytes for the socket; -1: no memory. */
+/* Takes the next bytes for the socket; -1: no memory. */
 static int
 take_link_output(struct peer_link *l)
 {
@@ -109,9 +110,8 @@ take_link_output(struct peer_link *l)
     return failed ? -1 : 0;
 }
 
-/* Sends what the socket takes at once.  If it takes nothing more for good, then
- * reading says why: the last of what the node said is still to come.  -1: no
- * memory. */
+/* Sends what the socket takes at once.  If it takes nothing more for good,
+ * reading says why: the node's last words are still to come.  -1: no memory. */
 static int
 flush_link_output(struct peer_link *l)
 {
@@ -127,13 +127,13 @@ flush_link_output(struct peer_link *l)
         if (put < 0 && errno == EAGAIN)
             return 0;
         if (put > 0)
-            listen_on(l); /* it takes the statement */
+            listen_on(l); /* the node takes the statement: it is alive */
         l->written = put < 0 ? l->writing.size : l->written + (size_t)put;
     }
 }
 
-/* An idle one says farewell, for which the socket always has room.  libuv lets
- * go of the descriptor before it is closed. */
+/* An idle link says farewell, for which the socket always has room.  libuv must
+ * let go of the descriptor before it is closed. */
 static void
 close_now(struct peer_link *l)
 {
@@ -159,9 +159,8 @@ peer_link_close(struct peer_link *l)
         close_now(l);
 }
 
-/* Waiting */
-
-/* What came while this process itself stood still is read first. */
+/* This process itself may have stood still: what came meanwhile is read first.
+ */
 static void
 heed_silence(struct peer_link *l)
 {
@@ -171,7 +170,7 @@ heed_silence(struct peer_link *l)
     if (!is_alive(l) || l->state != PEER_LINK_ASKING)
         return;
     if (l->paused || l->starved) {
-        listen_on(l); /* it is not listened to */
+        listen_on(l); /* we do not listen to it now */
         return;
     }
     if (uv_is_active((uv_handle_t *)&l->timer))
@@ -212,7 +211,7 @@ on_timer(uv_timer_t *timer)
     fail_peer_link(l, &why);
 }
 
-/* In the loop's next iteration. */
+/* Continues in the loop's next iteration. */
 static void
 drive_soon(struct peer_link *l)
 {
@@ -231,7 +230,7 @@ on_poll(uv_poll_t *poll, int status, int events)
     }
     (void)status; /* the socket itself reports its fault */
     (void)events;
-    if (!l->due) /* the timer continues, in this iteration */
+    if (!l->due) /* a due timer continues, in this iteration */
         drive_peer_link(l);
 }
 
@@ -251,8 +250,6 @@ update_link_poll(struct peer_link *l)
     return 0;
 }
 
-/* Connecting */
-
 static int
 open_poll(struct peer_link *l)
 {
@@ -264,7 +261,7 @@ open_poll(struct peer_link *l)
     return 0;
 }
 
-/* True: it is connected. */
+/* True: the socket is connected. */
 static bool
 establish_link_socket(struct peer_link *l)
 {
@@ -314,7 +311,7 @@ decrypt_link_input(struct peer_link *l, const char *data, size_t size)
     }
 }
 
-/* The request for it goes out in the clear. */
+/* The request for TLS itself goes out in the clear. */
 static void
 start_tls(struct peer_link *l)
 {
@@ -333,7 +330,7 @@ start_tls(struct peer_link *l)
     decrypt_link_input(l, "", 0);
 }
 
-/* Sends no question that a third party could read. */
+/* Asks nothing yet that a third party could read: first the certificate. */
 static void
 finish_link_login(struct peer_link *l)
 {
@@ -348,15 +345,13 @@ finish_link_login(struct peer_link *l)
     l->events->connected(l);
 }
 
-/* Answers */
-
 static bool
 is_link_packet_large(const struct peer_link *l)
 {
     return packet_expected(&l->wire.in) > PEER_WIRE_KEPT;
 }
 
-/* After a large packet. */
+/* A large packet is over, and its buffer is small again. */
 static void
 shrink_link_input(struct peer_link *l)
 {
@@ -367,7 +362,7 @@ shrink_link_input(struct peer_link *l)
     l->events->shrank(l);
 }
 
-/* It has answered, and may be asked again. */
+/* The node has answered, and may be asked again. */
 static void
 finish_link_answer(struct peer_link *l, const struct error *error)
 {
@@ -450,7 +445,7 @@ note_byte(struct peer_link *l)
     l->answered_ns = uv_hrtime();
 }
 
-/* Many links may have much to read in one iteration of the loop. */
+/* When many links have much to read in one iteration, each gets less. */
 static bool
 is_loop_round_late(const struct peer_link *l)
 {
@@ -483,7 +478,7 @@ receive_link_bytes(struct peer_link *l)
     return is_alive(l);
 }
 
-/* Reads and writes what can be now. */
+/* Reads and writes what can be read and written now. */
 static void
 drive_peer_link(struct peer_link *l)
 {

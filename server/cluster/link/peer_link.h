@@ -27,10 +27,12 @@ struct tls_stream;
  * Sockets to other nodes, which never wait. */
 
 enum {
-    PEER_SOCKET_SILENT = 5, /* times a connection's timeout without an
-                               acknowledgement or a keep-alive of the host */
-    PEER_SOCKET_REST_S = 60 /* the same of an idle one, for there may be ten
-                               thousand: it is looked at once it is asked */
+    /* times a connection's timeout without an acknowledgement or a keep-alive
+     * from the host */
+    PEER_SOCKET_SILENT = 5,
+    /* the same for an idle one, as there may be ten thousand: whether it is
+     * alive is found out when it is asked */
+    PEER_SOCKET_REST_S = 60
 };
 
 /* The address. */
@@ -39,7 +41,8 @@ struct peer_endpoint {
     char address[INET6_ADDRSTRLEN]; /* a name would need a resolver */
     uint16_t port;
     const char *socket; /* borrowed; not NULL: connect here instead */
-    bool tls;           /* and only to the certificate that the node proves */
+    /* use TLS, and accept only the certificate that the node proves */
+    bool tls;
 };
 
 /* Begins to connect: the socket can be written to once it has.  0, or errno. */
@@ -48,7 +51,7 @@ int peer_socket_connect(const struct peer_endpoint *endpoint,
 /* Why it has not connected, as errno; 0: it has. */
 int peer_socket_fault(int fd);
 
-/* How soon a host that says nothing is asked for a keep-alive. */
+/* Sets how soon a host that says nothing is asked for a keep-alive. */
 void peer_socket_set_keepalive(int fd, uint64_t timeout_ms, bool rests);
 
 /* As recv and send; -1 with EAGAIN: not now. */
@@ -60,7 +63,7 @@ enum {
                             which cost both ends processor time */
     PEER_LINK_READ = 16 << 10, /* bytes read at once, a record of TLS */
     PEER_LINK_RUN =
-        256 << 10, /* bytes read at a stretch, before other links' turn */
+        256 << 10, /* bytes read at a stretch; then it is other links' turn */
     PEER_LINK_ROW =
         64, /* bytes that each row counts in addition, for its call */
     /* A node that works on a statement reports progress twice a second: one
@@ -113,21 +116,21 @@ struct peer_link {
     struct peer_link *next, *previous; /* the owner's */
     SSL_CTX *context;                  /* borrowed while it connects */
     struct tls_stream *tls;
-    struct buffer writing; /* what the socket is to take next */
+    struct buffer writing; /* what the socket takes next */
     size_t written;        /* bytes of it that it took */
     enum peer_link_state state;
     int fd, watching;  /* events of poll; 0: none */
     bool established;  /* connected, and must prove itself next */
     bool poll_open;    /* poll has fd */
-    bool driving;      /* its frames are below us: nothing is freed */
-    bool broken;       /* broken was called: close it */
+    bool driving;      /* drive_peer_link() runs: nothing is freed */
+    bool broken;       /* `broken` was called: the owner must close it */
     bool due;          /* the timer continues */
     bool paused;       /* the owner wants no more for now */
     bool reused;       /* it has answered before */
     bool answer_began; /* a byte of this answer came */
     bool large;        /* it may read a large packet */
-    bool starved;      /* it waits for that */
-    unsigned handles;  /* that libuv still has */
+    bool starved;      /* it waits for permission to */
+    unsigned handles;  /* libuv has still so many */
     size_t run;
     uint64_t timeout_ms; /* of the connection, for its text */
     uint64_t asked_ns, answered_ns;
@@ -154,10 +157,10 @@ void peer_link_own(struct peer_link *link,
  * closed.  Its events come in a later iteration of the loop. */
 int peer_link_ask(struct peer_link *link, const struct peer_request *request,
                   unsigned timeout_ms, struct error *err);
-/* READY only: broken is called after that time. */
+/* READY only: `broken` is called after that time. */
 void peer_link_rest(struct peer_link *link, uint64_t timeout_ms);
 void peer_link_resume(struct peer_link *link);
-/* Admits the packet that grows refused. */
+/* Admits the packet that `grows` refused. */
 void peer_link_admit(struct peer_link *link);
 
 /* May it be asked again? */

@@ -1,4 +1,11 @@
-/* peer_pool.c - see peer_pool.h. */
+/*
+ * peer_pool.c - see peer_pool.h.
+ *
+ * A login between nodes costs a millisecond of processor time at both ends, so
+ * links are kept after an answer, up to max_links in all; the one that has been
+ * idle longest makes room.  Rows of an answer are copied once, into blocks,
+ * since a block can be handed to a statement's thread with one allocation.
+ */
 #include "peer_pool.h"
 
 #include <string.h>
@@ -40,7 +47,7 @@ peer_unref(struct peer *peer)
         mem_free(peer);
 }
 
-/* error NULL: it has answered. */
+/* Notes what a node did; error NULL: it has answered. */
 void
 peer_note(struct peer *peer, const struct peer_link *link,
           const struct error *error)
@@ -77,6 +84,7 @@ leave_idle(struct peer *peer, struct peer_link *link)
 
     while (peer->idle[i] != link)
         i++;
+    /* At most PEER_IDLE_EACH entries. */
     peer->idle_count--;
     memmove(&peer->idle[i], &peer->idle[i + 1],
             (peer->idle_count - i) * sizeof(struct peer_link *));
@@ -114,6 +122,7 @@ peer_take_idle(struct peer *peer)
     struct peer_link *link = NULL;
 
     if (peer->idle_count > 0) {
+        /* The newest: the others may time out. */
         link = peer->idle[peer->idle_count - 1];
         leave_idle(peer, link);
     }
@@ -123,6 +132,7 @@ peer_take_idle(struct peer *peer)
 bool
 peer_may_keep(const struct peer *peer, const struct peer_link *link)
 {
+    /* A link that proved another key is closed. */
     return !peer->gone && peer_link_reusable(link) &&
            link->identity.key_number == peer->pool->identity.key_number;
 }
@@ -167,7 +177,7 @@ peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
     return false;
 }
 
-/* The link that has waited longest is next. */
+/* The place goes to the link that has waited longest. */
 void
 peer_pool_shrank(struct peer_pool *pool)
 {
@@ -193,6 +203,7 @@ peer_pool_remove_link(struct peer_pool *pool, struct peer_link *link)
 
 /* The pool */
 
+/* Has the link answered a moment ago?  Its node will likely be asked again. */
 static bool
 is_fresh(const struct peer_link *idle)
 {
@@ -204,6 +215,7 @@ peer_pool_can_open_link(struct peer_pool *pool, const struct peer *peer)
 {
     struct peer_link *oldest = pool->resting.first;
 
+    /* For a node without any link, even a fresh one makes room. */
     if (pool->open >= pool->links_max && oldest &&
         (peer->links == 0 || !is_fresh(oldest)))
         close_idle(oldest->arg, oldest);
@@ -250,7 +262,7 @@ peer_pool_stop(struct peer_pool *pool)
 
 enum {
     ROW_MAX = PEER_CELL_MAX + PEER_BLOCK_BYTES,
-    CELLS_MAX = 4 << 20, /* bytes of the cells' descriptions */
+    CELLS_MAX = 4 << 20, /* bytes of the cells' spans */
     KEPT = 4 * PEER_BLOCK_BYTES
 };
 
@@ -303,6 +315,7 @@ make_gathered_block(const struct peer_gather *g)
     to = (char *)block->cells + g->cells.size;
     if (g->bytes.size > 0)
         memcpy(to, g->bytes.data, g->bytes.size);
+    /* Spans pointed into packets; now they point into the block. */
     for (size_t i = 0; i < g->cells.size / sizeof(struct span); i++) {
         if (!block->cells[i].data)
             continue;
@@ -319,6 +332,7 @@ peer_gather_take(struct peer_gather *g, struct peer_block **block)
     if (g->rows == 0)
         return 0;
     *block = make_gathered_block(g);
+    /* A buffer that once held a huge row is not kept for all time. */
     if (g->bytes.failed || g->cells.failed || g->bytes.capacity > KEPT) {
         peer_gather_fini(g);
         peer_gather_init(g);

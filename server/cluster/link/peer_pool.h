@@ -2,7 +2,7 @@
  * peer_pool.h - the nodes that can be asked, and the links to them.
  *
  * A call is one question to one node: over a link that is idle, or a fresh
- * one.  All on the loop, but for what the lock guards.
+ * one.  All on the loop, except what the lock guards.
  */
 #ifndef HW_PEER_POOL_H
 #define HW_PEER_POOL_H
@@ -21,8 +21,9 @@
 enum {
     PEER_IDLE_EACH = 4,            /* links that a node's next questions find */
     PEER_IDLE_MS = 10 * 60 * 1000, /* then it is closed */
-    PEER_FRESH_MS = 1000, /* after an answer: so long it is not closed for a
-                             further link to a node that has one */
+    /* a link is not closed for a further link to a node that has one, for so
+     * long after an answer */
+    PEER_FRESH_MS = 1000,
     PEER_CONNECTING_MAX = 128, /* at once, and as many to doubtful nodes: each
                                   proof costs a millisecond of the processor,
                                   and has to end within PEER_LINK_LOGIN */
@@ -31,9 +32,9 @@ enum {
              PEER_CELL_MAX: others' packets wait in their sockets */
 };
 
-/* Items in order, each in one list, which know their neighbours: list has
- * `first` and `last`, an item `next` and `previous`; all zeroed, it is empty.
- * Arguments are evaluated more than once. */
+/* A doubly linked list: the list has `first` and `last`, an item `next` and
+ * `previous`; all zeroed, it is empty.  Arguments are evaluated more than once.
+ */
 #define LINKED_LIST_APPEND(list, item)                                         \
     do {                                                                       \
         (item)->next = NULL;                                                   \
@@ -65,10 +66,10 @@ struct peers {
     struct peer *first, *last;
 };
 
-/* Nodes whose calls wait for a link. */
+/* The lines of nodes whose calls wait for a link. */
 enum { PEERS_WAITING, PEERS_DOUBTFUL, PEERS_AT_LINK_LIMIT, PEERS_LINES };
 
-/* A node; the loop's but for known. */
+/* A node; the loop's, except `known`. */
 struct peer {
     struct peer_pool *pool;
     struct peer_endpoint endpoint;
@@ -76,8 +77,8 @@ struct peer {
     size_t idle_count, links;               /* links: open, idle or not */
     struct peer_calls calls;                /* that wait for a link */
     struct peer *next, *previous;
-    bool in_line;       /* in pool->waiting */
-    unsigned char line; /* there */
+    bool in_line;       /* in one of pool->waiting */
+    unsigned char line; /* in which */
     unsigned references;
     bool gone;             /* no longer a member, or it has another address */
     bool failing;          /* the last attempt could not reach it */
@@ -92,21 +93,21 @@ struct peer_pool {
     unsigned connect_timeout_ms;
     size_t links_max; /* open, idle or not; other calls wait for one */
     size_t open;
-    size_t connecting[2];      /* [1]: those of the doubtful */
+    size_t connecting[2];      /* [1]: to doubtful nodes */
     struct peer_links resting; /* the idle ones, the oldest first */
     size_t large;
-    struct peer_links starved; /* wait to be large */
-    /* For a fresh link; nodes that failed last time apart, so that they do not
-     * delay the others; those that have links, but no room for further ones. */
+    struct peer_links starved; /* wait for permission to read a large packet */
+    /* By PEERS_...: wait for a link; failed last time, and stand apart so that
+     * they do not delay the others; have links, but no room for more. */
     struct peers waiting[PEERS_LINES];
-    bool opening; /* links, for them */
+    bool opening; /* open_more() runs */
 };
 
 struct peer_call_events {
     bool (*wants)(void *arg); /* as peer_link_events */
     void (*row)(void *arg, const struct span *cells);
     void (*quiet)(void *arg);
-    /* code 0: it has answered.  The pool has let go of the call. */
+    /* code 0: the node has answered.  The pool has let go of the call. */
     void (*ended)(void *arg, const struct error *error);
 };
 
@@ -120,8 +121,8 @@ struct peer_call {
     struct peer_call *next, *previous;
     bool waits;    /* for a link */
     bool doubtful; /* the node failed before this connection */
-    bool tried;    /* an idle link turned out dead */
-    bool secured;  /* it asked for TLS, in this call */
+    bool tried;    /* an idle link turned out to be dead */
+    bool secured;  /* the node asked for TLS in this call */
 };
 
 int peer_pool_init(struct peer_pool *pool, uv_loop_t *loop,
@@ -140,7 +141,7 @@ struct peer *peer_new(struct peer_pool *pool,
                       const struct peer_endpoint *endpoint, enum peer_role role,
                       bool self, struct error *err);
 void peer_unref(struct peer *peer); /* NULL is fine */
-/* No member any more: its idle links close. */
+/* The node is no member any more: its idle links close. */
 void peer_leave(struct peer *peer);
 
 /* ---- peer_call.c ---- */
@@ -150,8 +151,8 @@ void peer_call_start(struct peer_call *call, struct peer *peer,
                      const struct peer_request *request, uint64_t deadline_ms,
                      const struct peer_call_events *events, void *arg);
 void peer_call_resume(struct peer_call *call);
-/* Ends it without calling ended: its connection closes.  late: its time is
- * over. */
+/* Ends the call without calling `ended`: its connection closes.  late: its time
+ * is over. */
 void peer_call_cancel(struct peer_call *call, const struct error *late);
 
 /* The texts of failures on the way to a node.  The words are StarRocks',
@@ -173,7 +174,7 @@ bool peer_may_keep(const struct peer *peer, const struct peer_link *link);
 void peer_keep_idle(struct peer *peer, struct peer_link *link);
 void peer_close_link(struct peer *peer, struct peer_link *link);
 void peer_drop_idle(struct peer *peer);
-/* As peer_link_events: may it be large? */
+/* As in peer_link_events: may it read a large packet? */
 bool peer_pool_grows(struct peer_pool *pool, struct peer_link *link);
 void peer_pool_shrank(struct peer_pool *pool);
 /* The link closes: forgets whether it is large, or waits to be. */
@@ -195,7 +196,7 @@ void peer_gather_init(struct peer_gather *gather);
 void peer_gather_fini(struct peer_gather *gather);
 void peer_gather_add(struct peer_gather *gather, const struct span *cells,
                      size_t columns);
-/* As much as a block should have? */
+/* Is there as much as a block should have? */
 bool peer_gather_full(const struct peer_gather *gather);
 /* The rows since the last call: -1 without memory, and they are lost; 0 with
  * *block, NULL if there are none. */

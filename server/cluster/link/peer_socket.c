@@ -1,4 +1,7 @@
-/* peer_socket.c - see peer_link.h. */
+/*
+ * peer_socket.c - see peer_link.h.  Numeric addresses alone: a resolver would
+ * block the loop.
+ */
 #include "peer_link.h"
 
 #include <arpa/inet.h>
@@ -8,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* 0: it is no address. */
+/* Fills in the address; 0: it is none. */
 static socklen_t
 address_of(const struct peer_endpoint *endpoint, struct sockaddr_storage *out)
 {
@@ -47,7 +50,8 @@ peer_socket_set_keepalive(int fd, uint64_t timeout_ms, bool rests)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 }
 
-/* Without keep-alives the link to a vanished host looks alive. */
+/* Without keep-alives a link to a vanished host would look alive for ever.
+ * TCP_USER_TIMEOUT is the same for bytes that nobody acknowledges. */
 static void
 enable_tcp_keepalive(int fd, uint64_t timeout_ms)
 {

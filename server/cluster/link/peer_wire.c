@@ -1,4 +1,12 @@
-/* peer_wire.c - see peer_wire.h. */
+/*
+ * peer_wire.c - see peer_wire.h.
+ *
+ * A client of its own instead of a library: libraries accept whatever MySQL's
+ * protocol allows and block while they wait; this one is a chain of steps, each
+ * of which accepts the one packet that another heapwired sends there, and any
+ * other packet closes the connection.  In particular nothing is sent before the
+ * other end has proven itself.  Layouts: server/wire/PROTOCOL.md.
+ */
 #include "peer_wire.h"
 
 #include <string.h>
@@ -16,14 +24,14 @@ enum {
     HEADER_OK = 0x00,
     HEADER_NONE = 0x100, /* the packet is empty */
     HEADER_MORE = 0x01,
-    HEADER_FILE = 0xfb, /* asks for a file; in a row NULL */
-    HEADER_END = 0xfe,  /* also asks for another plugin */
+    HEADER_FILE = 0xfb, /* asks for a file; in a row it is NULL */
+    HEADER_END = 0xfe,  /* end of rows; also asks for another plugin */
     HEADER_ERROR = 0xff,
     END_SIZE = 5,
     SQLSTATE = 6,          /* with its '#' */
-    PROGRESS = UINT16_MAX, /* the number of an error that is none */
+    PROGRESS = UINT16_MAX, /* the error number of a progress report */
     OUT_MAX = 2 * (PEER_ENVELOPE_MAX + PEER_WIRE_PACKET),
-    /* The classic form of answers: an end behind the columns, too. */
+    /* The classic form of answers: there is an end behind the columns, too. */
     CAPABILITIES = CAPABILITY_LONG_PASSWORD | CAPABILITY_LONG_FLAG |
                    CAPABILITY_PROTOCOL_41 | CAPABILITY_TRANSACTIONS |
                    CAPABILITY_SECURE_CONNECTION | CAPABILITY_PLUGIN_AUTH |
@@ -56,7 +64,7 @@ is_end(struct span packet)
     return head_of(packet) == HEADER_END && packet.size == END_SIZE;
 }
 
-/* The next packet is a row, or it is not. */
+/* Sets the next step.  A row may be large, any other packet may not. */
 static void
 set_wire_step(struct peer_wire *w, step *next)
 {
@@ -65,8 +73,8 @@ set_wire_step(struct peer_wire *w, step *next)
                                                           : PEER_WIRE_PACKET);
 }
 
-/* Numbers that clients keep for themselves, and two that say that the packets
- * were not understood: the node is not asked again over this connection. */
+/* Error numbers that clients keep for themselves, and two that say that our
+ * packets were not understood: the connection is of no further use. */
 static bool
 is_clients(unsigned number)
 {
@@ -75,7 +83,7 @@ is_clients(unsigned number)
            (number >= 5000 && number < 6000);
 }
 
-/* An error packet; before the login it has no SQLSTATE. */
+/* Reads an error packet; before the login it has no SQLSTATE. */
 static enum peer_wire_event
 on_error_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
@@ -124,7 +132,7 @@ put_response(struct peer_wire *w, bool whole)
     packet_end(&w->out, mark, &w->sequence);
 }
 
-/* Up to its capabilities. */
+/* Reads the greeting up to its capabilities. */
 static bool
 read_greeting(struct span packet, uint32_t *capabilities)
 {
@@ -141,7 +149,8 @@ read_greeting(struct span packet, uint32_t *capabilities)
     return known && !r.failed;
 }
 
-/* It must wait for what we say: what it says before came from a third party. */
+/* The node must wait for what we say.  Bytes that came before that were not its
+ * answer, but perhaps those of a third party, sent before TLS began. */
 static bool
 is_ahead(const struct peer_wire *w, struct span packet)
 {
@@ -166,7 +175,8 @@ void
 peer_wire_secured(struct peer_wire *w)
 {
     put_response(w, true);
-    packet_done(&w->in, w->sequence); /* the number that comes next */
+    /* the number that the node's next packet has */
+    packet_done(&w->in, w->sequence);
 }
 
 static enum peer_wire_event
@@ -238,7 +248,7 @@ on_column_count_packet(struct peer_wire *w, struct span packet,
     return PEER_WIRE_BROKEN;
 }
 
-/* A definition of a column: both ends know what they are. */
+/* Skips a column's definition: both ends know what the columns are. */
 static enum peer_wire_event
 on_column_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
@@ -334,6 +344,7 @@ static void
 drop_wire_packet(struct peer_wire *w)
 {
     packet_done(&w->in, w->sequence);
+    /* One large row must not keep its block for the life of the link. */
     if (w->in.bytes.capacity > PEER_WIRE_KEPT)
         packet_move(&w->in, 0);
 }
@@ -346,6 +357,7 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
     struct span packet;
 
     w->cells = cells;
+    /* The row in front is borrowed until this call. */
     if (w->row_borrowed)
         drop_wire_packet(w);
     w->row_borrowed = false;
@@ -381,6 +393,7 @@ peer_wire_ask(struct peer_wire *w, const struct peer_request *request,
     }
     w->sequence = 0;
     packet_end(&w->out, mark, &w->sequence);
+    /* The answer's first packet has number 1. */
     packet_done(&w->in, w->sequence);
     w->columns = request->column_count;
     set_wire_step(w, on_column_count_packet);

@@ -3,8 +3,8 @@
  * in, bytes out, no socket.
  *
  * Logs in with peer_client's proofs, asks one thing at a time, and checks
- * whatever the other end says before it is passed on.  What is not expected
- * breaks the connection.  Packets: server/wire/PROTOCOL.md.
+ * whatever the other end says before it is passed on.  An unexpected packet
+ * closes the connection.  Packets: server/wire/PROTOCOL.md.
  */
 #ifndef HW_PEER_WIRE_H
 #define HW_PEER_WIRE_H
@@ -31,16 +31,16 @@ struct tls_stream;
  * other to this one, with nonces of both, before any statement; both then share
  * a key of this connection alone, with which every envelope is sealed. */
 
-/* One connection's.  Zeroed, but for the first two. */
+/* For one connection.  Zeroed, except the first two. */
 struct peer_client {
     const struct peer_identity *self;
     uint64_t expected_id;
     struct peer_transcript transcript; /* until the other end is proven */
     struct peer_party server;          /* as it said of itself */
-    /* The other end has proven itself: false after the login if it let us in
-     * without, and then nothing is sent to it. */
+    /* The other end has proven itself.  False after the login if it let us in
+     * without a proof, and then nothing is sent to it. */
     bool proven;
-    /* Said and proven by the other end: */
+    /* What the other end said and proved: */
     uint8_t session_key[PEER_KEY];
     uint8_t fingerprint[PEER_FINGERPRINT]; /* of its TLS certificate */
     bool has_fingerprint;                  /* false: it shows none here */
@@ -54,20 +54,20 @@ int peer_client_challenge(struct peer_client *client, struct span challenge,
                           struct span *hello, struct error *err);
 int peer_client_welcome(struct peer_client *client, struct span welcome,
                         struct error *err);
-/* Why not, or NULL: the certificate is the one that the node has proven to be
- * its own; tls NULL: this connection has none. */
+/* NULL: the certificate is the one that the node has proven to be its own; else
+ * the reason why not.  tls NULL: this connection has none. */
 const char *peer_client_distrust(const struct peer_client *client,
                                  const struct tls_stream *tls);
-/* Appends "ADMIN FORWARD '...'" to out.  Each is for being sent at once, in the
- * order in which they were sealed. */
+/* Appends "ADMIN FORWARD '...'" to out.  Send envelopes at once, in the order
+ * in which they were sealed. */
 int peer_client_seal(struct peer_client *client,
                      const struct peer_request *request, unsigned timeout_ms,
                      struct buffer *out, struct error *err);
 void peer_client_fini(struct peer_client *client); /* forgets the key */
 
 enum {
-    PEER_WIRE_PACKET = 64 << 10, /* bytes of one that is not a row */
-    PEER_WIRE_KEPT = 256 << 10   /* of the buffer, between packets */
+    PEER_WIRE_PACKET = 64 << 10, /* bytes of a packet that is not a row */
+    PEER_WIRE_KEPT = 256 << 10   /* of the buffer, kept between packets */
 };
 
 enum peer_wire_event {
@@ -82,10 +82,10 @@ enum peer_wire_event {
 struct peer_wire {
     struct peer_client client;
     struct packet_reader in;
-    struct buffer out; /* what is to be sent; its owner empties it */
+    struct buffer out; /* bytes to send; its owner empties it */
     enum peer_wire_event (*step)(struct peer_wire *wire, struct span packet,
                                  struct error *err);
-    struct span *cells; /* of the call under way: where a row goes */
+    struct span *cells; /* of the current call: where a row goes */
     size_t columns, defined;
     uint8_t sequence;
     bool tls;          /* wanted */
@@ -108,7 +108,7 @@ void peer_wire_secured(struct peer_wire *wire);
 int peer_wire_ask(struct peer_wire *wire, const struct peer_request *request,
                   unsigned timeout_ms, struct error *err);
 void peer_wire_quit(struct peer_wire *wire);
-/* No byte came that nothing asked for. */
+/* Has no byte come that nothing asked for? */
 bool peer_wire_is_clean(const struct peer_wire *wire);
 
 #endif

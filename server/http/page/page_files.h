@@ -1,11 +1,11 @@
 /*
  * page_files.h - the page that people open in a browser, embedded by the build.
  *
- * /, /page.css and /page.js.  It asks by POST to /sql, with the header
- * X-Heapwire: 1 and the statement as its body, and takes JSON:
- * {"columns": ["name", …], "rows": [[value, …], …]}, with "warnings": [text,
- * …] if there are any, or, for /value, the only value of the only row as it is.
- * An error is a status and a text.
+ * The files are /, /page.css and /page.js.  The page asks by POST to /sql, with
+ * the header X-Heapwire: 1 and the statement as its body, and takes JSON:
+ * {"columns": ["name", ...], "rows": [[value, ...], ...]}, with "warnings":
+ * [text, ...] if there are any.  For /value it takes the only value of the only
+ * row as it is.  An error is a status and a text.
  */
 #ifndef HW_PAGE_FILES_H
 #define HW_PAGE_FILES_H
