@@ -1,4 +1,19 @@
-/* execute.c - sql_open: parse, check, open; and the small statements. */
+/*
+ * execute.c - from a statement's text to an open cursor.
+ *
+ * sql_open() parses the text, checks the privilege of its kind in one table,
+ * and calls the kind's open function.  Everything that can be refused is
+ * refused there, before the first row; that lets server/ answer with an error
+ * packet instead of breaking off a result.  A SELECT whose text and session
+ * match a plan that is kept (select_plan_find) skips parsing altogether, which
+ * is most of what a short SELECT costs.
+ *
+ * PREPARE and EXECUTE are resolved here, too: EXECUTE is replaced by the text
+ * that it stands for before anything else looks at it.  The statements that
+ * need no file of their own (USE, KILL, BEGIN, PREPARE) follow.  All of it
+ * runs on the statement's thread, which is the event loop's until a statement
+ * waits or computes for long.
+ */
 #include <string.h>
 
 #include "admin.h"
@@ -21,7 +36,8 @@ enum {
         1024 /* SESSION_VALUES_MAX values of the largest size, and the text */
 };
 
-/* A copy of the variable's value; NULL where it was never set. */
+/* Copies the variable's value, since the statement may SET the variable while
+ * it still reads the value.  Gives NULL where it was never set. */
 static int
 copy_user_variable(const struct sql_session *session, struct span name,
                    struct arena *arena, struct value *out, struct error *err)
@@ -99,7 +115,8 @@ resolve_execute(struct sql_session *session, struct span text,
     return 0;
 }
 
-/* By the first byte of a word or a comment, which costs no token. */
+/* Could it begin with EXECUTE?  The first byte tells for most statements, and
+ * spares them a lexer; a comment or a semicolon may precede it. */
 static bool
 may_be_execute(struct span text)
 {
@@ -120,9 +137,12 @@ sql_indirect(struct sql_session *session, struct span text,
 
     memset(out, 0, sizeof(*out));
     out->text = text;
+    /* This runs on the event loop for every statement: a long text is taken
+     * for itself, and an EXECUTE of that length fails in the parser. */
     if (text.size > EXECUTE_BYTES_MAX || !may_be_execute(text))
         return 0;
     first = lexer_next(&lexer);
+    /* The parser skips empty statements, too. */
     while (token_is_operator(&first, ";"))
         first = lexer_next(&lexer);
     if (!token_is(&first, "EXECUTE"))
@@ -159,7 +179,8 @@ use_open(struct opening *o, struct error *err)
     return rc == 0 ? sql_cursor_ok(err) : NULL;
 }
 
-/* KILL connection_id(), KILL @id. */
+/* Finds the id of KILL connection_id() or KILL @id, which is an expression.
+ * Describing only checks it: evaluating could change a user variable. */
 static int
 kill_id(struct opening *o, uint32_t *out, struct error *err)
 {
@@ -213,7 +234,8 @@ transaction_open(struct opening *o, struct error *err)
     return sql_cursor_ok(err);
 }
 
-/* PREPARE takes any statement that can be described. */
+/* Refuses at PREPARE what EXECUTE would refuse: a statement is acceptable if
+ * its columns can be described. */
 static int
 check_prepared_text(const struct opening *o, struct span text,
                     struct error *err)
@@ -268,8 +290,9 @@ deallocate_open(struct opening *o, struct error *err)
     return NULL;
 }
 
-/* Every kind of statement, with the privilege that it needs to be opened.
- * Tables and methods declare their own privileges. */
+/* The kinds of statements, with the privilege that opening one needs.  Most
+ * need none: the tables and methods that they name declare their own
+ * privileges. */
 static const struct {
     uint32_t privilege;
     struct cursor *(*open)(struct opening *opening, struct error *err);
@@ -326,7 +349,8 @@ set_statement_timeout(struct cursor *cursor, const struct sql_session *session,
         cursor->timeout_ms = max_ms;
 }
 
-/* Whether the statement may read the warnings: a SELECT without tables may. */
+/* Does the statement leave the earlier warnings in force, so that they can
+ * still be read?  A SELECT without tables does, and SHOW WARNINGS. */
 static bool
 keeps_warnings(const struct opening *o)
 {
@@ -343,7 +367,7 @@ keeps_warnings(const struct opening *o)
     return false;
 }
 
-/* Takes o->arena, which the cursor may keep. */
+/* Opens a statement in an arena of its own, which the cursor may keep. */
 static struct cursor *
 open_parsed_statement(struct opening *o, struct span text,
                       enum parameter_use use, size_t *parameters,
@@ -370,6 +394,8 @@ open_parsed_statement(struct opening *o, struct span text,
     if (!o->describing && !(cursor && keeps_warnings(o)))
         warnings_drop_old(o->session);
     *parameters = statement.parameters;
+    /* NULL if the cursor took the arena.  What remains of the statement is
+     * read before: its texts lie in the arena. */
     arena_free(o->arena);
     o->statement = NULL;
     return cursor;
@@ -387,7 +413,11 @@ sql_open(struct sql_session *session, struct span text,
     size_t count;
 
     if (!session->channel)
+        /* Another node's session never gets here with a SELECT, so it has no
+         * plans. */
         plan = select_plan_find(session, text, parameters);
+    /* From here on they belong to the statement before; the first new warning
+     * drops them. */
     session->warnings.old = true;
     if (plan) {
         cursor = select_open_plan(&opening, plan, err);

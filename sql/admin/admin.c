@@ -1,9 +1,13 @@
 /*
- * admin.c - ADMIN EXECUTE: chooses the script and the nodes that run it; on
- * this node alone, its output as lines.
+ * admin.c - ADMIN EXECUTE: parses the script, resolves the nodes that run it,
+ * and runs it on this node alone, with its output as lines.
  *
- * It refuses bad syntax, missing privileges and unknown targets before it asks
- * any node.
+ * A script may change the database, so bad syntax, missing privileges and
+ * unknown targets are refused before any node is asked; the three cursors
+ * (here, admin_remote.c, admin_fanout.c) only get a task that is complete.
+ * The local script runs once, in the first step of its cursor, and its output
+ * is then sent from where it lies.  A script that waits leaves the event loop
+ * when it is opened.
  */
 #include "admin.h"
 
@@ -33,7 +37,8 @@ struct local_cursor {
     bool bytes;         /* the output is one value, not lines */
 };
 
-/* Drops empty lines at the end of the output, unless it is bytes. */
+/* Takes the script's output, without empty lines at its end unless it is
+ * bytes. */
 static void
 take_script_output(struct local_cursor *c)
 {
@@ -46,7 +51,8 @@ take_script_output(struct local_cursor *c)
         c->output.size--;
 }
 
-/* An output without lines becomes one empty row. */
+/* Gives the output's lines as rows; an output without lines is one empty
+ * row. */
 static enum step
 send_lines(struct local_cursor *c, struct rows *out)
 {
@@ -70,7 +76,7 @@ send_lines(struct local_cursor *c, struct rows *out)
     return STEP_MORE;
 }
 
-/* Warns when new profiles will be incomplete. */
+/* Warns, behind enable_prof(), if profiles will be incomplete. */
 static void
 warn_of_profile(const struct local_cursor *c)
 {
@@ -85,7 +91,7 @@ warn_of_profile(const struct local_cursor *c)
         warnings_add(c->session, ER_UNKNOWN, "%s", status.elsewhere);
 }
 
-/* DONE once the output is ready. */
+/* Runs the script, if it has not run yet; DONE once the output is ready. */
 static enum step
 run_local_script(struct local_cursor *c, struct error *err)
 {
@@ -135,8 +141,8 @@ local_free(struct cursor *base)
 
 static const struct cursor_ops local_ops = {local_step, local_free};
 
-/* Each takes script and arena, unless it fails: then NULL with *err, and the
- * caller still owns both. */
+/* Opens the cursor on this node.  Like the other two, it takes script and
+ * arena unless it fails: then the caller still owns both. */
 static struct cursor *
 admin_open_local(const struct admin_task *task, struct error *err)
 {
@@ -231,8 +237,8 @@ check_targets(const struct admin_task *task, const struct opening *o,
 
 /* ---- the script ---- */
 
-/* Moves the script, and what must last as long, into the arena.  A script whose
- * text is still a ? is only described. */
+/* Copies the script into the arena, which lasts as long as its cursor, and
+ * parses it.  A script whose text is still a ? is only described. */
 static int
 prepare_admin_script(struct admin_task *task, const struct opening *o,
                      struct error *err)
@@ -256,11 +262,12 @@ prepare_admin_script(struct admin_task *task, const struct opening *o,
         task->parallel = ADMIN_SLOW_PARALLEL;
     task->stops = task->script->tunes;
     if (task->stops && task->parallel == 0)
-        task->parallel = 1; /* what one does not stand is kept from others */
+        task->parallel = 1; /* one after the other: a change that harms one
+                             * node must not reach the next */
     return script_check(task->script, task->session->who.privileges, err);
 }
 
-/* What it samples is no part of its limit. */
+/* Adds the time that the script samples, which is no part of its limit. */
 static void
 add_sampling(struct admin_task *task)
 {

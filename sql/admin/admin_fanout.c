@@ -1,9 +1,13 @@
 /*
- * admin_fanout.c - ADMIN EXECUTE on many nodes: one row for each, sorted by id.
+ * admin_fanout.c - ADMIN EXECUTE on many nodes: one row for each, sorted by
+ * id.
  *
- * A row goes out, and its text is freed, once every node with a smaller id has
- * had its row.  Earlier answers wait in memory: at most ADMIN_CELL_MAX bytes of
- * one node, ADMIN_LIST_MAX of all.  Every node has a row, also where it fails.
+ * Nodes answer in any order, but rows come sorted, so that two runs can be
+ * compared.  A row goes out, and its text is freed, once every node with a
+ * smaller id has had its row; earlier answers wait in memory, at most
+ * ADMIN_CELL_MAX bytes of one node and ADMIN_LIST_MAX of all.  Every node has
+ * a row, also where it fails, and a client that hangs up cancels the scripts
+ * that still run.  The statement's thread waits off the event loop.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -41,7 +45,7 @@ struct fanout_cursor {
     size_t next;                /* the first answer without a row yet */
     size_t sent;         /* rows before this one have freed their texts */
     atomic_size_t ended; /* answers that have ended; the progress reads it */
-    bool gave;           /* rows, since it waited last */
+    bool gave;           /* rows were given since it last waited */
 };
 
 /* ---- one node's answer ---- */
@@ -106,6 +110,8 @@ note_truncation(const struct fanout_cursor *c, struct answer *a)
         keep_failure(a, ER_UNKNOWN, why);
         return;
     }
+    /* The cut may have gone through a UTF-8 character, of at most four
+     * bytes. */
     while (size > 0 && text.size - size < 4 &&
            ((unsigned char)text.data[size - 1] & 0xc0) == 0x80)
         size--;
@@ -135,7 +141,7 @@ end_answer(struct fanout_cursor *c, const struct peer_end *end)
 
 /* ---- all of them ---- */
 
-/* Whether every node has its row. */
+/* Gives each node that has not ended an end, since nothing more will come. */
 static void
 end_all(struct fanout_cursor *c)
 {
@@ -148,7 +154,7 @@ end_all(struct fanout_cursor *c)
     }
 }
 
-/* Whether any event was taken. */
+/* Takes one event; false: there is none yet. */
 static bool
 take_fanout_event(struct fanout_cursor *c)
 {
@@ -178,8 +184,8 @@ has_row(const struct fanout_cursor *c)
     return c->next < c->task.id_count && c->answers[c->next].ended;
 }
 
-/* Takes events until a row can be sent: the nodes wait meanwhile.  Returns
- * before it waits if rows are to go out first. */
+/* Takes events until a row can be sent.  It returns before it waits if rows
+ * were given before, so that these go out first. */
 static int
 wait_for_fanout_row(struct fanout_cursor *c, struct error *err)
 {
@@ -278,6 +284,8 @@ fanout_free(struct cursor *base)
     struct fanout_cursor *c = (struct fanout_cursor *)base;
 
     if (c->fanout) {
+        /* The progress must not look at the cursor any more once it is
+         * freed. */
         await_watch(c->cursor.await, NULL, NULL);
         c->task.session->node->peers->release(c->fanout);
     }

@@ -1,10 +1,12 @@
 /*
- * admin_remote.c - ADMIN EXECUTE on one other node: passes its lines on as they
- * come.
+ * admin_remote.c - ADMIN EXECUTE on one other node: passes its lines on as
+ * they come.  It also has what all three cursors share: columns, rows, the
+ * request.
  *
- * It takes a block once the client has read the block before: a slow client
- * holds the other node back, and no thread.  Before it waits for a block it
- * gives a step without rows, so that those before go out.
+ * It takes a block only when the client has read the one before, so a slow
+ * client holds the other node back instead of filling memory here.  Before it
+ * waits for the next block it gives a step without rows, so that those before
+ * go out.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -105,7 +107,7 @@ struct remote_cursor {
     struct peer_fanout *fanout; /* NULL: not asked yet */
     struct peer_block *block; /* the block whose rows are being sent, or NULL */
     size_t next;              /* the next row of block */
-    bool gave;                /* rows, since it waited last */
+    bool gave;                /* rows were given since it last waited */
     bool ended;
 };
 
@@ -161,7 +163,7 @@ end_remote_answer(struct remote_cursor *c, const struct peer_end *end,
     return STEP_FAIL;
 }
 
-/* MORE with a block, or with none when rows are to go out first. */
+/* Takes a block: MORE, also without one if rows are to go out first. */
 static enum step
 take_remote_block(struct remote_cursor *c, struct error *err)
 {

@@ -1,9 +1,12 @@
 /*
- * forward.c - ADMIN FORWARD: runs a statement that another node sends for a
- * caller.
+ * forward.c - ADMIN FORWARD: runs a statement that another node sends on
+ * behalf of its caller.
  *
- * The envelope's statement runs as that caller in a session of its own, and its
- * rows and errors are the answer.  It may ask no further node.
+ * The envelope is sealed by the other node and opens once (struct
+ * peer_channel).  Its statement runs in a session of its own with the caller's
+ * name and privileges, so that a node that was broken into gains no more here
+ * than its callers have; its rows and errors are the answer.  It may be a
+ * script or a SELECT, and may ask no further node.
  */
 
 #include <string.h>
@@ -62,6 +65,7 @@ open_script(struct opening *o, struct span text, struct error *err)
         error_memory(err, "the statement");
         return NULL;
     }
+    /* This node alone, so the task cannot be forwarded again. */
     *id = node->id;
     statement.admin.target = TARGET_ONE;
     statement.admin.ids = id;
@@ -106,11 +110,13 @@ open_inner(struct forward_cursor *c, struct opening *outer,
         c->inner = open_script(&o, f->text, err);
     else
         c->inner = open_select(&o, f->text, err);
+    /* NULL if the cursor took it. */
     outer->arena = o.arena;
     return c->inner ? 0 : -1;
 }
 
-/* A node may forward to itself, for any of its own callers. */
+/* Checks that the caller may reach other nodes.  A node may forward to itself,
+ * for any of its own callers. */
 static int
 check_caller(const struct sql_node *node, const struct peer_forwarded *f,
              struct error *err)
@@ -136,13 +142,17 @@ open_forwarded(struct forward_cursor *c, struct opening *o, struct error *err)
         error_memory(err, "a session");
         return -1;
     }
+    /* From here on it can ask no other node: tables of all nodes and ADMIN
+     * EXECUTE refuse. */
     c->session->forwarded = true;
     if (open_inner(c, o, &f, err) != 0)
         return -1;
+    /* A copy of the inner cursor's columns and limits, with operations that
+     * pass on to it. */
     c->base = *c->inner;
     c->base.ops = &forward_ops;
-    c->base.timed = false; /* the caller's remaining time counts, even past this
-                              node's own limit */
+    c->base.timed = false; /* The caller's remaining time counts, even past
+                            * this node's own limit. */
     c->base.timeout_ms = f.timeout_ms ? f.timeout_ms : 1;
     return 0;
 }

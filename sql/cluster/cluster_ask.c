@@ -1,4 +1,18 @@
-/* cluster_ask.c - see cluster_ask.h. */
+/*
+ * cluster_ask.c - asks the cluster's nodes one question of a SELECT and waits
+ * for all answers.
+ *
+ * SQLite calls a table's filter again for every row of a join, but the nodes
+ * must be asked once: questions are kept until the statement ends and found by
+ * a key.  A question may be about rows (cluster_rows.c) or snapshots
+ * (cluster_heap.c), which hand in how to take an answer; this file has what
+ * both share: who is asked, the time limit, failed nodes, progress.
+ *
+ * One failed node must not spoil the answer of a thousand others, so it
+ * becomes a warning; only if none answered the statement fails.  All of it
+ * runs inside sqlite3_step() on the statement's thread, which blocks off the
+ * event loop.
+ */
 #include "cluster_ask.h"
 
 #include <inttypes.h>
@@ -80,7 +94,9 @@ take_cluster_block(struct cluster_ask *ask, struct peer_block *block,
 {
     int rc = 0;
 
+    /* The fan-out counts the nodes that were asked; ops count all. */
     block->id_index = ask->asked[block->id_index];
+    /* Adding up a large snapshot takes seconds, so it looks before each. */
     if (ask->cancelled && atomic_load(ask->cancelled)) {
         error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
         rc = -1;
@@ -177,6 +193,7 @@ check_cluster_ask(struct handle *handle)
     const struct sql_session *session = handle->scope.session;
     size_t count = 0;
 
+    /* Nodes that ask each other could go on for ever. */
     if (session->forwarded) {
         error_set(&handle->failure, ER_PRIVILEGE,
                   "Access denied; the statement was forwarded once already");
@@ -218,8 +235,9 @@ list_nodes(struct cluster_ask *ask, const struct sql_session *session,
     return 0;
 }
 
-/* Why an earlier question of the statement had no answer from the node; NULL:
- * it had, or did not ask. */
+/* Why an earlier question of the statement got no answer from the node in
+ * time; NULL: it did, or the node was not asked.  Without this each question
+ * of a join would wait for a hung node again. */
 static const struct cluster_failure *
 find_silence(const struct cluster_ask *earlier, uint64_t id)
 {
@@ -260,7 +278,8 @@ check_cluster_privilege(const struct cluster_ask *ask, struct handle *handle)
                            &handle->failure);
 }
 
-/* Leaves a part of the statement's time for work on the answers. */
+/* Gives the nodes 90 % of the statement's time, in milliseconds; the rest is
+ * for work on the answers. */
 static unsigned
 timeout_of(const struct catalog_scope *scope)
 {
@@ -289,6 +308,8 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     int rc = check_cluster_ask(handle);
     uint32_t sampling_ms;
 
+    /* First of all the statement takes the question, so that it is freed
+     * however this ends. */
     ask->next = fetch->asks;
     fetch->asks = ask;
     ask->key = *key;
@@ -316,6 +337,8 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     sampling_ms =
         peers_sampling_ms(ask->seconds, request->id_count, request->parallel);
     request->timeout_ms = timeout_of(scope) + sampling_ms;
+    /* Sampling is what was asked for, not a delay: it does not count against
+     * the limit. */
     await_grant(fetch->await, sampling_ms);
     request->caller = &scope->session->who;
     request->connection_id = scope->session->connection_id;

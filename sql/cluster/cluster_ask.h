@@ -67,8 +67,9 @@ struct cluster_ask {
     uint32_t seconds;             /* that each node samples; 0: it does not */
     uint64_t *ids;                /* ascending and distinct */
     size_t id_count;
-    /* Those that are asked: ids, and indices into ids.  A node that was silent
-     * in an earlier question of the statement is not, and fails likewise. */
+    /* Those that are asked: ids, and indices into ids.  A node that did not
+     * answer an earlier question of the statement in time is not asked again,
+     * and fails for the same reason. */
     uint64_t *asked_ids;
     size_t *asked, asked_count;
     struct cluster_failure *failures; /* one for each id */

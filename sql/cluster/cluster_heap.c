@@ -1,5 +1,17 @@
-/* cluster_heap.c - see cluster_ask.h. */
-
+/*
+ * cluster_heap.c - the snapshots of several nodes as one:
+ * cluster[_by_node][@ids][:name] (cluster_ask.h).
+ *
+ * Each node is asked for export('name') and sends its snapshot as a file; it
+ * is decoded, added to the sum (merge.h) and freed, so that memory holds the
+ * sum and one node's snapshot, not a thousand.  The bytes come from another
+ * node and are decoded as hostile ones.  Functions are merged by name and
+ * file, since addresses differ between processes.
+ *
+ * A difference of two kept snapshots is made per node before it is added: only
+ * two snapshots of one process can be compared, and a node that was restarted
+ * in between fails alone.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +44,9 @@ struct cluster_name {
     uint64_t ids[CLUSTER_IDS_MAX]; /* ascending and distinct */
     size_t id_count;               /* 0: all nodes */
     char name[SNAPSHOT_NAME_MAX +
-              1]; /* SNAPSHOT_NOW, the name of a kept one, or */
-    struct observed_name observed; /* of this; seconds 0: it is not */
+              1]; /* SNAPSHOT_NOW, or the name of a kept one, or */
+    struct observed_name observed; /* of a profile to be taken; seconds 0:
+                                    * none */
 };
 
 static bool
@@ -151,7 +164,7 @@ parse_cluster_name(const char *text, struct cluster_name *out,
     return -1;
 }
 
-/* Whether both name the same nodes. */
+/* Do both name the same nodes, and in the same form? */
 static bool
 has_same_nodes(const struct cluster_name *a, const struct cluster_name *b)
 {
@@ -201,7 +214,7 @@ decode_node_snapshot(struct span cell, struct error *err)
     return NULL;
 }
 
-/* What the snapshot has more than base. */
+/* Makes what the snapshot has more than base.  The caller owns it. */
 static struct profile *
 compare_node(struct cluster_heap *heap, const struct profile *now,
              const struct snapshot *snapshot, const struct snapshot *base,
@@ -218,8 +231,8 @@ compare_node(struct cluster_heap *heap, const struct profile *now,
     return difference;
 }
 
-/* The snapshot's profile, rooted as asked for, or what it has more than base.
- * *owned: the caller frees it, or NULL. */
+/* Gives the snapshot's profile, rooted as asked for, or what it has more than
+ * base. *owned: what the caller has to free, or NULL. */
 static const struct profile *
 profile_of(struct cluster_heap *heap, const struct snapshot *snapshot,
            const struct snapshot *base, struct profile **owned,
@@ -261,6 +274,8 @@ merge_node_snapshot(struct cluster_heap *heap, size_t node,
         fail_node(heap, node, &why);
         goto out;
     }
+    /* A failure here is the sum's (memory, cancelled), not the node's: it ends
+     * the question. */
     rc = merge_add(heap->merge, heap->ask.ids[node], profile,
                    heap->ask.cancelled, err);
     heap->added[node] = rc == 0;
@@ -287,6 +302,7 @@ take_cluster_heap_block(struct cluster_ask *ask, const struct peer_block *block,
 {
     struct cluster_heap *heap = (struct cluster_heap *)ask;
 
+    /* A second row is of a node that does not keep to the protocol. */
     if (block->row_count == 0 || heap->added[block->id_index])
         return 0;
     return merge_node_snapshot(heap, block->id_index, block->cells, err);
@@ -294,7 +310,8 @@ take_cluster_heap_block(struct cluster_ask *ask, const struct peer_block *block,
 
 /* ---- the sum ---- */
 
-/* The first sentence says it all, or much. */
+/* Writes the reason up to its first semicolon, behind which errors say what to
+ * do. */
 static void
 write_reason(const char *text, struct buffer *out)
 {
@@ -471,6 +488,8 @@ request_cluster_heap(struct handle *handle, const char *name, const char *base,
     char text[QUESTION_MAX];
     struct peer_request request = {.verb = PEER_SELECT,
                                    .column_count = base ? 2 : 1,
+                                   /* A fresh dump stops each database for a
+                                    * moment: then nodes take turns. */
                                    .parallel =
                                        strcmp(names[0].name, SNAPSHOT_NOW) == 0,
                                    .node_bytes_max = (size_t)2 * PEER_CELL_MAX,
@@ -515,6 +534,7 @@ cluster_heap_need(struct handle *handle, const char *name, const char *base,
         return SQLITE_ERROR;
     }
     buffer_init(&key, KEY_MAX);
+    /* All that the answer depends on. */
     buffer_format(&key, "%s %s %d %u", name, base ? base : "", force,
                   options ? profile_roots(options) : 0);
     rc = cluster_find(handle, &key, &ask);

@@ -1,5 +1,14 @@
-/* cluster_rows.c - see cluster_ask.h. */
-
+/*
+ * cluster_rows.c - the rows of one table on all nodes, for a cluster_ table.
+ *
+ * Each node is sent a SELECT of the table's columns and answers with texts, as
+ * any client would get; they become values of the declared types here, since a
+ * node of another version may send anything.  What does not fit its type is
+ * NULL.  Columns that cost a node something are asked for only if the
+ * statement reads them, and a condition on time is passed on.  Rows are kept
+ * per node, up to ceilings per node and in all; past them an answer is cut off
+ * with a warning rather than refused.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +37,8 @@ struct cluster_rows {
 
 /* ---- values ---- */
 
-/* False if the text is not a number. */
+/* Reads a number; false, and NULL, if the text is none.  Bounded and copied,
+ * because strtod() needs a NUL. */
 static bool
 to_number(struct span text, bool whole, struct value *out)
 {
@@ -53,7 +63,9 @@ to_number(struct span text, bool whole, struct value *out)
     return false;
 }
 
-/* Lines stay lines where the column has sentences, and no names. */
+/* Adds a text of another node without its control characters, which could act
+ * on a terminal. lines: newlines stay, where a column has sentences and not
+ * names. */
 static void
 add_peer_cell_text(struct rowset *set, struct span text, bool lines)
 {
@@ -132,7 +144,7 @@ finish_cluster_rows(struct cluster_ask *ask, struct error *err)
     struct cluster_rows *rows = (struct cluster_rows *)ask;
 
     (void)err;
-    /* a failed node has no rows, not some */
+    /* Part of a node's rows would be a wrong answer: a failed node has none. */
     for (size_t i = 0; i < ask->id_count; i++)
         if (ask->failures[i].text)
             rowset_fini(&rows->sets[i]);
@@ -163,8 +175,10 @@ write_question(const struct catalog_table *table, bool needy,
 {
     buffer_text(out, "SELECT ");
     for (size_t i = 1; i < table->column_count; i++)
+        /* The column costs the node something, and the statement does not read
+         * it. */
         if (!needy && table->columns[i].needs)
-            buffer_text(out, i > 1 ? ", NULL" : "NULL"); /* it is not read */
+            buffer_text(out, i > 1 ? ", NULL" : "NULL");
         else
             buffer_format(out, "%s`%s`", i > 1 ? ", " : "",
                           table->columns[i].name);
@@ -177,6 +191,8 @@ write_question(const struct catalog_table *table, bool needy,
     }
     buffer_text(out, " WHERE snapshot = '");
     for (; *snapshot; snapshot++) {
+        /* The name comes from the client's text and goes into another node's
+         * statement. */
         if (*snapshot == '\'' || *snapshot == '\\')
             buffer_char(out, *snapshot == '\'' ? '\'' : '\\');
         buffer_char(out, *snapshot);
@@ -184,7 +200,8 @@ write_question(const struct catalog_table *table, bool needy,
     buffer_char(out, '\'');
 }
 
-/* Whether the nodes must stop the database for a moment to answer. */
+/* Must the nodes stop their database for a moment to answer?  Then not all of
+ * them do it at once. */
 static bool
 must_ask_serially(const struct catalog_table *of, bool needy)
 {
@@ -261,7 +278,8 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
         size_t index = catalog_index(table);
 
         if (table_set_has(&handle->bounded, index)) {
-            /* A join has a time of each row: it is asked once. */
+            /* In a join the time may differ for each row: instead of asking
+             * again for each, all rows are asked for once. */
             buffer_fini(&question);
             buffer_fini(&key);
             return cluster_rows_need(handle, table, ids, id_count, snapshot,

@@ -1,4 +1,18 @@
-/* fetch.c - see fetch.h. */
+/*
+ * fetch.c - fetches what a SELECT's tables need from this node: a snapshot,
+ * statistics, threads, mappings, the state of other nodes.
+ *
+ * Which data are missing shows only while SQLite runs (a table may never be
+ * read), so the wait is inside of sqlite3_step(): the thread blocks there, off
+ * the event loop, and rows follow when it returns.  All that is missing at one
+ * moment is asked for together and then awaited one by one, so the statement
+ * waits as long as the slowest.  What was fetched stays until the statement
+ * ends.
+ *
+ * Each waiting SELECT holds a handle and a thread; users share
+ * FETCH_WAITERS_MAX places, so that one user's dashboards on a hung database
+ * do not stop all others.
+ */
 #include "fetch.h"
 
 #include <stdio.h>
@@ -19,14 +33,15 @@
 
 enum { NEED_FRESH = NEED_SNAPSHOT | NEED_TOTAL };
 
-/* Of the SELECTs that wait. */
+/* The users of the SELECTs that wait; guarded by its lock. */
 static struct {
     pthread_mutex_t lock;
     const char *users[FETCH_WAITERS_MAX];
     size_t count;
 } waiters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* SET and KILL evaluate their expressions at once. */
+/* SET, KILL and the like evaluate expressions on the event loop, and must not
+ * block it. */
 int
 fetch_refuse(struct handle *handle)
 {
@@ -77,8 +92,9 @@ fetch_fini(struct fetch *fetch)
     fetch->fetched = 0;
 }
 
-/* NEED_TOTAL is for an account that may take a snapshot, and an active
- * profiler: an empty profile is not worth the time. */
+/* Is the snapshot for NEED_TOTAL worth asking for?  It is for an account that
+ * may take one, and an active profiler.  What is missing is kept as the
+ * reason. */
 static bool
 has_total(struct handle *handle)
 {
@@ -97,7 +113,8 @@ has_total(struct handle *handle)
     return !*why;
 }
 
-/* What is under way; each NULL: nothing. */
+/* The jobs under way; NULL: none.  The wait takes a seat; flight_leave() gives
+ * up those that nobody waited for. */
 struct asked {
     struct seat *stats, *snapshot, *threads, *mappings;
 };
@@ -140,7 +157,8 @@ do_without(struct handle *handle, unsigned needs, const struct error *failure)
     return 0;
 }
 
-/* Asks for all before it waits for any. */
+/* Submits all jobs before it waits for any.  On failure the seats that were
+ * got stay in *asked. */
 static int
 begin_fetch_requests(struct handle *handle, unsigned needs, struct asked *asked)
 {
@@ -193,7 +211,7 @@ wait_for_stats(struct handle *handle, struct asked *asked)
     struct job_result result = {0};
     struct seat *seat = asked->stats;
 
-    asked->stats = NULL; /* the wait takes it */
+    asked->stats = NULL;
     if (controller_wait(seat, handle->fetch->await, &result,
                         &handle->failure) != 0)
         return -1;
@@ -207,7 +225,7 @@ wait_for_threads(struct handle *handle, struct asked *asked)
     struct observe_result result = {0};
     struct seat *seat = asked->threads;
 
-    asked->threads = NULL; /* the wait takes it */
+    asked->threads = NULL;
     if (controller_observe_wait(seat, handle->fetch->await, &result,
                                 &handle->failure) != 0)
         return -1;
@@ -221,7 +239,7 @@ wait_for_mappings(struct handle *handle, struct asked *asked)
     struct job_result result = {0};
     struct seat *seat = asked->mappings;
 
-    asked->mappings = NULL; /* the wait takes it */
+    asked->mappings = NULL;
     if (controller_wait(seat, handle->fetch->await, &result,
                         &handle->failure) != 0)
         return -1;
@@ -251,7 +269,7 @@ wait_for_fetch_results(struct handle *handle, unsigned needs,
     return asked->stats ? wait_for_stats(handle, asked) : 0;
 }
 
-/* The call that finds nothing missing does not wait. */
+/* Fetches what is missing; the caller has checked that something is. */
 static int
 fetch_all(struct handle *handle, unsigned needs)
 {
@@ -278,6 +296,7 @@ fetch_needs(struct handle *handle, unsigned needs)
 {
     struct fetch *fetch = handle->fetch;
 
+    /* It names no data: the caller leaves the event loop for it. */
     needs &= ~(unsigned)NEED_TIME;
     if ((needs & NEED_PEERS) &&
         (!fetch || !peers_can_ask(handle->scope.session)))

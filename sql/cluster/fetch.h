@@ -35,7 +35,7 @@ enum {
     FETCH_WAITERS_MAX = 96
 };
 
-/* Of a statement that can wait. */
+/* What a statement that can wait has fetched. */
 struct fetch {
     struct controller *controller;
     struct await *await;
@@ -54,23 +54,23 @@ struct fetch {
 };
 
 /*
- * For tables and functions, with SQLite's codes.  OK: the data are there.
- * ERROR: handle->failure says why they cannot be had.
+ * Fetches what is missing; for tables and functions, so it returns SQLite's
+ * codes.  OK: the data are there.  ERROR: handle->failure says why not.
  */
 int fetch_needs(struct handle *handle, unsigned needs);
 /* The fresh snapshot, borrowed. */
 int fetch_fresh(struct handle *handle, struct snapshot **out);
-/* Another one, taken now: a reference. */
+/* Takes another snapshot now; the caller owns the reference. */
 int fetch_another(struct handle *handle, struct snapshot **out);
-/* Refuses, since handle->fetch is NULL: ERROR. */
+/* Refuses because handle->fetch is NULL: ERROR. */
 int fetch_refuse(struct handle *handle);
 
-/* Call it before a wait; -1, and handle->failure says why: as many wait as may.
- */
+/* Call it before a wait.  -1 if too many wait already; handle->failure says
+ * so. */
 int fetch_begin_waiting(struct handle *handle);
 void fetch_end_waiting(struct fetch *fetch);
 
-/* Frees what is here alone. */
+/* Frees the data that were fetched from this node, and the survey. */
 void fetch_fini(struct fetch *fetch);
 
 /* ---- the state of all other members at this moment ----

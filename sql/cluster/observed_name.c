@@ -1,4 +1,11 @@
-/* observed_name.c - see observed_name.h. */
+/*
+ * observed_name.c - profiles that are taken when a statement names them:
+ * cpu:10, wall:5:49, cpu:10:99:kernel.
+ *
+ * A statement that uses one name several times means one profile, so what was
+ * sampled is kept until it ends, at most OBSERVED_MAX.  The seconds of
+ * sampling are added to the statement's time limit.
+ */
 #include "observed_name.h"
 
 #include <string.h>
@@ -27,7 +34,7 @@ skip_observed_word(const char *text, const char *word)
     return text[size] == '\0' || text[size] == ':' ? text + size : NULL;
 }
 
-/* What stands behind the first word; NULL: it is no such name. */
+/* Returns what stands behind the first word; NULL: it is no such name. */
 static const char *
 skip_kind(const char *text, enum observe_kind *kind)
 {
@@ -56,6 +63,7 @@ parse_observed_number(const char **text, uint32_t max, uint32_t *out)
         return true;
     ++*text;
     digits = strspn(*text, "0123456789");
+    /* More digits than any limit has: 0, which is refused below. */
     for (size_t i = 0; i < digits && digits <= DIGITS_MAX; i++)
         number = 10 * number + (uint32_t)((*text)[i] - '0');
     *text += digits;

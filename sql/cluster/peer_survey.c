@@ -1,4 +1,13 @@
-/* peer_survey.c - see fetch.h. */
+/*
+ * peer_survey.c - asks all other nodes for their state at once, for the table
+ * of nodes (fetch.h).
+ *
+ * It is not one of cluster_ask.c's questions, because a node that is down is
+ * the answer here and not a failure, and the limit is two seconds: an operator
+ * who looks for the dead node does not want to wait for it.  At most PEERS_MAX
+ * answers of 6 KB are kept; what other nodes send is cut, cleaned of control
+ * characters and checked for its form.
+ */
 #include "fetch.h"
 
 #include <string.h>
@@ -127,7 +136,8 @@ copy_survey_text(struct peer_survey *survey, struct peer_survey_answer *answer,
     return copy;
 }
 
-/* "2026-11-21 02:31:00", or nothing. */
+/* Has it the form of "2026-11-21 02:31:00"?  Another version's text must not
+ * become a date. */
 static bool
 is_timestamp_text(struct span text)
 {
@@ -141,7 +151,7 @@ is_timestamp_text(struct span text)
     return true;
 }
 
-/* 0: the text is not a count. */
+/* Reads a count; 0: the text is none. */
 static unsigned
 parse_peer_cpu_count(struct span text)
 {

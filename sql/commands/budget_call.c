@@ -2,10 +2,10 @@
  * budget_call.c - CALL heapwire.budget('name', '2G' | NULL): sets or removes
  * the budget of a function's or a pool's memory on this node.
  *
- * A name that does not say which of the two it is, is looked up in a profile: a
- * budget of nothing is refused.  Where there is no profile, one that no pool
- * can have is a function's.  Its file is written beside the event loop, before
- * the OK.
+ * A name that does not say which of the two it is, is looked up in a profile,
+ * and refused if nothing has it: a budget with a typing error would never
+ * warn.  Without a profile, a name that no pool can have is taken for a
+ * function's.  The file is written off the event loop, before the OK.
  */
 #include "commands.h"
 
@@ -22,7 +22,8 @@
 #include "sql_session.h"
 #include "sql_statement.h"
 
-/* NULL with *err: there is none, and why. */
+/* Asks for a profile to look the name up in.  NULL with *err, which says why
+ * there is none; else the caller owns it. */
 static struct snapshot *
 take_kind_profile(const struct opening *o, struct error *err)
 {
@@ -57,7 +58,7 @@ find_kind(const struct opening *o, struct budget *budget, struct error *err)
     else if (await_is_over(o->await))
         *err = why;
     else if (!budget_may_be_pool(budget))
-        rc = 0; /* it is a function's, whether there is such a one or not */
+        rc = 0; /* it can only be a function's */
     else
         error_set(err, ER_WRONG_ARGUMENTS,
                   "whether '%.*s' is a function or a pool of threads is not "

@@ -1,10 +1,11 @@
 /*
- * explain.c - EXPLAIN SELECT: the tables in the order in which SQLite reads
- * them, in MySQL's columns, or as one text: JSON, or lines.
+ * explain.c - EXPLAIN SELECT, and CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE.
  *
- * CHECK, ANALYZE, OPTIMIZE and REPAIR TABLE are here, too: each table is
- * answered with MySQL's note that its engine has nothing to do.  mysqlcheck
- * names all tables of a database in one statement.
+ * EXPLAIN shows the tables in the order in which SQLite reads them, in MySQL's
+ * columns, or as one text: JSON, or lines.  Rows and costs are not known and
+ * shown as constants; the order is what is worth knowing.  The other four
+ * answer each table with MySQL's note that its engine has nothing to do:
+ * mysqlcheck names all tables of a database in one statement.
  */
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,7 @@ table_read(const char *detail, struct span *name)
     else
         return false;
     name->size = strcspn(name->data, " ");
+    /* SQLite's plan of a SELECT without FROM. */
     return strcmp(name->data, "CONSTANT ROW") != 0;
 }
 
@@ -151,6 +153,8 @@ read_plan(const struct query *query, struct rowset *out, struct error *err)
         error_memory(err, "the plan of a SELECT");
         goto out;
     }
+    /* Not counted as the SELECT itself was (select_memory_prepare): that one
+     * passed the limits with the same text. */
     rc = sqlite3_prepare_v2(query->handle->db, sql.data, (int)sql.size, &plan,
                             NULL);
     if (rc != SQLITE_OK) {

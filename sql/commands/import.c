@@ -1,9 +1,11 @@
 /*
  * import.c - CALL import_snapshot('name', bytes): keeps a snapshot made
- * elsewhere.
+ * elsewhere, an export() or a heap profile that jemalloc wrote.
  *
- * The bytes are an export() or a heap profile that jemalloc wrote.  They are
- * decoded, and the file is written, beside the event loop.
+ * The bytes are hostile: the decoder checks and bounds all of them, and its
+ * memory is counted against the budget of all clients.  Decoding and writing
+ * happen in the cursor's step, off the event loop; the statement's arena, in
+ * which the bytes lie, belongs to the cursor until then.
  */
 #include "commands.h"
 
@@ -61,8 +63,8 @@ decode_imported_bytes(struct span bytes, struct error *err)
     return snapshot;
 }
 
-/* Takes room for the file's bytes, which are built in memory first and are no
- * more than the snapshot's. */
+/* Stores the snapshot.  The file is built in memory first, so room is taken
+ * for it; it is no larger than the snapshot. */
 static int
 store_imported_snapshot(struct store *store, struct snapshot *snapshot,
                         struct error *err)

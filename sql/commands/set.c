@@ -1,5 +1,10 @@
 /*
- * set.c - SET: evaluates and checks all values before it stores any.
+ * set.c - SET: evaluates and checks all assignments before it applies any.
+ *
+ * MySQL's SET is all or nothing, and drivers send many assignments in one; so
+ * values are collected in a list (struct pending) and put in force at the end,
+ * in one step that can only fail as a whole.  Expressions are evaluated by
+ * SQLite, like those of a SELECT.
  */
 #include "commands.h"
 
@@ -52,7 +57,7 @@ add_pending_value(struct pending *p, const struct variable *variable,
     return 0;
 }
 
-/* given NULL: sets the default. */
+/* Adds a system variable's value to the list; given NULL: the default. */
 static int
 add_pending_variable(struct pending *p, const char *name,
                      const struct value *given)
@@ -94,7 +99,7 @@ unknown_charset(struct pending *p, struct span name)
     return -1;
 }
 
-/* Whether the collation's name begins with its character set. */
+/* Does the collation's name begin with its character set's? */
 static bool
 is_charset_collation(const char *charset, struct span collation)
 {
@@ -150,7 +155,8 @@ evaluate_assignment(struct pending *p, const struct assignment *a,
                : 0;
 }
 
-/* Whether the statement is only described: its parameters have no values. */
+/* Does a value depend on parameters that are absent, because the statement is
+ * only described? */
 static bool
 is_absent(const struct pending *p, const struct assignment *a)
 {
@@ -175,7 +181,7 @@ set_variable(struct pending *p, const struct assignment *a)
     }
     if (a->kind == VALUE_IS_DEFAULT)
         return add_pending_variable(p, variable->name, NULL);
-    if (is_absent(p, a)) /* find out whether it can be set at all */
+    if (is_absent(p, a)) /* only finds out whether it can be set at all */
         return variable_accept(variable, NULL, &value, p->err) != 0
                    ? -1
                    : select_check(p->opening, a->expression, p->err);
@@ -210,7 +216,8 @@ prepare_assignment(struct pending *p, const struct assignment *a)
     return set_variable(p, a);
 }
 
-/* Reverses the list, which was built backwards: the last assignment wins. */
+/* Reverses the list, which was built backwards: of two assignments to one
+ * variable the last must win. */
 static struct session_value *
 reverse_session_values(struct session_value *list)
 {
@@ -224,7 +231,8 @@ reverse_session_values(struct session_value *list)
     return out;
 }
 
-/* Applies autocommit, the one variable whose value every answer shows. */
+/* Applies autocommit, which every OK packet reports.  Switching it on ends a
+ * transaction, as in MySQL. */
 static void
 follow_autocommit(struct sql_session *session, const struct session_value *list)
 {
@@ -240,6 +248,8 @@ struct cursor *
 set_open(struct opening *o, struct error *err)
 {
     struct pending p = {o, NULL, err};
+    /* The answer is made first: after the values are in force nothing may
+     * fail. */
     struct cursor *ok = sql_cursor_ok(err);
     bool autocommit = o->session->autocommit;
     bool in_transaction = o->session->in_transaction;

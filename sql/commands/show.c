@@ -1,4 +1,12 @@
-/* show.c - SHOW: a table of the catalog, whole or filtered. */
+/*
+ * show.c - SHOW: opens a hidden table of the catalog, whole, filtered by LIKE
+ * or cut by LIMIT.
+ *
+ * What SHOW lists is produced at once when it is opened, without SQLite: that
+ * is fast, never waits, and works when all handles are taken, so that an
+ * operator can always see the process list.  SHOW ... WHERE and the lists that
+ * ask other nodes become a SELECT over the same table instead.
+ */
 #include "commands.h"
 
 #include <stdio.h>
@@ -19,8 +27,8 @@
 
 enum { LABEL_MAX = 256, SESSIONS_FEW = 256 };
 
-/* Finds the hidden table that answers: "full_..." if FULL has its own
- * columns. */
+/* Finds the hidden table that answers; it is "full_..." if FULL has columns of
+ * its own. */
 static const struct catalog_table *
 find_show_source_table(const struct show *show, struct error *err)
 {
@@ -140,8 +148,8 @@ find_subject(const struct show *show, struct catalog_scope *scope,
     return find_engine(show, scope->session, err);
 }
 
-/* Keeps the rows whose name, the first column or the one behind Db, is LIKE
- * pattern. */
+/* Keeps the rows whose name is LIKE the pattern; the name is the first column,
+ * or the one behind Db. */
 static void
 filter_show_rows(const struct catalog_table *table, struct rowset *rows,
                  struct span pattern)
@@ -175,8 +183,8 @@ limit_show_rows(struct rowset *rows, const struct show *show)
     rows->filled = count * rows->columns;
 }
 
-/* The first column's label: "Tables_in_heapwire (pattern)", "Database
- * (pattern)", "Grants for a@b".  NULL: the table's own. */
+/* Writes the first column's label: "Tables_in_heapwire (pattern)", "Database
+ * (pattern)", "Grants for a@b".  NULL: it is the table's own. */
 static const char *
 show_column_label(const struct show *show, const struct catalog_scope *scope,
                   char out[LABEL_MAX])
@@ -203,8 +211,8 @@ show_column_label(const struct show *show, const struct catalog_scope *scope,
     return used > 0 ? out : NULL;
 }
 
-/* WHERE 1, of this statement alone: the types are noted in it.  NULL: out of
- * memory. */
+/* Makes the tree of WHERE 1, in the statement's arena, since types are noted
+ * in it.  NULL: out of memory. */
 static struct tree *
 make_true(struct arena *arena)
 {
@@ -223,8 +231,8 @@ make_true(struct arena *arena)
     return &all->tree;
 }
 
-/* Runs SHOW ... WHERE 1, since a SELECT can wait for other nodes and SHOW
- * cannot. */
+/* Runs SHOW ... WHERE 1: as a SELECT it can wait for other nodes, which SHOW
+ * itself cannot. */
 static struct cursor *
 open_waiting(struct opening *o, const struct catalog_table *table,
              const struct catalog_scope *scope, struct error *err)
@@ -253,8 +261,9 @@ show_is_short_statement(const struct show *show)
     return !show->where && (!table || !(table->needs & NEED_PEERS));
 }
 
-/* Whether there are many sessions.  A few are listed at once, and take no
- * compute slot: so one sees whom to kill where all are taken. */
+/* Are there many sessions?  A few are listed at once, on the event loop and
+ * without a compute slot, so that one sees whom to kill when all slots are
+ * taken. */
 static bool
 is_long(const struct sql_session *session)
 {

@@ -1,4 +1,13 @@
-/* catalog.c - see catalog.h. */
+/*
+ * catalog.c - the list of all tables, and the lookup of databases, tables and
+ * column types by name.
+ *
+ * sql_start() sets the list once, before any thread starts, and nothing
+ * changes it afterwards: all threads read it without a lock.  A lookup is a
+ * linear scan of fewer than CATALOG_TABLES_MAX tables, which costs less than
+ * parsing the statement that names one.  The types are shared constants, so
+ * that a table's definition names one and cannot get its width or flags wrong.
+ */
 #include "catalog.h"
 
 #include <string.h>
@@ -39,6 +48,9 @@ TYPE(time, "datetime", COLUMN_DATETIME, 19, 0);
 TYPE(timestamp, "timestamp", COLUMN_TIMESTAMP, 19, 0);
 /* clang-format on */
 
+/* The databases that SHOW DATABASES lists come first; the last HIDDEN ones may
+ * be named (or, the last of all, only be read by SHOW), but are never
+ * listed. */
 static const char *const databases[] = {"heapwire",    "information_schema",
                                         CATALOG_MYSQL, CATALOG_PERFORMANCE,
                                         CATALOG_SYS,   CATALOG_HIDDEN};
@@ -73,12 +85,17 @@ catalog_flags(const struct catalog_table *table, size_t i)
     const struct catalog_column *column = &table->columns[i];
     uint16_t flags = column->type->flags | column->flags;
 
+    /* A row of another node may hold NULLs, duplicates or texts where this
+     * version promises none: NOT NULL and keys would make SQLite and clients
+     * rely on it. */
     return table->of && i > 0 ? flags & COLUMN_UNSIGNED : flags;
 }
 
 unsigned
 catalog_needs(const struct catalog_table *table, uint64_t columns)
 {
+    /* SQLite's colUsed has 64 bits; its last one stands for column 63 and all
+     * behind it. */
     enum { LAST = 63 };
     unsigned needs = 0;
 
@@ -153,6 +170,8 @@ catalog_unlisted(const char *database)
     return false;
 }
 
+/* A missing privilege hides a table from lists; naming it in a SELECT gives
+ * the error that says which privilege is missing. */
 bool
 catalog_visible(const struct sql_session *session,
                 const struct catalog_table *table)
@@ -195,7 +214,8 @@ catalog_table(const char *database, struct span name, struct error *err)
     return NULL;
 }
 
-/* Finds a database, also one that no list has. */
+/* Finds a database that a statement may name: all but CATALOG_HIDDEN, which is
+ * the last one. */
 static const char *
 find_database_by_name(struct span name)
 {

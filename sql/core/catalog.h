@@ -37,9 +37,9 @@ struct catalog_scope {
         *label;  /* label of SHOW's first column; NULL: the column's own */
     bool full;   /* SHOW FULL ... */
     bool global; /* SHOW GLOBAL ... */
-    /* Each is set for a table that needs it, else NULL or another table's: what
-     * no column that is read needs may be missing.  All are borrowed and
-     * outlive the statement's rows. */
+    /* Set only for a table whose needs (enum catalog_need) include it.
+     * Otherwise it is NULL, or what another table of the statement needed.
+     * All are borrowed and outlive the statement's rows. */
     struct snapshot *snapshot;
     struct stats *stats;
     const struct peer_survey *survey;
@@ -110,7 +110,7 @@ struct catalog_column {
     uint16_t needs; /* enum catalog_need: in addition to those of the table */
 };
 
-/* Of a part of the primary key. */
+/* The flags of a column that belongs to the primary key. */
 #define CATALOG_KEY (COLUMN_NOT_NULL | COLUMN_PRI_KEY | COLUMN_PART_KEY)
 
 struct catalog_table {
@@ -164,8 +164,8 @@ const struct catalog_table *catalog_at(size_t i);
 /* Column flags (enum column_flag) of column i.  Other nodes may send anything,
  * so in a table of all nodes only node_id keeps its flags. */
 uint16_t catalog_flags(const struct catalog_table *table, size_t i);
-/* What the columns of the set take: bit i stands for column i, the last for all
- * from there on, as SQLite's colUsed has it. */
+/* What must be fetched for a set of columns (enum catalog_need): bit i stands
+ * for column i, the last bit for all from there on, as in SQLite's colUsed. */
 unsigned catalog_needs(const struct catalog_table *table, uint64_t columns);
 /* Whether it has a primary key. */
 bool catalog_has_key(const struct catalog_table *table);

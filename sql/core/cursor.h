@@ -1,9 +1,9 @@
 /*
  * cursor.h - a statement's result, which its sender pulls row by row.
  *
- * The same cursor feeds a text result set, a peer's reply and a test.  One
- * thread at a time uses a cursor, any of them; a step may wait for the node,
- * and its await (await.h) is what cancels it and says how far it is.
+ * The same cursor feeds a text result set, a peer's reply and a test.  Any
+ * thread may use a cursor, but one at a time.  A step may wait for the node;
+ * the statement's await (await.h) cancels it and reports its progress.
  */
 #ifndef HW_CURSOR_H
 #define HW_CURSOR_H
@@ -70,7 +70,7 @@ struct column {
 
 enum {
     CURSOR_COLUMNS_MAX = 256,
-    CURSOR_BATCH = 256 /* rows of a step, for who wants many */
+    CURSOR_BATCH = 256 /* rows of a step, for a sender that takes many */
 };
 
 /* Where a step puts its rows.  Values are borrowed until the next step; if

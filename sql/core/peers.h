@@ -131,8 +131,8 @@ struct sql_peers {
 /* Lists all members, with their last known state.  The caller frees *out; NULL:
  * out of memory. */
 size_t peers_list(const struct sql_session *session, struct peer_row **out);
-/* How long so many nodes sample, parallel at a time (0: all), each so long; a
- * day at most. */
+/* How long a fan-out samples, if each node samples that many seconds,
+ * `parallel` at a time (0: all); a day at most. */
 uint32_t peers_sampling_ms(uint32_t seconds, size_t nodes, unsigned parallel);
 /* Whether there is another node and the session may ask it. */
 bool peers_can_ask(const struct sql_session *session);

@@ -1,5 +1,12 @@
-/* prepared_text.c - see sql_session.h. */
-
+/*
+ * prepared_text.c - the statements that PREPARE name FROM '...' keeps in a
+ * session (sql_session.h).
+ *
+ * A session's texts are a list that only its own thread touches.  Their bytes
+ * are counted over all sessions, because 32 texts of 64 KiB in each of
+ * thousands of sessions would be gigabytes; the counter is an atomic since
+ * sessions run on different threads.
+ */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -28,6 +35,8 @@ text_new(size_t text, struct error *err)
         return NULL;
     }
     new->size = text;
+    /* Adds first and takes it back when that was too much: with a check before
+     * the addition two threads could both pass the ceiling. */
     if (atomic_fetch_add(&kept, prepared_text_bytes(new)) +
             prepared_text_bytes(new) <=
         PREPARED_TEXTS_BYTES_MAX)
@@ -90,6 +99,7 @@ prepared_text_keep(struct sql_session *session, struct span name,
 
     for (const struct prepared_text *p = session->prepared; p; p = p->next)
         count++;
+    /* A text of the same name is replaced, so it does not count. */
     if (count - (*old != NULL) >= PREPARED_TEXTS_MAX ||
         text.size > PREPARED_TEXT_BYTES_MAX || name.size > SQL_NAME_MAX) {
         error_set(err, ER_TOO_MANY_PREPARED,
@@ -103,6 +113,8 @@ prepared_text_keep(struct sql_session *session, struct span name,
         return -1;
     memcpy(new->name, name.data, name.size);
     memcpy(new->text, text.data, text.size);
+    /* Only now, when nothing can fail any more: a PREPARE that fails leaves
+     * the earlier text in force. */
     unlink_prepared_text(old);
     new->next = session->prepared;
     session->prepared = new;

@@ -1,4 +1,6 @@
-/* privileges.c - names and checks privileges: sql.h. */
+/*
+ * privileges.c - names and checks privileges: see sql.h.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +69,7 @@ privilege_check(uint32_t has, uint32_t needed, struct error *err)
     uint32_t missing = needed & ~has;
 
     for (size_t i = 0; i < NAME_COUNT; i++)
+        /* Names the first missing privilege alone, in MySQL's wording. */
         if (missing & names[i].bit) {
             error_set(err, ER_PRIVILEGE,
                       "Access denied; you need (at least one of) the %s "

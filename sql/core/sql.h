@@ -214,8 +214,8 @@ struct cursor *sql_open(struct sql_session *session, struct span text,
                         const struct sql_parameters *parameters,
                         struct await *await, struct error *err);
 
-/* Whether opening and reading it takes no time to speak of, and never waits:
- * the words alone say so.  A text that is refused is answered as fast. */
+/* Is it a statement that takes no time to speak of and never waits?  Its words
+ * alone tell.  So is a text that is refused. */
 bool sql_is_short_statement(struct sql_session *session, struct span text);
 
 /* The text that a statement stands for, and the values of its ?. */

@@ -1,4 +1,17 @@
-/* sql_cursor.c - see sql_cursor.h. */
+/*
+ * sql_cursor.c - rows that a table produces, and the cursor that gives them to
+ * a client.
+ *
+ * A table's produce() fills a rowset cell by cell.  No call reports an error:
+ * a failure sticks and rowset_done() reports it once, so that a table of 40
+ * columns is 40 plain lines.  Texts go into one arena and are freed together.
+ * Rows and bytes have ceilings, since a table over a hostile or huge process
+ * could otherwise fill the memory.  Where even copying is too much (a
+ * snapshot's samples), rowset_take() keeps the producer's own array and makes
+ * each cell when it is read.
+ *
+ * A rowset belongs to one statement and is used by its thread alone.
+ */
 #include "sql_cursor.h"
 
 #include <string.h>
@@ -37,11 +50,16 @@ next_cell(struct rowset *set)
     size_t capacity = set->capacity ? set->capacity * 2 : ROWSET_FIRST;
     struct value *grown, *cell;
 
+    /* Checked per cell: a row that passes the ceiling is refused before its
+     * first cell, so no half row remains. */
     if (set->failed || set->filled / set->columns >= ROWSET_ROWS_MAX) {
         set->failed = true;
         return NULL;
     }
     if (set->filled == set->capacity) {
+        /* Doubling: a cell is copied twice on average, whatever the number of
+         * rows.  The cells move, so a pointer from rowset_row() is valid only
+         * once the set is complete. */
         grown = mem_realloc(set->values, capacity * sizeof(*grown));
         if (!grown) {
             set->failed = true;
@@ -164,6 +182,8 @@ rowset_repeat_cell(struct rowset *set, size_t row, size_t column)
     struct value *cell = next_cell(set);
 
     if (cell)
+        /* The text is shared, not copied: it lies in the arena, which lives as
+         * long as the set. */
         *cell = set->values[row * set->columns + column];
 }
 
@@ -171,6 +191,8 @@ void
 rowset_fail(struct rowset *set, const struct error *why)
 {
     set->failed = true;
+    /* The last error wins.  Without memory for it the set still fails, with
+     * rowset_done()'s general text. */
     if (!set->why)
         set->why = mem_alloc(sizeof(*why));
     if (set->why)
@@ -260,6 +282,7 @@ sql_cursor_copy_columns(const struct cursor *cursor, struct arena *arena)
     struct column *columns = arena_alloc(arena, count * sizeof(*columns));
 
     for (size_t i = 0; columns && i < count; i++) {
+        /* The texts point into the cursor, so they are copied, too. */
         columns[i] = cursor->columns[i];
         columns[i].name = copy_column_text(arena, columns[i].name);
         columns[i].table = copy_column_text(arena, columns[i].table);
@@ -275,6 +298,8 @@ sql_cursor_copy_columns(const struct cursor *cursor, struct arena *arena)
 
 /* ---- rows in memory, or an OK ---- */
 
+/* The cursor of SHOW, CHECK TABLE and the like: all rows exist when it is
+ * opened, and a step only hands them out.  No columns at all make it an OK. */
 struct rows_cursor {
     struct sql_cursor cursor;
     struct rowset rows;
@@ -294,6 +319,8 @@ rows_step(struct cursor *base, struct rows *out, struct error *err)
     if (sql_cursor_check(&c->cursor, err) != 0)
         return STEP_FAIL;
     if (count > 0)
+        /* Copies cells, not texts: these stay valid until the cursor is
+         * freed. */
         memcpy(out->values, rowset_row(&c->rows, c->next),
                count * columns * sizeof(*out->values));
     out->count = count;
@@ -323,6 +350,7 @@ rows_new(size_t columns, struct error *err)
         error_memory(err, "a result");
         return NULL;
     }
+    /* No await: the rows are there, so there is nothing to cancel. */
     sql_cursor_init(&c->cursor, &rows_ops, NULL);
     c->cursor.base.columns = c->columns;
     c->cursor.base.column_count = columns;
@@ -341,6 +369,8 @@ static void
 describe_catalog_column(struct column *out, const struct catalog_table *table,
                         size_t i)
 {
+    /* The tables behind SHOW are not real ones; MySQL gives no table name
+     * there either. */
     bool hidden = strcmp(table->database, CATALOG_HIDDEN) == 0;
 
     out->name = table->columns[i].name;

@@ -119,8 +119,8 @@ struct opening {
     bool constant;   /* set if it is a SELECT without tables or assignments */
 };
 
-/* It computes for long from now on (await_compute).  -1 with *err: it is over.
- */
+/* Says that the statement computes for long from now on (await_compute).  -1
+ * with *err: it is over. */
 int opening_compute(const struct opening *opening, struct error *err);
 
 /* The values of the ?, in order; NULL: none. */

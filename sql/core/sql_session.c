@@ -1,4 +1,16 @@
-/* sql_session.c - see sql_session.h. */
+/*
+ * sql_session.c - what a session keeps between its statements: variables,
+ * warnings, database, limits.
+ *
+ * server/ runs one statement of a session at a time, so nothing here takes a
+ * lock.  SET changes a session's own values; they are a linked list of at most
+ * SESSION_VALUES_MAX, searched linearly.  The few variables that heapwire
+ * itself obeys (timeouts, heapwire_parallel) are also kept as numbers, so that
+ * reading them at every statement costs no search.
+ *
+ * The beginning of the file has the small helpers of peers.h that need a
+ * session.
+ */
 #include "sql_session.h"
 
 #include <stdarg.h>
@@ -25,13 +37,15 @@ peers_list(const struct sql_session *session, struct peer_row **out)
     if (!rows)
         return 0;
     count = peers->list(peers->arg, rows, room);
-    return count < room ? count
-                        : room; /* the list may have changed meanwhile */
+    return count < room ? count : room; /* a node may have joined or left since
+                                         * room was asked for */
 }
 
 uint32_t
 peers_sampling_ms(uint32_t seconds, size_t nodes, unsigned parallel)
 {
+    /* Turns of so many nodes follow each other; more than a day is no answer
+     * that a client waits for. */
     enum { DAY_S = 86400 };
     size_t turns = parallel ? (nodes + parallel - 1) / parallel : 1;
     uint64_t all = (uint64_t)turns * seconds;
@@ -44,6 +58,8 @@ peers_can_ask(const struct sql_session *session)
 {
     const struct sql_peers *peers = session->node->peers;
 
+    /* A forwarded statement must not ask further nodes: two nodes could
+     * otherwise ask each other for ever. */
     return !session->forwarded &&
            (session->who.privileges & PRIVILEGE_CLUSTER) &&
            peers->list(peers->arg, NULL, 0) > 1;
@@ -61,6 +77,8 @@ warnings_clear(struct sql_session *session)
     memset(&session->warnings, 0, sizeof(session->warnings));
 }
 
+/* Without memory the warning is only counted; its text may quote a client's
+ * bytes, so clean_text() replaces control characters. */
 static void
 append_warning(struct warnings *all, uint16_t code, const char *text,
                size_t size)
@@ -84,6 +102,8 @@ warnings_add(struct sql_session *session, uint16_t code, const char *format,
     char text[ERROR_TEXT_MAX];
     va_list arguments;
 
+    /* The first warning of a statement drops those of the one before.  They
+     * stay until then because SHOW WARNINGS may be that statement. */
     if (all->old)
         warnings_clear(session);
     all->total++;
@@ -136,6 +156,8 @@ sql_session_free(struct sql_session *session)
     mem_free(session);
 }
 
+/* Does what MySQL's COM_RESET_CONNECTION does: all is as after login but the
+ * current database, which stays. */
 void
 sql_session_reset(struct sql_session *session)
 {
@@ -207,6 +229,8 @@ uint32_t
 session_timeout_s(const struct sql_session *session,
                   const struct sql_statement *statement)
 {
+    /* The statement's hint wins over SET, and SET over the configuration.
+     * Read once: a reload may change it meanwhile. */
     uint32_t node_s = session->node->statement_timeout_s;
 
     if (statement->timeout_s)
@@ -230,6 +254,7 @@ sql_session_warnings(const struct sql_session *session)
 
     if (all->old)
         return 0;
+    /* The OK and EOF packets have two bytes for it. */
     return (uint16_t)(all->total < UINT16_MAX ? all->total : UINT16_MAX);
 }
 
@@ -293,6 +318,8 @@ struct session_value *
 session_value_new(const struct variable *variable, struct span name,
                   const struct value *value, struct error *err)
 {
+    /* One allocation holds the variable and a copy of its text: the value
+     * given lies in the statement's arena, which is freed at its end. */
     bool bytes = value->type == VALUE_TEXT || value->type == VALUE_BLOB;
     size_t size = bytes ? value->size : 0;
     struct session_value *s;
@@ -366,6 +393,7 @@ bounded_session_number(const struct session_value *s, uint32_t least,
 
     if (s->value.type == VALUE_TEXT)
         number = strtoll(s->bytes, NULL, 10);
+    /* Out of range means the nearest, as MySQL does with a warning. */
     if (number < (int64_t)least)
         return least;
     return number < (int64_t)most ? (uint32_t)number : most;
@@ -378,6 +406,7 @@ apply_heapwire_variable(struct sql_session *session,
 {
     bool unset = s->value.type == VALUE_NULL;
 
+    /* A user variable has no meaning for heapwire. */
     if (!s->variable)
         return;
     if (strcmp(s->variable->name, "wait_timeout") == 0)
@@ -393,8 +422,8 @@ apply_heapwire_variable(struct sql_session *session,
             unset ? 0 : bounded_session_number(s, 0, PARALLEL_MAX);
 }
 
-/* Whether the session drops its own value: SET x = DEFAULT of a computed
- * one. */
+/* Is this SET x = DEFAULT of a computed variable?  Then the session drops its
+ * own value, and the computed one shows again. */
 static bool
 is_default_session_value(const struct session_value *s)
 {
@@ -408,6 +437,7 @@ session_value_apply(struct sql_session *session, struct session_value *list,
 {
     struct session_value *next;
 
+    /* Checked before the first change: SET a = 1, b = 2 does all or nothing. */
     if (count_session_values(session->values) + count_new(session, list) >
         SESSION_VALUES_MAX) {
         error_set(err, ER_WRONG_VALUE, "a session has at most %d variables",
@@ -419,6 +449,8 @@ session_value_apply(struct sql_session *session, struct session_value *list,
         struct span name = {list->name, strlen(list->name)};
 
         next = list->next;
+        /* Values are applied in the statement's order, so of a name that is
+         * set twice the last value stays. */
         drop_session_value(session, list->variable, name);
         apply_heapwire_variable(session, list);
         if (is_default_session_value(list)) {

@@ -38,14 +38,14 @@ struct warning {
     char text[];
 };
 
-/* What the last statement left for SHOW WARNINGS, which does not replace it,
- * nor does a SELECT without tables, as in MySQL. */
+/* The warnings of the last statement, for SHOW WARNINGS.  That does not
+ * replace them, nor does a SELECT without tables, as in MySQL. */
 struct warnings {
     struct warning *first, **last;
     size_t kept;
     uint64_t total;
-    /* From a statement before the present one, whose first warning drops them:
-     * set it when one begins. */
+    /* They are of an earlier statement, and the first new warning drops them.
+     * Set when a statement begins. */
     bool old;
 };
 
@@ -162,14 +162,15 @@ enum user_lock user_lock_release(struct span name, uint32_t owner);
 /* Releases all locks of owner; returns how many times it had taken them. */
 unsigned user_locks_release(uint32_t owner);
 
-/* One that is woken whenever a lock is released. */
+/* Woken whenever a lock is released. */
 struct user_lock_watch {
     struct waker waker;
     struct user_lock_watch *next;
 };
 
 void user_locks_watch(struct user_lock_watch *watch, struct waker waker);
-/* It is not woken any more once this returns; fine if it was not watched. */
+/* The watch is not woken any more once this returns.  It need not have been
+ * watched. */
 void user_locks_unwatch(const struct user_lock_watch *watch);
 
 /* 0: the name is not locked. */

@@ -1,4 +1,13 @@
-/* user_locks.c - see sql_session.h. */
+/*
+ * user_locks.c - the locks of GET_LOCK() and RELEASE_LOCK(), which migration
+ * tools take before they change something.
+ *
+ * They are names in one table of the process and guard nothing of heapwire's.
+ * GET_LOCK() with a timeout waits in its own statement: it registers a watch,
+ * tries again whenever any lock is released, and so needs no queue per lock.
+ * All locks share one mutex; it is held for a scan of at most USER_LOCKS_MAX
+ * slots.
+ */
 #include "sql_session.h"
 
 #include <pthread.h>
@@ -11,6 +20,7 @@ struct lock {
     char name[USER_LOCK_NAME_MAX + 1];
 };
 
+/* All of it is guarded by the mutex. */
 static struct {
     pthread_mutex_t mutex;
     struct lock locks[USER_LOCKS_MAX];
@@ -39,6 +49,9 @@ static void
 clear_user_lock(struct lock *lock)
 {
     memset(lock, 0, sizeof(*lock));
+    /* Wakes all waiters, whichever name they wait for: they are few, and each
+     * looks again. wake() only posts a notification, so it may be called under
+     * the mutex. */
     for (struct user_lock_watch *w = held.watches; w; w = w->next)
         w->waker.wake(w->waker.arg);
 }
@@ -60,6 +73,8 @@ user_lock_take(struct span name, uint32_t owner)
         else
             memcpy(lock->name, name.data, name.size);
     }
+    /* An owner may take a lock several times and must release it as often, as
+     * in MySQL since 5.7. */
     if (result == USER_LOCK_DONE) {
         lock->owner = owner;
         lock->count++;
@@ -109,6 +124,8 @@ user_locks_watch(struct user_lock_watch *watch, struct waker waker)
     pthread_mutex_unlock(&held.mutex);
 }
 
+/* Taking the mutex also waits for a clear_user_lock() that is just waking the
+ * watch, so the caller may free it afterwards. */
 void
 user_locks_unwatch(const struct user_lock_watch *watch)
 {

@@ -1,4 +1,13 @@
-/* variable_list.c - the system variables that clients ask for. */
+/*
+ * variable_list.c - the system variables that clients ask for.
+ *
+ * Most exist because some client, driver or tool reads them after login and
+ * fails, or assumes something worse, without them: JDBC's drivers ask for
+ * about 20.  Their values say what holds here: nothing is buffered, logged or
+ * written (sizes 0, read_only 1).  Only a few have an effect; sql_session.c
+ * applies those.  Rows stay sorted by name, since variable_find() searches by
+ * halves.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +21,12 @@
 #define SQL_MODE                                                               \
     "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"     \
     "ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
+/* MySQL's default list of what a session tells its client in an OK. */
 #define TRACKED                                                                \
     "time_zone,autocommit,character_set_client,character_set_results,"         \
     "character_set_connection"
+/* 2^64 - 1, MySQL's way to write "no limit"; it does not fit into 63 bits, see
+ * set_number(). */
 #define NO_LIMIT "18446744073709551615"
 
 static void
@@ -29,6 +41,7 @@ compute_hostname(const struct sql_session *session, char *out, size_t size)
     (void)session;
     if (gethostname(out, size) != 0)
         out[0] = '\0';
+    /* gethostname() does not end a name that is cut. */
     out[size - 1] = '\0';
 }
 

@@ -1,5 +1,13 @@
-/* variables.c - see variables.h.  variable_list.c has the variables
- * themselves. */
+/*
+ * variables.c - finds a system variable, reads its value, and checks what SET
+ * gives it; variable_list.c has the variables themselves.
+ *
+ * Values are checked by type alone, as MySQL does: a client that sets what has
+ * no effect here still gets an OK, because many drivers send a dozen SETs at
+ * login and give up at the first error.  Refused are values that would make
+ * heapwire read later statements otherwise than the client means them (ANSI
+ * quotes, no backslash escapes).
+ */
 #include "variables.h"
 
 #include <errno.h>
@@ -34,6 +42,7 @@ variable_find(struct span name, struct error *err)
         int order = span_compare_nocase(name, v->name);
 
         if (order == 0)
+            /* An alias names a variable that is none, so this recurs once. */
             return v->same_as ? variable_find(other, err) : v;
         if (order < 0)
             high = middle;
@@ -53,7 +62,8 @@ set_variable_text(struct value *out, const char *text)
     out->size = strlen(text);
 }
 
-/* Keeps a number past 63 bits (the usual "no limit") as a text. */
+/* Reads a number; keeps one past 63 bits (the usual "no limit") as a text,
+ * since struct value has no unsigned integers. */
 static void
 set_number(struct value *out, const char *text)
 {
@@ -162,7 +172,9 @@ all_digits(const struct value *given)
     return given->size > 0;
 }
 
-/* Accepts a number in the variable's range. */
+/* Accepts a number in the variable's range.  20 digits are enough to tell:
+ * strtoll() gives the largest number for a longer one, which is out of every
+ * range. */
 static int
 accept_range(const struct variable *variable, struct value *value,
              struct error *err)
@@ -193,8 +205,8 @@ accept_int(const struct variable *variable, const struct value *given,
     if (given->type == VALUE_INT)
         return 0;
     if (given->type == VALUE_DOUBLE && given->real >= 9e18) {
-        set_variable_text(out,
-                          "18446744073709551615"); /* past SQLite's integers */
+        set_variable_text(out, "18446744073709551615"); /* SQLite read it as a
+                                                         * double */
         return 0;
     }
     if (given->type == VALUE_TEXT && all_digits(given))
@@ -202,7 +214,7 @@ accept_int(const struct variable *variable, const struct value *given,
     return refuse_type(variable, err);
 }
 
-/* Whether list, words separated by commas, contains word. */
+/* Does list, words separated by commas and perhaps blanks, contain word? */
 static bool
 has_comma_separated_word(struct span list, const char *word)
 {
@@ -224,7 +236,8 @@ has_comma_separated_word(struct span list, const char *word)
     return false;
 }
 
-/* Whether value has modes that would change how later statements are read. */
+/* Would sql_mode change how later statements are read?  The lexer knows
+ * neither "identifiers" in double quotes nor strings without escapes. */
 static bool
 changes_reading(const struct variable *variable, struct span value)
 {
@@ -233,7 +246,8 @@ changes_reading(const struct variable *variable, struct span value)
             has_comma_separated_word(value, "NO_BACKSLASH_ESCAPES"));
 }
 
-/* The engines that tools look for besides ours. */
+/* Only engines that SHOW ENGINES lists; InnoDB and MyISAM are named by tools
+ * that never create a table here. */
 static int
 accept_engine(struct span name, struct value *out, struct error *err)
 {
@@ -287,8 +301,9 @@ variable_accept(const struct variable *variable, const struct value *given,
         return -1;
     }
     if (!given && !variable->value && variable->type == VARIABLE_INT)
-        return 0; /* NULL: the value is computed; see session_value_apply */
-    if (!given && !variable->value) { /* the default of autocommit */
+        return 0; /* the default is computed; see session_value_apply */
+    if (!given && !variable->value) { /* autocommit: the one computed BOOL
+                                       * that SET changes */
         out->type = VALUE_INT;
         out->integer = 1;
         return 0;

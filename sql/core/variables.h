@@ -33,8 +33,9 @@ struct variable {
     const char *value; /* NULL: computed */
     void (*compute)(const struct sql_session *session, char *out, size_t size);
     const char *same_as; /* the variable that this is another name of */
-    int64_t least, most; /* range of an INT; most 0: a smaller one is least,
-                            with warning 1292, and any larger one is fine */
+    int64_t least, most; /* the range of an INT. most 0: there is no upper
+                          * limit, and a smaller one than least becomes
+                          * least, with warning 1292 */
 };
 
 extern const struct variable variables[];

@@ -1,5 +1,18 @@
-/* deparse.c - see deparse.h: SELECT, VALUES, FROM, WITH, UNION, and clauses
- * that SQLite has in another form. */
+/*
+ * deparse.c - writes a SELECT's tree as SQLite's text: SELECT, VALUES, FROM,
+ * WITH, UNION, and clauses that SQLite has in another form.
+ *
+ * SQLite plans and runs the query, so nothing is optimized here; the text must
+ * only mean in SQLite what the tree means in MySQL.  Where the two differ, a
+ * rewriting is written instead: VALUES with MySQL's names of columns, HAVING
+ * without groups as an outer WHERE, casts around an arm of a UNION,
+ * hw_recursed() in a recursive query.  Tables are looked up and privileges
+ * checked before anything is written.
+ *
+ * The output has a ceiling (DEPARSE_OUTPUT_MAX), since a rewriting may repeat
+ * its operand.  When SQLite finds a fault, the text is written a second time,
+ * noting positions, to find the place in the client's text.
+ */
 #include "deparse.h"
 
 #include <string.h>
@@ -71,8 +84,9 @@ write_values_select(struct writer *w, const struct tree_select *select)
 
 /* ---- FROM ---- */
 
-/* (SELECT ...) AS alias; SQLite names columns in a WITH alone.  Its name is
- * none of the query's own: the alias may be that of a table in it. */
+/* Writes (SELECT ...) AS alias.  SQLite names columns only in a WITH, so alias
+ * (a, b) becomes one.  Its name, hw_named, cannot be that of a table in the
+ * query. */
 static void
 write_derived_table(struct writer *w, const struct tree_table *table)
 {
@@ -187,7 +201,8 @@ order_all(struct writer *w, const struct tree_query *query)
     w->scope = scope.outer;
 }
 
-/* Each row that a recursive query reads of itself counts, so that it ends. */
+/* Writes WHERE.  In a recursive query each row that it reads of itself is
+ * counted, so that it ends. */
 static void
 write_where_clause(struct writer *w, const struct tree_select *select,
                    bool recurs)
@@ -223,12 +238,14 @@ write_select_clauses(struct writer *w, const struct tree_select *select)
     if (select->filters_rows)
         return;
     if (select->having && !select->group && !select->lists_aggregates)
-        buffer_text(w->sql, " GROUP BY NULL"); /* SQLite needs a group then */
+        buffer_text(w->sql, " GROUP BY NULL"); /* SQLite allows HAVING only
+                                                * with GROUP BY */
     write_condition_clause(w, " HAVING", "having clause", select->having);
 }
 
-/* order: what follows, if it belongs to this SELECT alone.  HAVING without
- * groups is a condition on the rows: SELECT * FROM (SELECT ...) WHERE ... */
+/* Writes one SELECT. order: what follows, if it belongs to this SELECT alone.
+ * HAVING without groups is a condition on the rows: SELECT * FROM (SELECT ...)
+ * WHERE ... */
 static void
 select_alone(struct writer *w, const struct tree_select *select,
              const struct tree_order *order)
@@ -276,8 +293,8 @@ write_with_clause(struct writer *w, const struct tree_query *query)
     w->recursive = around;
 }
 
-/* Whether its rows are ordered by what must be a key: SQLite orders a UNION by
- * its columns alone. */
+/* Are its rows ordered by a column that must become a key?  SQLite orders a
+ * UNION only by its columns, so these need a SELECT around. */
 static bool
 orders_by_key(const struct tree_query *query)
 {
@@ -288,8 +305,9 @@ orders_by_key(const struct tree_query *query)
     return any;
 }
 
-/* What a number becomes where other arms have a text, and what stands beside
- * bytes; NULL: it stays. */
+/* The cast that a column of an arm needs: a number where other arms have a
+ * text, anything beside bytes; NULL: none.  MySQL gives all rows of a UNION
+ * one type, SQLite each its own. */
 static const char *
 cast_of(const struct tree_query *query, const struct tree_arm *arm, size_t i)
 {
@@ -306,7 +324,8 @@ cast_of(const struct tree_query *query, const struct tree_arm *arm, size_t i)
                : NULL;
 }
 
-/* A recursive one stays as it is, since SQLite takes no other. */
+/* Does an arm need casts?  A recursive query stays as it is, since SQLite
+ * takes it in no other form. */
 static bool
 needs_casts(const struct writer *w, const struct tree_query *query,
             const struct tree_arm *arm)
@@ -320,8 +339,10 @@ needs_casts(const struct writer *w, const struct tree_query *query,
     return any;
 }
 
-/* SELECT hw_cast(hw_v0, 'CHAR', -1, -1) AS a, hw_v1 AS a FROM (WITH
- * hw_rows(hw_v0, hw_v1) AS (...) SELECT * FROM hw_rows); arm NULL: no casts. */
+/* Writes the SELECT around an arm: SELECT hw_cast(hw_v0, 'CHAR', -1, -1) AS a,
+ * hw_v1 AS b FROM (WITH hw_rows(hw_v0, hw_v1) AS (...) SELECT * FROM hw_rows).
+ * The columns get names of their own first, since two may have one label. arm
+ * NULL: no casts. */
 static void
 begin_columns(struct writer *w, const struct tree_query *query,
               const struct tree_arm *arm)
@@ -391,8 +412,8 @@ write_query_arms(struct writer *w, const struct tree_query *query)
         order_all(w, query);
 }
 
-/* SQLite would take -1 for all rows; MySQL's manual has LIMIT 5,
- * 18446744073709551615 for that. */
+/* Writes the number of LIMIT.  SQLite would take -1 for all rows; MySQL's
+ * manual has LIMIT 5, 18446744073709551615 for that, which is cut. */
 static void
 limit_number(struct writer *w, const struct node *node)
 {
@@ -407,7 +428,7 @@ limit_number(struct writer *w, const struct node *node)
     }
 }
 
-/* Whether all that the query has is another one in parentheses. */
+/* Is the query nothing but another one in parentheses? */
 static bool
 is_parenthesis(const struct tree_query *query)
 {
@@ -510,8 +531,9 @@ no_memory:
     return -1;
 }
 
-/* SQLite reports a fault as a token or less of its text: finds the last node
- * that began before it. */
+/* SQLite reports a fault as an offset into its text.  This writes the text
+ * again, noting where each node begins, and finds the last one before the
+ * offset; it runs for errors only. */
 const char *
 deparse_locate(const struct deparse *deparse, size_t start, size_t offset,
                const char **where)

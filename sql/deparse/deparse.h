@@ -42,7 +42,7 @@ struct deparsed {
     bool names_snapshot;
     bool names_now;    /* a value is the text 'now' */
     bool reads_values; /* what a parameter is decides whether it is right */
-    /* Of each of SQLite's ?, the position among the statement's. */
+    /* For each ? of SQLite's text, its position among the statement's. */
     const size_t *positions;
     bool reordered; /* they are not the same */
 };

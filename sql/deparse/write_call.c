@@ -1,4 +1,10 @@
-/* write_call.c - calls: their names, and what is no plain list of arguments. */
+/*
+ * write_call.c - writes calls of functions: their names in SQLite, and
+ * arguments that are no plain list.
+ *
+ * A client cannot call functions whose name begins with hw_: their arguments
+ * (numbers of slots, kinds) are chosen here and not checked again.
+ */
 #include <string.h>
 #include <strings.h>
 
@@ -7,9 +13,10 @@
 #include "types.h"
 #include "writer.h"
 
+/* function_aggregates.c has room for 15 directions. */
 enum { GROUP_KEYS_MAX = 8 };
 
-/* SQLite's name or ours, where it differs. */
+/* The function's name in SQLite, where it differs from MySQL's; else NULL. */
 static const char *
 sqlite_function_name(const struct node *node)
 {
@@ -103,8 +110,8 @@ write_count_arguments(struct writer *w, const struct node *node)
     buffer_text(w->sql, row ? ")" : "");
 }
 
-/* The values, the keys, how many values, whether distinct, the keys'
- * directions, the separator. */
+/* Writes hw_group_concat's arguments: the values, the keys, how many values,
+ * whether distinct, the keys' directions, the separator. */
 static void
 group_concat(struct writer *w, const struct node *node)
 {
@@ -129,7 +136,8 @@ group_concat(struct writer *w, const struct node *node)
     write_string(w, call->separator);
 }
 
-/* Values of JSON: truths, and the digits of a DECIMAL, are not SQLite's. */
+/* Writes values of JSON: SQLite would make numbers of truths, and lose digits
+ * of a DECIMAL. */
 static void
 write_json_arguments(struct writer *w, const struct node *node, bool pairs)
 {
@@ -177,7 +185,8 @@ collation_of(const struct node *node)
                                   : "utf8mb4_general_ci";
 }
 
-/* The less, the more it decides how a comparison is made. */
+/* Returns MySQL's coercibility: the smaller it is, the more the operand
+ * decides how a comparison is made. */
 static int
 coercibility_of(const struct node *node)
 {
@@ -210,7 +219,8 @@ coercibility_of(const struct node *node)
     return least;
 }
 
-/* The value is written as well, so that what is wrong in it is found. */
+/* Writes the value and the answer about it; the value, so that an error in it
+ * is found. */
 static void
 write_collation_property(struct writer *w, const struct node *node)
 {
@@ -228,8 +238,9 @@ write_collation_property(struct writer *w, const struct node *node)
         buffer_format(w->sql, ",'%s'", collation_of(of));
 }
 
-/* GREATEST and LEAST give one of their arguments, NULLIF the first: a moment
- * stays as it is, but for the second of NULLIF. */
+/* Writes the arguments of GREATEST, LEAST and NULLIF, which compare and then
+ * give one: dates and times get one form for that.  One that is returned must
+ * stay as it is, so NULLIF changes its second alone. */
 static void
 compared_arguments(struct writer *w, const struct node *node)
 {
@@ -309,7 +320,7 @@ write_call_arguments(struct writer *w, const struct node *node)
 
 /* ---- all ---- */
 
-/* hw_...: only this reader makes such calls, with arguments that it has
+/* Refuses hw_...: only this file makes such calls, with arguments that it has
  * chosen. */
 static bool
 refuse_internal_function(struct writer *w, struct span name)
@@ -324,8 +335,8 @@ refuse_internal_function(struct writer *w, struct span name)
     return true;
 }
 
-/* MAX and MIN of what SQLite does not order find a key, which
- * write_expression() makes a DECIMAL of. */
+/* Writes a call.  MAX and MIN of DECIMALs that SQLite does not order are those
+ * of their keys, which write_expression() makes DECIMALs again. */
 static void
 write_function_call(struct writer *w, const struct node *node)
 {

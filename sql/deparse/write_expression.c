@@ -1,4 +1,13 @@
-/* write_expression.c - expressions: lists, columns, queries, CASE. */
+/*
+ * write_expression.c - writes literals, columns, variables, CASE and
+ * subqueries as SQLite's text.
+ *
+ * MySQL has literals of types that SQLite lacks; they become calls that set a
+ * value's kind: hw_decimal('1.50',2), hw_kind(X'1f',2),
+ * hw_cast('2026-01-31','DATE',0,-1).  All strings pass through write_string(),
+ * which quotes them: the text cannot end a string of SQLite's, whatever the
+ * client wrote.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +20,8 @@
 #include "variables.h"
 #include "writer.h"
 
+/* A NUL would end the statement for SQLite, so such a string is written as
+ * hexadecimal digits. */
 static void
 bytes_as_hex(struct writer *w, struct span bytes)
 {
@@ -68,7 +79,7 @@ write_temporal_literal(struct writer *w, const struct node *node)
     buffer_format(w->sql, ",'%s',%u,-1)", type, t.digits);
 }
 
-/* 1.5e0; 1367 for 1e400. */
+/* Writes 1.5e0; fails with 1367 for 1e400, which no double holds. */
 static void
 real_number(struct writer *w, struct span text)
 {
@@ -82,7 +93,7 @@ real_number(struct writer *w, struct span text)
     buffer_format(w->sql, " %.*s", (int)text.size, text.data);
 }
 
-/* A literal with a point, and an integer past 64 bits. */
+/* Writes a literal with a point, or an integer past 64 bits. */
 static void
 decimal_number(struct writer *w, struct span text)
 {
@@ -127,7 +138,8 @@ write_number_literal(struct writer *w, const struct node *node)
         buffer_format(w->sql, " %.*s", (int)text.size, text.data);
 }
 
-/* 0x1f, x'1f', 0b01 and b'01' */
+/* Writes 0x1f, x'1f', 0b01 or b'01' as bytes; the first byte of bits is filled
+ * with zeros from the left. */
 static void
 write_hex_or_bit_literal(struct writer *w, const struct node *node)
 {
@@ -171,7 +183,8 @@ write_user_variable(struct writer *w, const struct node *node)
     buffer_text(w->sql, ")");
 }
 
-/* Not ?7: SQLite searches for a number one by one. */
+/* Writes a plain ? and notes which of the statement's it is: for ?7 SQLite
+ * searches a list each time it parses one. */
 static void
 write_parameter_marker(struct writer *w, const struct node *node)
 {
@@ -245,7 +258,7 @@ write_column_reference(struct writer *w, const struct node *node)
     write_identifier(w, node->name);
 }
 
-/* SQLite has no database.table.*, and no two tables of one name. */
+/* Writes table.*: SQLite has no database.table.*. */
 static void
 write_star_column(struct writer *w, const struct node *node)
 {
@@ -256,7 +269,7 @@ write_star_column(struct writer *w, const struct node *node)
     buffer_text(w->sql, " *");
 }
 
-/* hw_assign does it as the row is read. */
+/* Writes @x := y; hw_assign() does it when the row is read. */
 static void
 write_assignment(struct writer *w, const struct node *node)
 {
@@ -277,7 +290,8 @@ write_row_expression(struct writer *w, const struct node *node)
     }
 }
 
-/* ---- CASE: hw_case and hw_when compare as = does ---- */
+/* ---- CASE: hw_case and hw_when compare as MySQL's = does, and SQLite's CASE
+ * reads only the branch that it takes ---- */
 
 static void
 write_case(struct writer *w, const struct node *node)
@@ -324,7 +338,7 @@ is_short(const struct node *limit)
            (limit->text.data[0] == '0' || limit->text.data[0] == '1');
 }
 
-/* Whether it may have more rows than one. */
+/* May the query have more than one row? */
 static bool
 may_have_rows(const struct tree_query *query)
 {
@@ -348,9 +362,9 @@ query_column_count(const struct tree_query *query)
     return query->arms->select->columns;
 }
 
-/* A SELECT in place of a value may have one row at most, and SQLite takes the
- * first of many.  So hw_one(), an aggregate that fails at the second row, reads
- * a SELECT that may have several. */
+/* Writes a SELECT in place of a value.  It may have one row at most, and
+ * SQLite would take the first of many; so a SELECT that may have several is
+ * read by hw_one(), an aggregate that fails at the second row. */
 static void
 write_scalar_subquery(struct writer *w, const struct node *node)
 {

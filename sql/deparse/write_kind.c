@@ -1,4 +1,15 @@
-/* write_kind.c - how operands compare, and how closely SQLite binds them. */
+/*
+ * write_kind.c - decides how operands compare, and so whether SQLite's
+ * operator can stay or a function must stand for it; and how closely SQLite
+ * binds what is written.
+ *
+ * The choice matters twice.  A wrong one gives other rows than MySQL.  A
+ * function where the operator would do hides the condition from the planner,
+ * so that a table of nodes asks all of them, or every snapshot is loaded.  So
+ * a comparison with a table's column stays SQLite's wherever both types are
+ * sure to agree, and the rest becomes hw_eq() and the like.  Pure functions of
+ * the tree and its noted types.
+ */
 #include "kind.h"
 #include "ascii.h"
 #include "sql_session.h"
@@ -96,8 +107,8 @@ write_is_truth(const struct node *node)
     }
 }
 
-/* Whether SQLite drops its kind: a column of a query's rows, or what one of
- * SQLite's functions chooses. */
+/* Does SQLite drop its kind?  That happens to a column of a query's rows, and
+ * to what one of SQLite's functions chooses. */
 static bool
 loses_kind(const struct node *node)
 {
@@ -121,7 +132,8 @@ bool
 write_chooses_text(const struct node *node)
 {
     bool found = false, call = node->kind == NODE_CALL;
-    size_t i = node->has_operand ? 0 : 1; /* WHEN is odd, THEN is even */
+    size_t i = node->has_operand ? 0 : 1; /* values at odd places follow
+                                           * WHEN, at even ones THEN */
 
     if ((node->type != COLUMN_TEXT && node->type != COLUMN_LONGTEXT) ||
         !(node->kind == NODE_CASE ||
@@ -183,7 +195,8 @@ note_operand_type(struct found *found, struct result_type t)
         found->other |= t.type != COLUMN_NULL;
 }
 
-/* Dates alone compare as the texts that they are. */
+/* The form for a comparison.  Dates alone need none: they compare right as the
+ * texts that they are. */
 static enum temporal_form
 temporal_comparison_type(const struct found *found)
 {
@@ -228,10 +241,11 @@ write_case_temporal_form(const struct node *node)
     return temporal_comparison_type(&found);
 }
 
-/* A column of a derived table has no type in SQLite: beside a literal it does
- * not know how to compare.  A selected column may be such a one; elsewhere '='
- * names the snapshot, the node and the key, and only a number is compared so:
- * see vtab_find_function. */
+/* May the column be one of a derived table?  It has no type in SQLite, which
+ * then does not know how to compare it with a literal.  A column in the list
+ * of a SELECT may be such a one; elsewhere '=' gives the name of a snapshot, a
+ * node or a key to the planner, and only a number is compared by a function
+ * there: see vtab_find_function. */
 static bool
 may_be_derived(const struct writer *w, enum operand_kind other)
 {
@@ -304,7 +318,8 @@ write_known_text(const struct writer *w, const struct node *node,
     return true;
 }
 
-/* Digits alone, with a sign: SQLite takes such a text for the number. */
+/* Is it digits alone, perhaps with a sign?  SQLite takes such a text for the
+ * number. */
 static bool
 is_digits(struct span text)
 {
@@ -316,8 +331,8 @@ is_digits(struct span text)
     return text.size > 0;
 }
 
-/* Whether one is a number and the other a text, whose first digits count.  A
- * table's column takes digits for the number by itself. */
+/* Is one a number and the other a text, of which MySQL takes the number that
+ * it begins with?  A table's column takes digits for the number by itself. */
 static bool
 is_mixed(const struct writer *w, const struct node *a, const struct node *b)
 {
@@ -345,11 +360,14 @@ write_is_native(const struct writer *w, const struct node *node)
     switch (write_temporal_form(node->first, 0)) {
     case TEMPORAL_FORM_NONE:
         break;
-    case TEMPORAL_FORM_TIME: /* a longer text may be a shorter time */
+    case TEMPORAL_FORM_TIME: /* as texts '9:00:00' would be later than
+                              * '10:00:00' */
         return false;
     default:
         return true;
     }
+    /* A long DECIMAL is a text for SQLite, and a number beside a text never
+     * equals it. */
     if (write_is_long(node->first) || write_is_long(node->first->next) ||
         (columns && is_mixed(w, node->first, node->first->next)))
         return false;
@@ -357,6 +375,8 @@ write_is_native(const struct writer *w, const struct node *node)
         return columns && left != OPERAND_BINARY && right != OPERAND_BINARY &&
                left != OPERAND_HEX && right != OPERAND_HEX &&
                !may_be_derived(w, left == OPERAND_COLUMN ? right : left);
+    /* An order is sure to be the same only between columns and texts: SQLite
+     * puts all numbers before all texts. */
     return columns && (left == OPERAND_COLUMN || write_is_text(left)) &&
            (right == OPERAND_COLUMN || write_is_text(right));
 }

@@ -1,9 +1,10 @@
 /*
- * write_operator.c - operators in their form for SQLite.
+ * write_operator.c - writes operators in their form for SQLite.
  *
  * Where MySQL's operator differs from SQLite's in meaning, its operands become
- * a function's arguments.  A comparison with a column stays SQLite's own: the
- * column knows how it compares.
+ * a function's arguments; write_kind.c decides that.  A comparison with a
+ * column stays SQLite's own: the column knows how it compares, and SQLite's
+ * planner sees the condition.
  */
 #include <string.h>
 
@@ -67,7 +68,8 @@ write_native_operator(struct writer *w, const struct node *node,
     native_operand(w, right, left, &sides, tight + 1);
 }
 
-/* The last argument of the functions of function_compare.c: COMPARE_... */
+/* Writes the last argument of the functions of function_compare.c:
+ * COMPARE_BIN, or nothing. */
 static void
 how_compared(struct writer *w, const struct node *left,
              const struct node *right)
@@ -76,8 +78,8 @@ how_compared(struct writer *w, const struct node *left,
         buffer_text(w->sql, ",1");
 }
 
-/* (a, b) = (c, d) is a = c AND b = d; by halves, or it would nest as deeply as
- * the rows are long. */
+/* Writes (a, b) = (c, d) as a = c AND b = d.  It splits the rows by halves,
+ * since a chain of ANDs would nest as deeply as the rows are long. */
 static void
 write_row_comparison_pairs(struct writer *w, const struct node *node,
                            const struct node **left, const struct node **right,
@@ -87,6 +89,8 @@ write_row_comparison_pairs(struct writer *w, const struct node *node,
     if (count == 1) {
         struct node pair = *node, a = **left, b = **right;
 
+        /* Copies on the stack, because the list of operands is in the nodes: a
+         * and b belong to their rows. */
         pair.first = &a;
         a.next = &b;
         b.next = NULL;
@@ -110,6 +114,8 @@ write_binary_operator(struct writer *w, const struct node *node)
     if (write_is_native(w, node)) {
         bool joined = w->joined;
 
+        /* A join by snapshot names no snapshot: each table's comes from the
+         * other. */
         w->joined = joined ||
                     ((node->op == OP_EQUAL || node->op == OP_IS_EQUAL) &&
                      write_is_snapshot(w, left) && write_is_snapshot(w, right));
@@ -213,7 +219,7 @@ write_between_predicate(struct writer *w, const struct node *node)
 
 /* ---- IN, ANY, ALL ---- */
 
-/* Rows are written as VALUES. */
+/* Writes a list of rows as VALUES. */
 static void
 in_rows(struct writer *w, const struct node *left, const struct sides *sides)
 {
@@ -229,8 +235,9 @@ in_rows(struct writer *w, const struct node *left, const struct sides *sides)
     buffer_text(w->sql, ")");
 }
 
-/* hw_in(0, x, a, b); of a longer list CASE hw_case(0, x) WHEN 1 THEN 1 IN
- * (hw_in(0, hw_kept(0), a, b), hw_in(0, hw_kept(0), c)) END. */
+/* Writes hw_in(0, x, a, b).  A longer list is split, because a function takes
+ * a limited number of arguments: CASE hw_case(0, x) WHEN 1 THEN 1 IN (hw_in(0,
+ * hw_kept(0), a, b), hw_in(0, hw_kept(0), c)) END evaluates x once. */
 static void
 in_list(struct writer *w, const struct node *node, const struct sides *sides)
 {
@@ -288,7 +295,8 @@ write_in_predicate(struct writer *w, const struct node *node)
     }
 }
 
-/* The smallest and the largest value are enough to answer for all. */
+/* Writes x > ALL (SELECT y): the smallest and the largest y are enough to
+ * answer for all, so the rows need not be kept. */
 static void
 write_quantified_comparison(struct writer *w, const struct node *node)
 {

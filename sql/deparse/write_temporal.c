@@ -1,9 +1,13 @@
 /*
- * write_temporal.c - comparisons of dates and times, which SQLite has as texts.
+ * write_temporal.c - writes comparisons of dates and times, which are texts in
+ * SQLite.
  *
- * If one operand is a date or a time, hw_temporal() gives the others, too, the
- * one form that moments have; a column of a table has it already.  A constant
- * that is no moment is refused here.
+ * Texts of dates order right only if they have one form: '2026-1-5',
+ * '20260105' and '2026-01-05 00:00:00' are one moment for MySQL.  If one
+ * operand is a date or a time, the others are written inside hw_temporal(),
+ * which gives them that form; a table's own column has it already and stays
+ * bare, so that the planner sees it.  A constant that is no date is refused
+ * here, with MySQL's error, rather than compared with every row.
  */
 #include <stdio.h>
 
@@ -58,7 +62,7 @@ open_temporal_call(struct writer *w, enum temporal_form as)
                 as == TEMPORAL_FORM_REAL ? " hw_real(" : " hw_temporal(");
 }
 
-/* What stands behind x in the call. */
+/* Writes what stands behind x in the call. */
 static void
 close_temporal_call(struct writer *w, enum temporal_form as,
                     struct result_type type)
@@ -136,8 +140,9 @@ operand_column_count(const struct node *node)
                                       : 1;
 }
 
-/* Where SQLite compares rows, as its own types do: a number beside a text is no
- * equal of it then. */
+/* The form of one column of the operands.  Where SQLite compares rows it
+ * compares by its own types, by which a number never equals a text; then both
+ * become doubles. */
 static enum temporal_form
 find_side(const struct node *operands, size_t column)
 {
@@ -230,8 +235,8 @@ write_value(struct writer *w, const char *name, const struct node *query,
         close_temporal_call(w, as, type);
 }
 
-/* (SELECT ...), or (WITH hw_rows(v0) AS (SELECT ...) SELECT hw_temporal(v0,
- * 'DATETIME') FROM hw_rows) */
+/* Writes (SELECT ...), or, if its columns need a form, (WITH hw_rows(v0) AS
+ * (SELECT ...) SELECT hw_temporal(v0, 'DATETIME') FROM hw_rows). */
 void
 write_rows(struct writer *w, const struct node *node, const struct sides *sides)
 {

@@ -1,5 +1,11 @@
-/* writer.c - what all writers use: names, lists, positions, and whether the
- * statement asks for kept snapshots. */
+/*
+ * writer.c - what all writers use: names, strings, lists, sorting keys,
+ * positions, and whether the statement asks for kept snapshots.
+ *
+ * A failure sticks (failed, or the buffer's own): writers go on, and what they
+ * write is thrown away, so that none of them has to check.  Every name and
+ * string of the client's is quoted here and nowhere else.
+ */
 #include "writer.h"
 
 #include <stdint.h>
@@ -128,6 +134,7 @@ write_expression(struct writer *w, const struct node *node)
     struct result_type lost = write_lost_kind(node);
     bool text = write_chooses_text(node);
 
+    /* Stops the recursion early; the result does not matter any more. */
     if (w->failed || w->sql->failed)
         return;
     write_mark(w, node->text.data);
@@ -175,7 +182,7 @@ write_collated(struct writer *w, const struct node *node)
     buffer_text(w->sql, plain ? " COLLATE " COLLATION_TEXT : "");
 }
 
-/* 0: it is no column's. */
+/* Reads the position in ORDER BY 2; 0: no column has it. */
 static size_t
 parse_item_position(struct span digits)
 {
@@ -186,7 +193,8 @@ parse_item_position(struct span digits)
     return place <= CURSOR_COLUMNS_MAX ? place : 0;
 }
 
-/* The item of the list that a term of ORDER BY or GROUP BY means, or NULL. */
+/* Finds the item of the list that a term of ORDER BY or GROUP BY means; NULL:
+ * none. */
 static const struct tree_item *
 find_ordering_item(const struct scope *scope, const struct node *node)
 {
@@ -208,8 +216,8 @@ find_ordering_item(const struct scope *scope, const struct node *node)
     return NULL;
 }
 
-/* The column of a UNION that a term of its ORDER BY means; SIZE_MAX: it is no
- * UNION's, or an expression. */
+/* Finds the column of a UNION that a term of its ORDER BY means; SIZE_MAX: it
+ * is no UNION, or the term is an expression. */
 static size_t
 column_of(const struct scope *scope, const struct node *node)
 {
@@ -225,8 +233,9 @@ column_of(const struct scope *scope, const struct node *node)
     return SIZE_MAX;
 }
 
-/* Whether it is a number, or a column of a table, which says how it compares.
- */
+/* Does SQLite know how it compares: a number, or a column of a table?  Other
+ * terms get a collation, because SQLite's sorter compares its default byte by
+ * byte. */
 static bool
 is_collated(const struct writer *w, const struct node *node)
 {
@@ -240,14 +249,17 @@ is_collated(const struct writer *w, const struct node *node)
                write_is_bin(node);
     if (node->kind != NODE_COLUMN)
         return write_is_bin(node) || write_is_number(node);
+    /* A column may be that of a derived table, which has no collation, if any
+     * SELECT around reads one. */
     while (s && !s->select->reads_query)
         s = s->outer;
     return !s;
 }
 
-/* hw_key(x) for a DECIMAL that SQLite would not sort; item: what x means in the
- * list.  That is written again, as a label may be a column's name, too; but its
- * label is, if it is long or has a ?, which stands in the text once. */
+/* Writes hw_key(x) for a DECIMAL that SQLite would not sort. item: what x
+ * means in the list; it is written again, as its label may also be a column's
+ * name.  But its label is written if it is long, or if it has a ?, which may
+ * stand in the text only once. */
 static void
 write_key(struct writer *w, const struct node *node,
           const struct tree_item *item)
@@ -265,6 +277,7 @@ write_key(struct writer *w, const struct node *node,
     if (!by_label)
         write_expression(w, item ? item->value : node);
     if (by_label || (item && w->parameters != parameters && !w->sql->failed)) {
+        /* Takes back what was written. */
         w->sql->size = size;
         w->parameters = parameters;
         write_label(w, item);
@@ -272,7 +285,7 @@ write_key(struct writer *w, const struct node *node,
     buffer_text(w->sql, ")");
 }
 
-/* Whether write_key() is to write it. */
+/* Must write_key() write it? */
 static bool
 needs_key(const struct writer *w, const struct node *node,
           const struct tree_item *item)
@@ -283,6 +296,7 @@ needs_key(const struct writer *w, const struct node *node,
         return result_type_is_long(types_column(w->scope->united, column));
     if (item)
         node = item->value;
+    /* Writing an assignment a second time would assign twice. */
     return result_type_is_long(types_operand(node, 0)) && !w->tree->assigns;
 }
 
@@ -331,7 +345,7 @@ write_order(struct writer *w, const struct tree_order *order, bool lists)
  * writer looks for them here, by the column's name.
  */
 
-/* Also its label in the latest SELECT. */
+/* Is it a column called snapshot, or a label for one in the latest SELECT? */
 bool
 write_is_snapshot(const struct writer *w, const struct node *node)
 {

@@ -6,7 +6,7 @@
 #include "select_tree.h"
 #include "types.h"
 
-/* The kind of an expression, which decides how it compares. */
+/* The kind of an expression; it decides how the expression compares. */
 enum operand_kind {
     OPERAND_COLUMN,
     OPERAND_NUMBER,
@@ -18,7 +18,7 @@ enum operand_kind {
     OPERAND_OTHER
 };
 
-/* How closely SQLite binds what is written. */
+/* How closely SQLite's operators bind, from the loosest. */
 enum tight {
     TIGHT_OR,
     TIGHT_AND,
@@ -37,11 +37,13 @@ enum temporal_form {
     TEMPORAL_FORM_DATE, /* as TEMPORAL_FORM_DATETIME, which a date is then */
     TEMPORAL_FORM_DATETIME,
     TEMPORAL_FORM_TIME,
-    TEMPORAL_FORM_REAL /* no moments: doubles, of numbers beside texts in rows
-                        */
+    TEMPORAL_FORM_REAL /* not dates: numbers and texts in rows, compared as
+                        * doubles */
 };
 
-enum { LISTED_MAX = 90 /* values of a hw_in: SQLite's functions take 100 */ };
+enum {
+    LISTED_MAX = 90 /* values of a hw_in: well below SELECT_ARGUMENTS_MAX */
+};
 
 struct sides {
     size_t count; /* of columns */
@@ -83,7 +85,7 @@ struct writer {
     bool marking;  /* notes marks, only to locate a fault */
     struct mark *marks;
     size_t mark_count, mark_capacity;
-    /* Stands above its callers. */
+    /* The writers of other files that lower ones call back. */
     void (*query)(struct writer *w, const struct tree_query *query);
     void (*node)(struct writer *w, const struct node *node);
 };
@@ -97,21 +99,21 @@ bool write_is_text(enum operand_kind kind);
 bool write_is_bin(const struct node *node);
 /* Whether it is TRUE, FALSE or what gives one of these. */
 bool write_is_truth(const struct node *node);
-/* Whether it is seen to be one: an operator, COUNT, SUM. */
+/* Is it certainly a number: an operator, COUNT, SUM? */
 bool write_is_number(const struct node *node);
 bool write_is_comparison(enum tree_operator op);
 /* Whether rows of one size are equated, which is done pair by pair. */
 bool write_is_pairs(const struct node *node);
 /* Whether the operator is written as SQLite's. */
 bool write_is_native(const struct writer *w, const struct node *node);
-/* Whether IN compares by hw_in: a column knows how it compares, and so does a
- * SELECT's; other operands get that as an argument. */
+/* Does IN compare by hw_in?  A column, or a SELECT's, knows how it compares;
+ * for other operands hw_in gets that as an argument. */
 bool write_is_listed(const struct writer *w, const struct node *node);
 /* Whether the list of IN is a SELECT, not values. */
 bool write_is_query(const struct node *list);
 
-/* Around what SQLite has dropped the kind of, if it is a DECIMAL or past 63
- * bits: hw_decimal(..., 2). */
+/* Written around an expression whose kind SQLite drops, if it is a DECIMAL or
+ * past 63 bits: hw_decimal(..., 2). */
 void write_begin_kind(struct writer *w, struct result_type type);
 void write_end_kind(struct writer *w, struct result_type type);
 /* The type of a node that has lost its kind; of others COLUMN_NULL. */
@@ -121,7 +123,7 @@ bool write_chooses_text(const struct node *node);
 /* Whether SQLite's own comparison would take it for a text. */
 bool write_is_long(const struct node *node);
 
-/* Of the operands in a list, or of their columns at that place. */
+/* The form that the operands in a list need, or their columns at that place. */
 enum temporal_form write_temporal_form(const struct node *operands,
                                        size_t column);
 enum temporal_form write_case_temporal_form(const struct node *node);
@@ -130,11 +132,12 @@ bool write_is_temporal(const struct node *node, enum temporal_form as);
 
 /* ---- writer.c ---- */
 
-/* 1235: a limit of ours. */
+/* Sets 1235: a limit of heapwire is passed. */
 void write_fail_many(struct writer *w, const char *what, int most,
                      const char *where);
 void write_identifier(struct writer *w, struct span name);
-/* With a space behind it: never hw_rows, hw_named, the names of our own. */
+/* Writes a name with a blank inside its quotes at the end, so that it is never
+ * one of the writer's own (hw_rows, hw_named). */
 void write_cte_name(struct writer *w, struct span name);
 void write_label(struct writer *w, const struct tree_item *item);
 void write_column_label(struct writer *w, struct span label); /* cut */
@@ -146,13 +149,13 @@ void write_expression(struct writer *w, const struct node *node);
 void write_list(struct writer *w, const struct node *first); /* a, b */
 /* In parentheses, if it binds less closely than that. */
 void write_operand(struct writer *w, const struct node *node, enum tight least);
-/* What a condition compares. */
+/* An operand that a condition compares. */
 void write_compared(struct writer *w, const struct node *node,
                     enum tight least);
 /* An operand of a comparison that stays SQLite's: texts compare as a column's
  * do. */
 void write_collated(struct writer *w, const struct node *node);
-/* What GROUP BY and PARTITION BY compare. */
+/* The terms of GROUP BY or PARTITION BY. */
 void write_sorted_list(struct writer *w, const struct node *first);
 /* lists: its terms may mean items of the list. */
 void write_order(struct writer *w, const struct tree_order *order, bool lists);
@@ -172,7 +175,6 @@ void write_wrong_temporal(struct writer *w, const char *type, struct span text);
 /* Gives it that form; date: TEMPORAL_FORM_DATE has no time of day then. */
 void write_as_temporal(struct writer *w, const struct node *node,
                        enum temporal_form as, bool date);
-/* What is compared with moments of that kind. */
 /* The text of a constant, if it is one and known. */
 bool write_known_text(const struct writer *w, const struct node *node,
                       struct span *out);
@@ -180,8 +182,8 @@ bool write_known_text(const struct writer *w, const struct node *node,
 void write_number(struct writer *w, const struct node *node);
 void write_scalar(struct writer *w, const struct node *node,
                   enum temporal_form as, enum tight least);
-/* What the columns of a list of operands become.  Find it once for all of them:
- * the list may be long. */
+/* Finds the form that each column of a list of operands needs.  Call it once
+ * for all of them: the list may be long. */
 struct sides write_sides(struct writer *w, const struct node *operands);
 /* One of the operands: a row, or a scalar. */
 void write_side(struct writer *w, const struct node *node,

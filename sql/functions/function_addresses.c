@@ -1,5 +1,11 @@
-/* function_addresses.c - addresses of networks, and UUIDs, as texts and
- * bytes. */
+/*
+ * function_addresses.c - addresses of networks, and UUIDs, as texts and bytes:
+ * INET_ATON, INET6_NTOA, UUID, UUID_TO_BIN and their like.
+ *
+ * libc's inet_ntop() and inet_aton() are not used where MySQL differs from
+ * them: MySQL takes 1.2 for 1.0.0.2, writes even a single zero word as "::",
+ * and allows three digits of decimals only.
+ */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,14 +22,15 @@ enum { IPV4 = 4, IPV6 = 16, UUID = 16, UUID_TEXT = 36, RANDOM_MAX = 1024 };
 
 /* ---- IPv4 ---- */
 
-/* INET_ATON: four bytes between points; of fewer, the last stands for those
- * that are missing. */
+/* INET_ATON: up to four bytes between points; of fewer, the last stands for
+ * those that are missing. */
 static void
 call_inet_aton(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span text = function_argument(argv[0]);
     uint64_t number = 0, byte = 0;
     int points = 0;
+    /* A text that is empty or ends with a point is no address. */
     char last = '.';
 
     if (function_any_null(argc, argv))
@@ -145,6 +152,7 @@ begins_with_zeros(const unsigned char *bytes, size_t count)
 static bool
 is_compatible(const unsigned char *bytes)
 {
+    /* :: and ::1 have these zeros, too, but are IPv6's own. */
     return begins_with_zeros(bytes, 12) && ipv6_group_value(bytes, 6) != 0;
 }
 
@@ -154,7 +162,9 @@ is_mapped(const unsigned char *bytes)
     return begins_with_zeros(bytes, 10) && ipv6_group_value(bytes, 5) == 0xffff;
 }
 
-/* The longest run of zeros is ::, even one of a single word, as in MySQL. */
+/* Writes the longest run of zeros as "::", even one of a single word, as MySQL
+ * does; the last 32 bits of a compatible or mapped address are written as
+ * IPv4. */
 static void
 return_ipv6(sqlite3_context *c, const unsigned char *bytes)
 {
@@ -242,7 +252,8 @@ call_is_mapped(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- UUIDs ---- */
 
-/* 32 digits; or with dashes behind 8, 12, 16 and 20 of them, and in braces. */
+/* Reads a UUID: 32 digits, or with dashes behind the 8th, 12th, 16th and 20th,
+ * and then perhaps in braces. */
 static bool
 parse_uuid(struct span text, unsigned char out[UUID])
 {
@@ -281,7 +292,9 @@ return_uuid(sqlite3_context *c, const unsigned char *b)
     function_text(c, text, UUID_TEXT);
 }
 
-/* Version 1, as MySQL's: the time, in 100 ns since 1582, and a random node. */
+/* Makes a UUID of version 1, as MySQL does: the time in 100 ns since 1582, and
+ * a random node instead of a network card's address, which would tell the
+ * machine. */
 static void
 call_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -293,7 +306,8 @@ call_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
     (void)argv;
     sqlite3_randomness(UUID, bytes);
     memcpy(&few, bytes, sizeof(few));
-    time += few % 10000; /* of the millisecond */
+    time += few % 10000; /* fills the millisecond, which the clock here does
+                          * not resolve */
     for (int i = 0; i < 4; i++)
         bytes[i] = (unsigned char)(time >> (24 - 8 * i));
     bytes[4] = (unsigned char)(time >> 40);
@@ -301,7 +315,8 @@ call_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
     bytes[6] = (unsigned char)(0x10 | (time >> 56 & 0x0f));
     bytes[7] = (unsigned char)(time >> 48);
     bytes[8] = 0x80 | (bytes[8] & 0x3f);
-    bytes[10] |= 1; /* of no network card */
+    bytes[10] |= 1; /* the multicast bit, which no network card's address has
+                     * (RFC 9562, 6.10) */
     return_uuid(c, bytes);
 }
 
@@ -327,7 +342,7 @@ fail_uuid(sqlite3_context *c, struct span text)
     function_fail(c, &err);
 }
 
-/* Moves the fast part of the time, or back: the slow one comes first, so that
+/* Moves the slowly changing part of the time to the front, or back, so that
  * UUIDs sort by time. */
 static void
 swap_uuid(const unsigned char *from, unsigned char *out, bool back)

@@ -1,5 +1,14 @@
-/* function_aggregates.c - aggregates that SQLite lacks, or defines
- * otherwise. */
+/*
+ * function_aggregates.c - aggregates that SQLite lacks, or defines otherwise:
+ * GROUP_CONCAT, the standard deviations, and a subquery's single value.
+ *
+ * SQLite's group_concat() has no ORDER BY, and DISTINCT only without a
+ * separator, so rows are collected here and sorted at the end: n log n, and
+ * all of the group in SQLite's memory, which is counted for the statement.  A
+ * group has ceilings beside that, since one sort cannot be interrupted.
+ * Variances are computed by Welford's method, in one pass and without the
+ * cancellation of sums of squares.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +123,7 @@ add_group_row(struct group *group, int values, sqlite3_value **argv)
 
         buffer_add(&text, part.data, part.size);
     }
+    /* 64 is about what sqlite3_value_dup() allocates for one value. */
     group->bytes += text.size + group->key_count * 64;
     if (!text.failed && group->bytes < GROUP_BYTES_MAX)
         row.text.data = copy_group_text((struct span){text.data, text.size});
@@ -139,8 +149,10 @@ static void
 step_group(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct group *group = sqlite3_aggregate_context(c, sizeof(*group));
+    /* The last four arguments are the same in each row; see write_call.c. */
     int values = argc > 4 ? sqlite3_value_int(argv[argc - 4]) : 0;
 
+    /* A failure sticks; finish_group() reports it. */
     if (!group || group->failed)
         return;
     if (values < 1 || values > argc - 4 ||
@@ -180,10 +192,13 @@ by_text(const void *a, const void *b)
     const struct group_row *y = *(const struct group_row *const *)b;
     int order = collate_compare(x->text, y->text);
 
+    /* qsort() is not stable: of equal texts the row that came first must be
+     * first. */
     return order ? order : x < y ? -1 : x > y;
 }
 
-/* Removes rows whose text equals an earlier row's. */
+/* Removes rows whose text equals an earlier row's.  It sorts pointers, so that
+ * the rows keep their order. */
 static bool
 make_distinct(struct group *group)
 {
@@ -246,6 +261,8 @@ finish_group(sqlite3_context *c)
             buffer_add(&out, group->separator, group->separator_size);
         buffer_add(&out, group->rows[i].text.data, group->rows[i].text.size);
     }
+    /* Only the statement's memory gave out: query_fail() says how much it may
+     * take. */
     if (group->failed && function_handle(c)->memory.exceeded)
         sqlite3_result_error_nomem(c);
     else if (group->failed)
@@ -275,6 +292,8 @@ step_spread(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (!s || function_any_null(argc, argv))
         return;
     s->count++;
+    /* Welford: the mean moves by a share of the difference, and the squares
+     * grow by the difference to the old mean times that to the new one. */
     difference = x - s->mean;
     s->mean += difference / (double)s->count;
     s->squares += difference * (x - s->mean);
@@ -333,6 +352,7 @@ step_one(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(c);
         return;
     }
+    /* MySQL's error 1242; SQLite alone would take the first row. */
     if (only->found) {
         sqlite3_result_error(c, "Subquery returns more than 1 row", -1);
         return;
@@ -343,7 +363,7 @@ step_one(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(c);
 }
 
-/* A group without rows gives NULL. */
+/* Gives the one value; a subquery without rows gives NULL. */
 static void
 finish_one(sqlite3_context *c)
 {

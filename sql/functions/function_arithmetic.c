@@ -1,9 +1,14 @@
 /*
- * function_arithmetic.c - + - * / DIV %, the sign, SUM and AVG.
+ * function_arithmetic.c - + - * / DIV %, the sign, SUM and AVG, as MySQL
+ * computes them.
  *
- * Integers are checked: 64 bits, signed, or unsigned if an operand exceeds the
- * signed range.  Decimals are exact, of 38 digits; a quotient keeps further
- * digits than it shows, as MySQL keeps some.
+ * SQLite computes with 64-bit integers that overflow into doubles, and with
+ * doubles: 0.1 + 0.2 would show 0.30000000000000004 where MySQL has 0.3.  Here
+ * integers are checked (64 bits, unsigned if an operand exceeds the signed
+ * range), and decimals are exact, of 38 digits; only doubles and texts are
+ * computed as doubles.  A quotient keeps further digits than it shows, as
+ * MySQL's do; they are given up one by one when a result would not fit
+ * otherwise.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +25,7 @@ enum { QUOTIENT_DECIMALS = 4 };
 struct number {
     struct decimal exact; /* unless it is a double */
     double real;          /* if it is one, or is beside one */
-    int decimals;         /* that it shows; -1: a double */
+    int decimals;         /* decimals that it shows; -1: it is a double */
     bool is_integer, is_quotient;
 };
 
@@ -35,7 +40,7 @@ read_number_operand(sqlite3_value *value)
         n.decimals = 0;
     } else if (kind_decimal(value, &n.exact)) {
         n.decimals = kind_decimals(value);
-        if (n.decimals < 0) /* a moment */
+        if (n.decimals < 0) /* a date or a time */
             n.decimals = n.exact.scale;
     } else {
         n.real = function_real(value);
@@ -46,7 +51,7 @@ read_number_operand(sqlite3_value *value)
     return n;
 }
 
-/* As a double, beside one. */
+/* The number as a double, for an operation with a double. */
 static double
 real_of(const struct number *n)
 {
@@ -105,8 +110,8 @@ return_arithmetic_real(sqlite3_context *c, sqlite3_value **argv, const char *op,
         fail_range(c, "DOUBLE", argv, op);
 }
 
-/* hw_number(x): a date or a time as a number.  From a column of a derived table
- * it has lost its kind, but its text is still one. */
+/* hw_number(x): a date or a time as a number.  SQLite drops subtypes of a
+ * derived table's columns, so the text's form must tell there. */
 static void
 call_number(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -143,6 +148,8 @@ calculate_exact(struct number a, struct number b, char op, struct decimal *out)
 {
     if (op == '-')
         b.exact.digits = -b.exact.digits;
+    /* Each round gives up one hidden digit, first of the operand that has more
+     * decimals. */
     while (!(op == '*' ? decimal_multiply : decimal_add)(a.exact, b.exact, out))
         if (!drop_digit(a.exact.scale > b.exact.scale ? &a : &b) &&
             !drop_digit(&a) && !drop_digit(&b))
@@ -231,6 +238,8 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
         return_arithmetic_real(c, argv, "/", real_of(&a) / real_of(&b));
         return;
     }
+    /* A quotient has four decimals more than the dividend shows, so the
+     * dividend gets back the zeros that decimal_short() took. */
     decimal_widen(&a.exact, a.decimals);
     while (!decimal_divide(a.exact, b.exact,
                            further_decimals(a.decimals, a.exact), &d))
@@ -246,7 +255,7 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct number a, b;
     struct decimal rest;
-    decimal_integer whole = (decimal_integer)UINT64_MAX + 1; /* out of range */
+    decimal_integer whole = (decimal_integer)UINT64_MAX + 1;
     bool known;
 
     if (function_any_null(argc, argv))
@@ -255,6 +264,8 @@ call_div(sqlite3_context *c, int argc, sqlite3_value **argv)
     b = read_number_operand(argv[1]);
     if (is_zero(&b))
         return;
+    /* whole stays out of range, and is refused below, if a is larger than any
+     * DECIMAL. */
     known = a.decimals >= 0 || decimal_of_real(a.real, &a.exact);
     if (known && b.decimals < 0 && !decimal_of_real(b.real, &b.exact))
         whole = 0; /* b is larger than any DECIMAL */
@@ -279,6 +290,8 @@ call_mod(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (is_zero(&b))
         return;
     if (a.decimals < 0 || b.decimals < 0)
+        /* fmod(-4, 2) is -0.0, which clients would show as -0; adding 0 makes
+         * it 0. */
         sqlite3_result_double(c, fmod(real_of(&a), real_of(&b)) + 0.0);
     else if (!decimal_split(a.exact, b.exact, &whole, &rest))
         fail_range(c, "DECIMAL", argv, "%");
@@ -334,7 +347,9 @@ call_abs(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- SUM and AVG ---- */
 
-typedef decimal_integer stored __attribute__((aligned(8))); /* by SQLite */
+/* SQLite aligns an aggregate's memory to 8 bytes; __int128 alone would demand
+ * 16. */
+typedef decimal_integer stored __attribute__((aligned(8)));
 
 struct sum {
     int64_t count;
@@ -347,7 +362,8 @@ struct sum {
     bool moved; /* a row was taken back */
 };
 
-/* Adds, and keeps what a large number hides until it is taken back. */
+/* Adds, and keeps what rounding lost (Neumaier's summation), because a window
+ * takes rows back: 1e20 + 1 - 1e20 must be 1 then. */
 static void
 add_real(struct sum *s, double x)
 {
@@ -357,7 +373,7 @@ add_real(struct sum *s, double x)
     s->real = sum;
 }
 
-/* Adds a row, or takes it back. */
+/* Adds a row, or takes it back (sign -1), as a window moves. */
 static void
 accumulate_sum(sqlite3_context *c, sqlite3_value *value, int sign)
 {
@@ -380,6 +396,7 @@ accumulate_sum(sqlite3_context *c, sqlite3_value *value, int sign)
                             .decimals = s->decimals,
                             .is_quotient = s->is_quotient};
     if (!calculate_exact(total, n, '+', &sum)) {
+        /* It stays so: the sum without this row is no sum, whatever follows. */
         s->is_large = true;
         return;
     }
@@ -414,11 +431,13 @@ fail_sum(sqlite3_context *c, const char *type)
     sqlite3_result_error(c, text, -1);
 }
 
-/* Sets a sum that is no DECIMAL; false: it is one. */
+/* Sets the result if the sum is a double or an error; false: it is a
+ * DECIMAL. */
 static bool
 return_sum(sqlite3_context *c, const struct sum *s, double count)
 {
     struct decimal exact = {s->digits, s->scale};
+    /* Without a window the plain sum is given, as MySQL computes it. */
     double lost = s->moved ? s->lost : 0;
     double real = (s->real + lost + decimal_real(exact)) / count;
 

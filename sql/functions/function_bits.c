@@ -1,5 +1,11 @@
-/* function_bits.c - bits of numbers: operators, BIT_COUNT, BIT_OR; numbers in
- * other bases. */
+/*
+ * function_bits.c - bits of numbers (operators, BIT_COUNT, BIT_OR) and numbers
+ * in other bases (CONV, BIN, OCT).
+ *
+ * Bits are 64 and unsigned in MySQL, while SQLite's operators are signed.
+ * BIT_AND, BIT_OR and BIT_XOR count for each bit how many numbers have it, so
+ * that a window can take a number back.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -66,6 +72,7 @@ call_shift_left(sqlite3_context *c, int argc, sqlite3_value **argv)
     uint64_t a, b;
 
     if (read_bit_operands(argc, argv, &a, &b))
+        /* A shift by 64 or more is undefined in C; MySQL gives 0. */
         function_unsigned(c, b < 64 ? a << b : 0);
 }
 
@@ -78,7 +85,7 @@ call_shift_right(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_unsigned(c, b < 64 ? a >> b : 0);
 }
 
-/* Of bytes that are no number (0x1f is one), all bits. */
+/* BIT_COUNT counts the bits of a number; of bytes, all their bits. */
 static void
 call_bit_count(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -117,6 +124,7 @@ count_bits(sqlite3_context *c, sqlite3_value *value, uint64_t by)
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return;
     counts->numbers += by;
+    /* Visits the bits that are set alone. */
     for (; number; number &= number - 1)
         counts->ones[__builtin_ctzll(number)] += by;
 }
@@ -132,13 +140,14 @@ static void
 inverse_bits(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    count_bits(c, argv[0], UINT64_MAX); /* one less */
+    count_bits(c, argv[0], UINT64_MAX); /* adds -1, modulo 2^64 */
 }
 
 /* Without a number BIT_AND has all bits, and the others have none. */
 static void
 finish_bits(sqlite3_context *c)
 {
+    /* SQLite gives no context for a group without rows. */
     static const struct bit_counts none;
     const struct bit_counts *counts = sqlite3_aggregate_context(c, 0);
     const char *name = function_name(c);
@@ -166,8 +175,8 @@ digit_of(char c)
     return is_letter(c) ? to_lower(c) - 'a' + 10 : BASE_MAX;
 }
 
-/* The number that the text begins with: 64 bits, or with is_signed as many with
- * a sign; beyond, the nearest. */
+/* Reads the number that the text begins with: 64 bits, or with is_signed 63
+ * and a sign; a larger one becomes the nearest. */
 static uint64_t
 parse_number_in_base(struct span text, int base, bool is_signed)
 {
@@ -209,7 +218,8 @@ return_number_in_base(sqlite3_context *c, uint64_t number, int base,
     function_text(c, p, (size_t)(text + sizeof(text) - p));
 }
 
-/* A base below zero has numbers with a sign.  NULL: no such base, no text. */
+/* Converts between bases from 2 to 36; a negative base has signed numbers.
+ * NULL: there is no such base, or no text. */
 static void
 convert_base(sqlite3_context *c, sqlite3_value *value, int64_t from, int64_t to)
 {

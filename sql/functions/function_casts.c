@@ -1,4 +1,13 @@
-/* function_casts.c - CAST and CONVERT: hw_cast(x, type, length, decimals). */
+/*
+ * function_casts.c - CAST and CONVERT (hw_cast(x, type, length, decimals)),
+ * and conversions that the deparser inserts where SQLite has no type for a
+ * value.
+ *
+ * A value's type in MySQL is its subtype here (kind.h), and SQLite loses it in
+ * derived tables and in sorting.  The deparser therefore calls hw_decimal,
+ * hw_kind and hw_temporal where a type is known but lost, hw_key where values
+ * are ordered, and hw_json where SQLite's JSON functions take a value.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +30,7 @@ cast_char(sqlite3_context *c, sqlite3_value *value, int64_t length, int64_t n)
     struct span text = function_argument(value);
 
     (void)n;
+    /* CHAR(5) is five characters, BINARY(5) five bytes. */
     if (length >= 0)
         text.size = utf8_prefix(text, length);
     function_decoded(c, text);
@@ -54,6 +64,8 @@ read_cast_integer(sqlite3_value *value)
         return INT64_MAX;
     if (function_is_number(value) || kind_of(value) != KIND_PLAIN)
         return function_integer(value);
+    /* MySQL reads a text up to its first character that is no digit, and
+     * rounds only numbers. */
     return (int64_t)strtoll(function_argument(value).data, NULL, 10);
 }
 
@@ -77,7 +89,8 @@ cast_unsigned(sqlite3_context *c, sqlite3_value *value, int64_t length,
         function_unsigned(c, strtoull(function_argument(value).data, NULL, 10));
 }
 
-/* False: no DECIMAL holds it; it has that sign. */
+/* Reads any value as a DECIMAL.  False: it is too large for one; *sign is its
+ * sign. */
 static bool
 read_decimal(sqlite3_value *value, struct decimal *out, int *sign)
 {
@@ -255,7 +268,8 @@ warn_of_temporal_text(sqlite3_context *c, const char *what, bool time,
                   text.data);
 }
 
-/* A time of day is one of today. */
+/* Reads a value that is compared with a date or time.  Beside a DATETIME a
+ * time of day is one of today, as in MySQL. */
 static bool
 read_temporal_argument(sqlite3_context *c, sqlite3_value *value, bool time,
                        bool of_time, struct temporal *t)
@@ -279,9 +293,9 @@ read_temporal_argument(sqlite3_context *c, sqlite3_value *value, bool time,
     return true;
 }
 
-/* hw_temporal(x, 'DATETIME'), hw_temporal(x, 'TIME'): x in the one form of its
- * moment, which has no zeros behind a fraction.  With a third argument, x is a
- * TIME. */
+/* hw_temporal(x, 'DATETIME'), hw_temporal(x, 'TIME'): the one text of its
+ * moment, so that SQLite compares equal moments as equal texts; therefore
+ * without zeros behind a fraction.  With a third argument x is a TIME. */
 static void
 call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -292,6 +306,7 @@ call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
         return;
+    /* The number 0 stands for the date without days, which no date equals. */
     if (!time && function_is_number(argv[0]) && function_real(argv[0]) == 0) {
         function_text(c, zero, sizeof(zero) - 1);
         return;
@@ -304,6 +319,7 @@ call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
         warn_of_temporal_text(c, "Truncated incorrect", time, text);
     if (!time)
         t.kind = TEMPORAL_DATETIME;
+    /* Drops the zeros behind the last digit of the fraction that counts. */
     for (int64_t rest = temporal_magnitude(&t) % TEMPORAL_SECOND,
                  i = t.digits = 6;
          i > 0 && rest % 10 == 0; i--, rest /= 10)
@@ -313,8 +329,9 @@ call_temporal(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- literals that SQLite has no type for ---- */
 
-/* hw_decimal(x, decimals): x of any number as a DECIMAL that shows so many: a
- * literal's text; a value that SQLite has lost the kind of. */
+/* hw_decimal(x, decimals): any number as a DECIMAL that shows so many
+ * decimals. x is a literal's text, a value whose kind SQLite has lost, or the
+ * bytes of hw_key(). */
 static void
 call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -330,8 +347,8 @@ call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_value(c, argv[0]);
 }
 
-/* hw_key(x): bytes that order as exact numbers do, where SQLite's own values of
- * them may not: see kind.h. */
+/* hw_key(x): bytes that order as exact numbers do, where SQLite's values for
+ * them may not (kind.h). */
 static void
 call_key(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -378,7 +395,8 @@ call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
         text = function_real(argv[0]) != 0 ? (struct span){"true", 4}
                                            : (struct span){"false", 5};
     if (!truth && sqlite3_value_type(argv[0]) == SQLITE_FLOAT &&
-        kind_of(argv[0]) == KIND_PLAIN) { /* SQLite writes 15 digits */
+        kind_of(argv[0]) == KIND_PLAIN) { /* SQLite would write 15 digits of
+                                           * it */
         bool whole = strcspn(text.data, ".eE") == text.size;
 
         snprintf(real, sizeof(real), "%s%s", text.data, whole ? ".0" : "");
@@ -388,6 +406,8 @@ call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     function_text(c, text.data, text.size);
+    /* SQLite's JSON functions embed a value of this subtype as JSON and do not
+     * quote it. */
     sqlite3_result_subtype(c, 'J');
 }
 

@@ -1,5 +1,8 @@
-/* function_characters.c - characters and their numbers: LENGTH, ORD, CHAR,
- * REVERSE, SOUNDEX. */
+/*
+ * function_characters.c - characters and their numbers: LENGTH, ORD, CHAR,
+ * REVERSE, QUOTE, SOUNDEX.  Texts are UTF-8; bytes that are none count one by
+ * one.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -41,6 +44,7 @@ call_char(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     buffer_init(&out, SELECT_VALUE_MAX);
     for (int i = 1; i < argc; i++) {
+        /* MySQL takes the lowest 32 bits, and leaves out NULLs. */
         uint32_t code = (uint32_t)function_integer(argv[i]);
 
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
@@ -134,8 +138,8 @@ call_quote(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer(c, &out);
 }
 
-/* ---- SOUNDEX: the first letter, then the code of each that has one and is not
- * that of the last; at least three codes ---- */
+/* ---- SOUNDEX: the first letter, then the code of each letter that has one,
+ * unless it is the code before; at least three codes ---- */
 
 /* The code of a letter: '0' for one without; 0: no letter. */
 static char
@@ -186,7 +190,8 @@ call_soundex(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer(c, &out);
 }
 
-/* CHARSET(x, answer), as write_call.c wrote it. */
+/* CHARSET(x, answer): write_call.c computes the answer from x's type and
+ * passes it, since a value does not know its character set here. */
 static void
 call_property(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

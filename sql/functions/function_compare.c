@@ -1,7 +1,12 @@
 /*
- * function_compare.c - MySQL's operators where SQLite's differ, and choices.
+ * function_compare.c - comparisons, choices and XOR, where SQLite's operators
+ * give other answers than MySQL's.
  *
- * Comparisons of texts with numbers, XOR; functions that choose a value.
+ * In SQLite '10' = 10 is false and 2 < '1' true; MySQL compares as numbers
+ * when one side is one.  SQLite's own operators are kept where both types are
+ * known to be the same, since only they can use an index or a constraint; the
+ * deparser writes hw_eq() and the like elsewhere.  The last argument of a
+ * comparison tells the collation.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +19,7 @@
 
 /* ---- comparisons ---- */
 
-/* The argument that follows the operands, if it is present. */
+/* How to compare: the argument behind the operands, or as texts. */
 static enum compare_how
 read_comparison_mode(int operand_count, int argc, sqlite3_value **argv)
 {
@@ -142,7 +147,7 @@ call_between(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_int(c, 1);
 }
 
-/* hw_in(how, x, a, b, ...) */
+/* hw_in(how, x, a, b, ...): NULL if nothing equals x but an element is NULL. */
 static void
 call_in(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -159,6 +164,7 @@ call_in(sqlite3_context *c, int argc, sqlite3_value **argv)
             return;
         }
     }
+    /* No equal value, but a NULL in the list: the answer is unknown. */
     if (!null)
         sqlite3_result_int(c, 0);
 }
@@ -182,6 +188,7 @@ call_if(sqlite3_context *c, int argc, sqlite3_value **argv)
                  function_real(argv[0]) != 0;
 
     (void)argc;
+    /* SQLite evaluates both branches; the value keeps its subtype. */
     sqlite3_result_value(c, argv[truth ? 1 : 2]);
 }
 
@@ -194,7 +201,7 @@ call_nullif(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_value(c, argv[0]);
 }
 
-/* COALESCE(x), which SQLite's does not take. */
+/* COALESCE(x): SQLite's own takes two arguments or more. */
 static void
 call_coalesce(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -248,8 +255,8 @@ call_xor(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- rows ---- */
 
-/* The count of LIMIT ?, which some drivers send as a text; SQLite would take -1
- * for all rows. */
+/* hw_limit(x): the count of LIMIT ?, which some drivers send as a text.
+ * SQLite would take -1 for all rows. */
 static void
 call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -262,11 +269,12 @@ call_limit(sqlite3_context *c, int argc, sqlite3_value **argv)
             c, "Incorrect arguments to LIMIT: a count of rows is 0 or more",
             -1);
     else
-        sqlite3_result_int64(c, rows < 0 ? INT64_MAX : rows); /* past 63 bits */
+        /* Negative: past 63 bits, as in MySQL's way to say "no limit". */
+        sqlite3_result_int64(c, rows < 0 ? INT64_MAX : rows);
 }
 
-/* hw_row(a, b): the same bytes for equal rows, for COUNT(DISTINCT a, b); NULL
- * if one is. */
+/* hw_row(a, b): the same bytes for equal rows, as COUNT(DISTINCT a, b) needs
+ * them; NULL if a part is NULL. */
 static void
 call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -277,7 +285,8 @@ call_row(sqlite3_context *c, int argc, sqlite3_value **argv)
     buffer_init(&row, SELECT_VALUE_MAX);
     for (int i = 0; i < argc; i++) {
         collate_add_weights(&row, collate_trimmed(function_argument(argv[i])));
-        buffer_add(&row, "\xdf\xff", 2); /* the weight of no character */
+        buffer_add(&row, "\xdf\xff", 2); /* separates the parts: no character
+                                          * has this weight */
     }
     function_buffer_bytes(c, &row);
 }

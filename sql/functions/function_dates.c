@@ -1,5 +1,12 @@
-/* function_dates.c - parts of dates, and dates made from parts; the clock,
- * times of day, and time zones. */
+/*
+ * function_dates.c - parts of dates, and dates made from parts; the clock,
+ * times of day, and time zones.
+ *
+ * All times are UTC: the server has no time zone, and CONVERT_TZ knows offsets
+ * and names of UTC alone.  NOW() is the time at which the statement began,
+ * also for SYSDATE(), so that one answer shows one moment.  A value that is no
+ * date gives NULL, as in MySQL.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +26,8 @@ current_statement_time(sqlite3_context *c, unsigned digits)
                                        digits);
 }
 
-/* The digits of the fraction; false: too many. */
+/* Reads the digits of NOW(6)'s fraction.  False: too many, and the statement
+ * fails. */
 static bool
 read_digits(sqlite3_context *c, int argc, sqlite3_value **argv, unsigned *out)
 {
@@ -36,7 +44,7 @@ read_digits(sqlite3_context *c, int argc, sqlite3_value **argv, unsigned *out)
     return false;
 }
 
-/* As a DATETIME or a TIME. */
+/* Gives the statement's time as a DATETIME, a DATE or a TIME. */
 static void
 return_now(sqlite3_context *c, int argc, sqlite3_value **argv,
            enum temporal_kind kind)
@@ -105,6 +113,7 @@ call_from_unixtime(sqlite3_context *c, int argc, sqlite3_value **argv)
     double seconds = function_real(argv[0]);
     struct temporal t;
 
+    /* Up to 9999-12-31 23:59:59. */
     if (function_any_null(argc, argv) || seconds < 0 ||
         seconds > 253402300799.0)
         return;
@@ -152,6 +161,8 @@ call_sec_to_time(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
+    /* Far past 838:59:59, to which temporal_set_micros() cuts, and small
+     * enough for llround(). */
     if (seconds > 1e9 || seconds < -1e9)
         seconds = seconds > 0 ? 1e9 : -1e9;
     if (fabs(seconds) * 1e6 > (double)TEMPORAL_TIME_MAX)
@@ -254,6 +265,7 @@ call_convert_tz(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- parts ---- */
 
+/* A function for each part of a date: NULL if the argument is no date. */
 #define PART(name, expression)                                                 \
     static void call_##name(sqlite3_context *c, int argc,                      \
                             sqlite3_value **argv)                              \
@@ -277,6 +289,7 @@ PART(to_days, temporal_days(&t))
 static int
 mode_of(int argc, sqlite3_value **argv, int otherwise)
 {
+    /* MySQL takes the three lowest bits of any mode. */
     return argc > 1 ? (int)(function_integer(argv[1]) & 7) : otherwise;
 }
 
@@ -390,6 +403,7 @@ return_days(sqlite3_context *c, int64_t days)
 {
     struct temporal t = {.kind = TEMPORAL_DATE};
 
+    /* From 0001-01-01, as in MySQL, to TEMPORAL_DAYS_MAX. */
     if (days < 366 || days > 3652424)
         return;
     temporal_set_days(&t, days);

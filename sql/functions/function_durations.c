@@ -1,4 +1,7 @@
-/* function_durations.c - times added and made from parts; periods of months. */
+/*
+ * function_durations.c - times added and made from parts (ADDTIME, MAKETIME),
+ * and periods of months (PERIOD_ADD).
+ */
 #include <math.h>
 #include <stdint.h>
 
@@ -8,7 +11,8 @@
 #include "function_table.h"
 #include "kind.h"
 
-/* ADDTIME and SUBTIME; a date's time is midnight. */
+/* ADDTIME and SUBTIME; a date counts as its midnight.  A text's result has six
+ * decimals or none, as MySQL does not know its type. */
 static void
 return_shifted_time(sqlite3_context *c, sqlite3_value **argv, int sign)
 {
@@ -58,6 +62,7 @@ call_maketime(sqlite3_context *c, int argc, sqlite3_value **argv)
         !(second >= 0 && second < 60))
         return;
     t.digits = function_temporal_digits(argv[2]);
+    /* Cut before the multiplication, which would overflow. */
     size = hour > most || hour < -most ? most : hour < 0 ? -hour : hour;
     size = (size * 60 + minute) * 60 * TEMPORAL_SECOND + llround(second * 1e6);
     if (size > TEMPORAL_TIME_MAX)
@@ -86,7 +91,8 @@ expand_period_year(int64_t year)
     return year >= 100 ? year : year + (year < PERIOD_PIVOT ? 2000 : 1900);
 }
 
-/* The months since year 0.  False: it is none, and the statement fails. */
+/* Reads a period as months since year 0.  False: it is none, and the statement
+ * fails. */
 static bool
 read_period(sqlite3_context *c, sqlite3_value *value, int64_t *months)
 {

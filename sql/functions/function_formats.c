@@ -1,4 +1,12 @@
-/* function_formats.c - DATE_FORMAT, TIME_FORMAT, STR_TO_DATE. */
+/*
+ * function_formats.c - DATE_FORMAT, TIME_FORMAT and STR_TO_DATE: MySQL's
+ * letters, written and read.
+ *
+ * strftime() and strptime() have other letters (%i, %c, %D, weeks by four
+ * definitions) and depend on a locale.  Reading gathers all that the format
+ * names and only then makes a date of it, because a week or a day of the year
+ * needs a year that may come later in the text.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -84,7 +92,8 @@ add_week(struct buffer *out, const struct temporal *t, char c)
         }
 }
 
-/* Writes a letter that stands for a part of the date; false: unknown letter. */
+/* Writes the part of the date that a letter stands for; false: it stands for
+ * none. */
 static bool
 add_date_part(struct buffer *out, const struct parts *p, char c)
 {
@@ -202,6 +211,7 @@ function_format_temporal(sqlite3_context *c, const struct temporal *t,
             continue;
         }
         letter = format.data[++i];
+        /* A time has no year: NULL, as in MySQL. */
         if (t->kind == TEMPORAL_TIME && function_format_reads_date(letter)) {
             buffer_fini(&out);
             return;
@@ -297,6 +307,7 @@ read_format_microseconds(struct reading *r)
 
     if (!read_format_digits(r, 6, &r->micro))
         return false;
+    /* .5 is half a second. */
     for (int n = (int)(r->p - start); n < 6; n++)
         r->micro *= 10;
     return true;
@@ -310,8 +321,8 @@ from_monday(struct reading *r)
     return true;
 }
 
-/* Finds the date of a day of the week or year. %V needs %X, %v needs %x, and
- * the others need %Y. */
+/* Finds the date of a day of the year, or of a week's day.  As in MySQL, %V
+ * needs %X, %v needs %x, and %U and %u need %Y. */
 static bool
 find_day(struct reading *r)
 {
@@ -326,6 +337,9 @@ find_day(struct reading *r)
             return false;
         if (strict)
             t.year = r->week_year;
+        /* The day of the week of January 1: 0 is Monday, or Sunday where weeks
+         * begin then.  From it the first day of week 1, and from that the
+         * wanted one. */
         first = (int)((temporal_days(&t) + 5 + sunday) % 7);
         found = temporal_days(&t) - first + ((int64_t)r->week - 1) * 7 +
                 (sunday ? r->weekday % 7 : r->weekday - 1) +
@@ -342,7 +356,8 @@ find_day(struct reading *r)
     return true;
 }
 
-/* What is a number of at most so many digits, and the member that holds it. */
+/* The letters that stand for a number: its digits at most, and the member
+ * that holds it. */
 struct number_specifier {
     char letter;
     int digits;
@@ -422,6 +437,7 @@ finish_specified_number(struct reading *r, char letter)
     }
 }
 
+/* %T and %r are formats of their own, one level deep. */
 static bool read_format(struct reading *r, struct span format);
 
 static bool
@@ -462,6 +478,8 @@ static bool
 read_format(struct reading *r, struct span format)
 {
     for (size_t i = 0; i < format.size; i++) {
+        /* A blank in the text or in the format stands for any number of
+         * them. */
         while (r->p < r->end && *r->p == ' ')
             r->p++;
         if (format.data[i] == ' ')
@@ -476,13 +494,15 @@ read_format(struct reading *r, struct span format)
     return true;
 }
 
-/* Reads all that the format names; false: the text has something else. */
+/* Reads all that the format names; false: the text does not have it, or it is
+ * no date. */
 static bool
 read_formatted_datetime(struct reading *r, struct span format,
                         struct temporal *t)
 {
     if (!read_format(r, format) || !find_day(r))
         return false;
+    /* 12 AM is midnight, 12 PM noon; 13 PM is no time. */
     if (r->half && (r->hour < 1 || r->hour > 12))
         return false;
     if (r->half)

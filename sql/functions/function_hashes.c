@@ -1,4 +1,7 @@
-/* function_hashes.c - hashes, and bytes as texts: HEX, TO_BASE64, and back. */
+/*
+ * function_hashes.c - hashes (MD5, SHA1, SHA2, CRC32), and bytes as texts and
+ * back (HEX, TO_BASE64).
+ */
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdint.h>
@@ -33,6 +36,7 @@ return_hex_digest(sqlite3_context *c, const EVP_MD *method, struct span text)
     unsigned size = 0;
     struct buffer out;
 
+    /* OpenSSL refuses MD5 in FIPS mode. */
     if (EVP_Digest(text.data, text.size, bytes, &size, method, NULL) != 1) {
         sqlite3_result_error(c, "the digest is not available", -1);
         return;
@@ -95,8 +99,8 @@ call_crc32(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 /* ---- bytes as texts ---- */
 
-/* HEX: the digits of a number, of one past 64 bits all of them; the bytes of
- * any other value. */
+/* HEX: the digits of a number (of one past 64 bits, the largest), or of the
+ * bytes of any other value. */
 static void
 call_hex(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -127,6 +131,7 @@ call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
+    /* A view may be longer than other values, and so may its base64. */
     buffer_init(&out, (size_t)sqlite3_limit(sqlite3_context_db_handle(c),
                                             SQLITE_LIMIT_LENGTH, -1));
     for (size_t i = 0; i < text.size; i += BASE64_BYTES) {
@@ -142,7 +147,8 @@ call_to_base64(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer(c, &out);
 }
 
-/* UNHEX: of an odd number of digits, the first is a byte; NULL for others. */
+/* UNHEX: of an odd number of digits the first is a byte of its own; anything
+ * else than digits gives NULL. */
 static void
 call_unhex(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -175,7 +181,7 @@ is_base64_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The six bits of a letter; -1: none. */
+/* Returns the six bits of a letter; -1: it has none. */
 static int
 base64_digit(char c)
 {

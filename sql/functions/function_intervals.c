@@ -1,5 +1,13 @@
-/* function_intervals.c - see function_temporal.h; INTERVAL n UNIT: adds,
- * subtracts, extracts. */
+/*
+ * function_intervals.c - INTERVAL n UNIT: adding, subtracting, differences and
+ * EXTRACT; and what all functions of dates share (function_temporal.h).
+ *
+ * An interval is a number of months and a number of microseconds, which do not
+ * convert into each other: a month is added to the calendar, where January 31
+ * becomes the last of February, microseconds to the moment.  MySQL's compound
+ * units ('1 2:3' DAY_MINUTE) are a string of fields each, read from a text
+ * with any separators.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +20,8 @@
 #include "function_table.h"
 #include "kind.h"
 
-/* A number without the zeros that a date begins with: 71231 is 071231,
- * 101000000 is 000101000000.  None is negative. */
+/* Reads a number as a date.  It lacks the zeros that a date may begin with:
+ * 71231 is 071231, 101000000 is 000101000000.  None is negative. */
 static bool
 parse_numeric_datetime(struct span digits, struct temporal *out)
 {
@@ -119,10 +127,10 @@ function_temporal_day_of_year(const struct temporal *t)
 }
 
 /*
- * Bits of mode: 1: weeks begin on Monday; 2: weeks run from 1 to 53, and days
- * before the first week belong to the last of the year before; 4: with Monday,
- * the first week is the first whole one, else the first with four days; with
- * Sunday the other way round.
+ * Bits of mode: 1: weeks begin on Monday.  2: weeks run from 1 to 53, and days
+ * before the first week belong to the last of the year before.  4: with
+ * Monday, the first week is the first whole one, else the first with four
+ * days; with Sunday the other way round.
  */
 int
 function_temporal_week(const struct temporal *t, int mode, int *year)
@@ -139,6 +147,8 @@ function_temporal_week(const struct temporal *t, int mode, int *year)
     else
         begins = start <= 3 ? -start : 7 - start;
     *year = t->year;
+    /* The day belongs to the last week of the year before, if weeks are
+     * counted so. */
     if (day < begins) {
         struct temporal last = {TEMPORAL_DATE, t->year - 1, 12, 31, 0, 0};
 
@@ -153,6 +163,8 @@ function_temporal_week(const struct temporal *t, int mode, int *year)
             (function_temporal_weekday(&next) + (monday ? 6 : 0)) % 7;
         int left = (int)(temporal_days(&next) - temporal_days(t));
 
+        /* The next year's first week has four of its days and begins in this
+         * year. */
         if (!whole && next_start <= 3 && left <= next_start) {
             *year = t->year + 1;
             return 1;
@@ -163,6 +175,7 @@ function_temporal_week(const struct temporal *t, int mode, int *year)
 
 enum { FIELDS_MAX = 5, FRACTION_WIDTH = 6 };
 
+/* More than all years there are, and far from overflowing 64 bits. */
 #define LIMIT_MICROS (INT64_C(3660000) * TEMPORAL_DAY)
 
 /* The units; fields run from left to right and count months or microseconds. */
@@ -231,7 +244,8 @@ field_micros(char field)
     }
 }
 
-/* Reads '1 2:3:4' as DAY_SECOND; if numbers are missing, the first ones are. */
+/* Reads '1 2:3:4' as DAY_SECOND.  If numbers are missing, the first fields
+ * are: '5' is five seconds. */
 static bool
 read_compound_interval(struct span text, const char *fields, struct amount *out)
 {
@@ -244,6 +258,7 @@ read_compound_interval(struct span text, const char *fields, struct amount *out)
         sign = -1;
         i++;
     }
+    /* Anything that is no digit separates: '1 2:3', '1.2.3', '1-2-3'. */
     while (i < text.size) {
         size_t start = i;
 
@@ -256,6 +271,8 @@ read_compound_interval(struct span text, const char *fields, struct amount *out)
         for (; i < text.size && is_digit(text.data[i]); i++)
             if (numbers[count] < INT32_MAX)
                 numbers[count] = numbers[count] * 10 + (text.data[i] - '0');
+        /* '.5' is half a second: the digits of a fraction count from the
+         * left. */
         if (fields[wanted - 1] == 'f' && i == text.size)
             for (size_t n = i - start; n < FRACTION_WIDTH; n++)
                 numbers[count] *= 10;
@@ -296,6 +313,7 @@ amount_of(sqlite3_value *value, const struct unit *unit, struct amount *out)
     } else {
         real = round(real);
     }
+    /* Before the conversion below, which is undefined for a larger number. */
     if (fabs(real) * (double)(unit->months * 31 * TEMPORAL_DAY + unit->micros) >
         (double)LIMIT_MICROS)
         return false;
@@ -315,13 +333,15 @@ add_months(struct temporal *t, int64_t months)
         return false;
     t->year = (int)(all / 12);
     t->month = (int)(all % 12) + 1;
+    /* January 31 and a month is the last of February. */
     if (t->day > (int)temporal_month_days(t->year, t->month))
         t->day = (int)temporal_month_days(t->year, t->month);
     return true;
 }
 
-/* Reads a date, a moment, or a text in a time's form; with bare, also digits
- * alone.  A wrong date is refused, though its year could be read as seconds. */
+/* Reads a date, a moment, or a text in a time's form; with bare, digits alone
+ * as well.  A wrong date is refused here, because temporal_parse_time() would
+ * read its year as a time. */
 static bool
 read_any_temporal(sqlite3_value *value, bool bare, struct temporal *out)
 {
@@ -364,9 +384,11 @@ return_date_plus_interval(sqlite3_context *c, sqlite3_value *to,
         (t.kind == TEMPORAL_TIME || !add_months(&t, sign * amount.months)))
         return;
     temporal_set_micros(&t, temporal_micros(&t) + sign * amount.micros);
+    /* MySQL gives NULL before year 1 and past 9999. */
     if (t.kind != TEMPORAL_TIME && (t.year < 1 || t.year > TEMPORAL_YEAR_MAX))
         return;
     function_temporal_result(c, &t);
+    /* MySQL gives a text where it was given a text. */
     if (!kind_is_temporal(kind_of(to)))
         sqlite3_result_subtype(c, KIND_TEMPORAL_TEXT);
 }
@@ -399,7 +421,8 @@ call_timestampadd(sqlite3_context *c, int argc, sqlite3_value **argv)
                               1);
 }
 
-/* Counts whole months between, with day and time of the later moment. */
+/* Counts the whole months between two moments; one is whole when the later
+ * moment has reached the day and time of the earlier. */
 static int64_t
 months_between(const struct temporal *from, const struct temporal *to)
 {
@@ -464,10 +487,12 @@ field_value(const struct temporal *t, char field)
     }
 }
 
-/* The field of a simple unit, or the fields of a compound one as one number. */
+/* EXTRACT: the field of a simple unit, or the fields of a compound one, as one
+ * number. */
 static void
 call_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+    /* The fields of the units without several, in the order of units[]. */
     static const char plain[] = "fsihdwmqy";
     const struct unit *unit = find_interval_unit(argv[0]);
     struct temporal t;

@@ -1,9 +1,11 @@
 /*
- * function_json.c - MySQL's functions of JSON.
+ * function_json.c - MySQL's functions of JSON, over json_text.h.
  *
- * JSON is a text of the kind KIND_JSON, in the form of json_text.h; a number is
- * one of SQLite's, so that it compares and sorts as such.  SQLite's own
- * functions make arrays and objects, which hw_json_form brings into the form.
+ * JSON is a text of the kind KIND_JSON in MySQL's form; a number is one of
+ * SQLite's, so that it compares and sorts as such.  SQLite's own functions
+ * make arrays and objects; hw_json_form brings these into the form.  A
+ * document is normalized at each call; what looks at its parts repeatedly
+ * charges for it.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -18,7 +20,7 @@
 #include "json_text.h"
 #include "kind.h"
 
-enum { FORMED_MAX = 2 * SELECT_VALUE_MAX /* the blanks of our form */ };
+enum { FORMED_MAX = 2 * SELECT_VALUE_MAX /* its blanks may double it */ };
 
 /* ---- documents and paths ---- */
 
@@ -39,8 +41,7 @@ fail_json(sqlite3_context *c, enum json_fault fault, int place, size_t at)
     function_fail(c, &err);
 }
 
-/* Reads an argument into out, to be freed.  False: it is NULL, or the statement
- * fails. */
+/* Reads an argument into out, to be freed.  False: NULL, or a failure. */
 static bool
 read_json(sqlite3_context *c, sqlite3_value **argv, int place,
           struct buffer *out)
@@ -160,7 +161,7 @@ find_value(sqlite3_context *c, sqlite3_value *path, struct span document,
     return m.count > 0 && !m.stopped;
 }
 
-/* The document, or the value of the path behind it. */
+/* Reads the document, and finds the value of the path in argument `place`. */
 static bool
 find_part(sqlite3_context *c, int argc, sqlite3_value **argv, int place,
           struct buffer *document, struct span *out)
@@ -182,8 +183,7 @@ is_integer_number(struct span number)
     return true;
 }
 
-/* A DECIMAL keeps the digits as they are written; with an exponent it is a
- * double.  What follows a number in a document is no part of one. */
+/* Returns a DECIMAL as it is written; a DOUBLE if it has an exponent. */
 static void
 return_json_number(sqlite3_context *c, struct span number)
 {
@@ -216,7 +216,7 @@ return_json(sqlite3_context *c, struct span value)
     }
 }
 
-/* The text of a string, or JSON as a text. */
+/* Returns a string's text, or other JSON as a text. */
 static void
 return_text(sqlite3_context *c, struct span value)
 {
@@ -244,7 +244,7 @@ function_json_form(sqlite3_context *c, sqlite3_value *value)
     buffer_fini(&document);
 }
 
-/* hw_json_form(x): what SQLite made, in our form. */
+/* hw_json_form(x): what SQLite's functions made, in MySQL's form. */
 static void
 call_form(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -252,7 +252,7 @@ call_form(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_json_form(c, argv[0]);
 }
 
-/* hw_json_name(x): the name of an object's member, a text for SQLite. */
+/* hw_json_name(x): a member's name as a text, which json_object() needs. */
 static void
 call_name(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -511,6 +511,7 @@ json_scalar_equals(struct span a, struct span b)
         return false;
     if (json_kind(a) == JSON_NUMBER &&
         !(is_integer_number(a) && is_integer_number(b)))
+        /* 1 and 1.0 are equal; a double would not tell large integers apart. */
         return strtod(a.data, NULL) == strtod(b.data, NULL);
     return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
@@ -530,8 +531,7 @@ contains_element(struct containing *in, struct span array, struct span what)
     return false;
 }
 
-/* Whether a contains b: each element of an array somewhere, each member of an
- * object under its name. */
+/* Does a contain b: each element of an array, each member by its name? */
 static bool
 json_value_contains(struct containing *in, struct span a, struct span b)
 {

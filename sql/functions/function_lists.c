@@ -1,5 +1,7 @@
-/* function_lists.c - texts chosen by a number, and lists of texts with commas:
- * ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET. */
+/*
+ * function_lists.c - texts chosen by a number, and lists of texts with commas:
+ * ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -24,7 +26,8 @@ call_elt(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_text(c, text.data, text.size);
 }
 
-/* Unlike collate_compare, blanks at the end count. */
+/* Are both equal by the collation?  Unlike in collate_compare, blanks at the
+ * end count. */
 static bool
 has_same_weights(struct span a, struct span b, bool bytes)
 {
@@ -49,7 +52,8 @@ call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (function_any_null(argc, argv))
         return;
-    if (what.size > list.size) /* in bytes: no 'ä' in 'a', as in MySQL */
+    if (what.size > list.size) /* as MySQL compares their bytes first: a two-
+                                * byte letter is not in 'a' */
         list.size = 0;
     for (; list.size > 0 && comma; place++) {
         struct span part = list;
@@ -65,7 +69,8 @@ call_find_in_set(sqlite3_context *c, int argc, sqlite3_value **argv)
         list.data += part.size;
         list.size -= part.size;
         if (comma && list.size == 0 && what.size == 0) {
-            sqlite3_result_int64(c, place + 1); /* behind the last comma */
+            sqlite3_result_int64(c, place + 1); /* an empty element behind
+                                                 * the last comma */
             return;
         }
     }

@@ -1,4 +1,11 @@
-/* function_numbers.c - functions of numbers. */
+/*
+ * function_numbers.c - functions of numbers: rounding, logarithms, angles,
+ * RAND, FORMAT.
+ *
+ * Exact numbers stay exact where MySQL keeps them so (ROUND, CEIL, TRUNCATE,
+ * FORMAT); the rest is computed in doubles by libm, as MySQL does, so that
+ * even the last digit agrees.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +22,7 @@ enum {
     FORMAT_SIZE = 512 /* of a double with DECIMALS_MAX and its commas */
 };
 
-/* Sets a double, or 1690 where there is none. */
+/* Sets a double, or fails with MySQL's 1690 if it is infinite. */
 static void
 return_finite_real(sqlite3_context *c, double real, int argc,
                    sqlite3_value **argv)
@@ -94,7 +101,9 @@ call_log2(sqlite3_context *c, int argc, sqlite3_value **argv)
     double x = function_real(argv[0]);
 
     if (!function_any_null(argc, argv) && x > 0)
-        sqlite3_result_double(c, log(x) / M_LN2); /* as MySQL has it */
+        sqlite3_result_double(c, log(x) / M_LN2); /* as MySQL does; log2()
+                                                   * differs in the last
+                                                   * digit */
 }
 
 /* ---- angles ---- */
@@ -182,7 +191,8 @@ return_integral_value(sqlite3_context *c, double value)
         sqlite3_result_double(c, value);
 }
 
-/* Shortens an exact number; false: it is none.  An integer stays one. */
+/* Shortens an exact number to so many places.  False: it is not exact.  An
+ * integer stays one. */
 static bool
 return_shortened(sqlite3_context *c, sqlite3_value *value, int places,
                  enum decimal_end end)
@@ -225,7 +235,7 @@ call_floor(sqlite3_context *c, int argc, sqlite3_value **argv)
         return_integral_value(c, floor(function_real(argv[0])));
 }
 
-/* Number of decimals; at least -DECIMALS_MAX. */
+/* The number of decimals, from -DECIMALS_MAX to DECIMALS_MAX. */
 static int
 read_decimal_places(int argc, sqlite3_value **argv)
 {
@@ -244,7 +254,7 @@ call_round(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (!function_any_null(argc, argv) &&
         !return_shortened(c, argv[0], places, DECIMAL_ROUND))
-        /* a double's half goes to the even neighbour */
+        /* MySQL rounds a double's half to the even neighbour. */
         sqlite3_result_double(c, places == 0 ? rint(x) : kind_round(x, places));
 }
 
@@ -260,7 +270,7 @@ call_truncate(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (function_any_null(argc, argv) ||
         return_shortened(c, argv[0], places, DECIMAL_CUT))
         return;
-    if (fabs(scaled) < 1e15) { /* else it has no digits behind them */
+    if (fabs(scaled) < 1e15) { /* a larger one has no digits behind these */
         snprintf(text, sizeof(text), "%.15g", scaled);
         y = trunc(strtod(text, NULL));
         y = places >= 0 ? y / scale : y * scale;
@@ -283,8 +293,9 @@ next_seeded(struct seeded *s)
     return (double)s->first / SEEDED_MAX;
 }
 
-/* A constant seed begins a row of numbers; others each give the first of
- * theirs. */
+/* RAND(seed): a constant seed begins a series, whose state SQLite keeps for
+ * the statement (auxdata); a seed of each row gives the first number of each
+ * series. */
 static void
 return_seeded(sqlite3_context *c, sqlite3_value *seed)
 {
@@ -298,6 +309,8 @@ return_seeded(sqlite3_context *c, sqlite3_value *seed)
         return;
     }
     if (!kept) {
+        /* The constants of MySQL's Item_func_rand::seed_random(), in 32 bits
+         * as there. */
         s->first = bits * 0x10001U + 55555555U;
         s->second = bits * 0x10000001U;
         s->first %= SEEDED_MAX;
@@ -318,13 +331,14 @@ call_rand(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     sqlite3_randomness(sizeof(bits), &bits);
+    /* 53 random bits, as many as a double has: from 0 to below 1. */
     sqlite3_result_double(c, (double)(bits >> 11) * 0x1p-53);
 }
 
 /* ---- texts of numbers ---- */
 
-/* How MariaDB writes numbers in these locales; in the first, and in any other,
- * as in en_US. */
+/* How MariaDB writes numbers in these locales.  The first form is en_US's,
+ * which unknown locales have, too. */
 static const struct number_form {
     char point, between; /* '\0': nothing */
     bool in_pairs;       /* all but the last three digits */
@@ -350,7 +364,7 @@ static const struct number_form {
     {'.', '\'', false, "de_CH"},
 };
 
-/* Warns of an unknown locale. */
+/* Finds the form of a locale; warns of an unknown one. */
 static const struct number_form *
 find_number_form(sqlite3_context *c, sqlite3_value *locale)
 {

@@ -1,4 +1,18 @@
-/* function_search.c - functions that look into texts: LIKE, REGEXP, LOCATE. */
+/*
+ * function_search.c - functions that look into texts: LIKE, REGEXP, LOCATE,
+ * FIELD, SUBSTRING_INDEX.
+ *
+ * A pattern may take time out of all proportion to its text, and one user's
+ * pattern must not hold up others.  LIKE is bounded by text times pattern and
+ * charges for that.  A regular expression (PCRE2; MySQL's ICU has nearly its
+ * syntax) has limits on steps, depth and memory, runs off the event loop from
+ * its first byte on, and asks at each item of the pattern whether the
+ * statement was cancelled.  A constant pattern is compiled once per statement.
+ *
+ * LOCATE compares by the collation, so it turns both texts into keys of fixed
+ * size and searches these with memmem(): linear, where comparing at each
+ * position would be quadratic.
+ */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -19,8 +33,8 @@ enum {
     REGEX_DEPTH_MAX = 1000
 };
 
-/* x LIKE y is like(y, x); the escape is a backslash by default.  Bytes (BINARY
- * made them) compare with case. */
+/* x LIKE y is like(y, x) in SQLite.  The escape is a backslash by default.  If
+ * either side is bytes (BINARY makes them), case counts. */
 static void
 call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -45,9 +59,8 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP runs off the loop: one step of PCRE2 may read a whole text,
- * and a match may take 100,000 steps from each position.  It checks at each
- * item of the pattern whether the statement was cancelled. ---- */
+/* ---- REGEXP: off the event loop, since one step of PCRE2 may read a whole
+ * text, and a match may take 100,000 steps from each position ---- */
 
 static int
 on_regex_callout(pcre2_callout_block *at, void *handle)
@@ -73,7 +86,9 @@ fail_regex(sqlite3_context *c, int code)
     sqlite3_result_error(c, text, -1);
 }
 
-/* Options of PCRE2: bytes on either side match with case. */
+/* The options of PCRE2.  If either side is bytes, case counts.  Invalid UTF-8
+ * in a text matches nothing instead of failing; AUTO_CALLOUT is what lets
+ * on_regex_callout() be asked. */
 static uint32_t
 regex_options(sqlite3_value **argv)
 {
@@ -115,6 +130,8 @@ find_or_compile_regex(sqlite3_context *c, sqlite3_value **argv, int place,
 
     *owned = false;
     if (code)
+        /* Each match is work without proportion to its text, so the statement
+         * is asked each time. */
         return function_compute(c) ? NULL : code;
     code = compile_regex(c, argv[place], regex_options(argv));
     *owned = code != NULL;
@@ -130,8 +147,12 @@ find_regex_match(sqlite3_context *c, pcre2_code *code, struct span text,
     pcre2_match_data *match;
     int rc = PCRE2_ERROR_NOMEMORY, found = -1;
 
+    /* Asks at least whether the statement is over: REGEXP_REPLACE matches in a
+     * loop. */
     if (function_charge(c, 0))
         return -1;
+    /* Each match gets its own: they are small, and a context kept with the
+     * pattern would need a place per handle. */
     limits = pcre2_match_context_create(NULL);
     match = pcre2_match_data_create(1, NULL);
     if (limits && match) {
@@ -158,7 +179,7 @@ find_regex_match(sqlite3_context *c, pcre2_code *code, struct span text,
     return found;
 }
 
-/* Call it last: SQLite may free the pattern at once. */
+/* Hands the pattern to SQLite, which may free it at once: call it last. */
 static void
 cache_compiled_regex(sqlite3_context *c, int place, pcre2_code *code,
                      bool owned)
@@ -332,14 +353,18 @@ call_regexp_replace(sqlite3_context *c, int argc, sqlite3_value **argv)
 
 enum { KEY = 3 /* bytes of a character's key */ };
 
-/* A character is found where one has the same weight in as many bytes.  Only a
- * key's first byte has its highest bit. */
+/* Appends a key of three bytes for each character, of its weight and its size:
+ * MySQL finds a character only where one of the same weight has as many bytes.
+ * Only a key's first byte has the highest bit set, so memmem() finds whole
+ * keys alone. */
 static void
 add_keys(struct buffer *out, struct span text)
 {
     while (text.size > 0) {
         const char *from = text.data;
         unsigned weight = collate_take(&text);
+        /* 1 to 4 bytes and 16 bits of weight make three bytes, of 1 + 7, 6 and
+         * 6 bits. */
         size_t bytes = (size_t)(text.data - from) - 1;
 
         buffer_char(out, (char)(0x80 | bytes << 4 | weight >> 12));
@@ -348,7 +373,7 @@ add_keys(struct buffer *out, struct span text)
     }
 }
 
-/* The position, in characters from 1, of what in text; 0: not found. */
+/* Returns the position of what in text, in characters from 1; 0: not found. */
 static void
 return_text_position(sqlite3_context *c, struct span what, struct span text,
                      int64_t from)
@@ -397,7 +422,7 @@ call_instr(sqlite3_context *c, int argc, sqlite3_value **argv)
                              function_argument(argv[0]), 1);
 }
 
-/* FIELD(x, a, b, …): one number among the texts makes all of them numbers. */
+/* FIELD(x, a, b, ...): one number among the texts makes all of them numbers. */
 static void
 call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -431,6 +456,8 @@ call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_text(c, "", 0);
         return;
     }
+    /* Counting from the end needs the number of separators, so a second pass
+     * finds the position. */
     for (size_t pass = 0; pass < 2; pass++) {
         const char *p = text.data, *end = text.data + text.size, *found;
         int64_t seen = 0;

@@ -1,4 +1,12 @@
-/* function_session.c - functions of the session and of the server. */
+/*
+ * function_session.c - functions of the session and of the server: variables,
+ * user locks, USER(), SLEEP(), LAST_INSERT_ID().
+ *
+ * Those that wait (SLEEP, GET_LOCK) block the statement's thread in its await,
+ * off the event loop, so a kill or the time limit ends them.  Those that
+ * change the session (@x := y, LAST_INSERT_ID(x)) do so at once, since the
+ * next row may read it; handle->session is NULL for statements that may not.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +66,8 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
         wait = (uint64_t)(seconds * 1000);
     if (function_handle(c)->await)
         user_locks_watch(&watch, await_waker(function_handle(c)->await));
+    /* The watch is registered first: a lock that is released between the
+     * attempt and the wait still wakes it. */
     do {
         got = user_lock_take(name, caller_connection_id(c));
     } while (got == USER_LOCK_BUSY &&
@@ -84,6 +94,7 @@ call_release_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (!read_user_lock_name(c, argv[0], &name))
         return;
     released = user_lock_release(name, caller_connection_id(c));
+    /* NULL if nobody holds it. */
     if (released != USER_LOCK_NONE)
         sqlite3_result_int(c, released == USER_LOCK_DONE);
 }
@@ -276,7 +287,7 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct session_value *setting;
 
     (void)argc;
-    if (!handle->session) { /* called by name, in a kept statement */
+    if (!handle->session) { /* a client wrote hw_assign() itself */
         sqlite3_result_error(c, "not authorized to use function: hw_assign",
                              -1);
         return;
@@ -304,8 +315,9 @@ most_recursions(sqlite3_context *c)
     return value.integer;
 }
 
-/* hw_recursed(): 1, once for each row that a recursive query reads of itself;
- * past the limit the statement fails. */
+/* hw_recursed(): gives 1 once for each row that a recursive query reads of
+ * itself; past cte_max_recursion_depth the statement fails.  SQLite itself
+ * would go on for ever. */
 static void
 call_recursed(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -314,6 +326,7 @@ call_recursed(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     (void)argv;
+    /* The session is asked once per statement, at the first such row. */
     if (*left < 0)
         *left = most_recursions(c);
     if ((*left)-- > 0) {
@@ -342,6 +355,7 @@ call_sleep(sqlite3_context *c, int argc, sqlite3_value **argv)
     }
     if (seconds * 1000 < FUNCTION_WAIT_MAX_MS)
         wait = (uint64_t)(seconds * 1000);
+    /* Another notification may end a wait before its time. */
     while (function_wait(c, "User sleep", start + wait))
         ;
     if (!function_stopped(c))

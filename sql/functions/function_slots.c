@@ -1,5 +1,7 @@
 /*
- * function_slots.c - functions that keep a value for later calls (handle.h).
+ * function_slots.c - functions that keep a value for later calls of the same
+ * statement: CASE x WHEN, and x > ANY or ALL (SELECT ...); handle.h has the
+ * idea.
  */
 #include <string.h>
 
@@ -11,6 +13,8 @@ static struct slot *
 find_value_slot(sqlite3_context *c, sqlite3_value *number)
 {
     struct slots *slots = &function_handle(c)->slots;
+    /* The deparser numbers the slots, but a client may write such a call
+     * itself. */
     unsigned i = (unsigned)sqlite3_value_int(number) % SLOTS_MAX;
 
     if (i >= slots->used)
@@ -31,8 +35,9 @@ store_slot_value(sqlite3_context *c, sqlite3_value **place,
 
 /* ---- CASE ---- */
 
-/* hw_case(slot, x): 1, which hw_when gives for an equal value; NULL for
- * NULL. */
+/* hw_case(slot, x): keeps x and gives 1, which hw_when() also gives for an
+ * equal value, so that SQLite's own CASE finds the branch and evaluates no
+ * other.  NULL for NULL, which equals nothing. */
 static void
 call_case(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -82,6 +87,8 @@ step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
         sqlite3_result_error_nomem(c);
         return;
     }
+    /* The subquery may run again for another row of the outer query: its first
+     * row begins anew. */
     if (!bounds->slot)
         slot_clear(slot);
     bounds->slot = slot;
@@ -97,7 +104,7 @@ step_bounds(sqlite3_context *c, int argc, sqlite3_value **argv)
         store_slot_value(c, &slot->high, argv[1]);
 }
 
-/* NULL if there were no rows. */
+/* Gives the slot's number; NULL if there were no rows. */
 static void
 finish_bounds(sqlite3_context *c)
 {
@@ -107,8 +114,8 @@ finish_bounds(sqlite3_context *c)
         sqlite3_result_int(c, bounds->number);
 }
 
-/* Whether x compares so with all, or with any, of the values between two; low
- * and high are its comparisons with these. */
+/* Does x compare so with all, or with any, of the values between low and high?
+ * Given are the orders of x and these two. */
 static bool
 is_quantified_true(const char *op, bool all, int low, int high)
 {
@@ -133,6 +140,7 @@ call_quantified(sqlite3_context *c, int argc, sqlite3_value **argv)
     const struct slot *slot;
 
     (void)argc;
+    /* No rows: x is greater than all of them and not greater than any. */
     if (sqlite3_value_type(argv[1]) == SQLITE_NULL) {
         sqlite3_result_int(c, all);
         return;
@@ -143,6 +151,8 @@ call_quantified(sqlite3_context *c, int argc, sqlite3_value **argv)
     is = is_quantified_true(
         op, all, function_compare(argv[0], slot->low, COMPARE_TEXT),
         function_compare(argv[0], slot->high, COMPARE_TEXT));
+    /* A NULL among the rows leaves the answer open, unless one known row
+     * decides it: a false one for ALL, a true one for ANY. */
     if (is != all || !slot->null)
         sqlite3_result_int(c, is);
 }

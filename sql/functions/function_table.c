@@ -1,4 +1,13 @@
-/* function_table.c - see function_table.h. */
+/*
+ * function_table.c - the list of all functions, and their registration with
+ * SQLite.
+ *
+ * What is in no list does not exist for a SELECT: the authorizer
+ * (select_vtab.c) refuses SQLite's other functions.  Each call passes
+ * call_checked_function(), which bounds the size of arguments and charges for
+ * them, so that no function need do so.  A handle registers all of them, each
+ * once per number of arguments; that takes long enough that handles are kept.
+ */
 #include "function_table.h"
 
 #include <assert.h>
@@ -65,8 +74,8 @@ static const struct {
     {"row_number", RETURNS_BIGINT},
 };
 
-/* Whether its time grows at most in proportion to its arguments: such a
- * function may take a view, which may be larger than any other value. */
+/* Does the function's time grow at most in proportion to its arguments?  Then
+ * it may take a view, which may be larger than any other value. */
 static bool
 takes_views(const char *name)
 {
@@ -124,7 +133,9 @@ call_checked_function(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_value_end();
 }
 
-/* Whether SQLite calls it once for arguments that are constant. */
+/* May SQLite call it once for constant arguments?  That matters where a
+ * constant is compared with each row, as by hw_temporal(); of most others the
+ * answer depends on the session or the kind, which SQLite does not see. */
 static bool
 is_deterministic_function(const char *name)
 {
@@ -136,6 +147,8 @@ create_sqlite_function(sqlite3 *db, struct function_use *use, int arguments)
 {
     const struct function *f = use->function;
 
+    /* SUBTYPE tells SQLite that the function reads its arguments' subtypes,
+     * which some of its optimizations would drop. */
     if (f->inverse)
         return sqlite3_create_window_function(
             db, f->name, arguments, SQLITE_UTF8 | SQLITE_SUBTYPE, use,
@@ -148,7 +161,8 @@ create_sqlite_function(sqlite3 *db, struct function_use *use, int arguments)
         f->final ? call_checked_function : NULL, f->final, NULL);
 }
 
-/* Counts arguments here, since SQLite accepts any number for such functions. */
+/* Fails a call with too few arguments; SQLite accepts any number for such
+ * functions. */
 static void
 too_few(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -162,7 +176,8 @@ too_few(sqlite3_context *c, int argc, sqlite3_value **argv)
     sqlite3_result_error(c, text, -1);
 }
 
-/* SQLite has a function of the same name with so many arguments; -1: any. */
+/* Hides SQLite's own function of the same name that takes so many arguments
+ * (-1: any), which would be called otherwise. */
 static int
 refuse_builtin(sqlite3 *db, const struct function *f)
 {
@@ -221,6 +236,8 @@ function_table_add(struct handle *handle)
                 return -1;
             if (refuse_builtin(handle->db, f) != 0)
                 return -1;
+            /* SQLite finds a function by name and number of arguments, so each
+             * number is registered; -1 stands for any. */
             for (int n = from; n <= f->most; n++)
                 if (create_sqlite_function(handle->db, use, n) != SQLITE_OK)
                     return -1;

@@ -30,21 +30,23 @@ extern const struct function address_functions[];
 extern const struct function duration_functions[];
 extern const struct function json_functions[];
 
-/* Sets a text's JSON in our form, as CAST(value AS JSON) does, or fails. */
+/* Sets the result to a text's JSON in MySQL's form, as CAST(value AS JSON)
+ * does, or fails. */
 void function_json_form(sqlite3_context *c, sqlite3_value *value);
 
-/* Function i: ours, file by file, then the views; NULL past the last. */
+/* List i of heapwire's functions: those of a file, then the views; NULL past
+ * the last. */
 const struct function *function_table(size_t i);
 
-/* Finds one of our functions, or of SQLite's that a SELECT may call; the name's
- * case does not matter.  *width as in struct function.  False: no such
+/* Finds a function that a SELECT may call, heapwire's or SQLite's; the name's
+ * case does not matter. *width as in struct function.  False: no such
  * function. */
 bool function_table_find(struct span name, enum function_type *type,
                          uint32_t *width);
 
-/* Registers our functions with SQLite.  -1 if SQLite refuses. */
+/* Registers heapwire's functions with SQLite.  -1 if SQLite refuses. */
 int function_table_add(struct handle *handle);
-/* Finds one of our functions, with the name and arguments that SQLite gives. */
+/* Finds one of heapwire's functions by the name that SQLite gives. */
 bool function_table_get(const struct handle *handle, const char *name,
                         void (**call)(sqlite3_context *, int, sqlite3_value **),
                         void **arg);

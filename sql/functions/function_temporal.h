@@ -17,7 +17,7 @@ bool function_datetime(sqlite3_value *value, struct temporal *out);
  * invalid. */
 bool function_temporal(sqlite3_context *c, sqlite3_value *value,
                        struct temporal *out);
-/* Warning 1292: a time past the largest, which the answer is. */
+/* Warns (1292) of a time past the largest, which is the result instead. */
 void function_warn_time(sqlite3_context *c, sqlite3_value *value);
 /* Digits of the fraction of a number of seconds: as written, or all six. */
 unsigned function_temporal_digits(sqlite3_value *seconds);

@@ -1,4 +1,12 @@
-/* function_texts.c - functions that make texts from texts, by characters. */
+/*
+ * function_texts.c - functions that make texts from texts, by characters:
+ * CONCAT, REPEAT, LPAD, SUBSTRING, TRIM, INSERT, REPLACE, UPPER.
+ *
+ * MySQL counts characters and not bytes, so positions are found by walking
+ * UTF-8, linear in the text.  Results have at most SELECT_VALUE_MAX bytes;
+ * those whose size a number gives (REPEAT, LPAD) are checked before anything
+ * is allocated.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -50,7 +58,7 @@ call_concat_ws(sqlite3_context *c, int argc, sqlite3_value **argv)
                               function_argument(argv[0]));
 }
 
-/* Doubles the text until it is long enough. */
+/* Repeats a text by doubling it, so that a short one needs few copies. */
 static void
 return_repeated_text(sqlite3_context *c, struct span part, int64_t times)
 {
@@ -60,7 +68,8 @@ return_repeated_text(sqlite3_context *c, struct span part, int64_t times)
 
     if (part.size == 0 || times < 0)
         times = 0;
-    else if (times > FUNCTION_PACKET_MAX) /* too large whatever the part is */
+    else if (times > FUNCTION_PACKET_MAX) /* too large for any part; and the
+                                           * product below cannot overflow */
         times = FUNCTION_PACKET_MAX + 1;
     size = part.size * (size_t)times;
     if (!function_fits(c, size))
@@ -118,6 +127,7 @@ return_padded_text(sqlite3_context *c, int argc, sqlite3_value **argv,
         function_text(c, "", 0);
         return;
     }
+    /* Before the loop, which appends a character at a time. */
     if (wanted > FUNCTION_PACKET_MAX / UTF8_MAX) {
         function_fits(c, FUNCTION_PACKET_MAX + 1);
         return;
@@ -172,7 +182,8 @@ call_right(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_text(c, text.data + at, text.size - at);
 }
 
-/* Position from 1, or from the end if negative; 0 is outside of the text. */
+/* SUBSTRING: the position counts from 1, or from the end if it is negative; 0
+ * is outside of the text. */
 static void
 call_substring(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -206,6 +217,7 @@ static void
 return_stripped_text(sqlite3_context *c, struct span text, struct span what,
                      bool left, bool right)
 {
+    /* A text to remove that has no bytes would match for ever. */
     while (left && what.size > 0 && text_has_prefix(text, what)) {
         text.data += what.size;
         text.size -= what.size;
@@ -216,8 +228,8 @@ return_stripped_text(sqlite3_context *c, struct span text, struct span what,
     function_text(c, text.data, text.size);
 }
 
-/* TRIM(x), TRIM(what, x), TRIM('LEADING', what, x), as write_call.c wrote
- * it. */
+/* TRIM(x), TRIM(what, x) or TRIM('LEADING', what, x): write_call.c puts
+ * MySQL's syntax into this order. */
 static void
 call_trim(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -266,6 +278,7 @@ call_insert(sqlite3_context *c, int argc, sqlite3_value **argv)
     }
     at = utf8_prefix(text, place - 1);
     rest = (struct span){text.data + at, text.size - at};
+    /* MySQL takes a negative length for all that is left. */
     at += length < 0 ? rest.size : utf8_prefix(rest, length);
     buffer_init(&out, SELECT_VALUE_MAX);
     buffer_add(&out, text.data, text.size - rest.size);

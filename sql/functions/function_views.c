@@ -1,4 +1,14 @@
-/* function_views.c - see function_views.h. */
+/*
+ * function_views.c - views of snapshots as functions of SELECT: dot('a'),
+ * flamegraph('now'), export('b'); see function_views.h.
+ *
+ * A view is made by the view cache, perhaps from a snapshot that must first be
+ * taken, loaded, sampled or gathered from other nodes; the function blocks
+ * until it is there (fetch.h).  Its bytes are handed to SQLite without a copy,
+ * since a view has up to megabytes, and so stay until the statement ends.  The
+ * same call in several rows is one view, found by its key; number and bytes of
+ * all are bounded.
+ */
 #include "function_views.h"
 
 #include <string.h>
@@ -24,7 +34,7 @@ enum {
     FUNCTIONS_MAX = 32,
     VIEW_NAME_BYTES =
         CLUSTER_NAME_MAX + 2, /* room for a name that is too long, too */
-    ARENA_MAX = 64 * 1024,    /* bytes for the options of one call */
+    ARENA_MAX = 64 * 1024,    /* bytes: the options of one call */
     KEY_MAX = 2 * VIEW_NAME_BYTES + CHOICE_TEXT_MAX + 64
 };
 
@@ -69,7 +79,7 @@ function_views_end(struct function_views *views)
         remove_first(views);
 }
 
-/* Whether the statement may read one more. */
+/* May the statement read one more view? */
 static int
 check_count(const struct function_views *views, struct error *err)
 {
@@ -81,8 +91,8 @@ check_count(const struct function_views *views, struct error *err)
     return -1;
 }
 
-/* Adds a view to the statement's; takes the key, and the view, also on
- * failure. */
+/* Adds a view to the statement's.  It takes the view, also on failure; the key
+ * is taken on success. */
 static int
 add_first(struct function_views *views, struct buffer *key, struct view *view,
           struct error *err)
@@ -100,6 +110,8 @@ add_first(struct function_views *views, struct buffer *key, struct view *view,
     read->next = views->first;
     views->first = read;
     views->count++;
+    /* One view has at most as many bytes as all together (VIEW_BYTES_MAX), so
+     * the first always fits. */
     views->bytes += view->bytes.size;
     if (views->bytes <= FUNCTION_VIEWS_BYTES_MAX)
         return 0;
@@ -148,8 +160,8 @@ await_view(struct handle *handle, const struct view_request *request)
     return view;
 }
 
-/* The heap now, and again when the time is over; both last as long as the
- * request. */
+/* Takes a snapshot now and another when the time is over.  The first belongs
+ * to the statement; the caller releases the second. */
 static int
 watch_heap_growth(struct handle *handle, const struct view_call *call,
                   struct view_request *request)
@@ -187,7 +199,8 @@ request_view_for_call(struct handle *handle, struct view_call *call,
         if (rc != SQLITE_OK)
             return rc;
         request.snapshot = sum.snapshot;
-        request.name = request.base = NULL; /* the difference is made already */
+        request.name = request.base = NULL; /* cluster_heap.c made the
+                                             * difference per node */
     } else if (is_current_heap_name(call->name)) {
         rc = call->choice.seconds ? watch_heap_growth(handle, call, &request)
                                   : fetch_fresh(handle, &request.snapshot);
@@ -200,10 +213,12 @@ request_view_for_call(struct handle *handle, struct view_call *call,
             return rc;
         request.name = NULL;
     }
+    /* Counted before the view is made: making it is what costs. */
     if (check_count(views, &handle->failure) == 0)
         view = await_view(handle, &request);
     if (request.before)
-        snapshot_unref(request.snapshot); /* watch's own */
+        snapshot_unref(request.snapshot); /* the second snapshot of
+                                           * watch_heap_growth() */
     if (!view || add_first(views, &call->key, view, &handle->failure) != 0)
         return SQLITE_ERROR;
     *out = view;
@@ -274,7 +289,8 @@ take_choice(struct view_call *call, sqlite3_value *value, struct error *err)
                         call->arena, err);
 }
 
-/* Of what grows within some seconds. */
+/* Checks that `seconds` is given only with the heap of now and without a
+ * base. */
 static int
 check_watch(const struct view_call *call, struct error *err)
 {
@@ -287,7 +303,7 @@ check_watch(const struct view_call *call, struct error *err)
     return -1;
 }
 
-/* The key: equal keys mean equal views. */
+/* Writes the key of the call: equal keys mean equal views. */
 static int
 write_view_key(struct view_call *call, struct span choice, struct error *err)
 {
@@ -360,7 +376,7 @@ is_binary(const struct view_form *form)
     return !form || (form->binary && !form->text);
 }
 
-/* Whether the view is raw: a file, whose last newline belongs to it. */
+/* Is the view a file, whose last newline belongs to it? */
 static bool
 is_file(const struct view_form *form)
 {
@@ -376,6 +392,8 @@ return_view_bytes(sqlite3_context *c, const struct view_form *form,
     const char *data = view->bytes.data ? view->bytes.data : "";
     size_t size = view->bytes.size;
 
+    /* SQLite would refuse a longer value than its limit; it is raised for the
+     * one handle, whose other values are checked by function_fits(). */
     if (size > SELECT_VALUE_MAX)
         sqlite3_limit(sqlite3_context_db_handle(c), SQLITE_LIMIT_LENGTH,
                       VIEW_BYTES_MAX);
@@ -387,7 +405,8 @@ return_view_bytes(sqlite3_context *c, const struct view_form *form,
         sqlite3_result_text64(c, data, size, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* Beside the loop. */
+/* A view's function.  It leaves the event loop first, since making a view may
+ * take seconds. */
 static void
 call_view(sqlite3_context *c, int argc, sqlite3_value **argv)
 {

@@ -1,4 +1,14 @@
-/* lexer.c - see lexer.h. */
+/*
+ * lexer.c - splits MySQL's SQL into tokens, as MySQL's own lexer does.
+ *
+ * It is written by hand, since what clients send is full of exceptions:
+ * versioned comments, "--" that needs a blank behind it, x'1f', identifiers
+ * that begin with a digit, @@ and @ variables.  It reads borrowed text, copies
+ * nothing, allocates only where a token is decoded, and looks at each byte a
+ * fixed number of times, so that a statement of 16 MB costs no more than
+ * reading it.  It runs before any privilege is checked: all input is hostile
+ * here, and each byte is read behind a test of the end (peek_sql_byte).
+ */
 #include "lexer.h"
 
 #include <string.h>
@@ -7,7 +17,8 @@
 #include "ascii.h"
 #include "errors.h"
 
-/* The byte that an escape means in MySQL; \% and \_ keep the backslash. */
+/* Returns the byte that stands for an escape in MySQL. \% and \_ keep their
+ * backslash: LIKE decodes these. */
 static char
 decode_escaped_byte(char c)
 {
@@ -29,7 +40,8 @@ decode_escaped_byte(char c)
     }
 }
 
-/* Decodes the quoted run [p, end), which includes the quotes. */
+/* Decodes [p, end), which includes both quotes; out is never longer.  In
+ * backquotes a backslash is an ordinary character. */
 static size_t
 decode_quoted_text(const char *p, const char *end, char *out)
 {
@@ -59,7 +71,8 @@ token_decode(const struct token *token, struct arena *arena, struct span *out)
     if (token->kind == TOKEN_USER)
         p++;
     if (token->kind == TOKEN_STRING && *p != '\'' && *p != '"')
-        p++; /* N'...' */
+        p++; /* the N of N'...' */
+    /* Without quotes there is nothing to decode: borrowed, not copied. */
     if (token->kind == TOKEN_WORD || !strchr("'\"`", *p)) {
         out->data = p;
         out->size = (size_t)(end - p);
@@ -88,6 +101,7 @@ token_variable(const struct token *token, enum variable_scope *scope,
     struct span first = {rest.data, dot ? (size_t)(dot - rest.data) : 0};
 
     *scope = SCOPE_DEFAULT;
+    /* Only before a dot: @@session is a variable of that name. */
     for (size_t i = 0; dot && i < sizeof(scopes) / sizeof(scopes[0]); i++)
         if (span_is_nocase(first, scopes[i].word)) {
             *scope = scopes[i].scope;
@@ -167,8 +181,9 @@ skip_line(struct lexer *lexer)
     lexer->pos = newline ? newline + 1 : lexer->end;
 }
 
-/* Skips a comment.  Inside a skipped versioned comment another comment nests,
- * as in MySQL.  False if it is not closed; pos stays. */
+/* Skips a comment.  Inside a versioned comment that is skipped, one more
+ * comment may lie, as in MySQL.  False if it is not closed, and pos stays
+ * there, so that the error quotes its beginning. */
 static bool
 skip_sql_comment(struct lexer *lexer, bool nests)
 {
@@ -203,8 +218,11 @@ enter_versioned(struct lexer *lexer)
     while (digits < VERSION_DIGITS_MAX &&
            is_digit(peek_sql_byte(lexer, 3 + digits)))
         version = version * 10 + (peek_sql_byte(lexer, 3 + digits++) - '0');
+    /* MySQL requires five or six digits; fewer are part of the code. */
     if (digits >= VERSION_DIGITS_MIN && version > LEXER_VERSION)
         return skip_sql_comment(lexer, true);
+    /* The body is read like other text; its end is skipped in
+     * skip_sql_blanks(). */
     lexer->pos += 3 + (digits >= VERSION_DIGITS_MIN ? digits : 0);
     lexer->versioned = true;
     return true;
@@ -219,6 +237,8 @@ skip_sql_blanks(struct lexer *lexer)
 
         if (lexer->pos < lexer->end && is_blank(*lexer->pos)) {
             lexer->pos++;
+            /* "--" begins a comment only before a blank or at the end: 5--3 is
+             * 8. */
         } else if (lexer_starts_with(lexer, "#") ||
                    (lexer_starts_with(lexer, "--") &&
                     (is_blank(next) || lexer->end - lexer->pos == 2))) {
@@ -233,6 +253,8 @@ skip_sql_blanks(struct lexer *lexer)
             if (!skip_sql_comment(lexer, false))
                 return false;
         } else {
+            /* A versioned comment that is never closed is an error, as in
+             * MySQL. */
             return !(lexer->versioned && lexer->pos == lexer->end);
         }
     }
@@ -281,6 +303,7 @@ scan_hex_string(struct lexer *lexer)
 
     while (p < lexer->end && hex_digit(*p) >= 0)
         p++;
+    /* The difference counts the quote, too, so it is odd for whole bytes. */
     if (p == lexer->end || *p != '\'' || (p - lexer->pos) % 2 == 0)
         return TOKEN_INVALID;
     lexer->pos = p + 1;
@@ -307,8 +330,8 @@ is_bit(char c)
     return c == '0' || c == '1';
 }
 
-/* A run of word characters that started with a digit is a number, or an
- * identifier like 1st. */
+/* Reads a number, or an identifier like 1st, which may begin with a digit in
+ * MySQL. */
 static enum token_kind
 scan_number(struct lexer *lexer)
 {
@@ -355,6 +378,7 @@ scan_number(struct lexer *lexer)
 tail:
     if (!is_identifier_byte(peek_sql_byte(lexer, 0)))
         return kind;
+    /* 1.5abc is neither a number nor a name. */
     if (memchr(start, '.', (size_t)(lexer->pos - start)))
         return TOKEN_INVALID;
     scan_words(lexer);
@@ -397,6 +421,7 @@ scan_variable(struct lexer *lexer)
     }
     if (!is_identifier_byte(peek_sql_byte(lexer, 0)))
         return TOKEN_INVALID;
+    /* @a.b is one user variable, as dots belong to its name. */
     while (is_identifier_byte(peek_sql_byte(lexer, 0)) ||
            peek_sql_byte(lexer, 0) == '.')
         lexer->pos++;
@@ -406,6 +431,7 @@ scan_variable(struct lexer *lexer)
 static enum token_kind
 scan_operator(struct lexer *lexer)
 {
+    /* The longest first: "->>" would otherwise be read as "->" and ">". */
     static const char *const longer[] = {"<=>", "->>", "->", "<=", ">=", "<>",
                                          "!=",  "<<",  ">>", "||", "&&", ":="};
 
@@ -414,6 +440,7 @@ scan_operator(struct lexer *lexer)
             lexer->pos += strlen(longer[i]);
             return TOKEN_OPERATOR;
         }
+    /* strchr() would find a NUL of the text at the end of its list. */
     if (*lexer->pos == '\0' || !strchr("+-*/%=<>!~^&|(),.;{}", *lexer->pos))
         return TOKEN_INVALID;
     lexer->pos++;
@@ -439,8 +466,8 @@ scan_sql_token(struct lexer *lexer)
     }
     if (is_digit(c) || (c == '.' && is_digit(peek_sql_byte(lexer, 1))))
         return scan_number(lexer);
-    if (c ==
-        '$') /* mysql >= 8.1 sends `select $$` and expects a syntax error */
+    if (c == '$') /* mysql 8.1 and later sends `select $$` and expects a syntax
+                   * error */
         return TOKEN_INVALID;
     if (is_identifier_byte(c)) {
         scan_words(lexer);
@@ -473,6 +500,8 @@ lexer_next(struct lexer *lexer)
     if (!closed)
         return token;
     token.kind = start == lexer->end ? TOKEN_END : scan_sql_token(lexer);
+    /* Goes back, so that the next call gives the same token: a parser that
+     * looks again sees the same fault. */
     if (token.kind == TOKEN_INVALID)
         lexer->pos = start;
     token.text.size = (size_t)(lexer->pos - start);

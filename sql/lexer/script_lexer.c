@@ -1,4 +1,12 @@
-/* script_lexer.c - see script_lexer.h. */
+/*
+ * script_lexer.c - the tokens of a script (ADMIN EXECUTE), in Wren's spelling.
+ *
+ * It differs from SQL's lexer in all but the idea: newlines are tokens, as
+ * they end a statement, comments nest, strings have Wren's escapes, and an
+ * error names line and column of the script, which may be a file of many
+ * lines.  Strings are decoded into the script's arena at once, because the
+ * parser keeps them; everything else is borrowed.
+ */
 #include "script_lexer.h"
 
 #include <stdarg.h>
@@ -32,6 +40,7 @@ script_add_position(struct span text, size_t offset, struct error *err)
     if (!err)
         return;
     cause = *err;
+    /* Columns count characters, not bytes. */
     for (size_t i = offset; i > 0 && text.data[i - 1] != '\n'; i--)
         column += ((unsigned char)text.data[i - 1] & 0xc0) != 0x80;
     error_set(err, cause.code, "script line %u, column %u: %s",
@@ -150,6 +159,7 @@ read_hex(struct script_lexer *lexer, size_t digits, char *out, size_t *size,
                             "there is no such character");
     lexer->pos += digits;
     if (digits == 2) {
+        /* A byte may be no UTF-8; what reads the string checks it. */
         out[(*size)++] = (char)value;
         return 0;
     }
@@ -183,8 +193,8 @@ read_escape(struct script_lexer *lexer, char *out, size_t *size,
                     out, size, err);
 }
 
-/* Bytes up to and including the closing quote, which bound the decoded
- * string. */
+/* Counts the bytes up to the closing quote: no escape decodes to more bytes
+ * than it has, so they bound the decoded string. */
 static size_t
 measure_string(const struct script_lexer *lexer)
 {
@@ -217,6 +227,8 @@ lex_string(struct script_lexer *lexer, struct script_token *out,
             out->text.size = size;
             return 0;
         }
+        /* Wren's %(...) computes.  It is refused, not taken as text, since a
+         * script that relies on it would print something else. */
         if (c == '%')
             return script_error(lexer->text, lexer->pos, err,
                                 "interpolation is not part of this language; "
@@ -253,6 +265,7 @@ lex_number(struct script_lexer *lexer, struct script_token *out,
 
         if (!is_word_character(c) && !sign && !point)
             break;
+        /* A longer number is cut here, and its rest is then a syntax error. */
         if (size == sizeof(text) - 1)
             break;
         text[size] = c;

@@ -1,21 +1,23 @@
 /*
- * parse_other.c - ADMIN, CALL, and MySQL's statements that do nothing here.
+ * parse_other.c - parses ADMIN, CALL, PREPARE, and MySQL's statements that do
+ * nothing here.
  *
- * CALL admin_execute(<target>, '<script>') does the same as ADMIN EXECUTE for
+ * CALL admin_execute(<target>, '<script>') does the same as ADMIN EXECUTE, for
  * ODBC drivers, which drop the rows of statements whose first word they do not
- * know.  Also CALL import_snapshot() and budget(), and ADMIN FORWARD
- * '<envelope>', which nodes send each other.
+ * know.  CALL import_snapshot() and budget() are heapwire's own, and nodes
+ * send each other ADMIN FORWARD '<envelope>'.
  *
- * Of the others some get an OK, since they have nothing to flush or lock; some
- * get a note; the others are refused with the reason.
+ * Backup tools, connection pools and ORMs send FLUSH, LOCK TABLES, ANALYZE and
+ * the like and give up at an error.  Some get an OK, since there is nothing to
+ * flush or lock; some get a note; the rest is refused with the reason.
  */
 #include <string.h>
 
 #include "errors.h"
 #include "parse.h"
 
-/* Inserts id into ids, which stay ascending and distinct; TARGETS_MAX is
- * small. */
+/* Inserts id into ids, which stay ascending and distinct.  Moving the rest is
+ * quadratic, which TARGETS_MAX keeps small. */
 static void
 insert_id(uint64_t *ids, size_t *count, uint64_t id)
 {
@@ -43,6 +45,7 @@ parse_ids(struct parser *p, struct admin_execute *out)
         return -1;
     out->ids = ids;
     do {
+        /* Counted as they are given, since each costs an insertion. */
         if (given++ == TARGETS_MAX) {
             error_set(p->err, ER_UNKNOWN,
                       "ADMIN EXECUTE takes at most %d node ids", TARGETS_MAX);
@@ -55,6 +58,7 @@ parse_ids(struct parser *p, struct admin_execute *out)
     } while (parser_accept_operator(p, ","));
     if (list && !parser_accept_operator(p, ")"))
         return parser_fail(p);
+    /* (10001) is a list of one: its answer has a list's columns. */
     out->target = list || given > 1 ? TARGET_LIST : TARGET_ONE;
     return 0;
 }
@@ -62,6 +66,7 @@ parse_ids(struct parser *p, struct admin_execute *out)
 static int
 parse_target(struct parser *p, struct admin_execute *out)
 {
+    /* StarRocks has frontends; here every node is both. */
     if (token_is(&p->token, "FRONTEND")) {
         error_set(p->err, ER_NOT_SUPPORTED,
                   "This version of heapwire doesn't yet support 'ADMIN EXECUTE "
@@ -95,7 +100,8 @@ parse_admin(struct parser *p, struct sql_statement *out)
     return parser_string(p, &out->admin.script, &out->admin.script_unknown);
 }
 
-/* Of a CALL: a number or a text, also in parentheses. */
+/* Reads an argument of a CALL: a number or a text, perhaps in parentheses, as
+ * JDBC's escape {call f((?))} leaves them. */
 static int
 parse_argument(struct parser *p, struct span *out, bool *unknown)
 {
@@ -121,14 +127,16 @@ parse_argument(struct parser *p, struct span *out, bool *unknown)
 static int
 parse_target_argument(struct parser *p, struct admin_execute *out)
 {
+    /* Parses the argument's text as if it stood in the statement, so that
+     * '10001, 10002' and 'ALL BACKENDS' mean what they do behind ON. */
     struct parser inner = *p;
     struct span text = {"", 0};
     bool unknown = false;
 
     if (parse_argument(p, &text, &unknown) != 0)
         return -1;
-    if (unknown) { /* the statement is only described: one id has the same
-                      columns */
+    if (unknown) { /* The statement is only described: an answer of one id
+                    * has the same columns. */
         text.data = "0";
         text.size = 1;
         out->ids_unknown = true;
@@ -194,7 +202,8 @@ parse_change(struct parser *p, struct sql_statement *out)
 
 /* ---- answered with an OK ---- */
 
-/* Reads names, values, commas and dots; at least one of them. */
+/* Skips names, values, commas and dots; at least one of them must be there.
+ * Nothing depends on what they name. */
 static int
 skip_names(struct parser *p)
 {
@@ -351,7 +360,7 @@ parse_call_statement(struct parser *p, struct sql_statement *out)
     return -1;
 }
 
-/* HELP has one topic here; any other gives an empty set. */
+/* Parses HELP, which has one topic here; any other gives an empty set. */
 static int
 parse_help(struct parser *p, struct sql_statement *out)
 {

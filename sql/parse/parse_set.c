@@ -1,9 +1,12 @@
 /*
- * parse_set.c - SET, in all the forms that clients send; and limits for one
- * statement: its time, and nodes at a time.
+ * parse_set.c - parses SET in all the forms that clients send, and limits for
+ * one statement: its time, and nodes at a time.
  *
- * SET STATEMENT heapwire_timeout = 5 FOR ... is MariaDB's form; the other is a
- * hint, which some clients drop as they drop comments.
+ * A SET is a list of assignments; whether a variable exists and takes the
+ * value is checked later (commands/set.c), so that all assignments are checked
+ * before one is applied.  SET STATEMENT heapwire_timeout = 5 FOR ... is
+ * MariaDB's form of a limit for one statement; the other is a hint in a
+ * comment, which some clients drop as they drop comments.
  */
 #include <stddef.h>
 #include <string.h>
@@ -74,6 +77,7 @@ parse_set_statement(struct parser *p, struct sql_statement *out)
     } while (parser_accept_operator(p, ","));
     if (parser_expect(p, "FOR") != 0)
         return -1;
+    /* SET in SET is refused, which also bounds the recursion. */
     return token_is(&p->token, "SET") ? parser_fail(p) : p->any(p, out);
 }
 
@@ -92,8 +96,9 @@ parse_hints(struct parser *p, struct sql_statement *out)
     return 0;
 }
 
-/* Looks for a hint behind a token, whose end is at; inner then reads the hint.
- * False: no hint. */
+/* Looks for a hint behind a token, which ends at `at`; *inner is then a parser
+ * of the hint alone.  The lexer skips comments, so a hint has to be looked for
+ * in the text.  False: no hint. */
 static bool
 find_hint(const struct parser *p, const char *at, struct parser *inner)
 {
@@ -124,7 +129,8 @@ parse_hint(struct parser *p, struct sql_statement *out)
     return find_hint(p, p->consumed, &inner) ? parse_hints(&inner, out) : 0;
 }
 
-/* Skips MySQL's other hints, which address its optimizer. */
+/* Reads MAX_EXECUTION_TIME alone; MySQL's other hints address its optimizer
+ * and are skipped, as are malformed ones, of which MySQL only warns. */
 void
 parse_select_hint(const struct parser *p, struct sql_statement *out)
 {
@@ -167,11 +173,7 @@ add_assignment(struct parser *p, struct assignment ***tail)
 }
 
 /*
- * ISOLATION LEVEL x
- *
- * READ ONLY
- *
- * READ WRITE, [, ...]; each sets a variable.
+ * Reads ISOLATION LEVEL x, READ ONLY or READ WRITE; each sets a variable.
  */
 static int
 parse_characteristic(struct parser *p, struct assignment *a)
@@ -211,7 +213,8 @@ parse_characteristic(struct parser *p, struct assignment *a)
     return parser_fail(p);
 }
 
-/* TRANSACTION is a whole statement: no other assignment may follow. */
+/* Parses what follows SET TRANSACTION, which is a whole statement: no other
+ * assignment may follow. */
 static int
 parse_set_transaction(struct parser *p, struct sql_statement *out,
                       enum variable_scope scope)
@@ -244,8 +247,9 @@ parse_names(struct parser *p, struct assignment *a, bool collate)
     return 0;
 }
 
-/* A bare word (utf8mb4, ON) is text, DEFAULT is itself, and anything else is an
- * expression as in a SELECT. */
+/* Reads a value.  A bare word (utf8mb4, ON) is text and DEFAULT is itself, if
+ * nothing but a comma follows; else the value is an expression, as in a
+ * SELECT, and the parser goes back to read it. */
 static int
 parse_value(struct parser *p, struct assignment *a)
 {
@@ -335,7 +339,7 @@ refuse_password(struct parser *p)
     return -1;
 }
 
-/* What MySQL sets and heapwire has not. */
+/* Refuses what MySQL can set and heapwire has not. */
 static int
 refuse_set(struct parser *p)
 {
@@ -362,6 +366,8 @@ parse_set(struct parser *p, struct sql_statement *out)
         return parse_set_statement(p, out);
     do {
         scope = parse_scope(p);
+        /* A variable may be called transaction or password: only "=" behind it
+         * tells. */
         if (count == 0 && !at_assignment(p) && parser_accept(p, "TRANSACTION"))
             return parse_set_transaction(p, out, scope);
         if (count == 0 && token_is(&p->token, "PASSWORD"))

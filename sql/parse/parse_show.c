@@ -1,4 +1,12 @@
-/* parse_show.c - SHOW ... [FROM db] [LIKE 'x' | WHERE expression]. */
+/*
+ * parse_show.c - parses SHOW ... [FROM db] [LIKE 'x' | WHERE expression].
+ *
+ * MySQL has more than 50 SHOWs; a table has the words of each, the hidden
+ * table of the catalog that answers it, and what may follow.  The rows are
+ * tried in turn, so that of two with a common beginning the longer one stands
+ * first (GRANTS FOR before GRANTS).  A syntax error quotes the furthest token
+ * that any row reached, which is where the reader went wrong.
+ */
 #include "parse.h"
 
 #include <string.h>
@@ -75,7 +83,7 @@ static const struct {
     {"WARNINGS", "warnings", SHOW_OF_NODE, MAY_LIMIT},
 };
 
-/* What MySQL shows and heapwire has not. */
+/* SHOWs of MySQL that heapwire has not, with the reason. */
 static const struct {
     const char *words, *why;
 } missing[] = {
@@ -96,7 +104,8 @@ token_equals_word(const struct token *token, const char *word, size_t size)
            strncasecmp(token->text.data, word, size) == 0;
 }
 
-/* Consumes all the words, or none; *furthest is the last token read. */
+/* Consumes all the words, or none. *furthest moves on to the last token that
+ * was read, for the error. */
 static bool
 accept_words(struct parser *p, const char *words, struct parser *furthest)
 {
@@ -297,6 +306,7 @@ parse_show(struct parser *p, struct sql_statement *out)
     given = parse_modifiers(p, show);
     furthest = *p;
     for (size_t i = 0; i < sizeof(shows) / sizeof(shows[0]); i++) {
+        /* FULL or GLOBAL in front excludes the rows that do not take it. */
         if ((given & ~shows[i].may) ||
             !accept_words(p, shows[i].words, &furthest))
             continue;

@@ -1,4 +1,10 @@
-/* parse_statement.c - the table of all statements, and the small ones. */
+/*
+ * parse_statement.c - the table of all statements by their first word, and the
+ * parsers of the small ones.
+ *
+ * Parsing looks nothing up and changes nothing, so that it can also be run
+ * only to find out what a statement is (sql_is_short_statement).
+ */
 #include "parse_statement.h"
 
 #include <string.h>
@@ -73,6 +79,8 @@ parse_describe(struct parser *p, struct sql_statement *out)
         return parse_change(p, out);
     if (!parser_accept(p, "EXTENDED"))
         parser_accept(p, "PARTITIONS");
+    /* DESCRIBE and EXPLAIN mean the same in MySQL: what follows tells a table
+     * from a query. */
     if (!token_is_any(&p->token, "SELECT WITH TABLE VALUES") &&
         !token_is_operator(&p->token, "("))
         return parse_describe_table(p, out);
@@ -105,7 +113,8 @@ parse_use(struct parser *p, struct sql_statement *out)
     return parser_name(p, &out->use);
 }
 
-/* Whether a number, or a ? for one, stands alone and is no expression. */
+/* Is the id of KILL a number, or a ? for one, alone?  An expression (7 + 1,
+ * connection_id()) is read as a tree instead. */
 static bool
 at_id(struct parser *p)
 {
@@ -159,7 +168,8 @@ parse_end(struct parser *p, struct sql_statement *out)
         if (parser_expect(p, "CHAIN") != 0)
             return -1;
         if (!no)
-            out->kind = STATEMENT_BEGIN; /* CHAIN begins the next one at once */
+            out->kind = STATEMENT_BEGIN; /* CHAIN begins the next transaction
+                                          * at once */
     }
     if (parser_accept(p, "NO"))
         return parser_expect(p, "RELEASE");
@@ -291,8 +301,10 @@ statement_parse(struct span text, const struct parsing *how,
 
     memset(out, 0, sizeof(*out));
     out->source = text;
+    /* parser_advance() takes the end of this empty token as consumed. */
     p.token.text.data = text.data;
     parser_advance(&p);
+    /* Some clients send ";SELECT 1". */
     parser_accept_operator(&p, ";");
     if (p.token.kind == TOKEN_END) {
         error_set(err, ER_EMPTY_QUERY, "Query was empty");
@@ -300,6 +312,7 @@ statement_parse(struct span text, const struct parsing *how,
     }
     if (parse_any(&p, out) != 0)
         return -1;
+    /* Several statements in one text are refused: one text is one cursor. */
     another = parser_accept_operator(&p, ";") && p.token.kind != TOKEN_END;
     if (p.token.kind != TOKEN_END)
         return another ? fail_another(&p) : parser_fail(&p);

@@ -99,7 +99,7 @@ enum script_kind {
                      known */
     SCRIPT_SHORT, /* never takes long, and never waits */
     SCRIPT_WAITING,  /* waits for the node, briefly */
-    SCRIPT_CHANGING, /* likewise, and changes it */
+    SCRIPT_CHANGING, /* waits for the node, and changes it */
     SCRIPT_SLOW      /* reads the store or renders, and may wait */
 };
 
@@ -137,7 +137,7 @@ struct script {
     bool tunes;               /* one of them changes the allocator */
     uint32_t seconds;         /* that its calls sample together */
     struct snapshot *now;     /* see struct script_call */
-    size_t views_bytes;       /* likewise */
+    size_t views_bytes;       /* see struct script_call */
     unsigned prints;          /* number of calls of System.print */
     bool prints_bytes;        /* one of them prints bytes */
     bool has_position;        /* the error has its line */
@@ -153,7 +153,7 @@ void script_free(struct script *script); /* NULL is fine */
 /* -1 with 1227 if a call needs a privilege that is missing. */
 int script_check(const struct script *script, uint32_t privileges,
                  struct error *err);
-/* Once.  DONE, or FAIL with *err. */
+/* Runs the script; call it once.  DONE, or FAIL with *err. */
 enum step script_run(struct script *script, const struct script_host *host,
                      struct error *err);
 

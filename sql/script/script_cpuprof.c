@@ -2,7 +2,10 @@
  * script_cpuprof.c - CpuProf: profiles of what the database does, taken from
  * outside of it (observe.h).
  *
- * A Profile of one has the same forms and options as one of the heap.
+ * A profile gives the same Profile instance as one of the heap, with the same
+ * forms and options.  Sampling takes as long as was asked for, so its seconds
+ * are added to the statement's own time limit (await_grant); the parser bounds
+ * their sum per script.
  */
 #include <string.h>
 
@@ -12,7 +15,8 @@
 #include "store.h"
 #include "view_choice.h"
 
-/* Before the numbers stands a name, or none does. */
+/* The index of the first number: 1 if a name stands before it.  A method with
+ * and without a name has two rows in the table. */
 static size_t
 first_number(const struct script_method *method)
 {
@@ -34,7 +38,8 @@ cpuprof_seconds(const struct script_method *method,
                : OBSERVE_SECONDS;
 }
 
-/* What is given: seconds, hz, "kernel". */
+/* Reads the arguments: seconds, hz, "kernel", each of which may be left out at
+ * the end. */
 static int
 take_arguments(struct script_call *call, struct observe_request *request,
                struct error *err)
@@ -101,8 +106,9 @@ cpuprof_profile(struct script_call *call, struct error *err)
                : STEP_FAIL;
 }
 
-/* snapshot and snapshot_wall: a name in use is refused before anything is
- * sampled. */
+/* Takes a profile and keeps it: snapshot() and snapshot_wall().  A name in use
+ * is refused before anything is sampled; another session may still take it
+ * meanwhile, and then the store refuses it. */
 enum step
 cpuprof_snapshot(struct script_call *call, struct error *err)
 {

@@ -3,7 +3,8 @@
  * as a page of text.
  *
  * It asks the database for its figures and, where profiling is on, for a
- * profile; what does not come is left out of the page, which says so.
+ * profile.  Neither must succeed: a hung database is just when a diagnosis is
+ * wanted, so what does not come is left out of the page, which says so.
  */
 #include <stdio.h>
 
@@ -19,7 +20,8 @@
 
 enum { DIAGNOSIS_TEXT_MAX = 256 << 10 };
 
-/* A profile if it is worth asking for; or NULL with *why not. */
+/* Asks for a profile if profiling is on; else NULL, and *why says why.  The
+ * caller owns the reference. */
 static struct snapshot *
 ask_profile(struct script_call *call, struct error *why)
 {
@@ -86,6 +88,8 @@ heapprof_diagnose(struct script_call *call, struct error *err)
                                  .snapshot = snapshot,
                                  .no_snapshot = why.text,
                                  .options = &options};
+    /* A profile that failed because the statement was cancelled is no
+     * diagnosis without a profile. */
     if (await_check(call->host->await, err) == 0)
         step = write_diagnosis(call, &from, err);
     snapshot_unref(snapshot);

@@ -1,9 +1,7 @@
 /*
- * script_execenv.c - ExecEnv: the stacks of the database's threads, as
- * StarRocks names the methods.
- *
- * There they are static; here getInstance() gives an instance that has them,
- * too.
+ * StarRocks' methods are static; here getInstance() gives an instance that has
+ * them, too.  The threads are stopped and read from outside (observe.h), so it
+ * works on a database that hangs.
  */
 #include "errors.h"
 #include "observe.h"
@@ -34,6 +32,8 @@ write_threads(struct script_call *call,
     thread_list_unref(result.threads);
     if (rc != 0)
         return -1;
+    /* All texts of a script stay until it ends, since variables may hold them;
+     * so their sum is bounded. */
     *call->views_bytes += text->size;
     if (*call->views_bytes <= SCRIPT_VIEWS_BYTES_MAX)
         return 0;

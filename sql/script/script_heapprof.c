@@ -2,8 +2,12 @@
  * script_heapprof.c - the calls that ask the node: StarRocks' seven methods of
  * HeapProf, reset(), state(), and Profile.
  *
- * Profile chooses the snapshot to show, and the view's options: every option
- * gives a new instance; the one before does not change.
+ * A call that needs the database submits a job to the controller and blocks
+ * until it is done, on the statement's own thread off the event loop.  A
+ * Profile is a value: each option copies it into the script's arena with one
+ * thing changed, so that a variable's Profile never changes behind its back.
+ * Snapshots and views that a call returns belong to the call's node in the
+ * tree and are freed with the script.
  */
 #include <string.h>
 
@@ -38,7 +42,8 @@ script_blame(struct script_call *call, size_t i)
     return STEP_FAIL;
 }
 
-/* cpu:10, which only views and tables take. */
+/* Does it name a profile to be taken, as cpu:10?  Only views and tables take
+ * such names. */
 static bool
 names_sampling(struct span name)
 {
@@ -110,7 +115,8 @@ script_return_text(struct script_call *call, const char *data, size_t size)
 
 /* ---- waiting ---- */
 
-/* Runs the job; renders: a view is made from it afterwards. */
+/* Runs the job and waits for it. renders: a view is made from its result
+ * afterwards, which the progress counts as one stage more. */
 static enum step
 script_await(struct script_call *call, const struct job_request *request,
              bool renders, struct job_result *result, struct error *err)
@@ -148,7 +154,7 @@ script_view(struct script_call *call, const struct view_request *request,
     view = call->work->view =
         view_cache_get(call->host->views, &owned, call->host->await, err);
     if (!view) {
-        /* no kept snapshot has that name */
+        /* it was looked for among the kept snapshots */
         if (is_live_heap_name(request->name) ||
             is_live_heap_name(request->base))
             error_set(err, ER_KEY_NOT_FOUND,
@@ -254,6 +260,8 @@ heapprof_snapshot(struct script_call *call, struct error *err)
     if (call->argument_count > 0) {
         if (script_snapshot_name(call, 0, room, err) != 0)
             return STEP_FAIL;
+        /* The dump takes seconds on a large heap, so a name in use is refused
+         * before. */
         if (store_check_name(store, room, err) != 0)
             return script_blame(call, 0);
         request.name = room;
@@ -267,7 +275,7 @@ heapprof_snapshot(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* Awaits the dump first, then the graph. */
+/* dump_dot_snapshot(): takes a dump that is not kept, then makes its graph. */
 enum step
 heapprof_dump_dot(struct script_call *call, struct error *err)
 {
@@ -316,7 +324,8 @@ heapprof_state(struct script_call *call, struct error *err)
 
 /* ---- Profile ---- */
 
-/* What an instance of Profile shows. */
+/* The state of a Profile: which snapshot, compared with which, by which
+ * options. */
 struct chain {
     char name[SNAPSHOT_NAME_MAX + 1]; /* "": take now instead */
     struct snapshot *now; /* the fresh one; the script holds the reference */
@@ -353,7 +362,8 @@ chain_of(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* Equal calls share one dump, until a call changes the node. */
+/* Takes a fresh dump.  All now() of a script share one, so that their views
+ * show one moment; a call that changes the node ends that. */
 enum step
 chain_now(struct script_call *call, struct error *err)
 {
@@ -451,7 +461,7 @@ chain_print(struct script_call *call, struct error *err)
     return step;
 }
 
-/* top(n): n functions. */
+/* Makes the view of a form of Profile; top(n) limits it to n functions. */
 enum step
 chain_view(struct script_call *call, struct error *err)
 {

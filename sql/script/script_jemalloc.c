@@ -1,9 +1,11 @@
 /*
- * script_jemalloc.c - Jemalloc: what can be changed in the database's allocator
- * for a time.
+ * script_jemalloc.c - Jemalloc: what can be changed in the database's
+ * allocator for a time (the levers).
  *
- * The agent has the deadlines and the old values: nothing that is set here
- * lasts longer than was said, whatever becomes of heapwired.
+ * The agent in the database keeps the deadlines and the old values, not
+ * heapwired: nothing that is set here lasts longer than was said, even if
+ * heapwired dies.  Each call answers with the figures before and after, and
+ * what the change risks.
  */
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +62,7 @@ run_lever_request(struct script_call *call, const struct lever_request *request,
     return return_buffer(call, err);
 }
 
-/* The last argument. */
+/* Reads the last argument, how many seconds the change lasts. */
 static int
 take_seconds(struct script_call *call, uint32_t *out, struct error *err)
 {
@@ -129,7 +131,8 @@ jemalloc_undo(struct script_call *call, struct error *err)
                              err);
 }
 
-/* It is asked for, and it cannot be: so it says why, and what they hold. */
+/* Refuses, and says why and how much the caches hold.  The method exists
+ * because jemalloc has a mallctl of that name, which users look for. */
 enum step
 jemalloc_flush_tcaches(struct script_call *call, struct error *err)
 {
@@ -152,7 +155,8 @@ jemalloc_flush_tcaches(struct script_call *call, struct error *err)
     return STEP_FAIL;
 }
 
-/* As last seen: nobody waits. */
+/* Gives the state of the levers as the controller last saw it, without asking
+ * the database. */
 enum step
 jemalloc_state(struct script_call *call, struct error *err)
 {
@@ -166,7 +170,7 @@ jemalloc_state(struct script_call *call, struct error *err)
     return return_buffer(call, err);
 }
 
-/* With the figures of now, and nothing is changed. */
+/* Tells what each change would risk at the figures of now; changes nothing. */
 enum step
 jemalloc_risks(struct script_call *call, struct error *err)
 {

@@ -1,5 +1,14 @@
-/* script_methods.c - the table of methods that a script can call: finds them,
- * and lists them in errors. */
+/*
+ * script_methods.c - the table of methods that a script can call; it finds
+ * them, and lists them in errors.
+ *
+ * A script has no grammar worth learning; what its author needs to know is
+ * which methods there are.  So an error about a name lists those that exist,
+ * with their arguments, made from the same table that finds them.  Several
+ * rows may have one name, told apart by the number of their arguments and the
+ * type of the first.  The table has 60-odd rows, which are searched linearly,
+ * only while a script is parsed.
+ */
 #include "script_methods.h"
 
 #include <math.h>
@@ -54,7 +63,7 @@ static const struct {
     {'*', SCRIPT_ANY, "_"},
 };
 
-/* The kind of argument i; -1: the method takes fewer. */
+/* The index in kinds of argument i; -1: the method takes fewer. */
 static int
 method_argument_kind(const struct script_method *m, size_t i)
 {
@@ -150,7 +159,7 @@ script_describe(const struct script_node *node)
     return node->class_name ? node->class_name : names[node->type];
 }
 
-/* Whether it is one of the class's instance, which getInstance() gives. */
+/* Is it a method of the class's instance, which getInstance() gives? */
 static bool
 instance_has(const struct script_node *receiver, struct span name)
 {
@@ -196,7 +205,7 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
     return -1;
 }
 
-/* Whether its first argument is of that kind, which tells rows of one name
+/* Is the first argument of the method's type?  That tells rows of one name
  * apart. */
 static bool
 takes_first(const struct script_method *m, const struct script_node *call)
@@ -222,6 +231,9 @@ find_method(const struct script_node *call, struct span name,
             m.is_static != (receiver->type == SCRIPT_CLASS) ||
             !span_is(name, m.name) || !takes_so_many(&m, call->argument_count))
             continue;
+        /* The first row that fits by its number of arguments, unless a later
+         * one fits the first argument's type, too.  So an error about a type
+         * names a method that exists. */
         if (!found || takes_first(&m, call))
             *out = m;
         found = true;
@@ -241,6 +253,7 @@ check_arguments(struct script_parser *p, const struct script_node *call)
             return fail_at(p, argument->offset, "%s takes a %s, not %s",
                            call->method.name, kinds[kind].name,
                            script_describe(argument));
+        /* A name that is known already is checked before anything runs. */
         if (kinds[kind].letter == 'm' && argument->done &&
             script_check_name(argument->value.text, p->err) != 0) {
             script_add_position(p->script->text, argument->offset, p->err);
@@ -264,6 +277,7 @@ script_resolve(struct script_parser *p, struct script_node *call,
     call->class_name = m->returns != SCRIPT_INSTANCE ? NULL
                        : m->gives                    ? m->gives
                                                      : m->class_name;
+    /* System.print(x) is x, so its type is that of its argument. */
     if (m->returns != SCRIPT_ANY)
         return 0;
     call->type = SCRIPT_NULL;
@@ -286,7 +300,8 @@ print_number(struct buffer *out, double number)
         buffer_format(out, "%.14g", number);
 }
 
-/* Without bytes that are no UTF-8, which clients do not take. */
+/* Prints a text; if it is no UTF-8, with \xhh for all bytes past ASCII, since
+ * clients decode what they receive. */
 static void
 print_text(struct buffer *out, struct span text)
 {
@@ -327,8 +342,8 @@ print_value(struct buffer *out, const struct script_value *value)
     }
 }
 
-/* System.print(x): prints a line, and returns x.  The runner bounds the
- * output. */
+/* System.print(x): prints a line, and returns x.  The output buffer's limit
+ * and check_output() bound it. */
 static enum step
 system_print(struct script_call *call, struct error *err)
 {
@@ -473,6 +488,8 @@ script_method(size_t i)
 
     if (i < ROWS)
         return rows[i];
+    /* Profile's rows are the table's last, so its forms continue them and a
+     * class's methods stand together. */
     form = &view_forms[i - ROWS];
     counts = strcmp(form->name, "top") == 0;
     return (struct script_method){.class_name = "Profile",

@@ -42,8 +42,8 @@ enum step heapprof_pin(struct script_call *call, struct error *err);
 /* script_cpuprof.c */
 enum step cpuprof_profile(struct script_call *call, struct error *err);
 enum step cpuprof_snapshot(struct script_call *call, struct error *err);
-/* How long a call of that method samples; 0: it does not.  seconds NULL: as
- * long as they do by themselves. */
+/* How many seconds a call of that method samples; 0: it does not sample.
+ * seconds NULL: the method's default. */
 uint32_t cpuprof_seconds(const struct script_method *method,
                          const struct script_value *seconds);
 /* script_jemalloc.c */

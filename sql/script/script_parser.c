@@ -1,5 +1,15 @@
-/* script_parser.c - parses a script into nodes, with every type and method
- * found. */
+/*
+ * script_parser.c - parses a script into a tree in which every type, method
+ * and argument count is found and checked.
+ *
+ * A script runs on production nodes, and half of a script that failed at a
+ * typing error would leave profiling switched on.  So the language has static
+ * types without declarations (a value's type follows from the method that
+ * returns it), and everything that can be wrong is found here, before the
+ * first call.  Pure calls on known values run at once, which also checks their
+ * arguments.  Recursive descent, one token ahead; depth and counts are
+ * bounded.  It runs on the event loop.
+ */
 #include "script_tree.h"
 
 #include <string.h>
@@ -44,7 +54,8 @@ advance_over(struct script_parser *p, char c)
     return advance_script_token(p) != 0 || skip_newlines(p) != 0 ? -1 : 0;
 }
 
-/* Skips newlines before a dot, which continues a method chain. */
+/* Skips newlines if a dot follows, which continues a method chain; else goes
+ * back, since a newline ends the statement. */
 static int
 skip_newlines_before_dot(struct script_parser *p)
 {
@@ -123,6 +134,8 @@ parse_script_name(struct script_parser *p)
         if (v->name.size != p->token.text.size ||
             memcmp(v->name.data, p->token.text.data, v->name.size) != 0)
             continue;
+        /* A variable is another name for the node of its definition, which
+         * runs once. */
         node = new_node(p, SCRIPT_NODE_VARIABLE, p->token.offset);
         if (!node)
             return NULL;
@@ -159,6 +172,7 @@ parse_primary(struct script_parser *p)
     default:
         break;
     }
+    /* There is no arithmetic, so a minus can only be a number's sign. */
     if (is_at_punctuation(p, '-')) {
         if (advance_script_token(p) != 0)
             return NULL;
@@ -222,6 +236,8 @@ check_print(struct script_parser *p, const struct script_node *call)
 
     if (call->method.returns != SCRIPT_ANY)
         return 0;
+    /* Bytes are one value of the result; lines of text beside them would make
+     * them useless. */
     script->prints++;
     script->prints_bytes |= call->type == SCRIPT_BYTES;
     if (!script->prints_bytes || script->prints == 1)
@@ -230,7 +246,7 @@ check_print(struct script_parser *p, const struct script_node *call)
                    "a script that prints bytes can print nothing else");
 }
 
-/* Whether the call is pure and all its values are known. */
+/* Is the call pure, and are all its values known? */
 static bool
 is_constant_call(const struct script_node *call)
 {
@@ -241,7 +257,8 @@ is_constant_call(const struct script_node *call)
     return known;
 }
 
-/* Reports wrong arguments before anything runs. */
+/* Runs a pure call now, which reports wrong arguments before anything else
+ * runs. */
 static int
 run_known(struct script_parser *p, struct script_node *call)
 {
@@ -255,7 +272,8 @@ run_known(struct script_parser *p, struct script_node *call)
     return -1;
 }
 
-/* That it samples; numbers are literals, or variables of such. */
+/* How long the call samples: its first number, which is a literal, or a
+ * variable of one.  A computed number does not exist in the language. */
 static uint32_t
 seconds_of(const struct script_node *call)
 {
@@ -269,8 +287,9 @@ seconds_of(const struct script_node *call)
     return cpuprof_seconds(&call->method, number ? &number->value : NULL);
 }
 
-/* Adds how long the call samples.  It, and what is asked of its profile, loads
- * no node as a dump would. */
+/* Adds how long the call samples.  Such a call is not counted as slow, nor is
+ * a view of its profile: it loads no node as a dump would, so a fan-out need
+ * not take the nodes in turn. */
 static int
 count_call(struct script_parser *p, const struct script_node *call)
 {
@@ -321,10 +340,12 @@ parse_method_call(struct script_parser *p, struct script_node *receiver)
         error_memory(p->err, "the script");
         return NULL;
     }
+    /* Arguments have their types before the method is looked up by them. */
     if (advance_over(p, '(') != 0 || parse_arguments(p, call) != 0 ||
         script_resolve(p, call, &name) != 0 || check_print(p, call) != 0 ||
         (is_constant_call(call) && run_known(p, call) != 0))
         return NULL;
+    /* From here on script_free() releases what the call holds. */
     call->next_call = p->script->calls;
     p->script->calls = call;
     if (call->method.kind > p->script->longest)

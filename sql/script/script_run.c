@@ -1,4 +1,14 @@
-/* script_run.c - runs a parsed script. */
+/*
+ * script_run.c - runs a parsed script: each node of the tree once, from left
+ * to right.
+ *
+ * There is no stack machine: without loops the tree is its own program, and a
+ * node keeps its value (done), so that a variable used twice runs its call
+ * once.  The recursion is as deep as the tree, at most SCRIPT_DEPTH_MAX.  A
+ * call may block; the caller's thread is the statement's.  Outputs are counted
+ * over all running scripts (outputs), since each may have 64 MB that wait for
+ * a slow client.
+ */
 #include "script_tree.h"
 
 #include <stdatomic.h>
@@ -63,11 +73,14 @@ script_call_node(struct script *script, const struct script_host *host,
                                .result = {.type = SCRIPT_NULL}};
     enum step step;
 
+    /* Values, not nodes: a method cannot change the tree. */
     for (size_t i = 0; i < node->argument_count; i++)
         arguments[i] = node->arguments[i]->value;
     step = node->method.call(&call, err);
     if (step == STEP_DONE)
         node->value = call.result;
+    /* The shared dump shows the node before the change; its reference stays
+     * with the call that took it. */
     if (step == STEP_DONE && node->method.kind == SCRIPT_CHANGING)
         script->now = NULL;
     if (step == STEP_FAIL && call.blamed > 0) {
@@ -84,7 +97,8 @@ run_call(struct runner *r, struct script_node *node)
     return script_call_node(r->script, r->host, node, r->err);
 }
 
-/* Left to right, as Wren does: the receiver, the arguments, the call. */
+/* Runs the parts from left to right, as Wren does: the receiver, then the
+ * arguments. */
 static enum step
 run_parts(struct runner *r, struct script_node *node)
 {
@@ -126,7 +140,7 @@ run_node(struct runner *r, struct script_node *node)
     return step;
 }
 
-/* "line 2: <what the method said>"; a code of its own stays. */
+/* Puts "script line 2: " before what the method said; the code stays. */
 static void
 prefix_error_with_line(const struct script *script,
                        const struct script_node *statement, struct error *err)
@@ -137,7 +151,8 @@ prefix_error_with_line(const struct script *script,
               script_line(script->text, statement->offset), cause.text);
 }
 
-/* Counts the output, which stays until the client has read it. */
+/* Counts the output, which stays until the client has read it.  By its
+ * capacity, since that is what is allocated. */
 static int
 check_output(struct script *script, struct error *err)
 {
@@ -171,6 +186,7 @@ script_run(struct script *script, const struct script_host *host,
 
         if (step == STEP_DONE && check_output(script, err) != 0)
             step = STEP_FAIL;
+        /* A kill is no fault of a line. */
         if (step == STEP_FAIL && !script->has_position &&
             err->code != ER_QUERY_INTERRUPTED)
             prefix_error_with_line(script, statement, err);
@@ -196,6 +212,8 @@ script_free(struct script *script)
     if (!script)
         return;
     for (struct script_node *c = script->calls; c; c = c->next_call) {
+        /* Results of other calls may borrow from it, so it is released only
+         * now. */
         view_unref(c->work.view);
         snapshot_unref(c->work.snapshot);
         buffer_fini(&c->work.text);

@@ -1,4 +1,10 @@
-/* script_snapshots.c - HeapProf's methods for kept snapshots. */
+/*
+ * script_snapshots.c - HeapProf's methods for kept snapshots: list, describe,
+ * delete, pin.
+ *
+ * The store has a lock of its own and may read or remove files, so all but
+ * describe() run off the event loop (SCRIPT_SLOW).
+ */
 #include "script_methods.h"
 
 #include <fnmatch.h>
@@ -21,7 +27,8 @@ script_snapshot_store(const struct script_call *call)
     return controller_store(call->host->controller);
 }
 
-/* Returns the text in the call's work, which outlives the call. */
+/* Returns the text that was written; it lies in the call's work, which
+ * outlives the call. */
 static enum step
 return_written(struct script_call *call, struct error *err)
 {
@@ -201,7 +208,9 @@ heapprof_delete(struct script_call *call, struct error *err)
     return STEP_DONE;
 }
 
-/* For fnmatch; its wildcard may be written as SQL's. */
+/* Makes a pattern for fnmatch() of SQL's or the shell's wildcard.  Other
+ * characters of a pattern are refused, so that nothing unexpected is
+ * deleted. */
 static int
 read_pattern(struct span given, char out[SNAPSHOT_NAME_MAX + 1])
 {

@@ -1,4 +1,11 @@
-/* view_choice.c - see view_choice.h. */
+/*
+ * view_choice.c - the options of a view, by their names: one table for a
+ * script's .by("...") and for SQL's text.
+ *
+ * A row has the kind of a value and where it is stored, so that a new option
+ * is one row here.  Patterns are compiled once to check them, and again by the
+ * view that uses them.
+ */
 #include "view_choice.h"
 
 #include <math.h>
@@ -100,6 +107,7 @@ set_pattern(const struct word *word, struct span given, struct arena *arena,
 {
     struct pattern *pattern;
 
+    /* regcomp() would end the pattern at a NUL. */
     if (given.size == 0 || memchr(given.data, '\0', given.size)) {
         error_set(err, ER_WRONG_ARGUMENTS, "%s takes a regular expression",
                   word->name);
@@ -110,12 +118,14 @@ set_pattern(const struct word *word, struct span given, struct arena *arena,
         error_memory(err, "a pattern");
         return -1;
     }
+    /* Compiled only to find its faults now, at the option that has them. */
     pattern = pattern_new(word->name, *out, NULL, err);
     pattern_free(pattern);
     return pattern ? 0 : -1;
 }
 
-/* A copy that ends with a NUL; "" if it is too long or contains one. */
+/* Copies a word and ends it with a NUL; gives "" if it is too long or contains
+ * one, which no option accepts. */
 static const char *
 copy_word(struct span given, char room[WORD_MAX])
 {
@@ -199,7 +209,7 @@ choice_set(struct view_choice *choice, struct span name,
 
 /* ---- SQL's text ---- */
 
-/* Takes the text up to c off the front, with c; found: c was there. */
+/* Takes the text up to c, and c itself, off the front; *found: c was there. */
 static struct span
 split_choice_text(struct span *text, char c, bool *found)
 {
@@ -226,7 +236,7 @@ parse_flag(const struct word *word, struct span text, bool *out,
     return fail_word(word, text, "true, false", err);
 }
 
-/* NaN, which every option refuses, if it is no number. */
+/* Reads a number; NaN, which every option refuses, if it is none. */
 static double
 parse_choice_number(struct span text)
 {
@@ -237,7 +247,7 @@ parse_choice_number(struct span text)
     return *number && !*end ? out : NAN;
 }
 
-/* by=alloc_space, force */
+/* Reads one option: by=alloc_space, or force. */
 static int
 parse_one(struct view_choice *choice, struct span text, const char *whole,
           struct arena *arena, struct error *err)

@@ -1,8 +1,16 @@
 /*
- * handle_pool.c - what is kept from one SELECT to the next: plans
- * (select_query.h), and handles with their statements (handle_pool.h).
+ * handle_pool.c - keeps what the next SELECT can use again: plans
+ * (select_query.h), and SQLite's handles with their prepared statements.
  *
- * store.lock guards store alone, and pool.lock pool.
+ * Opening a connection of SQLite and registering all functions takes longer
+ * than most SELECTs run, and so does preparing a text.  So a few idle handles
+ * stay, each with the statements that it prepared last.  A statement depends
+ * on its text alone: it holds no values and no rights, as tables check
+ * handle->readable when they are read.  The number of handles in use is
+ * bounded and shared between users, since each may hold megabytes.
+ *
+ * Any thread may call these. store.lock guards the plans, and pool.lock the
+ * idle handles and the users' slots; neither is held while SQLite works.
  */
 #include "handle_pool.h"
 
@@ -31,7 +39,7 @@ static struct {
     struct select_plan *plans[PLANS_KEPT];
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* FNV-1a. */
+/* FNV-1a; a text has one place, so no chain has to be searched. */
 static size_t
 hash_plan_text(struct span text)
 {
@@ -48,8 +56,9 @@ given_parameter_count(const struct sql_parameters *parameters)
     return parameters ? parameters->count : 0;
 }
 
-/* Whether hints and session variables do not matter: the variables' values and
- * types, and the parts of sql_mode about " and ||. */
+/* May a plan of this text be shared?  A hint, or a variable that the session
+ * has set, would change what it means: values and types of variables (@), and
+ * the parts of sql_mode about " and ||. */
 static bool
 is_cacheable_text(const struct sql_session *session, struct span text)
 {
@@ -87,6 +96,8 @@ select_plan_find(const struct sql_session *session, struct span text,
         return NULL;
     pthread_mutex_lock(&store.lock);
     plan = store.plans[hash_plan_text(text)];
+    /* The reference is taken under the lock, so that put_plan() cannot free
+     * the plan in between. */
     if (plan && can_reuse_plan(plan, text, parameters))
         atomic_fetch_add(&plan->references, 1);
     else
@@ -221,6 +232,8 @@ int
 handle_prepare(struct handle *handle, const char *sql, size_t size,
                sqlite3_stmt **out)
 {
+    /* PERSISTENT tells SQLite that the statement is kept, so that it leaves
+     * the lookaside memory to others. */
     unsigned flags = size <= STATEMENT_TEXT_MAX ? SQLITE_PREPARE_PERSISTENT : 0;
 
     *out = take_kept(handle, sql, size);
@@ -252,19 +265,26 @@ static void
 put_statement(struct handle *handle, sqlite3_stmt *statement)
 {
     struct kept_statement *place;
-    bool sound = sqlite3_reset(statement) == SQLITE_OK; /* of the last step */
+    bool sound = sqlite3_reset(statement) == SQLITE_OK; /* SQLite repeats the
+                                                         * last step's error
+                                                         * here */
     size_t size;
 
     if (!statement)
         return;
     place = find_statement_slot(handle, statement);
+    /* A client's values must not stay behind in memory that another one's
+     * statement uses. */
     sqlite3_clear_bindings(statement);
+    /* It was kept before, and stays. */
     if (place->statement == statement && sound)
         return;
     size = strlen(sqlite3_sql(statement));
     if (sound && size <= STATEMENT_TEXT_MAX &&
         sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_MEMUSED, 0) <=
             STATEMENT_MEMORY_MAX) {
+        /* The one that was used longest ago makes room, or an empty place is
+         * taken. */
         sqlite3_finalize(place->statement);
         place->statement = statement;
         place->size = size;
@@ -310,6 +330,7 @@ handle_new(struct error *err)
 {
     struct handle *handle = mem_zalloc(1, sizeof(*handle));
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                /* NOMUTEX: one thread at a time uses a handle. */
                 SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
 
     if (!handle) {
@@ -336,7 +357,9 @@ set_heap_limit(void)
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
-/* Takes a slot, and an idle handle if there are any. */
+/* Takes a slot for the user, and an idle handle if there is one.  A trusted
+ * user finds a slot even when all others are taken, to look at what holds
+ * them. */
 static int
 take_idle_handle(const struct sql_identity *who, struct handle **out,
                  const char ***slot, struct error *err)
@@ -358,7 +381,7 @@ take_idle_handle(const struct sql_identity *who, struct handle **out,
     return *slot ? 0 : -1;
 }
 
-/* Whether the pool keeps it. */
+/* Gives the slot back; true: the pool keeps the handle. */
 static bool
 put_idle_handle(struct handle *handle, const char **slot)
 {
@@ -398,6 +421,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     handle->memory.owner = scope->session->who.user;
     handle->await = await;
     handle->cancelled = await ? &await->cancelled : NULL;
+    /* FOUND_ROWS() in this SELECT is that of the statement before. */
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
     handle->charged = 0;
@@ -424,6 +448,8 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
 {
     if (!handle)
         return;
+    /* First of all: the statement may borrow the tables' rows and the slots'
+     * values. */
     put_statement(handle, statement);
     reset_produced_tables(handle);
     slots_free(&handle->slots);

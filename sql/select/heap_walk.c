@@ -1,4 +1,17 @@
-/* heap_walk.c - see heap_walk.h. */
+/*
+ * heap_walk.c - the rows of the heap_* and cpu_* tables: how SQLite's planner
+ * is told what they can look up, and the cursor that walks a snapshot.
+ *
+ * A profile of 20,000 stacks of 30 frames would be 600,000 rows; they are
+ * never made.  The cursor walks the snapshot's own arrays, and a cell's text
+ * is built when SQLite asks for it.  What a table can look up is a snapshot's
+ * name, its base, and a key (a function's name by binary search, a stack by
+ * number); xBestIndex offers just these and puts a high cost on plans without
+ * a name, because loading every kept snapshot is what a wrong plan would cost.
+ *
+ * Runs inside sqlite3_step() on the statement's thread.  A cursor pins its
+ * snapshot (readers) while it is in it.
+ */
 #include "heap_walk.h"
 
 #include <stdbool.h>
@@ -34,8 +47,8 @@ is_equality_constraint(unsigned op)
            op == SQLITE_INDEX_CONSTRAINT_FUNCTION;
 }
 
-/* Notes that the statement mentions the column of snapshots in another way than
- * =. */
+/* Returns whether the statement reads the column of snapshots, and whether it
+ * has a condition on it other than '='. */
 static int
 use_of(int column, const sqlite3_index_info *info)
 {
@@ -50,9 +63,10 @@ use_of(int column, const sqlite3_index_info *info)
 }
 
 /*
- * Uses terms on names and the key; SQLite checks them again.  Without a name
- * the fresh snapshot is read, or all of them.  So where any term gives the
- * name, from another table or in each half of an OR, that plan must win.
+ * Plans a walk: uses terms on names and on the key, which SQLite checks once
+ * more.  Without a name the fresh snapshot is read, or all of them.  So where
+ * any term gives the name, from another table or in each half of an OR, that
+ * plan must win.
  */
 static void
 plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
@@ -76,6 +90,7 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
             info->aConstraintUsage[at[column]].argvIndex = ++values;
             info->idxNum |= bits[column];
         }
+    /* SQLite hands idxNum to xFilter, so it carries what the plan found. */
     info->idxNum |= use_of(0, info);
     info->estimatedRows =
         info->idxNum & BY_KEY ? walk->rows_of_key : walk->rows;
@@ -86,7 +101,7 @@ plan_walk(const struct heap_walk *walk, sqlite3_index_info *info)
 }
 
 /*
- * Whether the statement itself names the nodes: only then they alone are asked.
+ * Does the statement itself name the nodes?  Only then they alone are asked.
  * Nodes from another table's rows would be asked one after the other, and one
  * that does not answer would fail the statement.
  */
@@ -137,6 +152,8 @@ plan_nodes(const struct catalog_table *table, sqlite3_index_info *info)
     info->estimatedRows = ROWS_GUESS;
     info->estimatedCost = ROWS_GUESS;
     info->idxNum = use_of(1, info);
+    /* argvIndex gives the order in which xFilter gets the values: snapshot,
+     * node, since. */
     if (snapshot >= 0) {
         info->aConstraintUsage[snapshot].argvIndex = ++values;
         info->idxNum |= BY_SNAPSHOT;
@@ -212,8 +229,9 @@ seek_stack_with_rows(struct heap_position *position)
     }
 }
 
-/* All of them for a name that is not ASCII, which may be like others: SQLite
- * compares each row once more. */
+/* Finds the rows of a function by name; all rows for a name that is not ASCII,
+ * since the collation may equate others with it.  SQLite compares each row
+ * once more. */
 static void
 find_function(struct heap_position *position, const struct value *key)
 {
@@ -272,6 +290,8 @@ open_heap_position(struct heap_position *position, const struct heap_walk *walk,
     struct stack_frame *frames = position->frames;
     struct buffer text = position->text;
 
+    /* The room for frames fits the source's longest stack, so it is kept while
+     * the cursor stays in one source, as in a join. */
     if (position->source != source) {
         mem_free(frames);
         position->source = NULL;
@@ -328,6 +348,8 @@ reset_heap_cursor(struct heap_cursor *cursor)
     sqlite3_value_free(cursor->key);
     cursor->base_name = cursor->key = NULL;
     cursor->walks = false;
+    /* The room for frames and text stays for the next filter: a join calls it
+     * for every row. */
     cursor->position.at = cursor->position.end = 0;
 }
 
@@ -342,8 +364,8 @@ read_walk_key(sqlite3_value *from)
     return key;
 }
 
-/* Warns about a table of differences without a base, which is empty: a base is
- * never guessed, and reading every table still works. */
+/* Warns about a table of differences without a base, which is empty.  A base
+ * is never guessed; and a client that reads every table must not fail here. */
 static int
 no_base(struct handle *handle, const struct heap_walk *walk)
 {
@@ -353,6 +375,7 @@ no_base(struct handle *handle, const struct heap_walk *walk)
                      "add WHERE base = '...'",
                      walk->row == HEAP_POOLS ? "heap_pool_diff" : "heap_diff");
     if (handle->fetch)
+        /* Once per statement: in a join this is called for each row. */
         handle->fetch->sources->no_base = true;
     return SQLITE_OK;
 }
@@ -444,7 +467,8 @@ fail_kind(struct handle *handle, const struct heap_walk *walk, const char *name,
     return SQLITE_ERROR;
 }
 
-/* What the name alone says: nothing is taken for an error. */
+/* Can a snapshot of that name be in this table?  Only the name is looked at,
+ * so that nothing is taken just to be refused. */
 static bool
 fits_name(const struct heap_walk *walk, const char *name)
 {
@@ -470,7 +494,7 @@ open_named_source(struct heap_cursor *cursor, struct handle *handle,
     return rc;
 }
 
-/* No rows for = NULL. */
+/* Moves before the first row; = NULL gives none. */
 int
 heap_filter(struct heap_cursor *cursor, struct handle *handle,
             const struct heap_walk *walk, int number, sqlite3_value **argv)
@@ -493,7 +517,8 @@ heap_filter(struct heap_cursor *cursor, struct handle *handle,
         return SQLITE_OK;
     if (base && !fits_name(walk, optional_value_text(base)))
         return fail_kind(handle, walk, optional_value_text(base), NULL);
-    /* A recorder's snapshot has the size classes that were asked for last. */
+    /* The rows of waste need jemalloc's size classes, which a recorder's
+     * snapshot has from the last time they were asked for. */
     if (walk->row == HEAP_WASTE && !name) {
         rc = fetch_needs(handle, NEED_STATS);
         if (rc != SQLITE_OK)
@@ -527,8 +552,9 @@ heap_next(struct heap_cursor *cursor, struct handle *handle)
     return cursor->walks ? walk_on(cursor, handle, position->walk) : SQLITE_OK;
 }
 
-/* Rows of several snapshots need different numbers: SQLite unites the halves of
- * an OR by them. */
+/* The row's number: 10 bits of the source, 33 of the row, 20 of the frame.
+ * SQLite unites the halves of an OR by them, so rows of several snapshots need
+ * different ones. */
 int64_t
 heap_row_number(const struct heap_cursor *cursor)
 {

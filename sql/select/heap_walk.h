@@ -28,7 +28,7 @@ enum heap_row {
     HEAP_STACKS,
     HEAP_FRAMES,
     HEAP_CALLS, /* the source's calls: see select_source_calls */
-    /* What a recorder alone knows: see select_source_parts. */
+    /* Rows that only a recorder's snapshot has: see select_source_parts. */
     HEAP_THREADS,
     HEAP_AGES,  /* stacks by age */
     HEAP_WASTE, /* see select_source_waste */
@@ -58,7 +58,7 @@ struct heap_walk {
                  struct value *out);
     bool compares; /* the table has a base */
     bool keyless;
-    bool observed; /* not of the heap: only what is named, or kept */
+    bool observed; /* a profile of time: only kept ones, or one that is named */
 };
 
 /* The function's or the stack's index. */

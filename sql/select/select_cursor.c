@@ -1,8 +1,13 @@
 /*
- * select_cursor.c - a SELECT's rows as a cursor.
+ * select_cursor.c - a SELECT as a cursor: opens it, describes its columns,
+ * steps it, and frees all that it used.
  *
- * It computes where it is, until SQLite has taken so many operations that it
- * should no longer hold up anybody else's (handle.h).
+ * It begins under the event loop's lock, as most SELECTs take less time than
+ * handing them to another thread; once SQLite has taken so many operations
+ * that it would hold up others, it leaves the loop (handle.h).  A step gives
+ * rows up to a number and a size, so that a client that reads slowly makes the
+ * statement wait and not the memory grow.  When the last row is out, the
+ * handle goes back to the pool at once, not when the client closes the cursor.
  */
 
 #include <stdlib.h>
@@ -55,6 +60,8 @@ add_result_row(struct select_cursor *c, struct rows *out, struct error *err)
 {
     size_t columns = c->cursor.base.column_count;
     struct value *row = out->values + columns * out->count;
+    /* A batch outlives SQLite's step, so its values are copied; a single row
+     * goes out before the next step. */
     bool borrowed = out->capacity == 1;
 
     for (size_t i = 0; i < columns; i++)
@@ -86,12 +93,14 @@ fill_row_batch(struct select_cursor *c, struct rows *out, struct error *err)
         c->given++;
         c->rows_left--;
     }
-    /* a borrowed row ends with the statement */
+    /* Not yet: a row that is borrowed uncopied would end with the statement. */
     return c->rows_left == 0 && (out->capacity > 1 || out->count == 0)
                ? STEP_DONE
                : STEP_MORE;
 }
 
+/* The order matters: the statement may borrow views and snapshots, and sources
+ * borrow the sums that the cluster's questions own. */
 static void
 end_select_query(struct select_cursor *c)
 {
@@ -107,7 +116,8 @@ end_select_query(struct select_cursor *c)
     fetch_fini(&c->fetch);
 }
 
-/* Ends the statement and returns the handle. */
+/* Gives the next rows.  At the end, or at an error, the handle and all that
+ * was fetched are released. */
 static enum step
 select_step(struct cursor *base, struct rows *out, struct error *err)
 {
@@ -203,7 +213,7 @@ describe_result_column(struct select_cursor *c, int i,
         copy_result_text(c, sqlite3_column_database_name(statement, i));
     if (!out->name || !out->table || !out->database)
         return -1;
-    /* known only for a table's own column */
+    /* NOT NULL and keys are known only of a table's own column. */
     if (!*out->table || c->query.deparsed.may_null)
         out->flags &= (uint16_t) ~(CATALOG_KEY);
     if (strcmp(out->database, CATALOG_HIDDEN) == 0)
@@ -251,6 +261,7 @@ row_limit(const struct query *query)
     char room[VARIABLE_BYTES];
     struct value value;
 
+    /* The usual case: nothing was SET, so no variable need be looked up. */
     if (query->has_limit || !query->deparse.session->values)
         return UINT64_MAX;
     variable = variable_find(name, NULL);
@@ -273,7 +284,8 @@ query_tree_form(const struct query *query)
                                : TREE_QUERY; /* of a plan */
 }
 
-/* Allocates it with room for the columns.  Takes query, also on failure. */
+/* Allocates a cursor with room for the columns.  It takes query, also on
+ * failure. */
 static struct select_cursor *
 cursor_new(const struct opening *o, struct query *query, size_t columns,
            struct error *err)
@@ -298,6 +310,8 @@ cursor_new(const struct opening *o, struct query *query, size_t columns,
                               .await = o->await,
                               .sources = &c->sources,
                               .views = &c->views};
+    /* Only now can the statement wait: what is evaluated without a cursor
+     * (SET) must not. */
     c->query.handle->fetch = &c->fetch;
     c->rows_left = row_limit(query);
     if (query_tree_form(query) != TREE_EXPRESSIONS)
@@ -324,7 +338,8 @@ cursor_over(struct opening *o, struct query *query, struct error *err)
     if (query_tree_form(&c->query) == TREE_QUERY && !o->describing &&
         o->statement->timeout_s == 0 && o->statement->parallel == 0)
         select_plan_keep(&c->query, &c->cursor.base, o->parameters);
-    c->query.deparse.tree = NULL; /* freed before this cursor steps */
+    c->query.deparse.tree = NULL; /* the tree lies in the statement's arena,
+                                   * but types are known now */
     return &c->cursor.base;
 }
 

@@ -1,5 +1,14 @@
-/* select_query.c - prepares a SELECT, and words SQLite's errors as MySQL
- * does. */
+/*
+ * select_query.c - prepares a SELECT: writes its text, takes a handle, makes
+ * its tables known, prepares, binds values; and words SQLite's errors as MySQL
+ * does.
+ *
+ * Clients and ORMs look at MySQL's error codes, so SQLite's messages are
+ * recognized by their words and get MySQL's code and text; SQLite's own
+ * wording is a fallback.  The place of a fault is found by deparse_locate().
+ * Runs on the statement's thread; what takes long to prepare first leaves the
+ * event loop.
+ */
 #include "select_query.h"
 
 #include <stdio.h>
@@ -13,7 +22,7 @@
 #include "sql_cursor.h"
 #include "sql_session.h"
 
-enum { TABLES_FEW = 2 /* SQLite plans such a join at once */ };
+enum { TABLES_FEW = 2 /* SQLite plans a join of two in no time */ };
 
 /* Writes a name in SQLite's quotes. */
 static void
@@ -58,6 +67,8 @@ bind_value(sqlite3_stmt *statement, int position, const struct value *value)
     case VALUE_DOUBLE:
         return sqlite3_bind_double(statement, position, value->real);
     case VALUE_TEXT:
+        /* SQLite copies the value: it lies in the client's packet, which is
+         * gone before the last row. */
         return sqlite3_bind_text64(statement, position, value->data,
                                    value->size, SQLITE_TRANSIENT, SQLITE_UTF8);
     case VALUE_BLOB:
@@ -67,7 +78,8 @@ bind_value(sqlite3_stmt *statement, int position, const struct value *value)
                                SQLITE_TRANSIENT);
 }
 
-/* positions: of each ?, that of its value; NULL: its own. */
+/* Binds the values. positions: which value each ? has; NULL: they are in
+ * order. */
 static int
 bind_query_values(struct query *query, const struct value *values,
                   const size_t *positions, size_t count, struct error *err)
@@ -101,7 +113,8 @@ prepare_query_statement(struct query *query, const char *sql, size_t size,
     return query_fail(query, rc, err);
 }
 
-/* SQLite compiles these to much more than their size. */
+/* Does SQLite compile it to much more than its size?  Then it is prepared off
+ * the event loop. */
 static bool
 is_heavy(const struct tree *tree)
 {
@@ -128,6 +141,7 @@ query_open(struct query *query, const struct opening *o,
     query->prefix = query->sql.size;
     if (deparse_run(&query->deparse, &query->sql, &query->deparsed, err) != 0)
         goto fail;
+    /* Only now: a statement with an error takes no handle. */
     query->handle = handle_acquire(scope, o->await, err);
     if (!query->handle)
         goto fail;
@@ -203,7 +217,8 @@ static const struct {
      "Incorrect parameter count in the call to native function '", "'"},
 };
 
-/* Words anywhere in SQLite's message; text NULL: SQLite's message is ours. */
+/* Words anywhere in SQLite's message, and MySQL's text; NULL: the message is
+ * heapwire's already. */
 static const struct {
     const char *words;
     enum error_code code;
@@ -307,10 +322,12 @@ query_fail(const struct query *query, int rc, struct error *err)
     const char *at = NULL, *where = "field list";
     bool incomplete;
 
+    /* A function or a table has failed; SQLite's message is only its echo. */
     if (handle->failed) {
         *err = handle->failure;
         return -1;
     }
+    /* The low byte is the code; the rest says more (SQLITE_IOERR_...). */
     switch (rc & 0xff) {
     case SQLITE_INTERRUPT:
         error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
@@ -318,6 +335,7 @@ query_fail(const struct query *query, int rc, struct error *err)
     case SQLITE_NOMEM:
         if (handle->memory.refused)
             memory_budget_explain(err, "a SELECT");
+        /* No statement yet, so the memory gave out while it was prepared. */
         else if (handle->memory.exceeded && !query->statement)
             error_set(err, ER_NOT_SUPPORTED,
                       "This version of heapwire doesn't yet support 'SELECT of "
@@ -342,6 +360,8 @@ query_fail(const struct query *query, int rc, struct error *err)
     default:
         break;
     }
+    /* SQLite gives no offset where the text ends too soon: that is a fault at
+     * its end. */
     incomplete = strcmp(message, "incomplete input") == 0;
     if (query->deparse.tree)
         at = deparse_locate(&query->deparse, query->prefix,
@@ -397,7 +417,7 @@ select_evaluate(const struct opening *o, const struct tree *tree,
     rc = select_memory_step(&query.handle->memory, query.statement);
     if (rc == SQLITE_ROW)
         result = copy_statement_value(query.statement, o->arena, out, err);
-    else if (rc == SQLITE_DONE) /* SET x = (SELECT ...) without rows */
+    else if (rc == SQLITE_DONE) /* SET x = (SELECT ...) without a row: NULL */
         result = 0;
     else
         query_fail(&query, rc, err);

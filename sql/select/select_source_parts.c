@@ -1,5 +1,12 @@
-/* select_source_parts.c - what is known of a source's samples besides their
- * stacks: see select_sources.h. */
+/*
+ * select_source_parts.c - makes a source's rows by thread, age, pool and waste
+ * (select_sources.h), each when a table first asks for them.
+ *
+ * They exist only if the profile has the data (a recorder noted them,
+ * jemalloc's size classes were known).  If not, the table is empty and one
+ * warning per snapshot says why: an error would break a join over many
+ * snapshots.
+ */
 #include "select_sources.h"
 
 #include <strings.h>
@@ -33,7 +40,7 @@ warn_unknown_rows(struct handle *handle, struct select_source *source,
     "known only of a database that records its heap: heapwire-run "            \
     "--profiling-source interposed"
 
-/* Whether a recorder noted the samples. */
+/* Did a recorder note the samples, with their ages? */
 static bool
 has_recorders_parts(const struct profile *profile)
 {
@@ -55,6 +62,7 @@ select_source_parts(struct handle *handle, struct select_source *source,
     else if (!*has && profile->stack_count > 0)
         warn_unknown_rows(handle, source, "threads are not known:",
                           profile_no_threads(profile));
+    /* Made once per source; they are dropped with it. */
     if (!*has || source->parts.threads)
         return SQLITE_OK;
     if (part_rows_make(&source->parts, profile, source->functions,
@@ -88,7 +96,8 @@ select_source_waste(struct handle *handle, struct select_source *source,
     return SQLITE_ERROR;
 }
 
-/* The difference again, of the two profiles by pool. */
+/* Makes the difference once more, of both profiles with pools as their
+ * roots. */
 static int
 diff_pools(struct handle *handle, struct select_source *source,
            const struct view_options *options)
@@ -108,7 +117,7 @@ diff_pools(struct handle *handle, struct select_source *source,
     return source->by_pool ? SQLITE_OK : SQLITE_ERROR;
 }
 
-/* Likewise, the sum of the nodes' differences by pool. */
+/* Asks for the sum of the nodes' differences by pool. */
 static int
 sum_pools(struct handle *handle, struct select_source *source,
           const struct view_options *options)
@@ -145,7 +154,7 @@ make_pools(struct handle *handle, struct select_source *source)
     return SQLITE_ERROR;
 }
 
-/* Whether the threads of a snapshot's profile are known, if it has any. */
+/* Are the threads of a snapshot's profile known, if it has any samples? */
 static bool
 knows_threads(struct handle *handle, struct select_source *source,
               const struct profile *profile)
@@ -157,7 +166,8 @@ knows_threads(struct handle *handle, struct select_source *source,
     return false;
 }
 
-/* Its stacks begin with nodes. */
+/* Is it a sum by node?  Its stacks begin with nodes, so pools cannot be their
+ * roots. */
 static bool
 is_by_node(struct handle *handle, struct select_source *source)
 {

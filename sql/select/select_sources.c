@@ -1,4 +1,14 @@
-/* select_sources.c - see select_sources.h. */
+/*
+ * select_sources.c - the snapshots that a SELECT reads: finds them by name,
+ * loads them on demand, and drops them to make room.
+ *
+ * A statement may name a thousand kept snapshots, each of megabytes when
+ * loaded.  So at most SELECT_SNAPSHOTS_LOADED are in memory; the one used
+ * longest ago that no table is reading is dropped, and loaded again if it is
+ * asked for.  Its serial number tells whether it is still the same one: a
+ * statement sees one state or fails.  One statement uses it, on its thread,
+ * inside sqlite3_step(); loading and comparing leave the event loop.
+ */
 #include "select_sources.h"
 
 #include <stdatomic.h>
@@ -67,7 +77,7 @@ unload_select_snapshot(struct select_sources *sources,
 void
 select_sources_end(struct select_sources *sources)
 {
-    /* free a difference before its two snapshots */
+    /* A difference comes behind its two snapshots in the list and pins them. */
     for (size_t i = sources->count; i > 0; i--) {
         unload_select_snapshot(sources, sources->list[i - 1]);
         mem_free(sources->list[i - 1]);
@@ -100,8 +110,9 @@ take_fresh(struct handle *handle)
                            fresh->profile);
 }
 
-/* Drops the snapshot that was used longest ago and can be loaded again; the
- * fresh one must still find room. */
+/* Drops the snapshot that was used longest ago, if there is no room; it must
+ * be one that can be loaded again, and that no table reads.  One place stays
+ * free for the fresh one. */
 static int
 evict_unused_snapshot(struct handle *handle)
 {
@@ -173,7 +184,7 @@ add_select_snapshot(struct handle *handle, const char *label, const char *base)
     return source;
 }
 
-/* alias: the name that the statement used for entry. */
+/* Adds a kept snapshot. alias: the name that the statement used for it. */
 static struct select_source *
 add_stored_snapshot(struct handle *handle, const struct store_entry *entry,
                     const char *alias)
@@ -234,7 +245,7 @@ read_kept(struct handle *handle, struct select_source *source)
     return SQLITE_OK;
 }
 
-/* The sum of nodes, or how much it grew. */
+/* Finds or asks for the sum of nodes' snapshots, or how much it grew. */
 static int
 open_cluster_source(struct handle *handle, const char *name, const char *base,
                     struct select_source **out)
@@ -260,7 +271,7 @@ open_cluster_source(struct handle *handle, const char *name, const char *base,
     return SQLITE_OK;
 }
 
-/* A profile that is taken for the statement. */
+/* Finds or takes a profile that is sampled for the statement. */
 static int
 open_observed_source(struct handle *handle, const char *name,
                      struct select_source **out)
@@ -312,7 +323,7 @@ open_single_source(struct handle *handle, const char *name,
     return source->snapshot ? SQLITE_OK : read_kept(handle, source);
 }
 
-/* A table has no option 'force'; profiles of two kinds have no advice. */
+/* Replaces the advice in the error: a table has no option 'force'. */
 static void
 advise_forced_difference(struct error *failure)
 {
@@ -353,7 +364,8 @@ compute_snapshot_difference(struct handle *handle, struct select_source *source)
     return SQLITE_OK;
 }
 
-/* Keeps both snapshots of a difference as long as the difference. */
+/* Finds or makes a difference; both of its snapshots stay in memory as long as
+ * it does. */
 static int
 open_difference_source(struct handle *handle, const char *name,
                        const char *base_name, struct select_source **out)
@@ -369,6 +381,7 @@ open_difference_source(struct handle *handle, const char *name,
     rc = open_single_source(handle, base_name, &base);
     if (rc != SQLITE_OK)
         return rc;
+    /* Pinned before the other is loaded, which may drop unused ones. */
     base->readers++;
     rc = open_single_source(handle, name, &now);
     if (rc != SQLITE_OK) {
@@ -479,6 +492,7 @@ select_source(struct handle *handle, const char *name, const char *base,
     if (rc != SQLITE_OK)
         return rc;
     warn_empty_snapshot(handle, source);
+    /* The caller's pin; heap_walk.c releases it. */
     source->readers++;
     source->used = ++handle->fetch->sources->uses;
     *out = source;
@@ -506,11 +520,13 @@ list_stored_snapshots(struct handle *handle)
             rc = SQLITE_ERROR;
     mem_free(entries);
     handle->failed = handle->failed || rc == SQLITE_ERROR;
+    /* From now on all tables see the same snapshots. */
     sources->listed = rc == SQLITE_OK;
     return rc;
 }
 
-/* Whether the text is the snapshot's own name and no short form of it. */
+/* Is the alias the snapshot's own name and no short form of it?  Otherwise the
+ * list would have it twice. */
 static bool
 is_full_snapshot_name(const struct select_source *source)
 {
@@ -524,7 +540,8 @@ is_fatal(const struct error *failure)
            failure->code == ER_QUERY_INTERRUPTED;
 }
 
-/* Checks the base first, since its fault would fail every comparison. */
+/* Begins a walk over all kept snapshots.  It checks the base first, since a
+ * fault of the base would fail every comparison. */
 static int
 begin_list(struct handle *handle, const char *base)
 {
@@ -537,7 +554,7 @@ begin_list(struct handle *handle, const char *base)
     return rc;
 }
 
-/* Warns once, though a join may read it again. */
+/* Warns once of a snapshot that cannot be read; a join may read it again. */
 static void
 warn_of_skipped_snapshot(struct handle *handle, struct select_source *source)
 {

@@ -36,18 +36,18 @@ struct select_source {
     struct profile *difference;    /* owned; NULL: no difference */
     const struct profile *profile; /* of the snapshot, or the difference */
     struct functions *functions;   /* of profile */
-    struct call_tree *tree;  /* of profile, likewise; NULL: not yet made */
-    struct call_rows calls;  /* of tree */
-    struct part_rows parts;  /* of profile, likewise */
-    struct waste_rows waste; /* likewise */
-    /* Of a difference, rooted at pools; NULL: not yet made, or the profile of
-     * such a sum of nodes, a reference (NULL likewise). */
+    struct call_tree *tree;        /* of profile; NULL: not made yet */
+    struct call_rows calls;        /* of tree */
+    struct part_rows parts;        /* of profile */
+    struct waste_rows waste;       /* of profile */
+    /* A difference with pools as its roots; NULL: not made yet, or it is the
+     * profile of pool_sum. */
     struct profile *by_pool;
     struct snapshot *pool_sum;
     struct functions *pool_functions;
     struct pool_rows pools;
     const char *label; /* the name as the statement wrote it */
-    const char *base;  /* the base's, likewise; NULL: no difference */
+    const char *base;  /* the base's name as written; NULL: no difference */
     size_t number;     /* within the statement, from 1; 0: the fresh one */
     unsigned readers;  /* it stays in memory while any table reads it */
     bool warned;   /* the warning that it is unreadable or empty was given */
@@ -80,7 +80,8 @@ void select_sources_end(struct select_sources *sources);
 int select_source(struct handle *handle, const char *name, const char *base,
                   struct select_source **out);
 
-/* What functions and calls are made with; wrappers has WRAPPERS_TEXT_BYTES. */
+/* The options with which functions and calls are made; wrappers has
+ * WRAPPERS_TEXT_BYTES. */
 struct view_options select_source_options(const struct handle *handle,
                                           char *wrappers);
 
@@ -89,17 +90,17 @@ struct view_options select_source_options(const struct handle *handle,
  */
 int select_source_calls(struct handle *handle, struct select_source *source);
 
-/* Likewise its rows by thread and by age.  *has: threads, or (ages) ages are
- * known; else it warns once why not. */
+/* Makes its rows by thread and by age. *has: threads, or (ages) ages are
+ * known; else it warns once why not.  Returns as select_source. */
 int select_source_parts(struct handle *handle, struct select_source *source,
                         bool ages, bool *has);
-/* Likewise its rows of waste. */
+/* Makes its rows of waste; the rest as select_source_parts. */
 int select_source_waste(struct handle *handle, struct select_source *source,
                         bool *has);
-/* Likewise, of a difference, its rows by pool.  *has: they are known. */
+/* Makes a difference's rows by pool; the rest as select_source_parts. */
 int select_source_pools(struct handle *handle, struct select_source *source,
                         bool *has);
-/* Likewise whether there are rows of what was allocated and freed. */
+/* Is it known what was allocated and freed?  Else it warns once why not. */
 bool select_source_counts(struct handle *handle, struct select_source *source);
 
 /*

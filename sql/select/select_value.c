@@ -1,4 +1,13 @@
-/* select_value.c - see select_query.h. */
+/*
+ * select_value.c - converts SQLite's values into those of the declared column
+ * types, and runs SELECT ... INTO.
+ *
+ * A column's definition was sent before its first value, and drivers decode by
+ * it, so each value must become the declared type or NULL; what does not fit a
+ * number is an error, as MySQL has it.  Texts and blobs are borrowed from
+ * SQLite until the next step; only what must be rewritten (decimals, times of
+ * midnight) is made in the batch's arena.
+ */
 #include "select_query.h"
 
 #include <float.h>
@@ -19,7 +28,9 @@
 #include "sql_cursor.h"
 #include "sql_session.h"
 
-enum { ROWS_AT_ONCE = 2 /* the second one is a fault */ };
+enum {
+    ROWS_AT_ONCE = 2 /* reading two tells whether there is more than one */
+};
 
 struct into_cursor {
     struct cursor base; /* first */
@@ -31,8 +42,8 @@ struct into_cursor {
     struct value rows_storage[]; /* ROWS_AT_ONCE rows */
 };
 
-/* A DECIMAL, or an integer past 63 bits, is sent as a text, but kept as a
- * number. */
+/* Gives a variable its number's kind back: a DECIMAL, or an integer past 63
+ * bits, is sent as a text. */
 static struct value
 restore_numeric_kind(const struct column *column, const struct value *value)
 {
@@ -57,6 +68,8 @@ keep_row(struct into_cursor *c, const struct value *row, struct error *err)
         if (!value)
             return -1;
         value->next = c->values;
+        /* Not in force yet: a second row, or an error, must leave the
+         * variables as they are. */
         c->values = value;
     }
     return 0;
@@ -158,7 +171,7 @@ select_into_nothing(struct cursor *rows, struct error *err)
     return c ? &c->base : NULL;
 }
 
-/* A text made in the arena. */
+/* Copies a text into the arena. */
 static int
 add_copied_text(struct arena *arena, const void *data, size_t size,
                 struct value *out)
@@ -169,7 +182,7 @@ add_copied_text(struct arena *arena, const void *data, size_t size,
     return out->data ? 0 : -1;
 }
 
-/* SQLite's bytes, until the statement's next step. */
+/* Borrows SQLite's bytes, until the statement's next step. */
 static int
 borrow_sqlite_bytes(enum value_type type, const char *data, size_t size,
                     struct value *out)
@@ -200,7 +213,8 @@ borrow_column_blob(sqlite3_stmt *statement, int i, struct value *out)
                                out);
 }
 
-/* Converts a double that an integer can hold; else 1690. */
+/* Gives an integer; a double is rounded.  Fails with 1690 if it is out of
+ * range. */
 static int
 add_integer(sqlite3_stmt *statement, int i, const struct column *column,
             struct value *out, struct error *err)
@@ -216,6 +230,7 @@ add_integer(sqlite3_stmt *statement, int i, const struct column *column,
         goto out_of_range;
     if (sqlite3_column_type(statement, i) != SQLITE_FLOAT) {
         out->integer = sqlite3_column_int64(statement, i);
+        /* Drivers would read a negative number as one past 63 bits. */
         if (out->integer < 0 && column->flags & COLUMN_UNSIGNED)
             goto out_of_range;
         return 0;
@@ -263,7 +278,7 @@ add_decimal(sqlite3_stmt *statement, int i, const struct column *column,
     return -1;
 }
 
-/* A number in a column of texts. */
+/* Writes a number in a column of texts. */
 static int
 add_number_text(sqlite3_stmt *statement, int i, struct arena *arena,
                 struct value *out)
@@ -278,7 +293,8 @@ add_number_text(sqlite3_stmt *statement, int i, struct arena *arena,
 
 /* ---- dates and times ---- */
 
-/* In the pattern, d is a digit and anything else is itself. */
+/* Does the text begin as the pattern, in which d is a digit and anything else
+ * is itself? */
 static bool
 has_form(const char *text, size_t size, const char *form)
 {
@@ -315,8 +331,9 @@ is_time_value_text(const char *text, size_t size)
            is_fraction(text + sign + hours, size - sign - hours);
 }
 
-/* Takes a date's or a time's part where the column needs it; anything else is
- * NULL, as after CAST. */
+/* Gives a date or a time: takes the part that the column needs, or adds
+ * midnight.  Anything else is NULL, as after CAST, since drivers fail on a
+ * date that is none. */
 static int
 add_temporal(sqlite3_stmt *statement, int i, enum column_type type,
              struct arena *arena, struct value *out)
@@ -339,6 +356,7 @@ add_temporal(sqlite3_stmt *statement, int i, enum column_type type,
         return borrow_sqlite_bytes(VALUE_TEXT, text, 10, out);
     if (type != COLUMN_TIME && type != COLUMN_DATE && both)
         return borrow_sqlite_bytes(VALUE_TEXT, text, size, out);
+    /* A date in a column of moments is its midnight. */
     if (type != COLUMN_TIME && type != COLUMN_DATE && date && size == 10) {
         memcpy(room, text, 10);
         memcpy(room + 10, midnight, sizeof(midnight) - 1);

@@ -1,8 +1,14 @@
 /*
- * select_vtab.c - the catalog's tables as SQLite's virtual tables.
+ * select_vtab.c - the catalog's tables as SQLite's virtual tables (one module,
+ * whose argument is a table's index), and the lock on SQLite.
  *
- * One module for all: its argument is the table's index in the catalog.  A
- * table is produced once per statement, so all its readers see one moment.
+ * A table of few rows is produced once per statement, so that all its readers
+ * see one moment; the heap's are walked (heap_walk.c), and those of all nodes
+ * ask these (cluster_rows.c).  SQLite runs text that a client influenced, so
+ * it can only read these tables and call listed functions: an empty database
+ * in memory, query_only, no extensions, an authorizer that allows three
+ * actions.  It acts when a statement is prepared; as that outlives its
+ * session, the privilege is checked again when a table is read (vtab_filter).
  */
 #include "handle_pool.h"
 
@@ -32,7 +38,7 @@ is_allowed_function(const char *function)
     return function_table_find(name, &type, &width);
 }
 
-/* Allows reading our tables and calling functions of the list, nothing else. */
+/* Allows reading these tables and calling listed functions, nothing else. */
 static int
 authorize_sqlite_action(void *arg, int action, const char *first,
                         const char *second, const char *database,
@@ -78,12 +84,13 @@ set_sqlite_limits(sqlite3 *db)
         sqlite3_limit(db, limits[i].id, limits[i].value);
 }
 
-/* Switches the lock; off: tables may be made.  -1 if SQLite refuses. */
+/* Locks the handle, or unlocks it to create tables.  -1 if SQLite refuses. */
 static int
 handle_lock(struct handle *handle, bool on)
 {
     int rc;
 
+    /* The authorizer refuses PRAGMA and CREATE, which this needs. */
     sqlite3_set_authorizer(handle->db, NULL, NULL);
     rc = sqlite3_exec(handle->db,
                       on ? "PRAGMA query_only=ON" : "PRAGMA query_only=OFF",
@@ -124,8 +131,7 @@ handle_lock_down(struct handle *handle)
 
 enum {
     DECLARATION_MAX = 8192,
-    NODES_MAX =
-        1024 /* nodes that a statement names; with more, all are asked */
+    NODES_MAX = 1024 /* nodes that a statement names; of more, all are asked */
 };
 
 struct vtab {
@@ -153,6 +159,7 @@ column_affinity(enum column_type type)
         return "INTEGER";
     case COLUMN_DOUBLE:
     case COLUMN_DECIMAL:
+        /* A DECIMAL of 15 digits is a double for SQLite; see kind.h. */
         return "REAL";
     default:
         return "TEXT COLLATE " COLLATION_TEXT;
@@ -208,7 +215,7 @@ vtab_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* Treats hw_eq(column, x) as an equality, too. */
+/* Lets the planner look x up in hw_eq(column, x), as in an equality. */
 static int
 vtab_find_function(sqlite3_vtab *base, int argc, const char *name,
                    void (**call)(sqlite3_context *, int, sqlite3_value **),
@@ -225,7 +232,7 @@ vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct vtab *vtab = (const struct vtab *)base;
 
-    /* All of a statement's readers are planned before any of them reads. */
+    /* SQLite plans all readers of a statement before any of them reads. */
     if (catalog_needs(vtab->table, info->colUsed) != 0)
         table_set_add(&vtab->handle->needy, vtab->index);
     select_vtab_plan(vtab->table, info);
@@ -268,6 +275,7 @@ produce_table_rows(struct handle *handle, size_t index)
         return rc;
     if (table->needs & NEED_TIME && handle_compute(handle))
         return SQLITE_INTERRUPT;
+    /* Once, even if the table is joined with itself. */
     if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);
         handle->scope.cancelled = handle->cancelled;
@@ -326,7 +334,7 @@ read_filter_node_ids(sqlite3_value *from, uint64_t ids[NODES_MAX], size_t *out)
     return fits;
 }
 
-/* Of a time, or its day.  False: it may compare otherwise than as text. */
+/* Reads a lower bound, a time or a day.  False: it compares not as a text. */
 static bool
 take_since(const struct catalog_column *column, sqlite3_value *value,
            struct cluster_since *out)
@@ -350,7 +358,7 @@ take_since(const struct catalog_column *column, sqlite3_value *value,
     return true;
 }
 
-/* Gives no rows if the values cannot be a node or a snapshot. */
+/* Asks the nodes; no rows if a value cannot be a node or a snapshot. */
 static int
 find_nodes(struct vtab_cursor *cursor, struct handle *handle,
            const struct catalog_table *table, int number, sqlite3_value **argv)
@@ -378,6 +386,7 @@ find_nodes(struct vtab_cursor *cursor, struct handle *handle,
     if (number & BY_SINCE)
         bounded =
             take_since(&table->columns[number >> SINCE_SHIFT], *argv, &since);
+    /* As heap_filter() decides for this node's own snapshots. */
     kept = walk && !snapshot &&
            (walk->observed || heap_names_kept(handle, number));
     fresh = walk && !walk->observed &&
@@ -464,6 +473,7 @@ vtab_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 
     if (cursor->rows) {
         rowset_cell(cursor->rows, cursor->row, (size_t)column, &value, text);
+        /* text is on this function's stack. */
         if (value.data == text)
             borrowed = SQLITE_TRANSIENT;
     } else if (is_of_nodes(base)) {

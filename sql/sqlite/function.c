@@ -1,4 +1,16 @@
-/* function.c - see function.h. */
+/*
+ * function.c - arguments and results of MySQL's functions, on top of SQLite's.
+ *
+ * SQLite knows integers, doubles, texts and blobs; MySQL's functions see
+ * DECIMAL, unsigned integers, dates and JSON as well, and each of them
+ * converts and compares in its own way.  A value's subtype tells which it is
+ * (kind.h); this file turns any value into the text, the number or the order
+ * that MySQL would see, so that each function is a few lines.
+ *
+ * All runs inside sqlite3_step() on the statement's thread.  A function that
+ * works on much data charges for it (function_charge), which is where a
+ * cancelled statement stops.
+ */
 #include "function.h"
 
 #include <float.h>
@@ -79,7 +91,9 @@ function_wait(sqlite3_context *c, const char *what, uint64_t until_ms)
 enum { SQLITE_ARGUMENTS_MAX = 128 };
 
 /* The arguments of the running call, and their texts: SQLite would write 1.50
- * as 1.5, and 1e20 as 1.0e+20. */
+ * as 1.5, and 1e20 as 1.0e+20.  The texts are made on demand and must last
+ * until the call returns; a function of SQLite never calls another one, so a
+ * thread needs one set (10 KB). */
 static _Thread_local struct {
     int count;
     sqlite3_value **values;
@@ -131,7 +145,7 @@ function_is_number(sqlite3_value *value)
            kind_is_decimal(value);
 }
 
-/* The number in a string of JSON, or that of a truth. */
+/* Reads the number in a string of JSON, or that of true or false. */
 static bool
 json_real(sqlite3_value *value, double *out)
 {
@@ -151,12 +165,13 @@ function_real(sqlite3_value *value)
 
     if (!kind_real(value, &real) && !json_real(value, &real))
         real = sqlite3_value_double(value);
-    if (isinf(real)) /* the text of a number that is too large */
+    if (isinf(real)) /* a text like 1e999, which MySQL cuts to the largest
+                      * double */
         return copysign(DBL_MAX, real);
     return isnan(real) ? 0 : real;
 }
 
-/* Whether it is a text of digits past SQLite's integers. */
+/* Is it a text of digits past SQLite's integers? */
 static bool
 is_unsigned(sqlite3_value *value, uint64_t *out)
 {
@@ -169,7 +184,7 @@ is_unsigned(sqlite3_value *value, uint64_t *out)
     return true;
 }
 
-/* A DECIMAL, rounded; past 64 bits the nearest integer. */
+/* Rounds a DECIMAL to an integer; past 64 bits to the nearest that there is. */
 static uint64_t
 bits_of_decimal(struct decimal d)
 {
@@ -199,8 +214,9 @@ bits_of(sqlite3_value *value, uint64_t *out)
     return true;
 }
 
-/* Of what has no bits: a DOUBLE's half becomes the even integer, and of a text
- * counts what stands before its point. */
+/* Rounds what has no bits of its own.  As in MySQL, a DOUBLE's half goes to
+ * the even integer, of a text the part before the point counts, and all else
+ * rounds half away from zero. */
 static double
 integral_real(sqlite3_value *value)
 {
@@ -235,6 +251,8 @@ function_natural(sqlite3_value *value)
     if (bits_of(value, &bits))
         return bits;
     real = integral_real(value);
+    /* 2^63 and 2^64: a conversion of a double out of range is undefined in
+     * C. */
     if (real < 9223372036854775808.0)
         return (uint64_t)function_integer(value);
     return real >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)real;
@@ -257,7 +275,8 @@ compare_byte_spans(struct span a, struct span b)
     return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
 
-/* The moment of a value that is compared with one; invalid ones come first. */
+/* The moment of a value that is compared with a date or time; invalid ones
+ * come first. */
 static int64_t
 temporal_sort_key(sqlite3_value *value, bool time)
 {
@@ -323,7 +342,8 @@ is_json_text(sqlite3_value *value)
            sqlite3_value_type(value) == SQLITE_TEXT;
 }
 
-/* Of different kinds, MySQL's later one is the greater; a text is a string. */
+/* JSON of different kinds is ordered by MySQL's ranking of kinds; a text that
+ * is no JSON counts as a string. */
 static int
 rank_json(sqlite3_value *value)
 {
@@ -336,7 +356,8 @@ rank_json(sqlite3_value *value)
     return ranks[function_is_number(value) ? JSON_NUMBER : JSON_STRING];
 }
 
-/* A string's text, in out, to be freed. */
+/* Gives a JSON string's decoded text; the caller frees out, in which it may
+ * lie. */
 static struct span
 json_plain(sqlite3_value *value, struct buffer *out)
 {
@@ -349,7 +370,8 @@ json_plain(sqlite3_value *value, struct buffer *out)
     return (struct span){out->data ? out->data : "", out->size};
 }
 
-/* One of them is JSON, and no number.  A truth compares with 1 and 0, too. */
+/* Compares two values of which one is JSON and no number. true and false
+ * compare with 1 and 0, too. */
 static int
 compare_json(sqlite3_value *a, sqlite3_value *b)
 {
@@ -377,6 +399,8 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
     double x, y;
     int order;
 
+    /* The most frequent case first; then from the exact to the inexact: only
+     * what is no exact number is compared as doubles. */
     if (kind_is_integer(a) && kind_is_integer(b))
         return compare_integers(a, b);
     if (is_json_text(a) || is_json_text(b))
@@ -474,6 +498,7 @@ function_fail(sqlite3_context *c, const struct error *err)
 {
     struct handle *handle = function_handle(c);
 
+    /* SQLite gives the error's text alone back; its MySQL code is kept here. */
     handle->failure = *err;
     handle->failed = true;
     sqlite3_result_error(c, err->text, -1);
@@ -502,7 +527,8 @@ function_warn_wrong(sqlite3_context *c, const char *type, struct span text)
                   text.data, function_name(c));
 }
 
-/* As MySQL names it. */
+/* The function's name in MySQL.  The deparser calls some by names of its own,
+ * with hw_ before it. */
 static const char *
 mysql_name(sqlite3_context *c)
 {
@@ -518,6 +544,8 @@ function_fits(sqlite3_context *c, uint64_t size)
 
     if (size <= SELECT_VALUE_MAX)
         return true;
+    /* MySQL gives NULL and a warning past max_allowed_packet; between that and
+     * the limit here it would give a value, so NULL would be wrong. */
     if (size > FUNCTION_PACKET_MAX) {
         function_warn(c, ER_PACKET_OVERFLOWED,
                       "Result of %s() was larger than max_allowed_packet (%d) "

@@ -77,12 +77,12 @@ const char *function_name(sqlite3_context *c);
 /* Call it before work that exceeds the size of the arguments.  True: the
  * statement has stopped, and the function must return. */
 bool function_charge(sqlite3_context *c, size_t bytes);
-/* The same before work without proportion to the arguments. */
+/* The same, before work that is out of proportion to the arguments. */
 bool function_compute(sqlite3_context *c);
 
-/* Waits for a notification, at most until until_ms (clock_ms), and others
- * compute; what is its state meanwhile.  False: it is that late, or the
- * statement has stopped and the function must return. */
+/* Waits for a notification until until_ms (clock_ms) at the latest; others
+ * compute meanwhile. what is shown as the statement's state.  False: it is
+ * that late, or the statement has stopped and the function must return. */
 bool function_wait(sqlite3_context *c, const char *what, uint64_t until_ms);
 bool function_stopped(sqlite3_context *c);
 
@@ -111,7 +111,7 @@ enum compare_how {
     COMPARE_NUMBER /* as numbers, also two texts */
 };
 int function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how);
-/* The same as texts, also two numbers. */
+/* The same, but two numbers compare as texts, too. */
 int function_compare_texts(sqlite3_value *a, sqlite3_value *b,
                            enum compare_how how);
 
@@ -124,15 +124,15 @@ void function_decoded(sqlite3_context *c, struct span text);
 /* Sets the buffer's text, or fails as function_fits if it failed; frees the
  * buffer. */
 void function_buffer(sqlite3_context *c, struct buffer *text);
-/* The same, its bytes. */
+/* The same for bytes. */
 void function_buffer_bytes(sqlite3_context *c, struct buffer *bytes);
 /* Sets 64 bits without a sign; as a text past SQLite's integers. */
 void function_unsigned(sqlite3_context *c, uint64_t value);
 
 enum { FUNCTION_PACKET_MAX = 16 * 1024 * 1024 /* max_allowed_packet */ };
 
-/* Whether a result may have so many bytes.  If not, the statement fails; or it
- * goes on with NULL and warning 1301, where MySQL's would. */
+/* May a result have that many bytes?  If not, the statement fails; or, where
+ * MySQL's would, it goes on with NULL and warning 1301. */
 bool function_fits(sqlite3_context *c, uint64_t size);
 /* Ends the statement with this error. */
 void function_fail(sqlite3_context *c, const struct error *err);

@@ -1,4 +1,19 @@
-/* handle.c - see handle.h. */
+/*
+ * handle.c - what keeps one SELECT in SQLite from harming others: its memory,
+ * its time, and MySQL's collations.
+ *
+ * SQLite has one heap limit for the whole process, and some statements take
+ * exponential time or memory to prepare, so its allocator is wrapped and
+ * counts for the statement that runs on this thread.  A thread-local pointer
+ * says whose that is; memory that outlives the statement (the schema, the page
+ * cache) is counted while it is allocated and forgotten at the reset.  The
+ * cost is an addition per allocation.
+ *
+ * Time is bounded by asking: SQLite calls the progress handler every 64
+ * operations, and functions charge for bytes as if they were operations.
+ * About every quarter of a millisecond the statement leaves the event loop or
+ * looks whether it is over.
+ */
 #include "handle.h"
 
 #include <stddef.h>
@@ -9,7 +24,8 @@
 
 static sqlite3_mem_methods real;
 
-/* The statement that runs on this thread, or NULL. */
+/* The memory of the statement that runs on this thread; NULL: none does, as
+ * while a handle is opened. */
 static _Thread_local struct select_memory *counting;
 
 static bool
@@ -19,12 +35,15 @@ is_statement_cancelled(const struct select_memory *memory)
            atomic_load_explicit(memory->cancelled, memory_order_relaxed);
 }
 
-/* Holds memory in steps: small blocks need not ask. */
+/* Reserves memory of the budget that all clients share, in steps: a small
+ * statement need not ask, and a large one asks once per megabyte. */
 static bool
 reserve_select_memory(struct select_memory *memory, int64_t used)
 {
     int64_t steps;
 
+    /* While it prepares, used begins at an offset, see
+     * select_memory_prepare(). */
     if (memory->preparing)
         used -= SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
     if (used <= MEMORY_BUDGET_SMALL || used <= (int64_t)memory->reserved.bytes)
@@ -37,8 +56,9 @@ reserve_select_memory(struct select_memory *memory, int64_t used)
     return false;
 }
 
-/* Counts an allocation, and allows it or not; SQLite allocates all along while
- * it prepares. */
+/* Counts an allocation, and allows it or not.  A refusal is an out-of-memory
+ * to SQLite, which unwinds cleanly; that is the only way to stop it while it
+ * prepares, when it calls no progress handler.  It allocates all along then. */
 static bool
 may_take(int size)
 {
@@ -96,7 +116,8 @@ select_memory_count(void)
 {
     sqlite3_mem_methods counted;
 
-    /* refused if SQLite runs already: then its own limit is the only one */
+    /* SQLite refuses if it is in use already; then its own limit is the only
+     * one. */
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real) != SQLITE_OK)
         return;
     counted = real;
@@ -113,6 +134,7 @@ select_memory_prepare(struct select_memory *memory, sqlite3 *db,
 {
     int rc;
 
+    /* So one comparison with SELECT_MEMORY_MAX serves both limits. */
     memory->used = SELECT_MEMORY_MAX - PREPARE_MEMORY_MAX;
     memory->blocks = 0;
     memory->preparing = true;
@@ -197,8 +219,8 @@ collation_add(sqlite3 *db)
 enum {
     PROGRESS_OPS = 64,    /* of SQLite's machine between two checks */
     BYTES_PER_STEP = 64,  /* bytes that a function handles in that time */
-    STEPS_PER_CHECK = 160 /* about a quarter of a millisecond: then it steps
-                   aside, and looks at the clock as often */
+    STEPS_PER_CHECK = 160 /* about a quarter of a millisecond; then it leaves
+                           * the event loop, or looks at the clock */
 };
 
 bool
@@ -225,8 +247,9 @@ handle_charge(struct handle *handle, size_t bytes)
                : handle_is_cancelled(handle);
 }
 
-/* Non-zero stops this statement. sqlite3_interrupt from the cancelling thread
- * could stop the handle's next one. */
+/* Non-zero stops this statement.  Each statement asks by itself:
+ * sqlite3_interrupt() from the cancelling thread could stop the handle's next
+ * one. */
 static int
 on_sqlite_progress(void *arg)
 {

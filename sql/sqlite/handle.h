@@ -138,7 +138,7 @@ struct handle {
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
-    struct await *await;          /* likewise, and it cannot wait */
+    struct await *await;          /* NULL: it cannot wait, or be cancelled */
     struct table_set readable;    /* the tables it may read */
     struct table_set needy;   /* those of which it reads columns with needs */
     struct table_set bounded; /* of nodes', asked from some time on */

@@ -1,4 +1,13 @@
-/* kind.c - see kind.h. */
+/*
+ * kind.c - MySQL's type of a value in SQLite: reads it from the value's
+ * subtype, converts by it, and sets it on results.
+ *
+ * One byte of subtype has to tell a DECIMAL and its decimals from a double,
+ * 0x1f from a text, and a date from a text; see kind.h for the encoding and
+ * what SQLite loses.  Most calls look at the subtype and return; the
+ * conversions of DECIMALs that are doubles take a few operations, and only
+ * long ones go through text.
+ */
 #include "kind.h"
 
 #include <inttypes.h>
@@ -7,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUOTIENT_KEPT = 9 /* decimals of a quotient in a variable */ };
+enum {
+    QUOTIENT_KEPT = 9 /* decimals that a quotient keeps in a variable: MySQL's
+                         variables have no more */
+};
 
 enum kind
 kind_of(sqlite3_value *value)
@@ -100,7 +112,8 @@ kind_decimals(sqlite3_value *value)
     return kind_is_integer(value) ? 0 : -1;
 }
 
-/* 20260131101112, with six decimals if it has a fraction. */
+/* The number of a date or time: 20260131101112, with six decimals if it has a
+ * fraction, as MySQL converts it. */
 static struct decimal
 temporal_decimal(struct span text)
 {
@@ -138,7 +151,7 @@ kind_real(sqlite3_value *value, double *out)
     struct span bytes;
 
     switch (kind_of(value)) {
-    case KIND_HEX: /* the highest byte comes first */
+    case KIND_HEX: /* big-endian, as MySQL reads 0x0100 as 256 */
         bytes = kind_bytes(value);
         *out = 0;
         for (size_t i = 0; i < bytes.size; i++)
@@ -165,6 +178,8 @@ kind_reads_temporal(sqlite3_value *value, struct decimal *out)
     if (sqlite3_value_type(value) != SQLITE_TEXT)
         return false;
     text = kind_bytes(value);
+    /* Only a text in the exact form counts, so that '2026' or '10-11' stay
+     * numbers and texts. */
     if (text.size < sizeof("10:00:00") - 1 || text.size >= TEMPORAL_TEXT ||
         !temporal_parse_time(text, &t) ||
         temporal_text(&t, again) != text.size ||
@@ -185,7 +200,9 @@ kind_real_decimal(double x, struct decimal *out)
            decimal_read((struct span){text, strlen(text)}, out, &used);
 }
 
-/* A double of at most 15 digits: they are found again. */
+/* Finds the decimal digits of a double that has at most 15 of them.  Scaling
+ * and comparing is exact then and avoids a text; what does not fit goes
+ * through one. */
 static struct decimal
 real_decimal(double x, int scale)
 {
@@ -259,6 +276,8 @@ kind_round(double x, int places)
     scaled = places >= 0 ? x * scale : x / scale;
     if (!isfinite(scaled) || fabs(scaled) > 1e15)
         return x;
+    /* 2.675 is 2.67499... in binary, but MySQL rounds it to 2.68: the 15
+     * digits that identify it are rounded, not its bits. */
     snprintf(text, sizeof(text), "%.15g", scaled);
     rounded = round(strtod(text, NULL));
     return places >= 0 ? rounded / scale : rounded * scale;
@@ -276,7 +295,8 @@ kind_integer_part(double x, int64_t *out)
 static void
 set_decimal_result(sqlite3_context *c, struct decimal d, unsigned kind)
 {
-    static const decimal_integer most = 1000000000000000; /* 10^15 */
+    /* 10^15: a number of at most 15 digits is found again from its double. */
+    static const decimal_integer most = 1000000000000000;
     char text[DECIMAL_TEXT];
 
     d = decimal_short(d);

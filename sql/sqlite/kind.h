@@ -45,7 +45,7 @@ enum {
 };
 
 enum kind kind_of(sqlite3_value *value);
-/* That of a number that SQLite's own type would lose; else KIND_PLAIN. */
+/* The kind of a number that SQLite's own type would lose; else KIND_PLAIN. */
 enum kind kind_keeps(sqlite3_value *value);
 /* The value, with its kind, for a variable; texts and bytes are borrowed. */
 struct value kind_value(sqlite3_value *value);
@@ -59,13 +59,13 @@ bool kind_is_decimal(sqlite3_value *value); /* no integer */
 /* The value of an exact number, of bytes or a moment beside numbers.  False:
  * it is none of these. */
 bool kind_decimal(sqlite3_value *value, struct decimal *out);
-/* Of a double that a DECIMAL may be; false: none is as large. */
+/* Reads a double that stands for a DECIMAL; false: no DECIMAL is as large. */
 bool kind_real_decimal(double x, struct decimal *out);
 
 /* The number behind a value with its own kind: bytes, or a moment, which is
  * 20260131101112.  False: SQLite's value is right. */
 bool kind_real(sqlite3_value *value, double *out);
-/* The same for a plain text in the form of our dates and times. */
+/* The number of a plain text that has the form of a date or time. */
 bool kind_reads_temporal(sqlite3_value *value, struct decimal *out);
 /* Writes a number as text; returns its bytes. */
 size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
@@ -75,8 +75,8 @@ size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
 double kind_round(double x, int places);
 /* The integer part of x; false: no integer holds it. */
 bool kind_integer_part(double x, int64_t *out);
-/* Sets a DECIMAL with so many decimals, and a quotient, which has further
- * digits than it shows. */
+/* Sets a DECIMAL result with that many decimals; kind_quotient sets one that
+ * has further digits than it shows. */
 void kind_exact(sqlite3_context *c, struct decimal d, int decimals);
 void kind_quotient(sqlite3_context *c, struct decimal d, int decimals);
 

@@ -1,8 +1,11 @@
 /*
- * tables_accounts.c - accounts, settings, and the statements that were
- * executed: heapwire.settings, heapwire.users, heapwire.audit_log.
+ * tables_accounts.c - sessions, settings, accounts and the log of executed
+ * statements: heapwire.sessions, settings, users, audit_log, and MySQL's
+ * process lists.
  *
- * The host has these; what it lists is copied, then shown.
+ * The server owns these lists, behind locks of its own; the host's functions
+ * copy the rows (struct sql_host), so that no lock is held while rows are
+ * made.  Who may see what is checked per row.
  */
 #include <string.h>
 
@@ -20,11 +23,14 @@ sessions_list(const struct sql_session *session, struct sql_session_row **out)
 {
     const struct sql_host *host = &session->node->host;
 
+    /* Room for the most there can be: the number may change between two
+     * calls. */
     *out = mem_zalloc(SESSIONS_MAX, sizeof(**out));
     return *out ? host->list_sessions(host->arg, *out, SESSIONS_MAX) : 0;
 }
 
-/* Bytes of the first SHORT_INFO characters. */
+/* Counts the bytes of the first SHORT_INFO characters, to which SHOW
+ * PROCESSLIST cuts a statement. */
 static size_t
 cut_info(const char *info)
 {
@@ -54,8 +60,9 @@ add_session(struct rowset *out, const struct sql_session_row *row, bool whole)
         rowset_null(out);
 }
 
-/* Another user's sessions take the privilege ADMIN; a session's own user always
- * sees them. */
+/* Lists the sessions.  Another user's take the privilege ADMIN; a session's
+ * own user always sees them.  Two users of one name are different if only one
+ * is trusted by the operating system. */
 static void
 produce_session_rows(const struct catalog_scope *scope, struct rowset *out,
                      bool whole)

@@ -1,5 +1,8 @@
-/* tables_budgets.c - the budgets of functions and pools, and what was found of
- * them. */
+/*
+ * tables_budgets.c - heapwire.budgets: the budgets of functions and pools, and
+ * what the last look at a profile found.  Reads the list alone, so nobody
+ * waits.
+ */
 #include <string.h>
 
 #include "budgets.h"

@@ -1,11 +1,11 @@
 /*
- * tables_cpu.c - profiles of time as tables: what ran, or of wall:..., what was
- * where while the clock went on.
+ * tables_cpu.c - profiles of time as tables: what ran (cpu:10), or where
+ * threads were while the clock went on (wall:10).
  *
- * A profile counts its samples as objects and their nanoseconds as bytes, so
- * that most columns are those of tables_heap.c.  A profile takes as long as it
- * says: without a condition on the snapshot none is taken, and the kept ones
- * are here.
+ * A profile of time counts its samples as objects and their nanoseconds as
+ * bytes, so most columns are those of tables_heap.c.  Taking one lasts as long
+ * as its name says: so without a condition on the snapshot none is taken, and
+ * only kept ones are here.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@
 #define SNAPSHOT_COMMENT                                                       \
     "cpu:10, wall:10:20, ... that a condition takes so; else each kept one"
 
-/* To microseconds. */
+/* Sets seconds, rounded to microseconds. */
 static void
 set_seconds(struct value *out, double nanoseconds)
 {
@@ -46,7 +46,7 @@ enum {
 static void
 functions_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    /* Of heap_functions. */
+    /* The columns of heap_functions that show the same. */
     static const size_t same[] = {
         [FUNCTIONS_SNAPSHOT] = 0,     [FUNCTIONS_FUNCTION] = 1,
         [FUNCTIONS_MODULE] = 2,       [FUNCTIONS_SELF_SAMPLES] = 7,
@@ -111,7 +111,7 @@ enum {
 static void
 stacks_cell(struct heap_position *position, size_t column, struct value *out)
 {
-    /* Of heap_stacks. */
+    /* The columns of heap_stacks that show the same. */
     static const size_t same[] = {
         [STACKS_SNAPSHOT] = 0, [STACKS_STACK] = 1,    [STACKS_DEPTH] = 2,
         [STACKS_SAMPLES] = 4,  [STACKS_FUNCTION] = 5, [STACKS_FOLDED] = 6};

@@ -1,6 +1,10 @@
 /*
- * tables_diagnosis.c - what is unusual about the database's memory, and what to
- * do: the rows of diagnose().
+ * tables_diagnosis.c - heapwire.diagnosis: what is unusual about the
+ * database's memory and what to do, as rows; diagnose() gives the same as a
+ * page.
+ *
+ * The work is plugin/diagnosis's.  The snapshot was fetched before, where it
+ * may be had (NEED_TOTAL); without one the findings are fewer.
  */
 #include "allocator.h"
 #include "buffer.h"

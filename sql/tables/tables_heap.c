@@ -1,11 +1,13 @@
 /*
- * tables_heap.c - a heap profile as tables.
+ * tables_heap.c - a heap profile as tables: functions, differences, stacks,
+ * frames and a flame graph's boxes.
  *
- * Names and weights are the call graph's: the allocator's own frames are left
- * out, and stacks of such functions alone belong to no function.  Without a
- * condition on the snapshot it is a fresh one, called 'now'; with one, each
- * that is kept and asked for.  The name of none is an error: no rows would look
- * like a heap without anything in it.
+ * This file has columns and cells alone; heap_walk.c moves through the
+ * snapshot.  Names and weights are the call graph's: the allocator's own
+ * frames are left out, and a stack of such frames alone belongs to no
+ * function.  Without a condition on the snapshot it is a fresh one, called
+ * 'now'; with one, each kept snapshot that meets it.  A name that no snapshot
+ * has is an error: no rows would look like an empty heap.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 #include "sql.h"
 #include "texts.h"
 
-/* What a column of either table shows. */
+/* What a column of heap_functions or heap_diff shows. */
 enum shown {
     SNAPSHOT,
     BASE,
@@ -38,7 +40,7 @@ enum shown {
     SIGNIFICANT
 };
 
-/* Rounds to hundredths. */
+/* Sets a percentage, rounded to hundredths. */
 static void
 set_percent(struct value *out, double part, double whole)
 {
@@ -194,7 +196,8 @@ set_buffered(const struct heap_position *position, struct value *out)
 {
     out->type = VALUE_TEXT;
     out->data = position->text.data;
-    /* SQLite refuses a value of this size */
+    /* A text that did not fit becomes too large for SQLite, which then fails
+     * the statement rather than show a part. */
     out->size =
         position->text.failed ? SELECT_VALUE_MAX + 1 : position->text.size;
 }
@@ -212,8 +215,8 @@ enum {
     STACKS_SIZE_CLASS
 };
 
-/* "main;serve;parse": the root first, as flame graphs read it.  A ; within a
- * name (Rust's [u8; 4]) would part it. */
+/* Writes "main;serve;parse", the root first, as flame graphs read it.  A ;
+ * within a name (Rust's [u8; 4]) would split it and becomes a colon. */
 static void
 set_collapsed(struct heap_position *position, struct value *out)
 {
@@ -342,6 +345,8 @@ frames_cell(struct heap_position *position, size_t column, struct value *out)
             set_heap_int_cell(out, frame->line);
         break;
     case FRAMES_INLINED:
+        /* An address has the inlined functions first; only the last frame is
+         * called. */
         set_heap_int_cell(out, at->frame + 1 < location->frame_count);
         break;
     case FRAMES_MODULE:
@@ -413,8 +418,8 @@ calls_cell(struct heap_position *position, size_t column, struct value *out)
     }
 }
 
-/* The names of the last four are those that Grafana's panel looks for; it takes
- * unsigned numbers for texts. */
+/* The names of the last four are those that Grafana's flame graph panel looks
+ * for.  They are signed, since the panel takes unsigned numbers for texts. */
 static const struct catalog_column calls[] = {
     {"snapshot", &type_name, HEAP_SNAPSHOT_COMMENT, CATALOG_KEY},
     {"frame", &type_bigint, "Its number, callers first, from 1", CATALOG_KEY},

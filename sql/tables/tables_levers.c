@@ -1,6 +1,7 @@
 /*
- * tables_levers.c - what is changed in the database's jemalloc for a time: as
- * last seen, so nobody waits.
+ * tables_levers.c - heapwire.levers: what is changed in the database's
+ * jemalloc for a time.  It shows what the controller last saw, so nobody
+ * waits.
  */
 #include <inttypes.h>
 

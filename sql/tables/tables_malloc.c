@@ -1,5 +1,11 @@
 /*
- * tables_malloc.c - what the node's jemalloc counts, as it counts.
+ * tables_malloc.c - jemalloc's own statistics as tables: totals, bins, arenas,
+ * and every jemalloc found in the process.
+ *
+ * The figures are fetched before (NEED_STATS) and shown as jemalloc counts
+ * them.  A database without jemalloc, or a jemalloc that cannot be asked, is
+ * an error that says so and where other figures are; an empty table would look
+ * like zero.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +17,10 @@
 #include "stats.h"
 #include "stats_allocators.h"
 
-enum { ASKED_OF_IT = 7 }; /* columns that it answers itself */
+enum {
+    ASKED_OF_IT = 7
+}; /* columns that only a jemalloc that can be called
+    * answers */
 
 static void
 add_truths(struct rowset *out, const struct stats_allocator *a)
@@ -77,7 +86,8 @@ static const struct catalog_column columns[] = {
     {"note", &type_text_nn, "Why it cannot be called, and what to do"},
 };
 
-/* The statistics; NULL, and the table fails, if jemalloc gives none. */
+/* Returns the statistics.  NULL if jemalloc gives none; the table fails
+ * then. */
 static const struct stats *
 jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
 {

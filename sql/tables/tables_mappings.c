@@ -1,6 +1,10 @@
 /*
- * tables_mappings.c - what the database has mapped, one by one, and whose it
- * is.
+ * tables_mappings.c - heapwire.mappings: what the database has mapped, one by
+ * one, and whose it is.
+ *
+ * The list is made once per statement (NEED_MAPPINGS) from the kernel's
+ * figures, jemalloc's and the threads' stacks.  What could not be read is a
+ * row that says why, since a client that reads every table must not fail here.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +17,8 @@
 
 enum { FIGURES = 5 /* rss and those after it, with start before */ };
 
-/* All have as many digits, so that they sort. */
+/* Adds the address with a fixed number of digits, so that they sort as
+ * texts. */
 static void
 add_mapping_address(struct rowset *out, const struct memory_range *range)
 {
@@ -52,7 +57,7 @@ add_range_row(struct rowset *out, const struct memory_map *map,
     rowset_text(out, range->evidence);
 }
 
-/* A row that says what is missing: reading every table still works. */
+/* Adds a row that says what is missing. */
 static void
 add_missing(struct rowset *out, const char *why)
 {

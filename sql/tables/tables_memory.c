@@ -1,6 +1,13 @@
 /*
- * tables_memory.c - the database's memory in one row, every count beside the
- * next larger one, and what lies between them in words.
+ * tables_memory.c - heapwire.memory: the database's memory in one row, every
+ * count beside the next larger one, and in words what lies between them; and
+ * memory_history, its past.
+ *
+ * Allocator, kernel, cgroup and profile count different things at different
+ * moments, and most questions are about the gaps: fragmentation, pages kept,
+ * stacks, page cache.  Each explain_ function looks at one gap and adds a
+ * sentence to the note, if both figures are known and of one moment.  A figure
+ * that is not known is NULL and the note says why; the row itself never fails.
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +94,8 @@ memory_history_cell(const void *taken, size_t row, size_t column,
     }
 }
 
-/* Copies the samples, which take a sixth of the memory of their cells. */
+/* Takes a copy of the samples and makes cells from it when they are read: all
+ * cells at once would take six times the memory, for some 20,000 rows. */
 static void
 produce_memory_history(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -139,7 +147,7 @@ enum {
     NOTE_SHOWN = 1024
 };
 
-/* 2 to the 63rd: an estimate may exceed an integer. */
+/* 2 to the 63rd: an estimate may be larger than an integer holds. */
 #define MOST_BYTES 9223372036854775808.0
 
 static void
@@ -148,7 +156,7 @@ add_memory_figure(struct rowset *out, struct stats_figure figure)
     rowset_int_if(out, figure.known, (int64_t)figure.value);
 }
 
-/* a - b, if both are known; may be negative. */
+/* Computes a - b, which may be negative; false: one is not known. */
 static bool
 subtract_figures(struct stats_figure a, struct stats_figure b, int64_t *out)
 {
@@ -191,6 +199,7 @@ explain_allocator(const struct stats *stats, struct buffer *note)
     char at[CLOCK_TEXT];
     int64_t gap;
 
+    /* The agent does not answer now, but did before. */
     if (stats->failure && stats->allocator_ms > 0) {
         clock_text(stats->allocator_ms, at, sizeof(at));
         append_note_sentence(note, "the allocator's figures are of ");
@@ -227,7 +236,7 @@ explain_allocator(const struct stats *stats, struct buffer *note)
                           ": free pages not given back to the kernel yet");
 }
 
-/* Why what is free does not leave rss. */
+/* Explains why free memory does not leave rss. */
 static void
 explain_free(const struct stats *stats, struct buffer *note)
 {
@@ -240,7 +249,8 @@ explain_free(const struct stats *stats, struct buffer *note)
     buffer_fini(&text);
 }
 
-/* rss less what any jemalloc of the database counts as resident. */
+/* Computes rss without what all jemallocs of the database count as resident.
+ * False: one of them is not known, or they were not taken together. */
 static bool
 outside_jemallocs(const struct stats *stats, int64_t *out)
 {
@@ -250,7 +260,8 @@ outside_jemallocs(const struct stats *stats, int64_t *out)
     return stats_together(stats->allocator_ms, stats->taken_ms);
 }
 
-/* What somebody has changed for a time, which may be why. */
+/* Names what somebody has changed for a time, which may be the reason for the
+ * rest. */
 static void
 explain_levers(const struct catalog_scope *scope, struct buffer *note)
 {
@@ -266,7 +277,7 @@ explain_levers(const struct catalog_scope *scope, struct buffer *note)
     }
 }
 
-/* What lies in the jemallocs beside the chosen one. */
+/* Explains what lies in the jemallocs beside the profiled one. */
 static void
 explain_elsewhere(const struct stats *stats, struct buffer *note)
 {
@@ -279,7 +290,8 @@ explain_elsewhere(const struct stats *stats, struct buffer *note)
     buffer_fini(&text);
 }
 
-/* The kernel counts huge pages as a whole, jemalloc the used parts. */
+/* Explains the gap between rss and resident.  The kernel counts huge pages as
+ * a whole, jemalloc the used parts. */
 static void
 explain_rss(const struct stats *stats, struct buffer *note)
 {
@@ -358,8 +370,9 @@ explain_cgroup(const struct stats *stats, struct buffer *note)
     }
 }
 
-/* The profile is compared with what was allocated when it was taken: the row's
- * figures may be of another moment. */
+/* Explains how much of the memory the profile has.  It is compared with what
+ * was allocated when it was taken, since the row's figures may be of another
+ * moment. */
 static void
 explain_profile(const struct catalog_scope *scope, struct buffer *note)
 {
@@ -403,7 +416,7 @@ append_duration(struct buffer *note, const char *before, double seconds)
         buffer_format(note, "%s %.1f hours", before, seconds / 3600);
 }
 
-/* When memory meets its limit, or why that is not known. */
+/* Explains when memory meets its limit, or why that is not known. */
 static void
 explain_outlook(const struct outlook *outlook, struct buffer *note)
 {
@@ -462,6 +475,7 @@ add_memory_note(const struct catalog_scope *scope,
     explain_outlook(outlook, &note);
     explain_profile(scope, &note);
     out->failed |= note.failed;
+    /* The column has NOTE_SHOWN bytes; a longer note is cut. */
     if (note.size > 0)
         rowset_bytes(out, note.data,
                      note.size < NOTE_SHOWN ? note.size : NOTE_SHOWN);

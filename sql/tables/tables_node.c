@@ -1,5 +1,9 @@
 /*
- * tables_node.c - heapwire.profiler: how profiling is on this node
+ * tables_node.c - heapwire.profiler, how profiling stands on this node, and
+ * heapwire.daemon, what heapwired itself uses.
+ *
+ * Both read what the controller and the process know already, so nobody waits;
+ * only the daemon's descriptors are counted in /proc (NEED_TIME).
  */
 
 #include <dirent.h>
@@ -20,7 +24,8 @@
 #include "sql_cursor.h"
 #include "sql_session.h"
 
-/* -1: unknown.  The list itself takes one. */
+/* Counts the open descriptors; -1: unknown.  The one that reads the list is
+ * among them and is not counted. */
 static int64_t
 count_descriptors(void)
 {
@@ -48,7 +53,7 @@ add_use(struct rowset *out)
     getrusage(RUSAGE_SELF, &usage);
     getrlimit(RLIMIT_NOFILE, &limit);
     rowset_int_if(out, stats.rss.known, (int64_t)stats.rss.value);
-    /* The kernel notes the peak late. */
+    /* The kernel updates ru_maxrss late, so it may be below the present rss. */
     peak = (int64_t)usage.ru_maxrss * 1024;
     if (stats.rss.known && peak < (int64_t)stats.rss.value)
         peak = (int64_t)stats.rss.value;
@@ -77,8 +82,8 @@ add_server_counts(const struct sql_host *host, struct rowset *out)
     rowset_int(out, (int64_t)counts.sent);
 }
 
-/* By its last answer, if that is recent: it may be well again, and no statement
- * asks. */
+/* Is the node silent, by its last answer?  Only a recent failure counts: no
+ * statement asks now, and the node may be well again. */
 static bool
 is_silent(const struct peer_row *row, int64_t now_ms)
 {
@@ -162,7 +167,6 @@ node_state_name(enum node_state state)
     return names[state];
 }
 
-/* Explains what keeps profiling from being switched on; "": nothing does. */
 const char *
 node_explain(const struct node_status *status, struct error *why)
 {
@@ -172,11 +176,12 @@ node_explain(const struct node_status *status, struct error *why)
     return why->text;
 }
 
-/* A share of one CPU as percent. */
+/* Adds a share of one CPU as a percentage, or NULL. */
 static void
 add_percent(struct rowset *out, bool known, double cpus)
 {
     if (known)
+        /* Three decimals of a percent. */
         rowset_double(out, round(cpus * 1e5) / 1e3);
     else
         rowset_null(out);
@@ -222,7 +227,7 @@ produce_profiler(const struct catalog_scope *scope, struct rowset *out)
     distance =
         hello->allocator == AGENT_OK ? profiler_state_distance(hello) : 0;
     rowset_int_if(out, distance > 0, (int64_t)distance);
-    /* to count those of now would take a profile */
+    /* of the last profile: counting those of now would take one */
     rowset_int_if(out, status.profiled, (int64_t)status.samples);
     ROWSET_TEXTS(out, hello->version, hello->mallctl,
                  node_explain(&status, &why),

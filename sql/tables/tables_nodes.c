@@ -1,8 +1,11 @@
 /*
- * tables_nodes.c - the nodes of the cluster, and as StarRocks shows them
+ * tables_nodes.c - the nodes of the cluster: heapwire.nodes, and SHOW BACKENDS
+ * and COMPUTE NODES with StarRocks' columns.
  *
- * A node that does not answer has its row, and why; so has one that left, for a
- * day.
+ * The list of members is known here; their present state is asked of all of
+ * them at once (peer_survey.c), within two seconds, if the session may.  A
+ * node that does not answer keeps its row, with the reason; one that left
+ * keeps it for a day.  Columns of StarRocks that mean nothing here are NULL.
  */
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +21,7 @@
 #include "sql_cursor.h"
 #include "sql_session.h"
 
-/* The state of a node; NULL where it is unknown. */
+/* What is shown of a node; NULL: unknown. */
 struct shown {
     const struct peer_row *row;
     bool alive, alive_known;
@@ -35,7 +38,7 @@ struct shown {
     struct error why;
 };
 
-/* Drops an error from before the node answered again, as this one does. */
+/* Drops an error that was noted before the node answered again. */
 static void
 show_recovered(struct shown *s)
 {
@@ -60,8 +63,8 @@ show_self(const struct sql_node *node, struct shown *s)
     show_recovered(s);
 }
 
-/* A node asked just now is alive if its database is; else its last known state
- * holds. */
+/* Fills in another node.  One that was asked just now is alive if its database
+ * is; otherwise its last known state holds. */
 static void
 show_other(const struct peer_survey_answer *answer, struct shown *s)
 {
@@ -105,7 +108,8 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
         struct shown s = {.row = &rows[i], .error_ms = rows[i].last_error_ms};
 
         s.error = *rows[i].last_error ? rows[i].last_error : NULL;
-        if (rows[i].self && rows[i].port == 0) /* the kernel chose it */
+        if (rows[i].self && rows[i].port == 0) /* the kernel chose it: known
+                                                * once it is bound */
             rows[i].port = node->port;
         if (rows[i].self)
             show_self(node, &s);
@@ -116,7 +120,7 @@ each_node(const struct catalog_scope *scope, struct rowset *out,
     mem_free(rows);
 }
 
-/* As it was written, or of its own. */
+/* Adds the time as the other node wrote it, or else the own one. */
 static void
 add_written_or_own_time(const char *written, int64_t ms, struct rowset *out)
 {
@@ -233,6 +237,8 @@ add_message(const struct shown *s, struct rowset *out)
 {
     const char *text = s->reason && *s->reason ? s->reason : s->error;
 
+    /* An error of membership concerns the node even while its database
+     * answers. */
     if (s->row->troubled)
         text = s->error;
     else if (s->alive || !text)
@@ -290,7 +296,7 @@ produce_backends(const struct catalog_scope *scope, struct rowset *out)
     each_node(scope, out, add_backend);
 }
 
-/* As StarRocks has them, of either kind of node. */
+/* StarRocks' columns that both kinds of nodes have. */
 #define NODE_COLUMNS                                                           \
     {"IP", &type_name}, {"HeartbeatPort", &type_bigint},                       \
         {"BePort", &type_bigint}, {"HttpPort", &type_bigint},                  \

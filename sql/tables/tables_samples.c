@@ -1,10 +1,11 @@
 /*
- * tables_samples.c - what is known of samples besides their stacks: the threads
- * that allocated them; of a recorder's, their ages, and what else was allocated
- * and freed.
+ * tables_samples.c - what is known of samples besides their stacks, as tables:
+ * the threads that allocated them (also by pool, and how pools grew), their
+ * ages, and what was allocated and freed again.
  *
- * Functions, and what is left out, are heap_stacks'.  A snapshot without all
- * this has no rows, and a warning says why.
+ * Ages and rates are known only where a recorder notes each sample; the
+ * threads also of jemalloc's.  The functions are heap_stacks'.  A snapshot
+ * that does not have these data has no rows, and a warning says why.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +27,7 @@ set_sample_int_cell(struct value *out, uint64_t number)
     out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
 }
 
-/* The leaf; NULL where all frames are the allocator's. */
+/* Sets the leaf's name; NULL where all frames are the allocator's. */
 static void
 set_leaf(const struct heap_position *position, struct value *out)
 {
@@ -289,7 +290,8 @@ enum {
     CHURN_FREED_OBJECTS
 };
 
-/* What is not in use any more was freed. */
+/* Sets a rate per second: of all that was ever allocated, or of what was
+ * freed, which is what is no longer in use. */
 static void
 set_rate(const struct heap_position *position, double ever, double in_use,
          struct value *out)

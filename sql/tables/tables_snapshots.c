@@ -1,7 +1,11 @@
 /*
- * tables_snapshots.c - the snapshots that are kept; how databases ended.
+ * tables_snapshots.c - the kept snapshots, and how databases of this node
+ * ended (heapwire.deaths).
  *
- * The memory is that of the moment when it was taken; NULL: not known then.
+ * A snapshot's row comes from the store's list and is not loaded.  Its memory
+ * columns are those of the moment when it was taken; NULL: not known then.  A
+ * death is joined with what was seen of the process before: the last sample of
+ * the history, and the newest snapshot, whichever is later.
  */
 #include <math.h>
 
@@ -19,7 +23,7 @@
 
 enum {
     FIGURES = 8,
-    /* The allocator's figures may be so much older than their sample. */
+    /* How much older than their sample the allocator's figures may be. */
     EPOCH_MS = 1000
 };
 
@@ -44,9 +48,12 @@ add_how(struct rowset *out, const struct death *death)
                   (int64_t)death_oom_kills(death));
 }
 
+/* A death may be noticed some seconds after a recorder's file was read. */
 enum { SEEN_LATE_MS = 5000 };
 
-/* An unseen death has the time of the last look at the process. */
+/* Is the snapshot one of the dead process?  Process ids are used again, so
+ * times decide.  A recorder's profile can be taken after the end; and an
+ * unseen death has the time of the last look at the process. */
 static bool
 is_of_dead_process(const struct store_entry *kept, const struct death *death)
 {
@@ -62,8 +69,8 @@ is_of_dead_process(const struct store_entry *kept, const struct death *death)
             kept->hello.started_ms == death->started_ms);
 }
 
-/* By the time of its samples: kept is in the order of files, of which one may
- * have been written again.  NULL: none. */
+/* Finds the newest snapshot by the time of its samples: the list is in the
+ * order of files, of which one may have been written again.  NULL: none. */
 static const struct store_entry *
 newest_snapshot(const struct store_entry *kept, size_t count,
                 const struct death *death)
@@ -77,7 +84,7 @@ newest_snapshot(const struct store_entry *kept, size_t count,
     return newest;
 }
 
-/* Figures that were taken with the snapshot may be newer than the samples. */
+/* Takes figures from the snapshot that are newer than the sample's. */
 static void
 take_newer(struct history_sample *last, const struct snapshot_memory *memory)
 {
@@ -90,6 +97,8 @@ take_newer(struct history_sample *last, const struct snapshot_memory *memory)
         if (memory->cgroup_limit.known)
             last->cgroup_limit = memory->cgroup_limit;
     }
+    /* The allocator's figures may be from up to a second before their
+     * sample. */
     if (memory->allocated.known &&
         memory->allocator_ms + EPOCH_MS >= last->allocator_ms) {
         last->allocator_ms = memory->allocator_ms;

@@ -1,7 +1,7 @@
 /*
- * tables_symbols.c - the symbol indexes: why names are fast, or slow.
- *
- * Objects that are named quickly without one are not in it.
+ * tables_symbols.c - heapwire.symbol_indexes: for which objects an index of
+ * symbols exists or is wanted, and so why naming is fast or slow.  Objects
+ * that are named quickly without one are not in it.
  */
 #include <string.h>
 

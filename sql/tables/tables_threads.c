@@ -1,8 +1,11 @@
 /*
- * tables_threads.c - the database's threads: what each does and waits for.
+ * tables_threads.c - heapwire.threads: the database's threads, what each does
+ * and waits for.
  *
- * Where no column is read that needs stacks, no thread is stopped: what /proc
- * says is enough.
+ * Stacks are costly: a thread is stopped while its stack is read.  So they are
+ * fetched only if a column that needs them is read (NEED_THREADS); otherwise
+ * what /proc says is enough.  Threads of one stack share its text, since a
+ * pool of 10,000 idle threads has a few stacks.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,16 +25,18 @@
 enum {
     COLUMN_STACK = 11,
     COLUMN_FOLDED = 12,
-    STACKS_BYTES_MAX = ROWSET_BYTES_MAX / 4 * 3 /* the rest is for the rest */
+    STACKS_BYTES_MAX = ROWSET_BYTES_MAX / 4 * 3 /* the rest is left for the
+                                                 * other columns */
 };
 
-/* What all rows share. */
+/* The state that all rows share. */
 struct maker {
     const struct thread_list *list;
     struct rowset *out;
     struct buffer text;
     bool full;                   /* there is no room for more stacks */
-    struct thread_groups groups; /* these two: of stacks */
+    struct thread_groups groups; /* groups and of are set only if there are
+                                  * stacks */
     const struct thread_group **of;
 };
 
@@ -54,6 +59,8 @@ add_written(struct maker *maker, const struct thread_entry *entry,
     buffer_clear(&maker->text);
     if (entry->depth > 0 && !maker->full && !out->failed) {
         write(maker->list, entry, &maker->text);
+        /* Three quarters of the rowset's bytes are for stacks, so that rows
+         * behind them still have their other columns. */
         maker->full =
             maker->text.failed ||
             arena_used(out->arena) + maker->text.size > STACKS_BYTES_MAX;
@@ -71,7 +78,8 @@ lacks_text(const struct rowset *out, size_t row)
            rowset_row(out, row)[COLUMN_FOLDED].type == VALUE_NULL;
 }
 
-/* The first thread of a group brings the texts, and comes before the others. */
+/* Adds the columns of the stack.  The first thread of a group writes the
+ * texts; the others, which come behind it, repeat its cells. */
 static void
 add_thread_stack_columns(struct maker *maker, const struct thread_entry *entry)
 {
@@ -134,7 +142,7 @@ add_threads(const struct thread_list *list, bool stacks, struct rowset *out)
     buffer_fini(&maker.text);
 }
 
-/* Without their stacks. */
+/* Lists the threads without stopping any. */
 static int
 list_threads_without_stacks(const struct catalog_scope *scope,
                             struct thread_list **out, struct error *err)

@@ -1,8 +1,7 @@
 /*
- * tables_trend.c - which functions' memory grows, by the snapshots that are
- * kept by default.
- *
- * plugin/trend/README.md says how that is known, and how well.
+ * tables_trend.c - heapwire.heap_trend: which functions' memory grows, by the
+ * snapshots that are kept by default. plugin/trend/README.md says how that is
+ * found, and how reliable it is.
  */
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /*
- * tables_waste.c - what the allocator's pages hold and nobody uses, by who
- * keeps them there (plugin/profile/model/waste.h).
+ * tables_waste.c - heapwire.heap_waste: memory in the allocator's pages that
+ * nobody uses, by the functions whose objects keep it there
+ * (plugin/profile/model/waste.h).
  *
- * Functions are heap_stacks' leaves.  A snapshot beside which jemalloc's size
- * classes are not known has no rows, and a warning says why.
+ * The functions are heap_stacks' leaves.  A snapshot without jemalloc's size
+ * classes has no rows, and a warning says why.
  */
 #include <math.h>
 

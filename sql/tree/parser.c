@@ -1,4 +1,14 @@
-/* parser.c - see parser.h. */
+/*
+ * parser.c - tools that all statement parsers share: tokens, errors, names,
+ * and literals that may be a ? or a @variable.
+ *
+ * The parsers are recursive descent by hand: a grammar in a generator would
+ * not read MySQL's exceptions, and a text written by hand gives MySQL's own
+ * errors.  A parser sees one token and, on demand, the next.  Everything that
+ * a statement keeps goes into its arena, and nothing is freed singly.  Parsing
+ * runs on the event loop's thread as a rule, and before any privilege is
+ * checked.
+ */
 #include "parser.h"
 
 #include <inttypes.h>
@@ -26,7 +36,8 @@ parser_quotes(const struct parser *p, const struct token *token)
            parser_mode(p, "ANSI_QUOTES");
 }
 
-/* Outside of a tree "a" stays a string, which may stand for a name. */
+/* With ANSI_QUOTES "a" is a name in expressions.  Outside of them it stays a
+ * string, since SET and SHOW accept either where a name is due. */
 struct token
 parser_next(const struct parser *p, struct lexer *lexer)
 {
@@ -42,6 +53,7 @@ parser_advance(struct parser *p)
 {
     p->consumed = p->token.text.data + p->token.text.size;
     p->parameters += p->token.kind == TOKEN_PARAMETER;
+    /* The lexer was moved on already when the token was looked at. */
     if (p->has_ahead) {
         p->token = p->ahead;
         p->lexer = p->behind;
@@ -95,6 +107,8 @@ parser_accept_operator(struct parser *p, const char *text)
 int
 parser_fail(struct parser *p)
 {
+    /* "Not supported, because" helps more than "syntax error" where the
+     * statement is right by MySQL's manual. */
     if (parser_refuse_missing(p, parser_ahead(p)) != 0)
         return -1;
     return syntax_error(p->source, p->token.text.data, p->err);
@@ -194,7 +208,8 @@ parser_count_parameters(struct parser *p)
     return 0;
 }
 
-/* Finds the value of the @name that is the token. */
+/* Finds the value of the @name that is the token.  When a statement is only
+ * described, its value does not matter. */
 static int
 read_parameter_variable(struct parser *p, const struct value **out)
 {
@@ -240,7 +255,8 @@ take_parameter(struct parser *p, const struct value **out)
     return 0;
 }
 
-/* Writes the value as a literal's text. */
+/* Writes the value as the text that a literal would have.  17 digits identify
+ * any double. */
 static int
 value_text(struct parser *p, const struct value *value, struct span *out)
 {
@@ -296,7 +312,18 @@ parser_name_or_string(struct parser *p, struct span *out)
     return parser_name(p, out);
 }
 
+<<<<<<< HEAD
 /* Decodes x'1f2e' and 0x1f2e, which have an even number of digits. */
+=======
+static unsigned
+hex_nibble_value(char c)
+{
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
+}
+
+/* Decodes x'1f2e' and 0x1f2e, which must have an even number of digits here:
+ * they are bytes. b'01' is the same kind of token and is refused. */
+>>>>>>> 0cbc14f9 (sql: comments say why)
 static int
 decode_hex(struct parser *p, struct span *out)
 {
@@ -351,8 +378,8 @@ parser_number(struct parser *p, uint64_t *out, bool *unknown)
     const struct value *value = NULL;
     struct span text;
 
-    /* clients that write a parameter's value into the text quote numbers,
-     * too */
+    /* Clients that write a parameter's value into the text themselves put
+     * numbers into quotes, too. */
     if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_STRING) {
         text = p->token.text;
         if (p->token.kind == TOKEN_STRING && text.size >= 2) {

@@ -1,5 +1,7 @@
-/* parser.h - what a parser is given, and the tools of all of them, which look
- * two tokens ahead. */
+/*
+ * parser.h - the state of a parser, and the tools of all parsers.  They see
+ * the next token and, on demand, the one behind it.
+ */
 #ifndef HW_PARSER_H
 #define HW_PARSER_H
 
@@ -33,9 +35,10 @@ struct parsing {
 struct parser {
     struct lexer lexer;   /* behind token */
     struct token token;   /* the next token, not consumed yet */
-    struct token ahead;   /* the one behind it, once parser_ahead was called */
+    struct token ahead;   /* the token behind it, if has_ahead */
     struct lexer behind;  /* behind ahead */
-    bool has_ahead;       /* ahead is set */
+    bool has_ahead;       /* parser_ahead() was called since the last token
+                           * was consumed */
     const char *consumed; /* end of the last consumed token */
     struct span source;
     const struct parsing *how;
@@ -53,14 +56,15 @@ struct parser {
     struct tree_cte *ctes;      /* the known ones, the nearest first */
     size_t cte_count;
     const char *start; /* of the tree */
-    size_t nesting;    /* parentheses that are open */
-    size_t recursion;  /* operators that are */
+    size_t nesting;    /* open parentheses */
+    size_t recursion;  /* calls of tree_operators() that have not returned */
     size_t deepest;    /* levels of nodes in this query so far */
 };
 
 /* Whether the session's sql_mode has the word. */
 bool parser_mode(const struct parser *p, const char *word);
-/* Whether the token is a name though it has a string's quotes: ANSI_QUOTES. */
+/* Is the token a name in a string's quotes?  It is with sql_mode
+ * ANSI_QUOTES. */
 bool parser_quotes(const struct parser *p, const struct token *token);
 /* The lexer's next token, as a tree sees it. */
 struct token parser_next(const struct parser *p, struct lexer *lexer);
@@ -74,10 +78,11 @@ int parser_expect_operator(struct parser *p, const char *text);
 /* 1064 at the token, or 1235 if MySQL would read on there. */
 int parser_fail(struct parser *p);
 int parser_fail_deep(struct parser *p); /* 1436 */
-/* 1235: a limit of ours. */
+/* Sets 1235: a limit of heapwire is passed. */
 int parser_fail_many(struct parser *p, const char *what, int most,
                      const char *where);
-/* 1235, and why; 1290. */
+/* parser_refuse sets 1235 with the reason; parser_refuse_change sets 1290.
+ * Both return -1. */
 int parser_refuse(struct parser *p, const char *what, const char *why);
 int parser_refuse_change(struct parser *p);
 /* -1 with 1235 where MySQL has what heapwire has not; else 0.  next: the token

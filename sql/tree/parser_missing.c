@@ -1,8 +1,8 @@
 /*
- * parser_missing.c - what MySQL has and heapwire has not, in a SELECT.
+ * parser_missing.c - names what MySQL has and heapwire has not, in a SELECT.
  *
- * Where a statement cannot be read on, the two words there say whether MySQL
- * would read it: if so the error has a reason, and is none of syntax.
+ * Where a statement cannot be read on, the two words there tell whether MySQL
+ * would read on: then the error is 1235 with a reason, not a syntax error.
  */
 #include "errors.h"
 #include "lexer.h"

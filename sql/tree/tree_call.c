@@ -1,11 +1,21 @@
-/* tree_call.c - calls of functions, also those with a syntax of their own. */
+/*
+ * tree_call.c - parses calls of functions, also those with a syntax of their
+ * own: CAST(x AS type), TRIM(LEADING x FROM y), aggregates, OVER.
+ *
+ * Functions are not looked up here: any name with parentheses is a call, and
+ * the deparser refuses those that do not exist.  Only names whose arguments
+ * MySQL's grammar writes otherwise have a form, and a form has one reader.
+ */
 #include <string.h>
 
 #include "errors.h"
 #include "sql_statement.h"
 #include "tree_parser.h"
 
-enum { LENGTH_MAX = 100 * 1000 * 1000 }; /* as any larger one of a CAST */
+enum {
+    LENGTH_MAX = 100 * 1000 * 1000
+}; /* a longer length of a CAST means
+    * the same */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -77,7 +87,8 @@ read_plain_arguments(struct parser *p, struct node *node)
 
 /* ---- CAST and CONVERT ---- */
 
-/* The number, or LENGTH_MAX; what stands behind it may not be ours to read. */
+/* Reads a length, at most LENGTH_MAX.  It stops there, since any number of
+ * digits may follow. */
 static long
 length_of(struct span digits)
 {
@@ -107,7 +118,8 @@ read_lengths(struct parser *p, struct node *node)
     return tree_close(p);
 }
 
-/* As MySQL's; those that are left out are -1. */
+/* Checks DECIMAL(digits, decimals) against MySQL's limits, with MySQL's
+ * errors; what is left out is -1. */
 static int
 check_decimal(struct parser *p, const struct node *node)
 {
@@ -148,7 +160,8 @@ read_type(struct parser *p, struct node *node)
         (strcmp(node->call->type, "DECIMAL") == 0 &&
          check_decimal(p, node) != 0))
         return -1;
-    while (p->token.kind == TOKEN_WORD) /* CHARACTER SET x, INTEGER */
+    while (p->token.kind == TOKEN_WORD) /* CHARACTER SET x; INTEGER of SIGNED
+                                         * INTEGER */
         parser_advance(p);
     return 0;
 }
@@ -244,8 +257,11 @@ tree_interval(struct parser *p, struct node *parent, struct span *unit)
                                                 : read_interval_unit(p, unit);
 }
 
-/* INTERVAL(1, 2) is a function, INTERVAL (1) DAY is not.  Looks no deeper than
- * what is parsed. */
+/* Is INTERVAL at the token a function?  INTERVAL(1, 2) is one, INTERVAL (1)
+ * DAY is not: a comma in the parentheses, or no unit behind them, tells.  The
+ * scan ends at NESTING_MAX levels, since the parser refuses deeper ones
+ * anyway; without that bound nested INTERVALs would be scanned once per
+ * level. */
 bool
 tree_interval_calls(struct parser *p)
 {
@@ -326,6 +342,7 @@ read_substring(struct parser *p, struct node *node)
 static int
 read_trim(struct parser *p, struct node *node)
 {
+    /* LEADING alone in the parentheses is a column of that name. */
     bool side = token_is_any(&p->token, "LEADING TRAILING BOTH") &&
                 !token_is_operator(parser_ahead(p), ")");
 
@@ -343,7 +360,8 @@ read_trim(struct parser *p, struct node *node)
 
 /* ---- all ---- */
 
-/* One argument; of a name and its value, two. */
+/* Reads the one argument of an aggregate; JSON_OBJECTAGG has a name and a
+ * value. */
 static int
 read_aggregate(struct parser *p, struct node *node)
 {
@@ -389,7 +407,7 @@ read_arguments(struct parser *p, struct node *node)
     return tree_close(p);
 }
 
-/* FROM FIRST and RESPECT NULLS, which hold anyway. */
+/* Skips FROM FIRST and RESPECT NULLS, which say what SQLite does anyway. */
 static int
 skip_order_of_values(struct parser *p, const struct node *node)
 {
@@ -423,6 +441,8 @@ read_over_clause(struct parser *p, struct node *node)
             p->select->has_over = true;
         return node->call->over ? 0 : -1;
     }
+    /* An aggregate without OVER makes its SELECT a grouped one; how SQLite's
+     * text is written depends on it. */
     if (p->select && (form == CALL_AGGREGATE || form == CALL_COUNT ||
                       form == CALL_GROUP_CONCAT))
         p->select->aggregates = true;

@@ -1,7 +1,14 @@
 /*
- * tree_expression.c - operators, by how closely they bind.
+ * tree_expression.c - parses operators by precedence climbing: one function,
+ * and two tables of operators with how closely they bind.
  *
- * Operators of one level make a left-deep tree without recursion.
+ * A function per level of MySQL's grammar would recur some 17 times for each
+ * literal.  Here one call reads a prefix or an operand, and then takes every
+ * operator that binds at least as closely; operators of one level make a
+ * left-deep tree in a loop.  So only parentheses, prefixes and closer
+ * operators on the right recur, at most TREE_DEPTH_MAX deep, which protects
+ * the thread's stack. a AND b AND ... is as deep a tree as it has operators;
+ * tree_adopt() bounds that, since later readers of the tree recur over it.
  */
 #include "sql_statement.h"
 #include "tree_parser.h"
@@ -53,6 +60,7 @@ static const struct infix {
       {"->>", BINDS_BINARY, NODE_BINARY, OP_ARROW_TEXT},
 };
 
+/* || binds closer with PIPES_AS_CONCAT: a || b = c compares a text then. */
 static const struct infix concatenation = {"||", BINDS_BIT_XOR, NODE_BINARY,
                                            OP_CONCAT};
 
@@ -85,8 +93,9 @@ infix_of(const struct parser *p, const struct token *token)
     return NULL;
 }
 
-/* The operator at the token, if it binds so closely; *negated: NOT stands
- * before it.  Consumes it. */
+/* Consumes and returns the operator at the token, if it binds at least so
+ * closely; else NULL, and nothing is consumed. *negated: NOT stands before it,
+ * which only LIKE, REGEXP, IN and BETWEEN allow. */
 static const struct infix *
 accept_infix(struct parser *p, enum binds least, bool *negated)
 {
@@ -94,6 +103,8 @@ accept_infix(struct parser *p, enum binds least, bool *negated)
 
     *negated = token_is(&p->token, "NOT");
     if (*negated) {
+        /* NOT is consumed only if what follows belongs to it: a NOT b is an
+         * error at the NOT. */
         infix = infix_of(p, parser_ahead(p));
         if (!infix || infix->binds != BINDS_PREDICATE || infix->binds < least)
             return NULL;
@@ -109,7 +120,7 @@ accept_infix(struct parser *p, enum binds least, bool *negated)
 
 /* ---- what stands on the right ---- */
 
-/* NULL, UNKNOWN, TRUE, FALSE */
+/* Reads NULL, TRUE, FALSE or UNKNOWN, which is NULL of a condition. */
 static int
 right_of_is(struct parser *p, struct node *node)
 {
@@ -137,10 +148,11 @@ right_of_between(struct parser *p, struct node *node)
 {
     if (tree_take(p, node, BINDS_BIT_OR) != 0 || parser_expect(p, "AND") != 0)
         return -1;
+    /* The AND belongs to BETWEEN: its operands bind closer than any AND. */
     return tree_take(p, node, BINDS_PREDICATE);
 }
 
-/* (a, b), (SELECT a); a query in parentheses is its own list. */
+/* Reads IN's (a, b) or (SELECT a).  IN ((SELECT a)) is a list of one value. */
 static int
 right_of_in(struct parser *p, struct node *node)
 {
@@ -160,6 +172,7 @@ right_of_quantifier(struct parser *p, struct node *node)
     node->kind = NODE_QUANTIFIED;
     node->all = token_is(&p->token, "ALL");
     parser_advance(p);
+    /* IN is what SQLite can look up; the rest becomes hw_quantified(). */
     if (node->op == (node->all ? OP_NOT_EQUAL : OP_EQUAL)) {
         node->kind = NODE_IN;
         node->negated = node->all;
@@ -214,6 +227,7 @@ right_of(struct parser *p, const struct infix *infix, struct node *node)
         parser_advance(p);
         return tree_interval(p, node, &node->word);
     }
+    /* One level closer on the right makes a - b - c (a - b) - c. */
     return tree_take(p, node, infix->binds + 1);
 }
 
@@ -223,8 +237,9 @@ make_infix_node(struct parser *p, const struct infix *infix, bool negated,
 {
     struct node *node;
 
+    /* Of two COLLATEs in a row the last one counts. */
     if (infix->kind == NODE_COLLATE && left->kind == NODE_COLLATE)
-        return right_of_collate(p, left) == 0 ? left : NULL; /* the last one */
+        return right_of_collate(p, left) == 0 ? left : NULL;
     node = tree_node(p, infix->kind, start);
     if (!node)
         return NULL;
@@ -244,6 +259,7 @@ read_prefix(struct parser *p, enum binds least)
         if (!token_is(&p->token, prefixes[i].text) &&
             !token_is_operator(&p->token, prefixes[i].text))
             continue;
+        /* a = NOT b is an error in MySQL, but a = -b is not. */
         if (prefixes[i].binds < least && prefixes[i].op == OP_NOT)
             break;
         node = tree_start(p, NODE_PREFIX);

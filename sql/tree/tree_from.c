@@ -1,4 +1,14 @@
-/* tree_from.c - FROM: tables, queries, joins. */
+/*
+ * tree_from.c - parses FROM: tables, queries, joins and index hints; also the
+ * windows of OVER and WINDOW.
+ *
+ * FROM's parentheses are ambiguous: "((SELECT 1) x)" is a join of one table,
+ * "((SELECT 1)) x" a query with an alias, and which one it is shows only
+ * behind the inner ")".  A query without an alias is therefore handed outwards
+ * (only) until a parenthesis has one.  Tables are not looked up here; they are
+ * put on a list (tree->tables), so that the reader of tables need not walk the
+ * tree.
+ */
 #include "errors.h"
 #include "tree_parser.h"
 
@@ -95,7 +105,7 @@ tree_windows(struct parser *p, struct tree_window **out)
     return 0;
 }
 
-/* The CTE of that name, the nearest one. */
+/* Finds the CTE of that name; an inner WITH hides an outer one. */
 static const struct tree_cte *
 find_cte(const struct parser *p, struct span name)
 {
@@ -124,10 +134,12 @@ tree_table_named(struct parser *p)
         if (parser_name(p, &table->name) != 0)
             return NULL;
     } else {
+        /* A name without a database is a CTE if there is one, else a table. */
         table->cte = find_cte(p, table->name);
     }
     table->text.size = (size_t)(p->consumed - table->text.data);
     p->tree->table_count++;
+    /* A CTE is no table of the catalog, so it is not looked up. */
     if (table->cte) {
         p->select->reads_query = true;
         return table;
@@ -137,7 +149,8 @@ tree_table_named(struct parser *p)
     return table;
 }
 
-/* USE INDEX [FOR JOIN] (a, b) and its like: any index is as good. */
+/* Skips USE INDEX [FOR JOIN] (a, b) and the like: what SQLite uses is chosen
+ * elsewhere, and a client that gives hints does not depend on them. */
 static int
 skip_hints(struct parser *p)
 {
@@ -172,7 +185,8 @@ read_named_table(struct parser *p)
     return table;
 }
 
-/* The alias that a query must have; with its columns, perhaps. */
+/* Reads the alias that a query in FROM must have, and perhaps names for its
+ * columns. */
 static struct tree_table *
 finish_derived(struct parser *p, struct tree_table *table)
 {
@@ -239,7 +253,7 @@ read_table_factor(struct parser *p, struct tree_query **only)
     return read_named_table(p);
 }
 
-/* The join that begins here; *found: there is one. */
+/* Reads the join that begins here, up to its table; *found: there is one. */
 static int
 read_join(struct parser *p, struct tree_table *join, bool *found)
 {
@@ -254,6 +268,7 @@ read_join(struct parser *p, struct tree_table *join, bool *found)
     join->natural = parser_accept(p, "NATURAL");
     if (token_is_any(&p->token, "LEFT RIGHT")) {
         join->join = token_is(&p->token, "LEFT") ? JOIN_LEFT : JOIN_RIGHT;
+        /* An outer join fills with NULLs what its table declares NOT NULL. */
         p->tree->may_null = true;
         parser_advance(p);
         parser_accept(p, "OUTER");
@@ -288,6 +303,8 @@ read_joins(struct parser *p, struct tree_query **only)
 
     if (!first)
         return NULL;
+    /* The parentheses held one query without an alias: a UNION may follow, or
+     * the outer parentheses name it. */
     if (only && *only) {
         if (tree_at_set(&p->token))
             *only = p->grammar->query(p, *only);

@@ -1,4 +1,12 @@
-/* tree_node.c - what all parsers of a tree use: nodes, parentheses, lists. */
+/*
+ * tree_node.c - what all parsers of a tree share: nodes, their depth,
+ * parentheses, lists, reserved words.
+ *
+ * A node's depth is kept while the tree grows, so that a tree that is too deep
+ * is refused at the node that makes it so: readers of types and the deparser
+ * recur over it without a check of their own.  The size of the text is checked
+ * as often, since the arena's limit alone would give a client "out of memory".
+ */
 #include "errors.h"
 #include "sql_statement.h"
 #include "tree_parser.h"
@@ -6,6 +14,9 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* clang-format off */
+/* Words that cannot be a name or an alias in a SELECT without making it
+ * ambiguous.  MySQL reserves more; here the others may be names.  Sorted, for
+ * a search by halves. */
 const char *const tree_reserved[] = {
     "ALL", "AND", "AS", "ASC", "BETWEEN", "BINARY", "BY", "CASE", "COLLATE",
     "CROSS", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP",
@@ -198,7 +209,8 @@ tree_above(struct parser *p, struct node *node, size_t around)
 {
     if (p->deepest >= TREE_DEPTH_MAX)
         return parser_fail_deep(p);
-    if (node->depth < p->deepest) /* below what is no operand */
+    if (node->depth < p->deepest) /* it has something below that is no
+                                   * operand */
         node->depth = (uint16_t)(p->deepest + 1);
     p->deepest = around > node->depth ? around : node->depth;
     return 0;
@@ -218,6 +230,7 @@ tree_open(struct parser *p)
 int
 tree_close(struct parser *p)
 {
+    /* No check: on failure the whole parse ends. */
     p->nesting--;
     return parser_expect_operator(p, ")");
 }
@@ -279,6 +292,8 @@ tree_alias(struct parser *p, bool text, struct span *out, bool *found)
     bool as = parser_accept(p, "AS");
     bool string = text && p->token.kind == TOKEN_STRING;
 
+    /* Without AS a word here would become an alias, and the error come later
+     * and mean nothing: SELECT a AT TIME ZONE ... */
     if (!as && parser_refuse_missing(p, parser_ahead(p)) != 0)
         return -1;
     *found = string || tree_is_name(&p->token);

@@ -1,4 +1,12 @@
-/* tree_operand.c - literals, names, parentheses, CASE. */
+/*
+ * tree_operand.c - parses what operators stand between: literals, names,
+ * variables, parentheses, subqueries, CASE.
+ *
+ * The difficulty is that "(" may begin an expression, a row, or a query, and
+ * that a query in parentheses may turn out to be the first arm of a UNION only
+ * behind its ")". tree_query_or_expression() decides then; nothing is read
+ * twice.
+ */
 #include <string.h>
 
 #include "tree_parser.h"
@@ -18,7 +26,8 @@ read_token_literal(struct parser *p, enum node_kind kind)
     return tree_end(p, node);
 }
 
-/* The bytes that the strings from here on have as typed. */
+/* Counts the bytes of adjacent strings as typed, which bounds the joined
+ * string. */
 static size_t
 typed_size(const struct parser *p)
 {
@@ -43,6 +52,8 @@ read_string_literal(struct parser *p)
         return NULL;
     if (p->token.kind != TOKEN_STRING)
         return tree_end(p, node);
+    /* One allocation: joining piece by piece would be quadratic in the number
+     * of pieces. */
     joined = parser_alloc(p, node->name.size + typed_size(p));
     if (!joined)
         return NULL;
@@ -70,7 +81,8 @@ read_temporal_literal(struct parser *p)
     return parser_decode(p, &node->name) == 0 ? tree_end(p, node) : NULL;
 }
 
-/* _utf8mb4'a', _binary x'61': all texts are UTF-8. */
+/* Reads _utf8mb4'a' or _binary x'61'.  The character set itself is ignored, as
+ * all texts are UTF-8. */
 static struct node *
 read_introduced_literal(struct parser *p)
 {
@@ -86,7 +98,7 @@ read_introduced_literal(struct parser *p)
     return node;
 }
 
-/* @x, or @x := y, whose value is all that follows. */
+/* Reads @x or @x := y; := binds most loosely, so y is all that follows. */
 static struct node *
 read_user_variable(struct parser *p)
 {
@@ -169,7 +181,7 @@ read_column_reference(struct parser *p)
 
 /* ---- parentheses ---- */
 
-/* node->query, if it is set, goes on. */
+/* Reads a query into node; if node->query is set, it is the first arm. */
 static struct node *
 read_query_operand(struct parser *p, struct node *node)
 {
@@ -195,8 +207,11 @@ tree_query_or_expression(struct parser *p)
     if (!node || node->kind != NODE_QUERY ||
         !(tree_at_set(&p->token) || token_is_any(&p->token, "ORDER LIMIT")))
         return node;
+    /* What was an expression in parentheses becomes the first arm, and the
+     * text begins with its "(". */
     node->text.data = node->query->text.data = start;
-    return read_query_operand(p, node); /* (SELECT) UNION SELECT */
+    return read_query_operand(p, node); /* (SELECT 1) UNION SELECT 2 in
+                                         * parentheses */
 }
 
 /* (a), (a, b), (SELECT a) */
@@ -264,8 +279,9 @@ read_case(struct parser *p)
     return parser_expect(p, "END") == 0 ? tree_end(p, node) : NULL;
 }
 
-/* {d '2026-01-31'}, {t '10:00'}, {ts '2026-01-31 10:00'}: ODBC's literals;
- * behind any other word stands an expression, as in {fn NOW()}. */
+/* Reads {d '2026-01-31'}, {t '10:00'} or {ts '2026-01-31 10:00'}, which are
+ * ODBC's literals.  Behind any other word stands an expression, as in {fn
+ * NOW()}. */
 static struct node *
 read_odbc_escape(struct parser *p)
 {
@@ -305,6 +321,8 @@ leading_interval(struct parser *p)
     if (!node)
         return NULL;
     parser_advance(p);
+    /* The amount is read first but is the second operand: x + INTERVAL 1
+     * DAY. */
     if (tree_interval(p, &amount, &node->word) != 0 ||
         parser_expect_operator(p, "+") != 0 ||
         tree_take(p, node, BINDS_PRODUCT) != 0 ||
@@ -322,6 +340,7 @@ read_word_operand(struct parser *p)
     const struct token *ahead = parser_ahead(p);
     bool open = token_is_operator(ahead, "(");
 
+    /* Any word with an underscore before a string is a character set. */
     if (p->token.text.data[0] == '_' &&
         (ahead->kind == TOKEN_STRING || ahead->kind == TOKEN_HEX))
         return read_introduced_literal(p);

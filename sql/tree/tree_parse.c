@@ -1,6 +1,14 @@
 /*
- * tree_parse.c - see select_tree.h: SELECT, TABLE or VALUES, and what is around
- * SELECTs: WITH, UNION, ORDER BY, LIMIT, INTO, locks.
+ * tree_parse.c - parses a whole SELECT (or TABLE, or VALUES), and what is
+ * around it: WITH, UNION, ORDER BY, LIMIT, INTO, locks; the entry is
+ * tree_parse() of select_tree.h.
+ *
+ * MySQL's grammar lets a query begin with any number of parentheses, and ORDER
+ * BY and LIMIT follow each level. read_query() reads one level: arms, then
+ * what follows them.  INTERSECT binds closer than UNION and EXCEPT, so its
+ * arms become one query of their own.  What the parser notes on its way
+ * (tables, aggregates, whether values may be NULL) spares later readers a walk
+ * of the tree.
  */
 #include "errors.h"
 #include "select_tree.h"
@@ -20,7 +28,8 @@ make_star_node(struct parser *p, struct tree_qualifier *of, const char *start)
     return tree_end(p, node);
 }
 
-/* Whether [database.]table.* is here. */
+/* Does [database.]table.* begin here?  It looks up to five tokens ahead with a
+ * copy of the lexer, since a name and a dot may also begin a column. */
 static bool
 at_qualified_star(struct parser *p)
 {
@@ -76,7 +85,7 @@ select_item_label(const struct parser *p, const struct node *value,
 static int
 read_item(struct parser *p, struct tree_item *item, bool first)
 {
-    bool lists = p->select != NULL; /* else it is no SELECT's list */
+    bool lists = p->select != NULL; /* else it is DO's or SET's expression */
     const char *start = p->token.text.data;
 
     if (first && lists && token_is_operator(&p->token, "*"))
@@ -147,8 +156,8 @@ read_group(struct parser *p, struct tree_select *select)
     return parser_refuse(p, "WITH ROLLUP", "add the totals with UNION ALL");
 }
 
-/* INTO @a, @b: the only destination that is supported. */
-/* Behind INTO. */
+/* Reads INTO's @a, @b, behind INTO; files and routines' variables are
+ * refused. */
 static int
 tree_into(struct parser *p)
 {
@@ -190,6 +199,8 @@ read_clauses(struct parser *p, struct tree_select *select)
         return -1;
     if (parser_accept(p, "GROUP") && read_group(p, select) != 0)
         return -1;
+    /* An aggregate in HAVING alone groups all rows, too, but SQLite wants
+     * GROUP BY for it. */
     select->lists_aggregates = select->aggregates;
     if (parser_accept(p, "HAVING")) {
         if (tree_value(p, &select->having) != 0)
@@ -210,7 +221,7 @@ read_select(struct parser *p, struct tree_select *select)
     return read_clauses(p, select);
 }
 
-/* TABLE t is SELECT * FROM t. */
+/* Reads TABLE t, which is SELECT * FROM t. */
 static int
 read_table(struct parser *p, struct tree_select *select)
 {
@@ -249,7 +260,8 @@ read_values_rows(struct parser *p, struct tree_select *select)
     return 0;
 }
 
-/* SELECT, TABLE or VALUES, without what may follow a UNION, too. */
+/* Reads one SELECT, TABLE or VALUES, without ORDER BY, LIMIT and INTO, which
+ * belong to the whole UNION. */
 static struct tree_select *
 tree_select_read(struct parser *p)
 {
@@ -294,6 +306,8 @@ read_cte(struct parser *p, struct tree_cte *cte, bool recursive)
         parser_expect(p, "AS") != 0 || tree_open(p) != 0)
         return -1;
     cte->outer = p->ctes;
+    /* WITH RECURSIVE knows itself; without it the name means an outer CTE or a
+     * table, and is known only behind its query. */
     if (recursive)
         p->ctes = cte;
     cte->query = read_query(p, NULL);
@@ -323,7 +337,7 @@ read_with_clause(struct parser *p, struct tree_query *query)
 
 /* ---- UNION ---- */
 
-/* A SELECT, or a query in parentheses. */
+/* Reads an arm: a SELECT, or a query in parentheses. */
 static struct tree_arm *
 read_primary(struct parser *p)
 {
@@ -358,13 +372,16 @@ accept_set(struct parser *p, bool intersect)
 
             if (!all)
                 parser_accept(p, "DISTINCT");
+            /* The other arm may have a NULL in a column that the first
+             * declares NOT NULL. */
             p->tree->may_null = true;
             return sets[i].set + (all ? 1 : 0);
         }
     return SET_FIRST;
 }
 
-/* Arms behind the first one, for which INTERSECT or the others stand. */
+/* Reads the arms behind the first one: those of INTERSECT, or those of the
+ * others. */
 static int read_arms(struct parser *p, struct tree_arm *first, bool intersect);
 
 /* INTERSECT binds closer than UNION: it makes one arm. */
@@ -375,6 +392,8 @@ read_term(struct parser *p, struct tree_arm *arm)
 
     if (!arm || !token_is(&p->token, "INTERSECT"))
         return arm;
+    /* The arms of INTERSECT become a query of their own in one arm of the
+     * UNION. */
     outer = parser_alloc(p, sizeof(*outer));
     if (!outer || read_arms(p, arm, true) != 0)
         return NULL;
@@ -426,6 +445,8 @@ read_limit_operand(struct parser *p)
 static int
 read_limit_clause(struct parser *p, struct tree_query *query)
 {
+    /* SQL_CALC_FOUND_ROWS wants the number of rows without LIMIT, which SQLite
+     * does not give. */
     for (const struct tree_arm *arm = query->arms; arm; arm = arm->next)
         if ((arm->select && arm->select->counts) ||
             (p->tree->counts && p->nesting == 0))
@@ -456,8 +477,8 @@ skip_tables(struct parser *p)
     return 0;
 }
 
-/* FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED | WAIT n], FOR SHARE, LOCK IN SHARE
- * MODE: no statement changes data. */
+/* Skips FOR UPDATE [OF t] [NOWAIT | SKIP LOCKED | WAIT n], FOR SHARE and LOCK
+ * IN SHARE MODE: no statement changes data, so there is nothing to lock. */
 static int
 skip_lock(struct parser *p)
 {
@@ -519,6 +540,7 @@ read_query(struct parser *p, struct tree_query *first)
     if (!query->arms || read_arms(p, query->arms, false) != 0 ||
         read_tail(p, query) != 0)
         return NULL;
+    /* An inner query ends: what it knew is forgotten. */
     p->select = select;
     p->ctes = ctes;
     p->cte_count = count;
@@ -530,7 +552,8 @@ read_query(struct parser *p, struct tree_query *first)
 
 static const struct tree_grammar grammar = {tree_operators, read_query};
 
-/* Names begin to be read otherwise, or end to be, from the token on. */
+/* Sets whether "a" may be a name (ANSI_QUOTES).  The token behind the next one
+ * was perhaps read the other way, so it is read again. */
 static void
 set_parser_tree(struct parser *p, struct tree *tree)
 {

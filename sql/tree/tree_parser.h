@@ -32,7 +32,8 @@ enum binds {
     BINDS_COLLATE
 };
 
-/* What stands above its callers. */
+/* The two parsers that lower files call back: an operand may contain any
+ * expression, and any query. */
 struct tree_grammar {
     struct node *(*operators)(struct parser *p, enum binds least);
     /* first: one in parentheses that was read before; or NULL. */
@@ -46,15 +47,16 @@ struct node *tree_node(struct parser *p, enum node_kind kind,
 struct node *tree_start(struct parser *p,
                         enum node_kind kind); /* at the token */
 void *tree_fail(struct parser *p);            /* 1064; NULL */
-/* Ends its text behind the last token consumed; returns node. */
+/* Sets the end of the node's text: behind the last token consumed.  Returns
+ * node. */
 struct node *tree_end(const struct parser *p, struct node *node);
 /* Appends child, or what an expression from here on becomes. */
 int tree_adopt(struct parser *p, struct node *parent, struct node *child);
 int tree_take(struct parser *p, struct node *parent, enum binds least);
-/* An expression that is no operand. */
+/* Reads an expression that becomes no node's operand, as a WHERE. */
 int tree_value(struct parser *p, struct node **out);
-/* Around what is no operand, but below a node all the same: the node's depth
- * counts it. */
+/* Call these before and after parsing what lies below a node without being its
+ * operand (a subquery, OVER): the node's depth then counts it. */
 size_t tree_below(struct parser *p);
 int tree_above(struct parser *p, struct node *node, size_t around);
 /* "(", which nests; tree_close takes the ")". */
@@ -76,7 +78,7 @@ extern const size_t tree_reserved_count;
 bool tree_word_reserved(struct span word);
 /* A word that is not reserved, or `quoted`. */
 bool tree_is_name(const struct token *token);
-/* Likewise, or any word: for what follows a dot. */
+/* The same, or a reserved word: for what follows a dot. */
 bool tree_may_name(const struct token *token);
 
 bool tree_word_unit(const struct token *token); /* of an INTERVAL */

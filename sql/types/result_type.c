@@ -1,5 +1,11 @@
-/* result_type.c - see types.h. */
-
+/*
+ * result_type.c - a type by itself: widths, digits, the type that holds two
+ * others; and the types of parameters and variables (types.h).
+ *
+ * The rules are MySQL's, as far as a client sees them: the type in a result's
+ * column definition, and its decimals.  A type is a small struct passed by
+ * value, so nothing here is freed.
+ */
 #include "arena.h"
 #include "cursor.h"
 #include "kind.h"
@@ -23,7 +29,8 @@ of_value(const struct value *value)
 
     if (value->kind == KIND_UNSIGNED)
         return result_type_unsigned();
-    if (value->kind >= KIND_EXACT) /* another value may come next time */
+    if (value->kind >= KIND_EXACT) /* the kept statement may run with another
+                                    * value */
         return result_type_decimal(PRECISION_MAX,
                                    value->kind % (KIND_QUOTIENT - KIND_EXACT));
     switch (value->type) {
@@ -81,10 +88,12 @@ type_of_user_variable(const struct type_values *v, struct span name)
 
     if (!assigned || assigned->type.type == COLUMN_NULL)
         return out;
+    /* The first row reads the session's value, later ones what was assigned. */
     return setting ? result_type_widened(out, assigned->type) : assigned->type;
 }
 
-/* Names past a session's limit are left out. */
+/* Notes the type of @x := y, which later columns of the SELECT read.  Names
+ * past a session's limit are left out: the assignment fails anyway. */
 void
 type_assign(struct type_values *v, struct span name, struct result_type type)
 {
@@ -107,6 +116,8 @@ type_assign(struct type_values *v, struct span name, struct result_type type)
 struct result_type
 result_type_of(enum column_type type)
 {
+    /* What MySQL's column definitions say; of texts and blobs a width that is
+     * enough for most, since it is unknown before the first row. */
     static const uint32_t widths[] = {
         [COLUMN_TEXT] = 1024,   [COLUMN_LONGTEXT] = 65535,
         [COLUMN_TINYINT] = 1,   [COLUMN_BLOB] = 65535,
@@ -183,6 +194,8 @@ result_type_integer_digits(struct result_type t)
     case COLUMN_INT:
         return 10;
     default:
+        /* A literal's width is its digits; 19 hold any BIGINT, and 20 any
+         * unsigned one. */
         return t.width < 19 && !t.past ? t.width : t.past ? 20 : 19;
     }
 }
@@ -190,6 +203,8 @@ result_type_integer_digits(struct result_type t)
 bool
 result_type_is_long(struct result_type t)
 {
+    /* Up to 15 digits a DECIMAL is a double in SQLite, which compares right;
+     * quotients have digits that they do not show. */
     return t.type == COLUMN_DECIMAL &&
            (t.precision == 0 || t.precision > PRECISION_OF_DOUBLE ||
             t.decimals >= QUOTIENT_DECIMALS);
@@ -235,6 +250,8 @@ widened_decimal(struct result_type a, struct result_type b)
                                                        : b.decimals);
 }
 
+/* Signed and unsigned integers together need a DECIMAL, too: no integer type
+ * holds both ranges. */
 static bool
 has_decimal_result(struct result_type a, struct result_type b)
 {
@@ -262,6 +279,7 @@ widened_day(struct result_type a, struct result_type b)
 {
     struct result_type out = result_type_of(COLUMN_DATETIME);
 
+    /* A date among them has no time of day in its text. */
     out.loose =
         a.loose || b.loose || a.type == COLUMN_DATE || b.type == COLUMN_DATE;
     return out;

@@ -1,5 +1,11 @@
-/* type_rules.c - what type a node has, by its operands' types: literals,
- * operators, calls. */
+/*
+ * type_rules.c - what type a node has, by its operands' types: literals,
+ * operators, calls.
+ *
+ * A function says by its enum function_type how its type follows from its
+ * arguments; only CAST, CHAR and the operators have rules of their own here.
+ * Pure, and called once per node while types.c walks the tree.
+ */
 #include "types.h"
 
 #include <stdlib.h>
@@ -14,7 +20,8 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
-    SUM_DIGITS = 22,        /* digits that SUM adds: of as many rows */
+    SUM_DIGITS = 22,        /* digits that SUM adds, as in MySQL: for 10^22
+                             * rows */
     BIGINT_SAFE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
 };
 
@@ -55,8 +62,8 @@ temporal_result_type(enum column_type type, bool loose)
     return out;
 }
 
-/* Of from + INTERVAL amount unit: whole days keep a date, shorter units add a
- * time. */
+/* The type of from + INTERVAL amount unit: whole days keep a date, shorter
+ * units add a time. */
 static struct result_type
 interval_result_type(struct result_type from, struct result_type amount,
                      struct span unit)
@@ -108,6 +115,7 @@ cast_result_type(const struct tree_call *call)
             out = column_result_type(types[i].type);
     out.past = strcmp(call->type, "UNSIGNED") == 0;
     out.flags = out.past ? COLUMN_UNSIGNED : 0;
+    /* DATETIME(3) has a fraction. */
     out.loose = call->lengths[0] > 0;
     return out.type == COLUMN_DECIMAL ? cast_decimal_type(call) : out;
 }
@@ -133,7 +141,7 @@ str_to_date_result_type(const struct node *format)
                                 loose);
 }
 
-/* What ABS gives. */
+/* The type of ABS(x). */
 static struct result_type
 absolute_result_type(struct result_type from)
 {
@@ -168,7 +176,7 @@ rounded_result_type(struct result_type from, const struct node *digits)
                                                              : from.decimals);
 }
 
-/* What SUM and AVG give: so many more digits. */
+/* The type of SUM and AVG: x with so many more digits. */
 static struct result_type
 summed_result_type(struct result_type from, size_t whole, size_t decimals)
 {
@@ -265,6 +273,8 @@ function_return_type(enum function_type type, const struct node *node,
     case RETURNS_FIRST:
         return given->first;
     case RETURNS_TIME:
+        /* With an argument (digits, or a text) the result may have a
+         * fraction. */
         return temporal_result_type(COLUMN_TIME, first);
     case RETURNS_DATETIME:
         return temporal_result_type(COLUMN_DATETIME, first);
@@ -412,9 +422,13 @@ arithmetic_result_type(enum tree_operator op, struct result_type left,
     whole = result_type_integer_digits(left);
     other = result_type_integer_digits(right);
     if (op == OP_DIVIDE)
+        /* Dividing by 0.01 multiplies by 100, hence the decimals of the
+         * divisor. */
         return result_type_decimal(whole + right.decimals,
                                    left.decimals + QUOTIENT_DECIMALS);
     if (result_type_is_integer(left) && result_type_is_integer(right))
+        /* As in MySQL an unsigned operand makes the result unsigned; of a
+         * remainder only the left one. */
         return left.past || (right.past && op != OP_MOD)
                    ? result_type_unsigned()
                    : column_result_type(COLUMN_BIGINT);
@@ -492,6 +506,7 @@ type_of_node(const struct node *node, const struct operands *given)
     case NODE_CALL:
         return of_call(node, given);
     case NODE_PREFIX:
+        /* -2^63 fits into a BIGINT, though 2^63 does not. */
         if (node->op == OP_NEGATIVE && node->first->kind == NODE_INTEGER &&
             span_is(node->first->text, "9223372036854775808"))
             return column_result_type(COLUMN_BIGINT);

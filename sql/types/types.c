@@ -1,7 +1,14 @@
 /*
- * types.c - see types.h: walks a query, FROM and the list before the rest, and
- * finds what the names in it mean: columns of its tables, of WITH's queries and
- * of the queries around it.
+ * types.c - finds the declared types of a SELECT's columns and notes the type
+ * of each expression in its tree (types.h).
+ *
+ * SQLite has types of values alone, but a client wants a column's type before
+ * the first row, and how values compare depends on both types.  So names are
+ * resolved as SQLite would: columns of FROM's tables, labels of the list,
+ * WITH's queries, and the same of the queries around.  A query is walked once,
+ * FROM and the list first.  A name is searched linearly; one that is not found
+ * gets an unknown type, and SQLite refuses it later, with the better error.
+ * The recursion is bounded by TREE_DEPTH_MAX.
  */
 #include "types.h"
 
@@ -56,7 +63,7 @@ static struct result_type find_expression_type(struct type_scope *s,
 
 /* ---- shapes ---- */
 
-/* SQLite refuses what has more columns. */
+/* Appends a column; a query with more is refused by SQLite. */
 static void
 shape_add(struct type_scope *s, struct shape *shape, struct span name,
           struct result_type type)
@@ -67,6 +74,7 @@ shape_add(struct type_scope *s, struct shape *shape, struct span name,
     if (shape->count == CURSOR_COLUMNS_MAX)
         return;
     if (shape->count == shape->capacity) {
+        /* The smaller array stays in the arena until the statement ends. */
         grown = type_alloc(&s->values, capacity * sizeof(*grown));
         if (!grown)
             return;
@@ -86,7 +94,7 @@ shape_rename(struct shape *shape, const struct tree_name *names)
         shape->columns[i].name = names->name;
 }
 
-/* Each column also holds the other's, as in a UNION. */
+/* Widens each column so that it also holds the other query's, as in a UNION. */
 static void
 shape_widen(struct shape *shape, const struct shape *other)
 {
@@ -178,7 +186,8 @@ find_label(const struct shape *labels, struct span name)
     return NULL;
 }
 
-/* As SQLite finds it: a SELECT's tables come before its labels. */
+/* Finds a column as SQLite does: a SELECT's tables come before its labels, and
+ * inner queries before outer ones. */
 static struct result_type
 of_column(const struct type_scope *s, const struct node *node)
 {
@@ -210,7 +219,7 @@ of_column(const struct type_scope *s, const struct node *node)
 
 /* ---- expressions ---- */
 
-/* Takes what holds each value behind THEN or ELSE. */
+/* The type of CASE holds each value behind THEN and ELSE. */
 static struct result_type
 of_case(struct type_scope *s, struct node *node)
 {
@@ -305,6 +314,7 @@ find_expression_type(struct type_scope *s, struct node *node)
     node->type = (uint8_t)type.type;
     node->loose = type.loose;
     node->derived = type.derived;
+    /* A BIGINT has no precision: 1 says that it may exceed 63 bits. */
     node->precision = type.past ? 1 : type.precision;
     node->decimals = type.decimals;
     return type;
@@ -325,17 +335,18 @@ add_from_sources(struct type_scope *s, struct sources *own,
             add_from_sources(s, own, table->inner);
             continue;
         }
-        if (table->query) { /* it sees no tables beside it */
+        if (table->query) { /* a query in FROM sees no tables beside it */
             shape = of_query(s, table->query, NULL);
             shape_rename(&shape, table->columns);
         }
+        /* Its rows join this SELECT's tables. */
         s->sources = own;
         add_source(s, table, table->query ? &shape : NULL);
         s->sources = outer;
     }
 }
 
-/* They see all tables. */
+/* Conditions of joins see all tables, so they come after these. */
 static void
 find_join_condition_types(struct type_scope *s, struct tree_table *table)
 {
@@ -378,8 +389,8 @@ add_values_row_types(struct type_scope *s, struct shape *shape,
     }
 }
 
-/* What stands behind the list.  HAVING without groups sees the list alone, as
- * deparse.c writes it. */
+/* Finds the types in what stands behind the list.  HAVING without groups sees
+ * the list alone, as deparse.c writes it. */
 static void
 find_clause_types(struct type_scope *s, struct sources *sources,
                   const struct tree_select *select, struct tree_order *order)
@@ -424,7 +435,8 @@ of_select(struct type_scope *s, struct tree_select *select,
     return shape;
 }
 
-/* ORDER BY of a UNION, which sees the first one's labels. */
+/* Finds the types in the ORDER BY of a UNION, which sees the first arm's
+ * labels. */
 static void
 order_of_all(struct type_scope *s, struct tree_query *query,
              const struct shape *shape)
@@ -446,8 +458,8 @@ keep_shape(struct type_scope *s, struct shape shape)
     return kept;
 }
 
-/* What the other parts of a recursive WITH see is the first one's shape, which
- * cte takes. */
+/* Finds the columns of a query.  The other arms of a recursive WITH see the
+ * first one's shape, which cte takes as soon as it is known. */
 static struct shape
 of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
 {
@@ -473,11 +485,12 @@ of_query(struct type_scope *s, struct tree_query *query, struct known_cte *cte)
             shape_widen(&shape, &part);
             continue;
         }
-        for (size_t i = 0; i < part.count; i++) /* its own stay as they are */
+        for (size_t i = 0; i < part.count; i++) /* copied: it widens */
             shape_add(s, &shape, part.columns[i].name, part.columns[i].type);
         if (!cte)
             continue;
         shape_rename(&shape, cte->cte->columns);
+        /* Its own later arms read it under its name. */
         cte->shape = shape;
     }
     if (!one)

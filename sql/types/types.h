@@ -56,10 +56,10 @@ struct result_type result_type_unsigned(void);
 /* Whether it is an integer or a DECIMAL, so that arithmetic gives a DECIMAL. */
 bool result_type_is_exact(struct result_type t);
 bool result_type_is_temporal(enum column_type type);
-/* What it is beside numbers: 20260131101112. */
+/* Its type where it is used as a number: 20260131101112. */
 struct result_type result_type_number(struct result_type t);
-/* A DECIMAL of so many digits before and behind the point, or of all that it
- * may have. */
+/* A DECIMAL of that many digits before and behind the point, at most of what
+ * MySQL allows. */
 struct result_type result_type_decimal(size_t whole, size_t decimals);
 /* Digits of an integer or a DECIMAL before its point. */
 size_t result_type_integer_digits(struct result_type t);
@@ -81,11 +81,12 @@ int types_read(const struct typing *typing, const struct tree *tree);
  * they are unknown in one that is no query. */
 void types_find(const struct tree *tree, const char *const *names, size_t count,
                 struct result_type *out);
-/* That of a column of an operand of a comparison: (a, b), a SELECT of as many
- * columns, or the operand itself, whose column is 0. */
+/* The type of one column of a comparison's operand: (a, b), a SELECT of as
+ * many columns, or the operand itself, whose column is 0. */
 struct result_type types_operand(const struct node *node, size_t column);
 size_t types_columns(const struct tree_query *query);
-/* Of a column of all arms of a UNION, its label; of one arm. */
+/* types_column and types_label give the type and label of a UNION's column;
+ * types_arm gives its type in one arm. */
 struct result_type types_column(const struct tree_query *query, size_t column);
 struct span types_label(const struct tree_query *query, size_t column);
 struct result_type types_arm(const struct tree_arm *arm, size_t column);
@@ -102,7 +103,7 @@ struct operands {
 struct operands operands_none(void);
 void operands_add(struct operands *o, struct result_type type);
 
-/* Of a literal, an operator or a call; a BIGINT where it is a truth. */
+/* The type of a literal, an operator or a call; a condition is a BIGINT. */
 struct result_type type_of_node(const struct node *node,
                                 const struct operands *given);
 
@@ -128,7 +129,7 @@ void *type_alloc(struct type_values *v, size_t size);
 struct result_type type_of_parameter(const struct type_values *v, size_t i);
 struct result_type type_of_system_variable(const struct type_values *v,
                                            const struct node *node);
-/* That of the session's value, or of what was assigned. */
+/* The type of the session's value, or of what the SELECT assigned. */
 struct result_type type_of_user_variable(const struct type_values *v,
                                          struct span name);
 void type_assign(struct type_values *v, struct span name,

@@ -1,4 +1,18 @@
-/* collate.c - see collate.h. */
+/*
+ * collate.c - compares texts as MySQL's utf8mb4_general_ci does; LIKE, and the
+ * case of letters.
+ *
+ * SELECT must sort, group and join as MySQL would, so the weights are MySQL's
+ * own: a table of blocks, since glibc's and ICU's collations order otherwise
+ * and depend on what is installed.  Most texts here are ASCII (names of
+ * functions), so every loop has a path for two ASCII bytes that needs no
+ * table.  A comparison allocates nothing and is linear; the SELECT's thread
+ * calls it, for each pair that SQLite sorts.
+ *
+ * LIKE does not recur: it remembers only the last % and retries behind it, so
+ * that a pattern like %a%a%a% takes text times pattern steps at worst, and not
+ * exponentially many.
+ */
 #include "collate.h"
 
 #include <locale.h>
@@ -34,7 +48,9 @@ utf8_length(struct span text)
     return n;
 }
 
-/* A locale of glibc; without it, only ASCII's letters change case. */
+/* A locale of glibc; without it, only ASCII's letters change case.  The
+ * process's own locale is not used: it is "C" as long as nobody calls
+ * setlocale(), which a library must not. */
 static locale_t letters;
 
 static void
@@ -43,8 +59,9 @@ find_letters(void)
     letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 }
 
-/* Changes the case of a character of two bytes, which covers the scripts that
- * have cases. */
+/* Changes the case of a character of two bytes, U+0080 to U+07FF: Latin,
+ * Greek, Cyrillic, Armenian.  One whose other case has another length (the
+ * dotless i) stays, so that a text keeps its size. */
 static void
 add_two(struct buffer *out, const unsigned char *bytes, bool up)
 {
@@ -123,7 +140,8 @@ match_like_pattern(struct span text, struct span pattern, char escape,
     const char *t = text.data, *t_end = t + text.size;
     const char *p = pattern.data, *p_end = p + pattern.size;
     const char *retry_t = NULL,
-               *retry_p = NULL; /* positions behind the last % */
+               *retry_p = NULL; /* where to go on if what follows the last %
+                                 * does not match */
 
     if (pattern.size > LIKE_PATTERN_MAX)
         return false;
@@ -137,6 +155,8 @@ match_like_pattern(struct span text, struct span pattern, char escape,
             continue;
         if (!retry_p)
             return false;
+        /* The last % takes one character more.  Earlier ones need no retry:
+         * what stands between two % is best matched as early as it can be. */
         retry_t += like_character_size(retry_t, t_end);
         t = retry_t;
         p = retry_p;
@@ -160,7 +180,8 @@ like_match_binary(struct span text, struct span pattern, char escape)
 
 enum {
     WEIGHT_SUPPLEMENTARY = 0xfffd,
-    WEIGHT_BROKEN = 0xd800 /* plus the byte; no character has it */
+    WEIGHT_BROKEN = 0xd800 /* plus the byte: surrogates are no characters, so
+                            * no character weighs as much */
 };
 
 /*
@@ -169,7 +190,8 @@ enum {
  * server's.
  */
 
-/* Of the characters from first to last; those outside weigh what they are. */
+/* The weights of the characters from first to last, ascending; a character
+ * outside of all blocks weighs its own code point. */
 static const struct {
     unsigned first, last;
     const char16_t *weights;
@@ -226,6 +248,8 @@ character_weight(unsigned c)
 static size_t
 decode_collated_character(const unsigned char *p, size_t size, unsigned *out)
 {
+    /* By the number of bytes: a longer form than needed is no UTF-8, else one
+     * character would have several spellings. */
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t bytes = *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
     unsigned c = *p & (0x7fU >> bytes);
@@ -293,6 +317,9 @@ collate_compare(struct span a, struct span b)
         if (x != y)
             return x < y ? -1 : 1;
     }
+    /* The longer text goes on.  Blanks at its end do not count; a character
+     * below a blank makes it the smaller one, as if the shorter text was
+     * filled with blanks. */
     rest = a.size > 0 ? a : b;
     while (rest.size > 0) {
         unsigned x = collate_take(&rest);

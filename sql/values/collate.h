@@ -17,7 +17,7 @@ struct buffer;
 /* Takes the first character of a text that is not empty; returns its weight.
  * A byte that is no UTF-8 has a weight that no character has. */
 unsigned collate_take(struct span *text);
-/* The same for a pair of bytes that both are characters, which most are. */
+/* The same for a pair of bytes if both are ASCII, as most are. */
 static inline bool
 collate_is_ascii(char a, char b)
 {
@@ -47,7 +47,7 @@ enum { LIKE_PATTERN_MAX = 256 }; /* bytes; a longer one matches nothing */
 
 /* _ is one UTF-8 character.  No recursion: at worst text times pattern. */
 bool like_match(struct span text, struct span pattern, char escape);
-/* The same for bytes, with case. */
+/* The same for bytes; case counts. */
 bool like_match_binary(struct span text, struct span pattern, char escape);
 
 #endif

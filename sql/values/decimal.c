@@ -1,4 +1,14 @@
-/* decimal.c - see decimal.h. */
+/*
+ * decimal.c - MySQL's DECIMAL arithmetic, which SQLite lacks.
+ *
+ * SQLite has 64-bit integers and doubles, so 0.1 + 0.2 = 0.3 would be false
+ * and SUM() of money inexact.  A DECIMAL is one 128-bit integer and a power of
+ * ten here, not MySQL's array of nine-digit words: all that fits into 38
+ * digits is exact and takes a few instructions; what does not is refused
+ * (MySQL's 65 digits are not reached).  Every product is checked for overflow
+ * before it is used.  Pure functions; SELECT's functions and the comparison of
+ * values call them.
+ */
 #include "decimal.h"
 
 #include <math.h>
@@ -37,6 +47,7 @@ power_of_ten(int n)
                                       1000000000000000000,
                                       10000000000000000000U};
 
+    /* 10^38 is the largest power below 2^127; n is at most DECIMAL_DIGITS. */
     return n < 20 ? (decimal_integer)powers[n]
                   : (decimal_integer)powers[19] * powers[n - 19];
 }
@@ -78,6 +89,8 @@ decimal_short(struct decimal d)
 {
     if (d.digits == 0)
         d.scale = 0;
+    /* 128-bit division is a call of a library function: eight zeros at a time
+     * first. */
     while (d.scale >= 8 && d.digits % 100000000 == 0) {
         d.digits /= 100000000;
         d.scale -= 8;
@@ -98,7 +111,7 @@ struct digits {
     bool rounds_up, behind_point;
 };
 
-/* Takes it while there is room; the first one behind these rounds. */
+/* Takes a digit while there is room; the first one that is left out rounds. */
 static void
 add_digit(struct digits *d, int digit)
 {
@@ -113,7 +126,8 @@ add_digit(struct digits *d, int digit)
     d->scale += d->behind_point;
 }
 
-/* Reads an exponent: *at stays where there is none. */
+/* Reads an exponent, and moves *at behind it; without one *at stays.  Far
+ * beyond any scale its size no longer matters, so it stops growing there. */
 static int
 read_exponent(struct span text, size_t *at)
 {
@@ -134,7 +148,8 @@ read_exponent(struct span text, size_t *at)
     return negative ? -exponent : exponent;
 }
 
-/* value / 10^scale, whatever the scale. */
+/* Makes value / 10^scale, for any scale.  A negative scale appends zeros; more
+ * decimals than there are digits are cut off. */
 static bool
 place_point(decimal_integer value, int scale, struct decimal *out)
 {
@@ -186,7 +201,7 @@ decimal_read(struct span text, struct decimal *out, size_t *used)
     exponent = read_exponent(text, &i);
     *used = i;
     d.value += d.rounds_up;
-    if (is_too_long(d.value)) { /* 999... was rounded up */
+    if (is_too_long(d.value)) { /* 999... was rounded up to 10^38 */
         d.value /= 10;
         d.left_out++;
     }
@@ -223,6 +238,8 @@ decimal_of_real(double x, struct decimal *out)
 
     if (!isfinite(x))
         return false;
+    /* 16 digits give 0.1 for 0.1; only a double that these do not identify
+     * shows its 17th. */
     snprintf(text, sizeof(text), "%.15e", x);
     if (strtod(text, NULL) != x)
         snprintf(text, sizeof(text), "%.16e", x);
@@ -252,7 +269,7 @@ decimal_text(struct decimal d, int scale, char out[DECIMAL_TEXT])
     int i;
     size_t size;
 
-    if (scale < d.scale) /* has fewer digits then */
+    if (scale < d.scale) /* rounding leaves fewer digits, so this cannot fail */
         decimal_shorten(d, scale, DECIMAL_ROUND, &d);
     rest = negative ? -(natural)d.digits : (natural)d.digits;
     for (i = scale; i > d.scale; i--)
@@ -275,7 +292,8 @@ decimal_text(struct decimal d, int scale, char out[DECIMAL_TEXT])
 
 /* ---- comparing ---- */
 
-/* The integer part, rounded down, and the rest in units of 10^-38. */
+/* Splits into the integer part, rounded down, and the rest in units of 10^-38,
+ * which both fit where one number of the common scale would not. */
 static void
 split_at_point(struct decimal d, decimal_integer *whole, natural *rest)
 {
@@ -319,6 +337,8 @@ decimal_key(struct decimal d, unsigned char out[DECIMAL_KEY])
     size_t size = DECIMAL_KEY;
 
     split_at_point(d, &whole, &rest);
+    /* The sign bit is flipped, so that negative numbers come first when bytes
+     * are compared; zeros at the end are left out, as a shorter key is less. */
     write_natural_bytes((natural)whole ^ (natural)1 << 127, out);
     write_natural_bytes(rest, out + 16);
     while (size > 16 && out[size - 1] == 0)
@@ -386,7 +406,8 @@ round_to_group(int decimals)
     return (decimals + GROUP - 1) / GROUP * GROUP;
 }
 
-/* Continues a division by up to so many digits; returns how many. */
+/* Continues a division by as many digits at once as 128 bits allow, at most so
+ * many; returns how many.  0: not one more fits. */
 static int
 divide_further(natural *quotient, natural *rest, natural by, int digits)
 {
@@ -410,6 +431,9 @@ bool
 decimal_divide(struct decimal a, struct decimal b, int more,
                struct decimal *out)
 {
+    /* MySQL counts decimals in words of nine digits, and a quotient has all
+     * decimals of its words: 1/3 has four in a column, but nine when it is
+     * multiplied.  The scale below is MySQL's do_div_mod(). */
     int left = round_to_group(a.scale), right = round_to_group(b.scale);
     int least = a.scale + more, scale, taken = 1;
     bool negative = (a.digits < 0) != (b.digits < 0);
@@ -448,7 +472,8 @@ decimal_split(struct decimal a, struct decimal b, decimal_integer *quotient,
     scale = a.scale > b.scale ? a.scale : b.scale;
     if (!decimal_widen(&a, scale))
         return false;
-    if (!decimal_widen(&b, scale)) { /* then it is larger than a */
+    if (!decimal_widen(&b, scale)) { /* b has too many digits at this scale:
+                                      * it is larger than a */
         *quotient = 0;
         *rest = a;
         return true;
@@ -474,6 +499,7 @@ decimal_shorten(struct decimal d, int places, enum decimal_end end,
     unit = power_of_ten(less);
     rest = d.digits % unit;
     d.digits /= unit;
+    /* Written so because 2 * rest could overflow. */
     if (end == DECIMAL_ROUND && rest >= unit - rest)
         d.digits++;
     else if (end == DECIMAL_ROUND && -rest >= unit + rest)

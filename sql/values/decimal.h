@@ -26,16 +26,15 @@ struct decimal {
     int scale;              /* number of them behind the point, 0 to 38 */
 };
 
-/* The digits that a text begins with, with a sign, a point and an exponent;
- * blanks may precede.  *used: bytes of them; 0: it is no number.  Decimals
- * beyond the last digit that there is are rounded.  False: the number is too
- * large. */
+/* Reads the number that a text begins with, with a sign, a point and an
+ * exponent; blanks may precede. *used: its bytes; 0: there is no number.
+ * Decimals that do not fit are rounded.  False: the number is too large. */
 bool decimal_read(struct span text, struct decimal *out, size_t *used);
-/* The same of a text that is a number alone.  *decimals: how many it shows, of
- * zeros, too, and DECIMAL_SCALE_MAX at most.  False: a digit is lost, or there
- * are more than DECIMAL_SCALE_MAX behind the point. */
+/* Reads a text that is nothing but a number. *decimals: how many it is written
+ * with, zeros included, at most DECIMAL_SCALE_MAX.  False: a digit would be
+ * lost, or there are more than DECIMAL_SCALE_MAX decimals. */
 bool decimal_read_exact(struct span text, struct decimal *out, int *decimals);
-/* The nearest one of 17 digits. */
+/* Gives the DECIMAL of 17 digits that is nearest to x. */
 bool decimal_of_real(double x, struct decimal *out);
 double decimal_real(struct decimal d);
 /* Writes that many decimals, rounded half away from zero; returns the bytes. */
@@ -44,16 +43,17 @@ size_t decimal_text(struct decimal d, int scale, char out[DECIMAL_TEXT]);
 size_t decimal_key(struct decimal d, unsigned char out[DECIMAL_KEY]);
 bool decimal_of_key(struct span key, struct decimal *out);
 
-/* Without zeros at the end, so that equal numbers are the same. */
+/* Removes zeros at the end, so that equal numbers are the same. */
 struct decimal decimal_short(struct decimal d);
 int decimal_compare(struct decimal a, struct decimal b);
 bool decimal_add(struct decimal a, struct decimal b, struct decimal *out);
 bool decimal_multiply(struct decimal a, struct decimal b, struct decimal *out);
-/* b is not 0.  The quotient is cut behind the decimals of a and so many more,
- * and further ones: by nines, as in MySQL, while there are digits. */
+/* Divides; b is not 0.  The quotient has the decimals of a and `more`, and
+ * then further ones by nines, as in MySQL, while there are digits; it is cut
+ * and not rounded.  False: not even the first ones fit. */
 bool decimal_divide(struct decimal a, struct decimal b, int more,
                     struct decimal *out);
-/* Adds zeros, for so many decimals. */
+/* Adds zeros until there are that many decimals. */
 bool decimal_widen(struct decimal *d, int scale);
 /* The integer part of a quotient, and the rest, which has the sign of a. */
 bool decimal_split(struct decimal a, struct decimal b,
@@ -62,7 +62,7 @@ bool decimal_split(struct decimal a, struct decimal b,
 enum decimal_end { DECIMAL_ROUND, DECIMAL_CUT, DECIMAL_FLOOR, DECIMAL_CEIL };
 bool decimal_shorten(struct decimal d, int places, enum decimal_end end,
                      struct decimal *out);
-/* The largest of so many digits. */
+/* The largest number of that many digits. */
 struct decimal decimal_most(int digits, int scale);
 
 #endif

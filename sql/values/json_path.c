@@ -1,5 +1,14 @@
-/* json_path.c - MySQL's paths into JSON: $.a, $."a b", $[0], $[last - 1],
- * $[0 to 2], $[*], $.*; see json_text.h. */
+/*
+ * json_path.c - MySQL's paths into JSON: $.a, $."a b", $[0], $[last - 1], $[0
+ * to 2], $[*], $.*; see json_text.h.
+ *
+ * A path is not compiled: json_path() checks it once, and json_find() reads it
+ * again leg by leg while it walks the document's text.  That needs no memory,
+ * and paths are short; a path with * over a large document reads parts of it
+ * several times, so the caller is asked (spend) before each part, and stops
+ * what costs too much. ** (all levels) is refused, since MySQL's order of its
+ * results would need the whole tree.
+ */
 #include "json_text.h"
 
 #include <stdint.h>
@@ -32,6 +41,7 @@ struct steps {
 static void
 skip_path_blanks(struct steps *s)
 {
+    /* strchr() finds the NUL at the end of its list, too. */
     while (s->at < s->end && strchr(" \t\n\r", *s->at) && *s->at)
         s->at++;
 }
@@ -66,6 +76,8 @@ read_index(struct steps *s, int64_t *out)
     skip_path_blanks(s);
     start = s->at;
     for (*out = 0; s->at < s->end && is_digit(*s->at); s->at++)
+        /* An index beyond that finds nothing, however long it is; it must not
+         * overflow. */
         if (*out < INDEX_MAX)
             *out = *out * 10 + (*s->at - '0');
     return s->at > start;
@@ -182,7 +194,9 @@ struct finding {
 static bool find_leg(const struct finding *f, struct span value,
                      const char *at);
 
-/* Names compare in the document's form: in quotes, with its escapes. */
+/* Names compare in the document's form: in quotes, and escaped as json_quote()
+ * does it.  So the path's name is brought into that form, not each of the
+ * document's. */
 static bool
 find_member(const struct finding *f, struct span value, const struct leg *leg,
             const char *at)
@@ -194,6 +208,7 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
     if (json_kind(value) != JSON_OBJECT)
         return true;
     buffer_init(&plain, leg->name.size + 1);
+    /* A byte is \u0000 at worst. */
     buffer_init(&name, 6 * leg->name.size + 2);
     if (*leg->name.data == '"')
         json_decode(&plain, leg->name);
@@ -208,7 +223,8 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
     return on;
 }
 
-/* Of an array. */
+/* Walks the cells from first to last of an array.  Those counted from the end
+ * need the array's length, which is a walk of its own. */
 static bool
 find_cells(const struct finding *f, struct span value, const struct leg *leg,
            const char *at)
@@ -241,9 +257,9 @@ find_in_all_children(const struct finding *f, struct span value,
     return true;
 }
 
-/* Recurs no deeper than the path has legs that a document can meet: each leg
- * but one of cells goes down a level, and cells of a value that is no array
- * are taken in the loop. */
+/* Follows the path from `at` on.  The recursion is no deeper than the document
+ * (JSON_DEPTH_MAX): each leg but one of cells goes down a level, and cells of
+ * a value that is no array are taken in the loop. */
 static bool
 find_leg(const struct finding *f, struct span value, const char *at)
 {
@@ -261,6 +277,9 @@ find_leg(const struct finding *f, struct span value, const char *at)
             return find_in_all_children(f, value, JSON_ARRAY, s.at);
         if (json_kind(value) == JSON_ARRAY)
             return find_cells(f, value, &leg, s.at);
+        /* A value that is no array stands for an array of itself alone, as in
+         * MySQL: [0] and [last] find it, and the loop goes on with the next
+         * leg. */
         if ((leg.first.from_last ? -leg.first.index : leg.first.index) > 0 ||
             (leg.last.from_last ? -leg.last.index : leg.last.index) < 0)
             return true;

@@ -1,4 +1,17 @@
-/* json_text.c - see json_text.h. */
+/*
+ * json_text.c - checks JSON and brings it into MySQL's form, and walks
+ * documents of that form.
+ *
+ * JSON stays text here; a tree or a binary form would have to be made and
+ * freed for each row. json_normalize() is the only parser of what a client
+ * wrote: strict, with a bound on depth, since it recurs.  What it leaves has
+ * one blank behind each comma and colon, no escapes that are not needed, and
+ * sorted, distinct names; so equal documents are equal texts, and the walking
+ * functions may skip by quotes and brackets without checking again.
+ *
+ * Normalizing costs a sort and a copy for each object, on each level that it
+ * lies in; walking is linear and allocates nothing.
+ */
 #include "json_text.h"
 
 #include <math.h>
@@ -20,7 +33,7 @@ skip_json_blanks(const char *p, const char *end)
     return p;
 }
 
-/* The number of four hexadecimal digits; -1: they are none. */
+/* Reads the four hexadecimal digits of \u; -1: they are none. */
 static int
 read_utf16_unit(const char *p, const char *end)
 {
@@ -59,8 +72,9 @@ add_utf8(struct buffer *out, uint32_t c)
     buffer_char(out, (char)(0x80 | (c & 0x3f)));
 }
 
-/* The character of \u and the digits at p, with its second half.  0xffffffff:
- * there is none. */
+/* Reads the character behind \u, whose digits p points at.  Characters past
+ * U+FFFF are two halves (surrogates), as UTF-16 has them; one half alone is no
+ * character: 0xffffffff. */
 static uint32_t
 read_escaped(const char **p, const char *end)
 {
@@ -85,7 +99,8 @@ read_escaped(const char **p, const char *end)
 
 static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t"; /* letter, meaning */
 
-/* Reads a string from its quote on; NULL at a fault, which *at is then. */
+/* Checks a string from its quote on.  NULL at a fault, whose position *at has
+ * then. */
 static const char *
 read_string(const char *p, const char *end, const char **at)
 {
@@ -159,7 +174,9 @@ json_quote(struct buffer *out, struct span text)
 
 /* ---- numbers ---- */
 
-/* Reads a number of JSON that a double holds; NULL: it is none. */
+/* Checks a number; NULL: it is none. strtod() accepts more (hexadecimal, inf),
+ * so the grammar is checked first; the text ends in a NUL, which strtod()
+ * needs.  1e999 is refused, as in MySQL. */
 static const char *
 read_json_text_number(const char *p, const char *end)
 {
@@ -199,7 +216,9 @@ struct parse {
 
 static bool read_json_value(struct parse *p);
 
-/* A member of an object: its name in quotes, and its value, in out. */
+/* A member of an object in the output: the position of its name in quotes, and
+ * the sizes of the name and of all of it.  Positions, not pointers: the output
+ * grows meanwhile and moves. */
 struct member {
     size_t name, name_size, size; /* size: with the value, which goes on */
     size_t order;
@@ -224,6 +243,8 @@ add_member(struct members *members, struct member member)
         members->all = all;
         members->capacity = capacity;
     }
+    /* qsort_r() is not stable, and of equal names the last one must be
+     * known. */
     member.order = members->count;
     members->all[members->count++] = member;
     return true;
@@ -250,7 +271,9 @@ compare_members(const void *a, const void *b, void *arg)
     return order ? order : x->order < y->order ? -1 : 1;
 }
 
-/* Writes the members that stand in out from start on, sorted. */
+/* Sorts the members that stand in out from start on: by the length of their
+ * names, then by their bytes, as MySQL's binary form has them.  Each member is
+ * copied twice. */
 static bool
 sort_members(struct buffer *out, size_t start, struct members *members)
 {
@@ -274,7 +297,8 @@ sort_members(struct buffer *out, size_t start, struct members *members)
 
         if (i + 1 < count && next->name_size == m->name_size &&
             memcmp(copy + next->name, copy + m->name, m->name_size) == 0)
-            continue; /* the last of them counts */
+            continue; /* of equal names the last one counts; order put it
+                       * last */
         buffer_text(out, first ? "" : ", ");
         buffer_add(out, copy + m->name, m->size);
         first = false;
@@ -283,7 +307,7 @@ sort_members(struct buffer *out, size_t start, struct members *members)
     return !out->failed;
 }
 
-/* A string in quotes, all that need not be escaped as it is. */
+/* Copies a string in quotes; what need not be escaped is written as it is. */
 static bool
 copy_string(struct parse *p)
 {
@@ -308,7 +332,7 @@ copy_string(struct parse *p)
     return true;
 }
 
-/* Eats a character between blanks. */
+/* Skips a character and the blanks around it; false if another one is there. */
 static bool
 accept_json_char(struct parse *p, char c)
 {
@@ -386,6 +410,7 @@ read_nested(struct parse *p)
 {
     bool right;
 
+    /* The thread's stack is the limit that this protects. */
     p->deep = p->depth == JSON_DEPTH_MAX;
     if (p->deep)
         return false;
@@ -460,7 +485,8 @@ json_kind(struct span value)
     }
 }
 
-/* The end of the value at p. */
+/* Returns the end of the value at p.  A bracket in a string is skipped with
+ * the string, and a checked document has as many brackets closed as open. */
 static const char *
 skip_json_text_value(const char *p, const char *end)
 {
@@ -506,11 +532,11 @@ json_next(struct json_walk *walk, struct span *name, struct span *value)
     if (walk->object) {
         next = skip_json_text_value(walk->at, walk->end);
         *name = (struct span){walk->at, (size_t)(next - walk->at)};
-        walk->at = next + 2; /* behind ": " */
+        walk->at = next + 2; /* json_normalize writes ": " after a name, */
     }
     next = skip_json_text_value(walk->at, walk->end);
     *value = (struct span){walk->at, (size_t)(next - walk->at)};
-    walk->at = next + 2; /* behind ", " */
+    walk->at = next + 2; /* and ", " after a value */
     return true;
 }
 

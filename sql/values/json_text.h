@@ -27,7 +27,7 @@ enum json_kind {
 
 enum json_fault {
     JSON_FINE,
-    JSON_WRONG,     /* it is none from a position on */
+    JSON_WRONG,     /* it is no JSON from a position on */
     JSON_TOO_DEEP,  /* more than JSON_DEPTH_MAX levels */
     JSON_ALL_LEVELS /* a path with **, which is not supported */
 };
@@ -62,7 +62,8 @@ void json_quote(struct buffer *out, struct span text);
 /* Checks a path; *many: it may find several values. */
 enum json_fault json_path(struct span path, bool *many, size_t *at);
 /* Calls found for each value that a checked path finds, and spend before it
- * reads so many bytes, until one returns false; false then. */
+ * reads that many bytes.  Ends, and returns false, once one of them returns
+ * false. */
 bool json_find(struct span value, struct span path,
                bool (*found)(void *arg, struct span value),
                bool (*spend)(void *arg, size_t bytes), void *arg);

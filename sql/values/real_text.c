@@ -1,4 +1,8 @@
-/* real_text.c - see real_text.h. */
+/*
+ * real_text.c - writes a double as MySQL does: the fewest digits that read
+ * back as the same number.  15 always identify what was typed with 15; the
+ * loop adds up to two more.
+ */
 #include "real_text.h"
 
 #include <stdio.h>

@@ -1,4 +1,13 @@
-/* temporal.c - see temporal.h. */
+/*
+ * temporal.c - reads and writes MySQL's dates and times.
+ *
+ * MySQL accepts many spellings (2026-11-30, 26.11.30, 20261130101112,
+ * 2026-11-30T10:11, 1 10:11:12), and clients use most of them; SQLite's own
+ * functions know a few. libc's mktime() is no help: it has time zones, an
+ * environment, and no year 0.  So a moment is a day number and microseconds,
+ * with the calendar computed arithmetically in a few instructions.  No
+ * allocation, no locks.
+ */
 #include "temporal.h"
 
 #include <inttypes.h>
@@ -13,7 +22,8 @@ enum {
     TWO_DIGITS_PIVOT = 70,
     ZONE_MINUTES_MAX = 14 * 60,
     HOUR_DIGITS = 10,
-    HOUR_MAX = 10000 /* any hour past 838 is as good */
+    HOUR_MAX = 10000 /* past 838 the result is TEMPORAL_TIME_MAX, whatever
+                      * the hour */
 };
 
 static bool
@@ -36,6 +46,9 @@ temporal_month_days(int year, int month)
 int64_t
 temporal_days(const struct temporal *t)
 {
+    /* Years begin in March here, so that the leap day is the last of a year;
+     * 400 years have 146097 days, and 153 days make five months.  (Howard
+     * Hinnant, "chrono-Compatible Low-Level Date Algorithms".) */
     int64_t year = t->month > 2 ? t->year : t->year - 1;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
     int64_t of_era = year - era * 400;
@@ -87,6 +100,7 @@ temporal_set_micros(struct temporal *t, int64_t micros)
                                                   : micros;
         return;
     }
+    /* Division rounds towards zero, but a day begins before its time of day. */
     if (micros % TEMPORAL_DAY < 0)
         days--;
     t->micros = micros - days * TEMPORAL_DAY;
@@ -116,7 +130,8 @@ scan_datetime_number(struct scan *s, size_t most, int64_t *out)
     return count;
 }
 
-/* Reads .123 as microseconds, rounded down. */
+/* Reads .123 as microseconds, rounded down: digits past the sixth count for
+ * nothing, as scale is 0 then. */
 static void
 scan_second_fraction(struct scan *s, struct temporal *t)
 {
@@ -154,7 +169,8 @@ is_valid(const struct temporal *t)
            t->micros < TEMPORAL_DAY;
 }
 
-/* hh:mm[:ss[.ffffff]] from s on. */
+/* Reads hh:mm[:ss[.ffffff]].  The hour may have many digits: 838 and more is
+ * for the caller to cut. */
 static bool
 clock_part(struct scan *s, struct temporal *t)
 {
@@ -180,7 +196,8 @@ clock_part(struct scan *s, struct temporal *t)
     return true;
 }
 
-/* YYYYMMDD, YYMMDD, YYYYMMDDhhmmss, YYMMDDhhmmss: count digits in a row. */
+/* Reads YYYYMMDD, YYMMDD, YYYYMMDDhhmmss or YYMMDDhhmmss: count digits in a
+ * row.  The count alone tells them apart. */
 static bool
 scan_packed_datetime(struct scan *s, size_t count, struct temporal *t)
 {
@@ -207,7 +224,9 @@ scan_packed_datetime(struct scan *s, size_t count, struct temporal *t)
     return minute < 60 && second < 60;
 }
 
-/* +hh:mm, -hh:mm or Z: moves the time of day to UTC. */
+/* Reads +hh:mm, -hh:mm or Z, and moves the time to UTC, in which heapwire
+ * gives all times.  What is no offset is left for the caller, who sees that
+ * the text goes on. */
 static void
 scan_zone_offset(struct scan *s, struct temporal *t)
 {
@@ -255,6 +274,7 @@ temporal_parse(struct span text, struct temporal *out)
             return false;
         goto end;
     }
+    /* Between the numbers any character is fine, as in MySQL. */
     if (digits != 4 && digits != 2)
         return false;
     scan_datetime_number(&s, 4, &year);
@@ -288,7 +308,8 @@ end:
     return out->year >= 0 && out->year <= TEMPORAL_YEAR_MAX;
 }
 
-/* hhmmss, from the right. */
+/* Reads hhmmss from the right: 11 is eleven seconds, 1011 ten minutes and
+ * eleven seconds. */
 static bool
 packed_time(struct scan *s, struct temporal *t)
 {
@@ -315,6 +336,8 @@ temporal_parse_time(struct span text, struct temporal *out)
 
     skip_datetime_blanks(&s);
     digits = digits_ahead(&s);
+    /* It begins as a moment does; its time of day counts if it is a valid
+     * one. */
     if ((digits >= 12 || (digits == 4 && s.p + 4 < s.end && s.p[4] == '-')) &&
         temporal_parse(text, out))
         return true;

@@ -1,6 +1,10 @@
 /*
- * tables_columns.c - information_schema.COLUMNS and SHOW COLUMNS, read from
- * the catalog's definitions.  A table that a session may not read has none.
+ * tables_columns.c - columns and keys as MySQL lists them (COLUMNS,
+ * STATISTICS, KEY_COLUMN_USAGE, SHOW COLUMNS, SHOW INDEX), made from the
+ * catalog's definitions.
+ *
+ * Drivers and ORMs read these to map tables, so types, lengths and keys must
+ * have MySQL's form.  A table that a session may not read has no rows here.
  */
 #include <string.h>
 

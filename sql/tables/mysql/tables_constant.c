@@ -1,8 +1,8 @@
 /*
- * tables_constant.c - what never changes: character sets and collations that
- * SET NAMES knows, words that must be quoted if they are names, the one engine,
- * HELP's one topic (tables_empty.def has the answer about any other), and the
- * empty tables of tables_empty.def.
+ * tables_constant.c - tables whose rows never change: character sets and
+ * collations that SET NAMES knows, reserved words, engines, plugins, HELP's
+ * one topic (tables_empty.def has the answer about any other), and the empty
+ * tables of tables_empty.def.
  */
 #include <string.h>
 
@@ -70,7 +70,7 @@ produce_engines(const struct catalog_scope *scope, struct rowset *out)
         ROWSET_TEXTS(out, "InnoDB", "DISABLED", "Not here", NULL, NULL, NULL);
 }
 
-/* Monitors read this text, and find no deadlock in it. */
+/* Monitors look into this text for deadlocks, and find none. */
 static void
 produce_innodb(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -96,7 +96,7 @@ static const struct catalog_column engines[] = {
     {"XA", &type_yes_no},        {"SAVEPOINTS", &type_yes_no},
 };
 
-/* To MySQL, a method of login is a plugin, and so is an engine. */
+/* In MySQL a login method is a plugin, and so is an engine. */
 static const char *const plugins[][2] = {
     {"mysql_native_password", "AUTHENTICATION"},
     {"caching_sha2_password", "AUTHENTICATION"},

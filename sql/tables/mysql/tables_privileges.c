@@ -1,5 +1,10 @@
 /*
- * tables_privileges.c - what a session may do, as MySQL shows privileges.
+ * tables_privileges.c - privileges as MySQL shows them: mysql.user, SHOW
+ * GRANTS, SHOW CREATE USER, information_schema's lists.
+ *
+ * heapwire has six privileges of its own, for the whole node.  Tools look for
+ * MySQL's, so a few columns are set where the meaning is near; no password or
+ * hash is shown.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +17,14 @@
 
 enum { USERS_MAX = 1024, PRIVS = 29 };
 
-/* MySQL's column, and the privilege that it shows; 0: no account has it. */
+/* By MySQL's column: the privilege that it shows; 0: no account has it. */
 static const uint32_t privs[PRIVS] = {
     [0] = PRIVILEGE_STATUS | PRIVILEGE_PROFILE, /* Select */
     [8] = PRIVILEGE_ADMIN,                      /* Process */
     [18] = PRIVILEGE_CONTROL,                   /* Execute */
 };
 
-/* Shows whether an account has a password, and nothing more of it. */
+/* Adds an account; nothing of what proves its password is shown. */
 static void
 add_user(const char *name, const char *host, uint32_t privileges,
          const char *plugin, struct rowset *out)
@@ -45,8 +50,8 @@ plugin_of(const struct sql_user_row *row)
     return row->native ? "mysql_native_password" : "caching_sha2_password";
 }
 
-/* Other accounts take ADMIN.  The session's own account is always listed, even
- * if no file has it. */
+/* Lists the accounts.  Others than the session's own take ADMIN; the own one
+ * is always listed, even if no file has it. */
 static void
 produce_user(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -154,7 +159,7 @@ static const struct catalog_column grants[] = {{"Grants", &type_text}};
 
 /* ---- SHOW CREATE USER ---- */
 
-/* In MySQL's words, without what proves the password. */
+/* Writes CREATE USER in MySQL's words, without what proves the password. */
 static void
 produce_create_user(const struct catalog_scope *scope, struct rowset *out)
 {

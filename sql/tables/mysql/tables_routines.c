@@ -1,6 +1,8 @@
 /*
- * tables_routines.c - information_schema.ROUTINES: the functions and procedures
- * that are ours; MySQL's own are not listed, as MySQL does not list them.
+ * tables_routines.c - heapwire's functions and procedures as MySQL lists
+ * routines: ROUTINES, PARAMETERS, SHOW FUNCTION STATUS, SHOW CREATE FUNCTION.
+ * MySQL's built-in functions are not listed, as MySQL does not list them
+ * either.
  *
  *     SELECT ROUTINE_NAME FROM information_schema.ROUTINES
  *     WHERE ROUTINE_SCHEMA = 'heapwire' AND ROUTINE_TYPE = 'FUNCTION'
@@ -134,7 +136,7 @@ static const struct parameter of_functions[] = {
     {NULL, "options", "longtext", UINT32_MAX, UINT32_MAX},
 };
 
-/* n 0 is the result. */
+/* Adds a parameter; n 0 is the function's result. */
 static void
 add_parameter(const char *routine, const char *kind, int64_t n,
               const struct parameter *parameter, struct rowset *out)
@@ -273,8 +275,8 @@ finish_create(const struct catalog_scope *scope, struct buffer *sql,
     buffer_fini(sql);
 }
 
-/* Clients read the parameters; the body, which is no SQL, does nothing where a
- * dump is loaded. */
+/* Writes CREATE FUNCTION.  Clients read the parameters; the body is no SQL, so
+ * what is written does nothing where a dump is loaded. */
 static void
 produce_create_function(const struct catalog_scope *scope, struct rowset *out)
 {

@@ -1,7 +1,7 @@
 /*
- * tables_schema.c - databases and tables, read from the catalog: SCHEMATA,
- * TABLES, SHOW DATABASES, TABLES, TABLE STATUS.  A session sees the tables
- * that it may read.
+ * tables_schema.c - databases and tables as MySQL lists them (SCHEMATA,
+ * TABLES, SHOW DATABASES, TABLES, TABLE STATUS), read from the catalog.  A
+ * session sees the tables that it may read.
  */
 #include <string.h>
 

@@ -1,4 +1,11 @@
-/* tables_show.c - what only SHOW lists: variables, status, warnings. */
+/*
+ * tables_show.c - what only SHOW lists: CREATE TABLE, variables, status
+ * counters, warnings.
+ *
+ * Monitors and backup tools read SHOW STATUS and SHOW CREATE TABLE line by
+ * line and expect MySQL's names; a counter of a feature that is missing here
+ * is 0 rather than absent.
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +22,7 @@
 
 enum { TEXT_MAX = 64 * 1024 };
 
-/* COMMENT 'text', or nothing. */
+/* Appends COMMENT 'text', if there is a comment. */
 static void
 append_comment_clause(struct buffer *sql, const char *before,
                       const char *comment)
@@ -31,8 +38,9 @@ append_comment_clause(struct buffer *sql, const char *before,
     buffer_char(sql, '\'');
 }
 
-/* A copy of the table takes every row: of names that differ in case alone, too,
- * which are equal to heapwire itself. */
+/* Appends a column's definition.  The key's texts get a binary collation: a
+ * copy of the table on another server must take every row, also names that
+ * differ in case alone, which are equal to heapwire. */
 static void
 append_column_definition(struct buffer *sql, const struct catalog_table *table,
                          size_t i)
@@ -66,8 +74,9 @@ append_primary_key(struct buffer *sql, const struct catalog_table *table)
     buffer_text(sql, catalog_has_key(table) ? ")" : "");
 }
 
-/* In MySQL's layout, since clients read it line by line.  Without an engine
- * that no other server has: a dump is loaded with the server's own. */
+/* Writes CREATE TABLE in MySQL's layout, since clients read it line by line.
+ * An engine that no other server has is left out, so that a dump is loaded
+ * with the server's own. */
 static void
 produce_table(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -128,7 +137,9 @@ add_variable_row(const struct catalog_scope *scope,
     struct span name = {variable->name, strlen(variable->name)};
     const struct variable *real =
         variable->same_as ? variable_find(name, NULL) : variable;
-    MEM_UNSET char room[VARIABLE_BYTES]; /* by variable_get, for each of many */
+    MEM_UNSET char room[VARIABLE_BYTES]; /* set by variable_get(); clearing
+                                          * it for each variable would cost
+                                          * more */
     char number[32];
     struct value value;
 

@@ -146,7 +146,7 @@ static const struct fixture_name functions[] = {
 
 static struct harness h;
 
-/* What is ours does not count among the allocations that fail. */
+/* Allocations of the test itself are not among those that fail. */
 static struct profile *
 make_profile(void)
 {
@@ -189,7 +189,7 @@ add_rows(const struct rows *rows)
     failing = nth;
 }
 
-/* As harness_pull, without allocating. */
+/* Does what harness_pull does, without allocating. */
 static void
 step_to_the_end(void)
 {
@@ -230,7 +230,8 @@ add_peers(void)
     h.node.peers = &fake_peers.peers;
 }
 
-/* What is kept from one run to the next would not be allocated. */
+/* Plans and statements that are kept from one run to the next would not be
+ * allocated again. */
 static void
 forget(void)
 {

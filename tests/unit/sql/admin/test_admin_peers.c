@@ -141,7 +141,8 @@ START_TEST(slow_scripts_take_turns_and_others_do_not)
 }
 END_TEST
 
-/* For the whole statement; rows that say so come within the grace. */
+/* The time limit of the whole statement; rows that report a timeout come
+ * within the grace period. */
 static const struct {
     const char *before, *statement;
     unsigned timeout_ms, parallel, asked_ms;
@@ -467,7 +468,8 @@ START_TEST(progress_counts_answers)
 }
 END_TEST
 
-/* What is cut: in the middle of a character, at a line's end, before it. */
+/* The cases of a cut: in the middle of a character, at a line's end, before
+ * it. */
 START_TEST(a_long_answer_is_cut_and_says_so)
 {
     size_t size = (8 << 20) + 1 + (size_t)_i;

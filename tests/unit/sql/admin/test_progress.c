@@ -20,7 +20,7 @@ static struct agent agent;
 static struct sql_node node = {.id = 10001};
 static struct sql_peers peers;
 
-/* What the looking thread may look at. */
+/* The state that the looking thread reads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct await *current;
 static bool stop;

@@ -102,7 +102,7 @@ END_TEST
     "SELECT count(*) n FROM heapwire.cluster_memory_history "                  \
     "WHERE at "
 
-/* What the nodes are asked for ends so; SQLite compares again. */
+/* The question that the nodes get ends so; SQLite compares the rows again. */
 static const struct {
     const char *condition, *end;
 } bounded[] = {
@@ -133,7 +133,7 @@ START_TEST(nodes_are_asked_from_that_time_on)
 }
 END_TEST
 
-/* Not once for each row. */
+/* The nodes are asked once, not for each row. */
 START_TEST(a_join_by_time_asks_at_most_twice)
 {
     run("SELECT count(*) FROM (SELECT '2026-11-29 18:00:01' AS t UNION SELECT "
@@ -382,7 +382,7 @@ static const char *const dumps[] = {
     "heap_v2/1\n@ 0x1000 0x3001\nt*: 1: 4000000 [0: 0]\n"
     "MAPPED_LIBRARIES:\n\n"};
 
-/* As those nodes would send their snapshots. */
+/* Writes snapshots as those nodes would send them. */
 static void
 send_snapshots_of(enum profile_kind second)
 {

@@ -478,7 +478,8 @@ START_TEST(every_table_answers_and_describes_itself)
 }
 END_TEST
 
-/* So that a dump can be loaded; figures of MySQL's manual. */
+/* A dump must be loadable elsewhere; the figures are those of MySQL's
+ * manual. */
 START_TEST(every_key_and_row_fits_innodb)
 {
     enum { ROW_MAX = 65535, KEY_MAX = 3072 };
@@ -502,7 +503,7 @@ START_TEST(every_key_and_row_fits_innodb)
 }
 END_TEST
 
-/* What may be NULL must not be called NOT NULL. */
+/* A column that may be NULL must not be declared NOT NULL. */
 START_TEST(not_null_columns_have_values)
 {
     const struct catalog_table *table = catalog_at(_i);

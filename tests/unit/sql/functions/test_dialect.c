@@ -443,7 +443,7 @@ START_TEST(found_rows_stay_as_they_were_while_rows_are_given)
 }
 END_TEST
 
-/* Wherever a name may stand. */
+/* The places in which a name may stand. */
 static const char *const named[] = {
     "select \"heapwire\".\"nodes\".*, \"nodes\".* from \"heapwire\".\"nodes\"",
     ("select \"n\".\"id\" \"x\" from \"heapwire\".\"nodes\" as \"n\" use index "

@@ -24,7 +24,8 @@ enum {
     LARGE = 16 * 1024 * 1024
 };
 
-/* Of types, sizes, signs and units; the first FEW are those of three. */
+/* Values of all types, sizes, signs and units; the first FEW are used for
+ * calls with three arguments. */
 static const struct extreme {
     int type;
     sqlite3_int64 integer;
@@ -230,7 +231,7 @@ vary(sqlite3_stmt *statement, const struct function *f, int first, int last,
     }
 }
 
-/* What is large, in each place, with a few beside it. */
+/* Large values in each place, with a few small ones beside them. */
 static void
 enlarge(sqlite3_stmt *statement, const struct function *f, int arguments)
 {

@@ -184,7 +184,8 @@ START_TEST(near_texts_are_cut_between_characters)
 }
 END_TEST
 
-/* What could be read again from the start for each token, or taken deeper. */
+/* Texts that a careless lexer would read again from the start for each token,
+ * or recur over. */
 enum { LARGE = 1 << 18 };
 
 START_TEST(large_texts_come_to_an_end)

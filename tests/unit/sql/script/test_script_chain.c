@@ -104,7 +104,7 @@ START_TEST(senseless_values_are_found_before_anything_runs)
 }
 END_TEST
 
-/* What is not known before is found when it is called. */
+/* Faults that the parser cannot know are found when the call runs. */
 START_TEST(senseless_values_that_are_made_say_where_too)
 {
     struct script *script =

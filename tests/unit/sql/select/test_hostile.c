@@ -10,9 +10,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What an opening may take, on a busy machine with sanitizers; each of these
- * took more, or seconds, or never came back; and a search, which took a minute.
- */
+/* The time that opening may take, on a busy machine with sanitizers.  Each of
+ * these statements once took more, or seconds, or never came back; one search
+ * took a minute. */
 enum { OPEN_MAX_MS = 3000, SEARCH_MAX_MS = 10000 };
 
 static struct harness h;
@@ -114,8 +114,8 @@ START_TEST(what_is_sqlites_own_is_not_reached)
 }
 END_TEST
 
-/* What the deparser alone may call: hw_assign would do it on the event loop,
- * and from a plan that belongs to no session. */
+/* Functions that only the deparser may call: hw_assign would run on the event
+ * loop, and from a plan that belongs to no session. */
 static const char *const calls[] = {
     "select hw_assign('x', 1)",      "select `hw_assign`('x', 1)",
     "select HW_ASSIGN ('x', 1)",     "select 1 + hw_variable(1, 99)",
@@ -295,7 +295,7 @@ START_TEST(groups_take_of_the_statements_memory)
 }
 END_TEST
 
-/* What a group keeps of each row: values, in whatever order. */
+/* The values that a group keeps of each row, in any order. */
 static const char *const kept[] = {
     "repeat('x', 250000)",
     "repeat('x', 250000) order by n",

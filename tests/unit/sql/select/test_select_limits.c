@@ -217,7 +217,7 @@ START_TEST(a_limit_is_named)
 }
 END_TEST
 
-/* What repeats without nesting may be as long as it likes. */
+/* Parts that repeat without nesting may be as long as they like. */
 START_TEST(what_does_not_nest_may_be_long)
 {
     struct buffer text;
@@ -378,8 +378,8 @@ START_TEST(sleep_waits_and_can_be_cancelled)
 }
 END_TEST
 
-/* What is opened at once, and what computes for long, and says so before it
- * does anything; and what ends at once, by its words. */
+/* Statements that open at once; those that compute for long, and say so before
+ * they do anything; and those whose words show that they end at once. */
 static const struct {
     const char *text;
     bool at_once, instant;
@@ -491,7 +491,7 @@ on_park(void *arg, bool begins)
     atomic_fetch_add(&o->parks, begins);
 }
 
-/* What computes is interrupted in the middle, or before. */
+/* A statement that computes is interrupted in the middle, or before. */
 static void *
 interrupt_soon(void *arg)
 {

@@ -68,8 +68,8 @@ on_compute(void *arg, bool begins)
     *(unsigned *)arg += !begins;
 }
 
-/* So that no recent snapshot, which is there at once, is worked on under the
- * event loop's lock. */
+/* A recent snapshot is there at once: work on it that is not reported as
+ * computing would be done under the event loop's lock. */
 START_TEST(what_reads_a_heap_computes)
 {
     struct span text = {total, sizeof(total) - 1};
@@ -327,7 +327,8 @@ START_TEST(what_is_not_read_is_not_fetched)
 }
 END_TEST
 
-/* What a statement names of heapwire.memory, and the profiles that takes. */
+/* Columns of heapwire.memory that a statement names, and the number of
+ * profiles that it takes for them. */
 static const struct {
     const char *text;
     unsigned profiles;

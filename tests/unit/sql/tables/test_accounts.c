@@ -214,7 +214,7 @@ opens(const char *text, bool may)
     ck_assert_uint_eq(h.error.code, may ? 0 : ER_PRIVILEGE);
 }
 
-/* Whether each way to a table asks for its privilege: reading, joining,
+/* Each way to a table must ask for its privilege: reading, joining,
  * COM_FIELD_LIST. */
 START_TEST(no_table_is_read_without_its_privilege)
 {
@@ -250,7 +250,7 @@ START_TEST(no_table_is_read_without_its_privilege)
 }
 END_TEST
 
-/* What a script calls is checked before anything of it runs. */
+/* All calls of a script are checked before any of them runs. */
 START_TEST(no_method_is_called_without_its_privilege)
 {
     uint32_t has = singles[_i];

@@ -305,7 +305,7 @@ START_TEST(a_walk_is_killed_between_snapshots)
 }
 END_TEST
 
-/* Of another process: it has no difference, the others do. */
+/* A snapshot of another process has no difference; the others have. */
 START_TEST(what_cannot_be_compared_is_passed_over)
 {
     struct snapshot *other = scripted_snapshot("other");

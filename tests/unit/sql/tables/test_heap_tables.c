@@ -40,7 +40,8 @@ make_small(void)
 
 enum { LARGE_STACKS = 20000, LARGE_DEPTH = 30 };
 
-/* As large as a database's: 600,000 frames of some 3,000 functions. */
+/* A profile as large as a database's: 600,000 frames of some 3,000
+ * functions. */
 static struct profile *
 make_large(void)
 {

@@ -75,7 +75,7 @@ START_TEST(every_member_has_its_row)
 }
 END_TEST
 
-/* Of those that were asked; nothing is asked for it. */
+/* The answers of nodes that were asked before; nothing is asked for this. */
 START_TEST(heapwired_counts_its_peers)
 {
     ck_assert_str_eq(
@@ -128,7 +128,7 @@ one_left(void *arg, struct peer_row *out)
     return 1;
 }
 
-/* It is shown, and no statement goes to it. */
+/* A node that has left is shown, but gets no statements. */
 START_TEST(a_node_that_left_has_its_row)
 {
     fake_peers.peers.left = one_left;
@@ -183,7 +183,7 @@ START_TEST(all_others_are_asked_and_not_for_long)
 }
 END_TEST
 
-/* What they are asked must be what a node answers. */
+/* The question must be one that a node can answer. */
 START_TEST(the_question_is_one_that_a_node_answers)
 {
     char expected[128];
@@ -387,7 +387,7 @@ START_TEST(a_question_that_cannot_be_put_fails)
 }
 END_TEST
 
-/* Answers that a node of ours does not give. */
+/* Answers that no heapwire gives. */
 static const struct {
     const char *rows, *shown;
 } hostile[] = {

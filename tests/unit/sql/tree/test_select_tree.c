@@ -316,7 +316,8 @@ START_TEST(a_select_has_its_parts)
 }
 END_TEST
 
-/* Also that of a SET, a DO or a SHOW: only their own items have neither. */
+/* The same holds in a SET, a DO or a SHOW; only their own items have
+ * neither. */
 START_TEST(a_select_in_any_statement_has_stars_and_aliases)
 {
     static const char *const texts[] = {
