@@ -1,7 +1,3 @@
-<<<<<<< HEAD
-/* daemon.c - see daemon.h. */
-#include "daemon_config.h"
-=======
 /*
  * daemon.c - see daemon.h.
  *
@@ -12,8 +8,7 @@
  * joined, under a deadline.  A start that fails half way takes the same way
  * out, for each part accepts that it was never started.
  */
-#include "daemon.h"
->>>>>>> 221eceed (server: comments say why)
+#include "daemon_config.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -112,20 +112,7 @@ is_unprepared(const struct node_status *status, struct error *err)
     return status->restarted || status->unprepared;
 }
 
-<<<<<<< HEAD
-/* What helps depends on the file that has the jemalloc, and how it is called
- * there. */
-=======
-static const char *
-executable_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* The remedy depends on the file that has the jemalloc, and on its prefix. */
->>>>>>> db35c7a1 (plugin: comments say why, agent to locate)
 static void
 refuse_unbuilt(const struct node_status *status, struct error *err)
 {

@@ -27,25 +27,8 @@ enum {
     BLOCK = 16          /* bytes that are looked at together */
 };
 
-<<<<<<< HEAD
-/* A kind of brackets, which differ in one bit. */
-=======
-static bool
-is_blank_character(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool
-is_identifier_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-           c == '_';
-}
-
 /* A kind of brackets.  '(' and ')' differ in one bit, and so do '<' and '>':
  * setting it makes both the same character, so one comparison finds either. */
->>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 struct brackets {
     char open, close;
     bool and_const; /* " const" behind them is deleted, too */
@@ -249,7 +232,6 @@ struct plain_parts {
     const char *first, *arguments, *behind;
 };
 
-<<<<<<< HEAD
 static bool
 opens_bracket(const char *at)
 {
@@ -274,13 +256,10 @@ skip_operator_name(const char *text, const char *at, const char *end)
 }
 
 /* The arguments are the first outer parentheses that only qualifiers and a
- * compiler's note in brackets follow; the name begins behind the last outer
- * blank before them.  False: there are none, or brackets do not match. */
-=======
-/* False if the name has no arguments, or its brackets do not match.  Arguments
- * that a "::" follows are those of an enclosing function, as in
- * "f(int)::{lambda()#1}": the search goes on. */
->>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
+ * compiler's note in brackets follow; those that a "::" follows are an
+ * enclosing function's, as in "f(int)::{lambda()#1}".  The name begins behind
+ * the last outer blank before them.  False: there are none, or brackets do not
+ * match. */
 static bool
 find_plain_name_parts(const char *text, const char *end,
                       struct plain_parts *parts)
@@ -305,21 +284,10 @@ find_plain_name_parts(const char *text, const char *end,
                 return false;
             if (depth > 0 || !parts->arguments)
                 continue;
-<<<<<<< HEAD
             next = parts->behind = behind_qualifiers(next, end);
-            if (next == end || function_text_starts_with(next, end, " ["))
-                return true;
-=======
-            next = behind_qualifiers(at + 1, end);
-            parts->arguments = opened;
-            parts->behind = next;
             /* " [clone .cold]" and the like end a name, too. */
             if (next == end || function_text_starts_with(next, end, " ["))
                 return true;
-            at = next - 1;
-            /* Behind "operator" a blank is a part of the name: "operator new".
-             */
->>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
         } else if (*at == ' ' && depth == 0 && !operator_seen) {
             parts->first = next;
         }

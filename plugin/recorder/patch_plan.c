@@ -94,19 +94,7 @@ patch_plan_write(const struct patch_plan *plan, char out[PATCH_TEXT_MAX])
 
 /* ---- reading ---- */
 
-<<<<<<< HEAD
-/* How many bytes; 0: they are none. */
-=======
-static int
-parse_hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-}
-
 /* Returns the number of bytes; 0: the text is no hexadecimal. */
->>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 static size_t
 parse_plan_hex(const char *text, uint8_t out[BYTES_MAX])
 {

@@ -92,20 +92,7 @@ verifier_fake(struct verifier *out, const uint8_t secret[AUTH_SHA256],
     return verifier_make(out, (struct span){text, AUTH_SHA256 + size}, err);
 }
 
-<<<<<<< HEAD
-/* Reads the next word of *text, size bytes in hexadecimal; -1: it is not. */
-=======
-static int
-verifier_hex_digit(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Reads the next word of *text as size bytes in hexadecimal; -1: it is none. */
->>>>>>> 221eceed (server: comments say why)
 static int
 parse_verifier_hex(const char **text, uint8_t *out, size_t size)
 {

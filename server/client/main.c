@@ -214,7 +214,6 @@ find_command(const char *name)
     return NULL;
 }
 
-<<<<<<< HEAD
 static enum client_status
 run_with_words(const struct command *command, const char *const *given,
                char **words, int count)
@@ -250,25 +249,14 @@ run_with_input(const struct command *command, const char *const *given,
     return status;
 }
 
-/* given: by an option's letter, its value or "".  Without words the statement
- * for `sql` comes from standard input. */
+/* given has an option's value by its letter: "" if it takes none, NULL if it is
+ * not there.  Without words the statement for `sql` comes from standard input.
+ */
 static enum client_status
 run_client_command(const char *const *given, char **words, int count)
 {
     const struct command *command = find_command(count > 0 ? words[0] : "sql");
     enum client_status status;
-=======
-/* given has an option's value by its letter: "" if it takes none, NULL if it is
- * not there. */
-static enum client_status
-run_client_command(const char *const *given, char **words, int count)
-{
-    const struct command *command =
-        find_command(count > 0 ? words[0] : "sql" /* alone */);
-    enum client_status status = CLIENT_OK;
-    char *whole[4] = {NULL}; /* words, and behind them what was read */
-    struct buffer input;
->>>>>>> 221eceed (server: comments say why)
 
     if (!command)
         return command_usage(commands_help, "");

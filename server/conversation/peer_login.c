@@ -51,19 +51,7 @@ struct peer_session {
 
 /* ---- envelopes ---- */
 
-<<<<<<< HEAD
-/* In the arena. */
-=======
-static int
-lower_hex_digit_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decodes into the arena. */
->>>>>>> 221eceed (server: comments say why)
 static int
 decode_envelope_hex(struct span hex, struct arena *arena, struct span *out,
                     struct error *err)

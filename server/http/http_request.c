@@ -39,18 +39,8 @@ next_query_pair(struct span *rest, struct span *name, struct span *value)
     return true;
 }
 
-<<<<<<< HEAD
-/* http_request_read has checked the %xx. */
-=======
-static int
-percent_digit_value(char c)
-{
-    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
 /* Decodes into out, with a NUL. http_request_read() has checked the digits of
  * each %xx. */
->>>>>>> 221eceed (server: comments say why)
 static int
 decode_query_value(struct span from, char *out, size_t size)
 {
@@ -161,19 +151,7 @@ take_delimited_part(struct span *rest, char c, struct span *out)
     return true;
 }
 
-<<<<<<< HEAD
-/* Visible characters alone, and %xx. */
-=======
-static bool
-is_percent_digit(char c)
-{
-    char letter = (char)(c | 0x20);
-
-    return is_digit(c) || (letter >= 'a' && letter <= 'f');
-}
-
 /* Are there only visible characters and valid %xx? */
->>>>>>> 221eceed (server: comments say why)
 static bool
 is_target(struct span s)
 {

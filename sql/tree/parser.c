@@ -312,18 +312,8 @@ parser_name_or_string(struct parser *p, struct span *out)
     return parser_name(p, out);
 }
 
-<<<<<<< HEAD
-/* Decodes x'1f2e' and 0x1f2e, which have an even number of digits. */
-=======
-static unsigned
-hex_nibble_value(char c)
-{
-    return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c | 0x20) - 'a' + 10;
-}
-
 /* Decodes x'1f2e' and 0x1f2e, which must have an even number of digits here:
  * they are bytes. b'01' is the same kind of token and is refused. */
->>>>>>> 0cbc14f9 (sql: comments say why)
 static int
 decode_hex(struct parser *p, struct span *out)
 {

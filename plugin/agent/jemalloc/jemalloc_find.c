@@ -1,7 +1,3 @@
-<<<<<<< HEAD
-/* jemalloc_find.c - see jemalloc.h. */
-#include "reader.h"
-=======
 /*
  * jemalloc_find.c - every jemalloc in the process, and which is the database's;
  * see jemalloc.h.
@@ -15,7 +11,6 @@
  * counter of this thread must move.  Runs on the main thread before main, where
  * nothing is loaded or unloaded, or per object later (jemalloc_late.c).
  */
->>>>>>> db35c7a1 (plugin: comments say why, agent to locate)
 #include "jemalloc.h"
 
 #include <ctype.h>
@@ -27,6 +22,7 @@
 #include "agent_tools.h"
 #include "jemalloc_known.h"
 #include "loaded_objects.h"
+#include "reader.h"
 
 enum {
     PROBE_BYTES = 64,

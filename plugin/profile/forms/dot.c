@@ -1,7 +1,3 @@
-<<<<<<< HEAD
-/* dot.c - see forms.h. */
-#include "ascii.h"
-=======
 /*
  * dot.c - see forms.h.
  *
@@ -14,13 +10,13 @@
  * graph.c does the work; this only prints, one line per node and edge.
  * dot_picture.c draws the graph for people.
  */
->>>>>>> af1b1f75 (plugin: comments say why, memory to snapshots)
 #include "forms.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "buffer.h"
 #include "headline.h"
 #include "errors.h"

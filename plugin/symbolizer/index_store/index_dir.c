@@ -49,18 +49,6 @@ build_id_text(const struct build_id *id, char out[BUILD_ID_TEXT])
     out[2 * id->size] = '\0';
 }
 
-<<<<<<< HEAD
-=======
-/* Lower case only: a second spelling would be a second file of one build. */
-static int
-hex_digit_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
->>>>>>> 6e4239cd (plugin: comments say why, symbolizer to views)
 bool
 build_id_parse(const char *text, size_t size, struct build_id *out)
 {
@@ -68,6 +56,8 @@ build_id_parse(const char *text, size_t size, struct build_id *out)
 
     if (size % 2 || id.size < BUILD_ID_MIN || id.size > sizeof(id.bytes))
         return false;
+    /* Lower case only: a second spelling would be a second file of one build.
+     */
     for (size_t i = 0; i < id.size; i++) {
         int high = lower_hex_digit(text[2 * i]),
             low = lower_hex_digit(text[2 * i + 1]);
