@@ -301,9 +301,6 @@ start_server(struct daemon *d, struct error *err)
     d->server_open = true;
     d->server.keeper = d->keeper;
     server_set_settings(&d->server, &d->config);
-    d->server.node.requires_tls = config_requires_tls(&d->config);
-    d->server.http_requires_tls = config_http_requires_tls(&d->config);
-    d->server.http_get_changes = d->config.http_get_changes;
     server_set_users(&d->server, d->config.users);
     d->config.users = NULL;
     d->cluster = (struct daemon_cluster){&d->config, &d->server, NULL, NULL};

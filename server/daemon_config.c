@@ -96,20 +96,16 @@ static void
 replace_settings(struct daemon *d, struct config *config)
 {
     struct error err;
+    bool tls = daemon_load_tls(d, &err) == 0;
 
-    leave_http(d, &config->http);
-    setting_reload(&d->config, config);
-    if (daemon_load_tls(d, &err) == 0)
-        setting_reload_tls(&d->config, config);
-    else
+    if (!tls)
         log_fault("the certificate stays as it was: %s", err.text);
+    leave_http(d, &config->http);
+    setting_reload(&d->config, config, tls);
     daemon_cluster_reload(&d->cluster, config);
     server_set_settings(&d->server, &d->config);
     memory_sampler_set_rules(d->sampler, &d->config.marks);
     view_cache_set_wrappers(d->views, d->config.allocator_frames);
-    d->server.node.requires_tls = config_requires_tls(&d->config);
-    d->server.http_requires_tls = config_http_requires_tls(&d->config);
-    d->server.http_get_changes = d->config.http_get_changes;
     daemon_steer_tcp(d);
 }
 

@@ -134,7 +134,7 @@ const struct config_peer *config_find_peer(const struct config_cluster *cluster,
 /* The section of this node; NULL: it has none. */
 const struct config_peer *config_own_peer(const struct config *config);
 
-/* Takes from's peers and secret, for a reload; from loses them. */
+/* Takes from's peers, for a reload; from loses them. */
 void config_cluster_take(struct config *config, struct config *from);
 
 enum {

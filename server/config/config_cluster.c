@@ -362,12 +362,7 @@ config_cluster_take(struct config *config, struct config *from)
 {
     struct config_cluster *to = &config->cluster, *with = &from->cluster;
 
-    /* config_cluster_fini() wipes the former secret and frees the former peers.
-     */
-    config_cluster_fini(to);
-    memcpy(to->secret, with->secret, sizeof(to->secret));
-    memcpy(to->secret_file, with->secret_file, sizeof(to->secret_file));
-    to->role = with->role;
+    mem_free(to->peers);
     to->peers = with->peers;
     to->peer_count = with->peer_count;
     to->peer_capacity = with->peer_capacity;

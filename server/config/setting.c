@@ -18,7 +18,8 @@
 #include "state_dir.h"
 #include "store.h"
 
-#define FIELD(name) offsetof(struct config, name)
+#define FIELD(name)                                                            \
+    offsetof(struct config, name), sizeof(((struct config *)NULL)->name)
 
 enum { WRITTEN_MAX = 4096 };
 
@@ -389,23 +390,11 @@ setting_left(const struct config *c, const struct config *from, char *out,
 }
 
 void
-setting_reload(struct config *c, const struct config *from)
+setting_reload(struct config *c, const struct config *from, bool tls)
 {
-    c->statement_timeout_s = from->statement_timeout_s;
-    c->idle_timeout_s = from->idle_timeout_s;
-    c->login_failures = from->login_failures;
-    c->require_tls = from->require_tls;
-    c->http = from->http;
-    c->http_given = from->http_given;
-    c->http_get_changes = from->http_get_changes;
-    c->marks = from->marks;
-    memcpy(c->allocator_frames, from->allocator_frames,
-           sizeof(c->allocator_frames));
-}
-
-void
-setting_reload_tls(struct config *c, const struct config *from)
-{
-    memcpy(c->tls_cert, from->tls_cert, sizeof(c->tls_cert));
-    memcpy(c->tls_key, from->tls_key, sizeof(c->tls_key));
+    for (enum config_key k = 0; k < CONFIG_KEYS; k++)
+        if (settings[k].reloadable &&
+            (tls || (k != CONFIG_TLS_CERT && k != CONFIG_TLS_KEY)))
+            memcpy((char *)c + settings[k].field,
+                   (const char *)from + settings[k].field, settings[k].size);
 }

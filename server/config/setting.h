@@ -96,10 +96,8 @@ int setting_connections(const char *value, uint32_t *out, struct error *err);
 
 /* Does SIGHUP put another value in force? */
 bool setting_is_reloadable(struct span key);
-/* Takes the reloadable ones of from, except TLS's files and the cluster's. */
-void setting_reload(struct config *config, const struct config *from);
-/* The same for TLS's files, once they have been read. */
-void setting_reload_tls(struct config *config, const struct config *from);
+/* Takes the reloadable ones of from; TLS's files only if tls. */
+void setting_reload(struct config *config, const struct config *from, bool tls);
 
 /* The keys of from, commas between them, that have another value and take a
  * restart; secrets are not compared. */
@@ -130,7 +128,7 @@ struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line; NULL: only the file has it */
     enum setting_form form;
-    uint32_t field;       /* its offset in struct config */
+    uint32_t field, size; /* in struct config; a reload copies it */
     uint64_t least, most; /* of an amount; most is also the bytes of a text */
     const char *unit;     /* of a number: "of seconds"; or NULL */
     const char *such_as;  /* examples of an amount; what words are allowed */

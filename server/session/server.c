@@ -276,6 +276,9 @@ server_set_settings(struct server *server, const struct config *config)
     server->login_failures = config->login_failures;
     server->node.idle_timeout_s = config->idle_timeout_s;
     server->node.statement_timeout_s = config->statement_timeout_s;
+    server->node.requires_tls = config_requires_tls(config);
+    server->http_requires_tls = config_http_requires_tls(config);
+    server->http_get_changes = config->http_get_changes;
     pthread_mutex_lock(&server->lock);
     server->settings = settings;
     pthread_mutex_unlock(&server->lock);

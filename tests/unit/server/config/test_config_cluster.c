@@ -363,16 +363,26 @@ START_TEST(a_secret_is_never_shown)
 }
 END_TEST
 
-START_TEST(a_reload_takes_peers_and_secret)
+START_TEST(a_reload_takes_what_may_be_reloaded)
 {
     struct config before;
 
     ck_assert_int_eq(load(SHARED PEER("2", "10.0.0.2:1")), 0);
     before = config;
     memset(&config, 0, sizeof(config));
-    ck_assert_int_eq(load("[cluster]\nsecret = ABCDEFGHIJKLMNOPQ\n" PEER(
-                         "3", "10.0.0.3:1") PEER("4", "10.0.0.4:1")),
-                     0);
+    ck_assert_int_eq(
+        load("[node]\nhttp_get_changes = yes\nmax_connections = 7\n"
+             "tls_cert = /c\ntls_key = /k\n[snapshots]\ngrowth = 1M\n"
+             "[cluster]\nsecret = ABCDEFGHIJKLMNOPQ\n" PEER("3", "10.0.0.3:1")
+                 PEER("4", "10.0.0.4:1")),
+        0);
+    setting_reload(&before, &config, false);
+    ck_assert_str_eq(before.tls_cert, "");
+    setting_reload(&before, &config, true);
+    ck_assert_str_eq(before.tls_cert, "/c");
+    ck_assert(before.http_get_changes);
+    ck_assert_uint_eq(before.marks.growth, 1 << 20);
+    ck_assert_uint_eq(before.max_connections, CONFIG_DEFAULT_CONNECTIONS);
     config_cluster_take(&before, &config);
     ck_assert_uint_eq(config.cluster.peer_count, 0);
     ck_assert_uint_eq(before.cluster.peer_count, 2);
@@ -401,7 +411,7 @@ main(void)
     tcase_add_loop_test(tcase, a_secrets_file_is_vetted, 0,
                         sizeof(wrong_secrets) / sizeof(wrong_secrets[0]));
     tcase_add_test(tcase, a_secret_is_never_shown);
-    tcase_add_test(tcase, a_reload_takes_peers_and_secret);
+    tcase_add_test(tcase, a_reload_takes_what_may_be_reloaded);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
