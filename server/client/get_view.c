@@ -22,91 +22,110 @@
 
 enum { STATEMENT_MAX = 4096, FORMS_MAX = 4096, BINARY_CHARSET = 63 };
 
-static const char for_programs[] = "flamegraph svg pdf calls pprof export";
-
-/* Writes the forms' names with blanks between.  Only plain names are taken,
- * since they are printed on a terminal. */
-static void
-read_forms(MYSQL_RES *rows, struct buffer *out)
-{
-    MYSQL_ROW row;
-
-    while (rows && (row = mysql_fetch_row(rows)))
-        if (row[0] && text_is_plain((struct span){row[0], strlen(row[0])}))
-            buffer_format(out, "%s%s", out->size > 0 ? " " : "", row[0]);
-}
-
-/* Answers CLIENT_USAGE if neither this program nor the node knows the form. */
+/* The names of the node's forms, clean, with blanks between. */
 static enum client_status
-check_form(const char *const *given, const char *form)
+ask_forms(const char *const *given, struct buffer *out)
 {
     static const char statement[] =
         "SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE "
         "ROUTINE_SCHEMA = 'heapwire' AND ROUTINE_TYPE = 'FUNCTION'";
-    struct span asked = {form, strlen(form)};
     enum client_status status = CLIENT_OK;
-    struct buffer forms;
-    MYSQL_RES *rows;
+    MYSQL_RES *rows = client_ask(
+        given, (struct span){statement, sizeof(statement) - 1}, false, &status);
+    MYSQL_ROW row;
 
-    if (span_is_any(asked, VIEW_FORMS))
-        return CLIENT_OK;
-    rows = client_ask(given, (struct span){statement, sizeof(statement) - 1},
-                      false, &status);
-    buffer_init(&forms, FORMS_MAX);
-    buffer_text(&forms, "");
-    read_forms(rows, &forms);
-    if (status == CLIENT_OK &&
-        (forms.failed || !span_is_any(asked, forms.data))) {
-        warnx("there is no form %s; the node has %s", form,
-              forms.failed ? VIEW_FORMS : forms.data);
-        status = CLIENT_USAGE;
-    }
+    buffer_text(out, "");
+    while (rows && (row = mysql_fetch_row(rows)))
+        if (row[0] && text_is_plain((struct span){row[0], strlen(row[0])}))
+            buffer_format(out, "%s%s", out->size > 0 ? " " : "", row[0]);
     mysql_free_result(rows);
+    if (status == CLIENT_OK && out->failed) {
+        warnx("the node has too many forms");
+        status = CLIENT_FAILED;
+    }
+    return status;
+}
+
+enum client_status
+view_list_forms(const char *const *given)
+{
+    enum client_status status;
+    struct buffer forms;
+
+    buffer_init(&forms, FORMS_MAX);
+    status = ask_forms(given, &forms);
+    for (size_t i = 0; status == CLIENT_OK && i <= forms.size; i++)
+        putchar(forms.data[i] == ' ' || i == forms.size ? '\n' : forms.data[i]);
     buffer_fini(&forms);
     return status;
 }
 
+/* CLIENT_USAGE: the node does not have it. */
 static enum client_status
-write_view(MYSQL_RES *rows, const char *file)
+check_form(const char *const *given, const char *form)
+{
+    enum client_status status;
+    struct buffer forms;
+
+    buffer_init(&forms, FORMS_MAX);
+    status = ask_forms(given, &forms);
+    if (status == CLIENT_OK &&
+        !span_is_any((struct span){form, strlen(form)}, forms.data)) {
+        warnx("there is no form %s; the node has %s", form, forms.data);
+        status = CLIENT_USAGE;
+    }
+    buffer_fini(&forms);
+    return status;
+}
+
+/* A file, a picture or JSON. */
+static bool
+is_for_programs(struct span view, bool binary)
+{
+    return binary || (view.size > 1 && (memcmp(view.data, "<?", 2) == 0 ||
+                                        memcmp(view.data, "{\"", 2) == 0));
+}
+
+static enum client_status
+write_view(MYSQL_RES *rows, const char *form, const char *file)
 {
     MYSQL_ROW row = rows ? mysql_fetch_row(rows) : NULL;
     struct span view;
+    bool binary;
 
     if (!row || !row[0]) {
         warnx("the node did not answer that");
         return CLIENT_FAILED;
     }
     view = (struct span){row[0], mysql_fetch_lengths(rows)[0]};
-    /* The node drops the last newline of a text, because clients of MySQL add
-     * one.  We add it too, in the place of the NUL that the library puts behind
-     * each cell. */
-    if (mysql_fetch_fields(rows)->charsetnr != BINARY_CHARSET &&
-        view.size > 0 && row[0][view.size - 1] != '\n')
+    binary = mysql_fetch_fields(rows)->charsetnr == BINARY_CHARSET;
+    /* A text comes without its last newline, for clients that add one: so do
+     * we, in the place of the NUL behind it. */
+    if (!binary && view.size > 0 && row[0][view.size - 1] != '\n')
         row[0][view.size++] = '\n';
     if (file)
         return output_file_write(view, file, 0666);
-    if (isatty(STDOUT_FILENO))
-        client_show(view, CLIENT_LINES);
-    else
+    if (!isatty(STDOUT_FILENO)) {
         fwrite(view.data, 1, view.size, stdout);
+        return CLIENT_OK;
+    }
+    if (is_for_programs(view, binary)) {
+        warnx("%s is for programs, and would fill the terminal: say -o FILE, "
+              "or | PROGRAM",
+              form);
+        return CLIENT_USAGE;
+    }
+    client_show(view, CLIENT_LINES);
     return CLIENT_OK;
 }
 
 enum client_status
 view_get(const char *const *given, const char *form, const char *snapshot)
 {
-    enum client_status status;
+    enum client_status status = check_form(given, form);
     struct buffer text;
     MYSQL_RES *rows;
 
-    if (!given['o'] && isatty(STDOUT_FILENO) &&
-        span_is_any((struct span){form, strlen(form)}, for_programs)) {
-        warnx("%s is for programs, and would fill the terminal: say -o FILE, "
-              "or | PROGRAM",
-              form);
-        return CLIENT_USAGE;
-    }
-    status = check_form(given, form);
     if (status != CLIENT_OK)
         return status;
     buffer_init(&text, STATEMENT_MAX);
@@ -121,7 +140,7 @@ view_get(const char *const *given, const char *form, const char *snapshot)
     rows =
         client_ask(given, (struct span){text.data, text.size}, true, &status);
     if (rows || status == CLIENT_OK) {
-        enum client_status written = write_view(rows, given['o']);
+        enum client_status written = write_view(rows, form, given['o']);
 
         status = written == CLIENT_OK ? status : written;
     }

@@ -9,13 +9,10 @@
 
 #include "client.h"
 
-/* The forms that every node has.  A shell completes these. */
-#define VIEW_FORMS                                                             \
-    "dot text top tree collapsed flamegraph svg pdf calls pprof raw "          \
-    "address_names export"
+/* given: client_ask()'s.  Prints the names of the node's forms, one a line. */
+enum client_status view_list_forms(const char *const *given);
 
-/* given is client_ask()'s, with the file to write to in 'o'. The node is asked
- * for its forms if this one is not in VIEW_FORMS. */
+/* given: also 'o', the file to write to. */
 enum client_status view_get(const char *const *given, const char *form,
                             const char *snapshot);
 

@@ -30,7 +30,7 @@ static const char help[] =
     "usage: heapwire [OPTION...] diagnose [NODES]\n"
     "       heapwire [OPTION...] on NODES SCRIPT\n"
     "       heapwire [OPTION...] sql STATEMENT, or -e STATEMENT\n"
-    "       heapwire [OPTION...] get FORM [SNAPSHOT]\n"
+    "       heapwire [OPTION...] get [FORM [SNAPSHOT]]\n"
     "       heapwire [OPTION...] bundle [SNAPSHOT...] --output FILE\n"
     "       heapwire [OPTION...] top [VIEW]\n"
     "       heapwire [OPTION...] doctor [-- COMMAND...]\n\n"
@@ -39,14 +39,14 @@ static const char help[] =
     "on runs a script on NODES.  sql shows rows.  A SCRIPT or STATEMENT that "
     "is\n"
     "left out is read from standard input; a STATEMENT there needs no word.\n"
-    "get writes a view of a snapshot, or of the heap now.  bundle writes one\n"
+    "get writes a view of a snapshot, or of the heap now; alone it lists the\n"
+    "FORMs that the node has: top, flamegraph, pprof, ...  bundle writes one\n"
     "HTML file that opens offline and can be mailed: the heap now and the "
     "newest\n"
     "snapshots, or those named, and what else the node knows.  top shows all\n"
     "nodes on the terminal.  doctor says what stops which feature, of the "
     "node,\n"
     "or of a COMMAND that does not run yet.\n\n"
-    "FORM: " VIEW_FORMS "\n"
     "VIEW: " TOP_VIEWS "\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
     "  --host HOST, -h    or its address\n"
@@ -162,7 +162,8 @@ run_sql(const char *const *given, char **words, int count)
 static enum client_status
 run_get(const char *const *given, char **words, int count)
 {
-    return view_get(given, words[1], count > 2 ? words[2] : "now");
+    return count > 1 ? view_get(given, words[1], count > 2 ? words[2] : "now")
+                     : view_list_forms(given);
 }
 
 static enum client_status
@@ -199,7 +200,7 @@ static const struct command {
     {"diagnose", 1, 2, false, "ALL", run_diagnose},
     {"on", 3, 3, true, "ALL", run_on_command},
     {"sql", 2, 2, true, NULL, run_sql},
-    {"get", 2, 3, false, VIEW_FORMS, run_get},
+    {"get", 1, 3, false, NULL, run_get},
     {"bundle", 1, WORDS_MAX, false, NULL, run_bundle},
     {"top", 1, 2, false, TOP_VIEWS, run_top},
     {"doctor", 1, WORDS_MAX, false, NULL, run_doctor},
@@ -307,16 +308,18 @@ next_option(int argc, char **argv)
 static void
 print_completions(int argc, char **argv)
 {
-    const char *begin = argv[argc - 1];
+    const char *begin = argv[argc - 1], *given[LETTERS] = {NULL};
     const struct command *command;
     const char *words = NULL;
     int letter;
 
     argv[argc - 1] = NULL;
     opterr = 0;
-    while ((letter = next_option(argc - 1, argv)) != -1)
+    while ((letter = next_option(argc - 1, argv)) != -1) {
         if (letter == '?' && optind == argc - 1 && optopt)
             return; /* the option's value is being typed */
+        given[letter] = optarg;
+    }
     if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
         return;
     if (*begin == '-') {
@@ -331,6 +334,9 @@ print_completions(int argc, char **argv)
     for (words = command ? command->completed : NULL; words && *words;
          words += strcspn(words, " ") + (strchr(words, ' ') != NULL))
         printf("%.*s\n", (int)strcspn(words, " "), words);
+    if (command && command->run == run_get &&
+        option_file_read(given['D']) == CLIENT_OK)
+        view_list_forms(given);
 }
 
 int

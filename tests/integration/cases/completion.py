@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from machine import no_terminal, no_zsh
-from node_under_test import BUILD
+from node_under_test import BUILD, REAL, Node
 from runner import named, needs, run_tests
 
 FILES = os.path.abspath("server/client/completion")
@@ -70,16 +70,17 @@ def of_program(*words):
 
 
 def check_shell(argv, setup):
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, Node(REAL) as node:
+        os.symlink(node.socket, f"{directory}/s")
         with open(f"{directory}/unusual.cnf", "w", encoding="ascii"):
             pass
         shell = Shell(argv, setup, directory)
         try:
             for typed, says in (
                     ("heapwire dia", "heapwire diagnose"),
-                    ("heapwire get flam", "heapwire get flamegraph"),
-                    ("heapwire -S a --json get addr",
-                     "heapwire -S a --json get address_names"),
+                    ("heapwire -S s get flam", "heapwire -S s get flamegraph"),
+                    ("heapwire -S s --json get addr",
+                     "heapwire -S s --json get address_names"),
                     ("heapwire top run", "heapwire top running"),
                     ("heapwire on A", "heapwire on ALL"),
                     ("heapwire --def", "heapwire --defaults-file"),
@@ -109,8 +110,12 @@ def test_what_the_program_knows():
     usage = re.findall(r"^(?:usage:| {6}) heapwire \[OPTION\.\.\.\] (\w+)", words,
                        re.M)
     assert sorted(of_program("")) == sorted(usage), usage
-    assert of_program("get", "") == re.search("^FORM: (.*)$", words,
-                                              re.M)[1].split()
+    with Node(REAL) as node:
+        forms = subprocess.run([HEAPWIRE, "-S", node.socket, "get"], check=True,
+                               capture_output=True, text=True).stdout.split()
+        assert "flamegraph" in forms
+        assert of_program("-S", node.socket, "get", "") == forms
+    assert of_program("-S", node.socket, "get", "") == []  # it is gone
     assert of_program("top", "") == re.search("^VIEW: (.*)$", words,
                                               re.M)[1].split()
     assert sorted(of_program("-")) == sorted(re.findall("^  (--[a-z-]+)", words,

@@ -21,25 +21,23 @@ script() {
 
 # ---- equal to the script's, for every form, alone and compared ----
 
-forms="dot text top tree collapsed flamegraph calls pprof raw"
-! command -v dot >/dev/null || forms="$forms svg pdf"
-for form in $forms; do
+drawn=svg,pdf # by graphviz
+! command -v dot >/dev/null || drawn=
+for form in $(sql "SELECT routine_name FROM information_schema.routines WHERE
+    routine_type = 'FUNCTION' AND NOT find_in_set(routine_name, '$drawn')"); do
     sql "SELECT $form('a')" >"$work/a.$form"
     script "of(\"a\").$form()" >"$work/script"
     # Its last line is whole: the client's end of line comes behind.
-    [ "$form" != raw ] || echo >>"$work/script"
+    case $form in raw | address_names) echo >>"$work/script" ;; esac
     check
     cmp "$work/a.$form" "$work/script" || fault "$form"
-    [ "$form" != raw ] || continue # which shows no difference
+    # These show no difference.
+    case $form in raw | address_names | export) continue ;; esac
     sql "SELECT $form('b', 'a')" >"$work/b.$form"
     script "of(\"b\").base(\"a\").$form()" >"$work/script"
     check
     cmp "$work/b.$form" "$work/script" || fault "$form of a difference"
 done
-sql "SELECT export('a')" >"$work/a.export"
-script 'of("a").export()' >"$work/script"
-check
-cmp "$work/a.export" "$work/script" || fault export
 same "options are the chain's" \
     "$(script 'of("b").by("inuse_objects").focus("processCommand").nodecount(3).top()')" \
     "$(sql "SELECT top('b', NULL, 'by=inuse_objects; focus=processCommand; nodecount=3')")"
