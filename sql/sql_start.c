@@ -9,14 +9,8 @@
 #include "catalog.h"
 #include "catalog_tables.h"
 
-static const struct catalog_table *const lists[] = {
-    tables_accounts,  tables_budgets,  tables_cpu,     tables_diagnosis,
-    tables_heap,      tables_levers,   tables_malloc,  tables_mappings,
-    tables_memory,    tables_node,     tables_nodes,   tables_samples,
-    tables_snapshots, tables_symbols,  tables_threads, tables_trend,
-    tables_waste,     tables_constant, tables_columns, tables_privileges,
-    tables_routines,  tables_schema,   tables_show,
-};
+#define LIST_ENTRY(list) list,
+static const struct catalog_table *const lists[] = {CATALOG_LISTS(LIST_ENTRY)};
 
 static const struct catalog_table *tables[CATALOG_TABLES_MAX];
 

@@ -13,31 +13,35 @@ struct heap_position;
 struct sql_session_row;
 struct value;
 
-extern const struct catalog_table tables_accounts[];
-extern const struct catalog_table tables_budgets[];
-extern const struct catalog_table tables_cpu[];
-extern const struct catalog_table tables_diagnosis[];
-extern const struct catalog_table tables_heap[];
-extern const struct catalog_table tables_levers[];
-extern const struct catalog_table tables_malloc[];
-extern const struct catalog_table tables_mappings[];
-extern const struct catalog_table tables_memory[];
-extern const struct catalog_table tables_node[];
-extern const struct catalog_table tables_nodes[];
-extern const struct catalog_table tables_samples[];
-extern const struct catalog_table tables_snapshots[];
-extern const struct catalog_table tables_symbols[];
-extern const struct catalog_table tables_threads[];
-extern const struct catalog_table tables_trend[];
-extern const struct catalog_table tables_waste[];
+/* Those of mysql/ are the last six. */
+#define CATALOG_LISTS(LIST)                                                    \
+    LIST(tables_accounts)                                                      \
+    LIST(tables_budgets)                                                       \
+    LIST(tables_cpu)                                                           \
+    LIST(tables_diagnosis)                                                     \
+    LIST(tables_heap)                                                          \
+    LIST(tables_levers)                                                        \
+    LIST(tables_malloc)                                                        \
+    LIST(tables_mappings)                                                      \
+    LIST(tables_memory)                                                        \
+    LIST(tables_node)                                                          \
+    LIST(tables_nodes)                                                         \
+    LIST(tables_samples)                                                       \
+    LIST(tables_snapshots)                                                     \
+    LIST(tables_symbols)                                                       \
+    LIST(tables_threads)                                                       \
+    LIST(tables_trend)                                                         \
+    LIST(tables_waste)                                                         \
+    LIST(tables_constant)                                                      \
+    LIST(tables_columns)                                                       \
+    LIST(tables_privileges)                                                    \
+    LIST(tables_routines)                                                      \
+    LIST(tables_schema)                                                        \
+    LIST(tables_show)
 
-/* mysql/ */
-extern const struct catalog_table tables_constant[];
-extern const struct catalog_table tables_columns[];
-extern const struct catalog_table tables_privileges[];
-extern const struct catalog_table tables_routines[];
-extern const struct catalog_table tables_schema[];
-extern const struct catalog_table tables_show[];
+#define CATALOG_LIST(list) extern const struct catalog_table list[];
+CATALOG_LISTS(CATALOG_LIST)
+#undef CATALOG_LIST
 
 /* tables_heap.c: the cells of heap_functions and heap_stacks. */
 void heap_functions_cell(struct heap_position *position, size_t column,

@@ -359,7 +359,9 @@ def test_tables_and_columns():
     with Node(REAL) as n:
         there = {}
         for table, column, kind in query(n.socket, """SELECT table_name,
-                column_name, column_type FROM information_schema.columns
+                column_name, concat(column_type, if(column_key = 'PRI' AND
+                table_name NOT LIKE 'cluster%', ', key', ''))
+                FROM information_schema.columns
                 WHERE table_schema = 'heapwire' ORDER BY 1, ordinal_position"""):
             there.setdefault(table, []).append((column, kind))
         same("tables", list(documented) + list(sums), there)
@@ -368,7 +370,8 @@ def test_tables_and_columns():
             assert given == there[table], (table, given, there[table])
         for table, of in sums.items():
             assert there[table] == [("node_id", "bigint unsigned")] + [
-                c for c in there[of] if c[0] != "node_id"], (table, of)
+                (c, kind.removesuffix(", key")) for c, kind in there[of]
+                if c != "node_id"], (table, of)
         schema = [name for name, in query(n.socket, """SELECT table_name
             FROM information_schema.tables
             WHERE table_schema = 'information_schema'""")]

@@ -304,17 +304,14 @@ def inspector(path):
     same("has_table", (True, False, False),
          (inspect.has_table("nodes"), inspect.has_table("nope"),
           inspect.has_table("nodes", schema="nope")))
-    keys = {"budgets": ["name"], "cpu_stacks": ["snapshot", "stack"],
-            "diagnosis": ["place"],
-            "heap_ages": ["snapshot", "stack", "age_from_s"],
-            "heap_churn": ["snapshot", "stack"],
-            "heap_flame_graph": ["snapshot", "frame"],
-            "heap_frames": ["snapshot", "stack", "depth"],
-            "heap_stacks": ["snapshot", "stack"], "levers": ["lever"],
-            "malloc_arenas": ["arena"],
-            "malloc_bins": ["bin"], "malloc_stats": ["name"], "nodes": ["id"],
-            "sessions": ["id"], "settings": ["name"], "snapshots": ["name"],
-            "symbol_indexes": ["build_id"], "threads": ["tid"]}
+    keys = {}
+    with engine.connect() as connection:
+        for table, column in connection.execute(sa.text(
+                "SELECT table_name, column_name FROM information_schema.columns "
+                "WHERE table_schema = 'heapwire' AND column_key = 'PRI' "
+                "ORDER BY table_name, ordinal_position")):
+            keys.setdefault(table, []).append(column)
+    same("a key", ["snapshot", "stack"], keys.get("heap_stacks"))
     for table in tables:
         same(f"keys of {table}", (keys.get(table, []), [], [], []),
              (inspect.get_pk_constraint(table)["constrained_columns"],

@@ -28,24 +28,6 @@ static const struct {
     {"SHOW SCHEMAS LIKE 'heap%'", "Database (heap%)\nheapwire"},
     {"SHOW DATABASES WHERE `Database` = 'heapwire'", "Database\nheapwire"},
     {"show tables", "1046/3D000 No database selected"},
-    {"show tables from heapwire",
-     "Tables_in_heapwire\n"
-     "allocators\naudit_log\nbudgets\ncluster_allocators\n"
-     "cluster_budgets\ncluster_cpu_functions\ncluster_daemon\n"
-     "cluster_deaths\ncluster_diagnosis\ncluster_heap_ages\n"
-     "cluster_heap_churn\ncluster_heap_functions\ncluster_heap_threads\n"
-     "cluster_heap_trend\ncluster_heap_waste\ncluster_levers\ncluster_malloc_"
-     "arenas\n"
-     "cluster_malloc_bins\ncluster_malloc_stats\ncluster_mappings\n"
-     "cluster_memory\ncluster_memory_history\ncluster_profiler\n"
-     "cluster_snapshots\ncluster_symbol_indexes\ncluster_threads\n"
-     "cpu_functions\ncpu_stacks\ndaemon\ndeaths\ndiagnosis\nheap_ages\n"
-     "heap_churn\nheap_diff\nheap_flame_graph\nheap_frames\n"
-     "heap_functions\nheap_pool_diff\nheap_stacks\nheap_threads\n"
-     "heap_trend\nheap_waste\nlevers\nmalloc_arenas\nmalloc_bins\nmalloc_"
-     "stats\n"
-     "mappings\nmemory\nmemory_history\nnodes\nprofiler\nsessions\n"
-     "settings\nsnapshots\nsymbol_indexes\nthreads\nusers"},
     {"SHOW TABLES IN `heapwire` LIKE 'n%'", "Tables_in_heapwire (n%)\nnodes"},
     {"SHOW FULL TABLES FROM HEAPWIRE LIKE 's\\_%'",
      "Tables_in_heapwire (s\\_%)|Table_type"},
