@@ -19,7 +19,8 @@
 #include "store.h"
 
 #define FIELD(name)                                                            \
-    offsetof(struct config, name), sizeof(((struct config *)NULL)->name)
+    .size = sizeof(((struct config *)NULL)->name),                             \
+    .field = offsetof(struct config, name)
 
 enum { WRITTEN_MAX = 4096 };
 
@@ -35,147 +36,227 @@ static const char *const logs[] = {"stderr", "syslog", NULL};
 
 static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_ID] = {"id", "node-id", SETTING_NUMBER, FIELD(node_id), 1,
-                   UINT32_MAX},
+                   UINT32_MAX, .argument = "N",
+                   .help = "this node's number (10001)"},
     [CONFIG_LISTEN] = {"listen", "listen", SETTING_OTHER, FIELD(listen),
-                       .set = setting_set_listen,
-                       .print = setting_print_listen},
+                       .set = setting_set_listen, .print = setting_print_listen,
+                       .argument = "ADDR:PORT|none",
+                       .help = "TCP (127.0.0.1:9036), once there are users; "
+                               "others than loopback require TLS"},
     [CONFIG_HTTP] = {"http", "http", SETTING_OTHER, FIELD(http),
                      .set = setting_set_http, .print = setting_print_http,
-                     .reloadable = true},
-    [CONFIG_HTTP_GET_CHANGES] = {"http_get_changes", "http-get-changes",
-                                 SETTING_TRUTH, FIELD(http_get_changes),
-                                 .words = no_yes, .such_as = "yes or no",
-                                 .reloadable = true},
+                     .reloadable = true, .argument = "ADDR:PORT|none",
+                     .help = "HTTP (127.0.0.1:9037), likewise"},
+    [CONFIG_HTTP_GET_CHANGES] =
+        {"http_get_changes", "http-get-changes", SETTING_TRUTH,
+         FIELD(http_get_changes), .words = no_yes, .such_as = "yes or no",
+         .reloadable = true, .argument = "yes|no",
+         .help = "switch profiling by GET, too, as scripts for Doris do (no)"},
     [CONFIG_STATE_DIR] = {"state_dir", "state-dir", SETTING_PATH,
-                          FIELD(state_dir), .most = CONFIG_STATE_MAX},
+                          FIELD(state_dir), .most = CONFIG_STATE_MAX,
+                          .argument = "DIR",
+                          .help = "private directory of the node"},
     [CONFIG_SOCKET] = {"socket", "socket", SETTING_PATH, FIELD(socket),
-                       .most = CONFIG_SOCKET_MAX},
+                       .most = CONFIG_SOCKET_MAX, .argument = "PATH",
+                       .help = "unix socket (mysql.sock there)"},
     [CONFIG_USER] = {"user", "user", SETTING_OTHER, FIELD(user),
-                     .set = setting_set_user},
-    [CONFIG_EXE] = {"exe", "exe", SETTING_PATH, FIELD(exe),
-                    .most = CONFIG_PATH_MAX - 1},
-    [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", SETTING_PATH, FIELD(jemalloc),
-                         .most = CONFIG_PATH_MAX - 1, .words = auto_no,
-                         .such_as = "auto, no, or the path of libjemalloc"},
-    [CONFIG_PROFILING] = {"profiling", "profiling", SETTING_WORD,
-                          FIELD(profiling), .words = profilings,
-                          .such_as = "on, prepared or off"},
-    [CONFIG_PROFILING_SOURCE] = {"profiling_source", "profiling-source",
-                                 SETTING_WORD, FIELD(profiling_source),
-                                 .words = sources,
-                                 .such_as = "auto, jemalloc, interposed or "
-                                            "patched"},
-    [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
-                          FIELD(allocator), .most = CONFIG_PATH_MAX - 1},
-    [CONFIG_MALLCTL] = {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),
-                        .most = CONFIG_PATH_MAX - 1},
-    [CONFIG_PROCESS] = {"process", "process", SETTING_TEXT, FIELD(process),
-                        .most = CONFIG_NAME_MAX},
-    [CONFIG_DUMPABLE] = {"dumpable", "dumpable", SETTING_TRUTH, FIELD(dumpable),
-                         .words = no_yes, .such_as = "yes or no"},
-    [CONFIG_START_TIMEOUT] = {"start_timeout", "start-timeout", SETTING_SECONDS,
-                              FIELD(start_timeout_s), 0, CONFIG_START_MAX_S,
-                              .such_as = "20 or 2m",
-                              .zero = "the start is not watched"},
-    [CONFIG_ALLOCATOR_FRAMES] = {"allocator_frames", "allocator-frames",
-                                 SETTING_OTHER, FIELD(allocator_frames),
-                                 .set = setting_set_frames, .reloadable = true},
+                     .set = setting_set_user, .argument = "NAME",
+                     .help = "run as this user when started as root"},
     [CONFIG_LOG] = {"log", "log", SETTING_PATH, FIELD(log),
                     .most = CONFIG_PATH_MAX - 1, .words = logs,
-                    .such_as = "stderr, syslog, or a path"},
-    [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout",
-                        SETTING_NUMBER, FIELD(statement_timeout_s), 1,
-                        CONFIG_TIMEOUT_MAX_S, "of seconds", .reloadable = true},
-    [CONFIG_CONNECTIONS] = {"max_connections", "max-connections",
-                            SETTING_NUMBER, FIELD(max_connections), 1,
-                            CONFIG_CONNECTIONS_MAX},
-    [CONFIG_IDLE] = {"idle_timeout", "idle-timeout", SETTING_NUMBER,
-                     FIELD(idle_timeout_s), 1, CONFIG_IDLE_MAX_S, "of seconds",
-                     .reloadable = true},
-    [CONFIG_LOGIN_FAILURES] = {"login_failures", "login-failures",
-                               SETTING_NUMBER, FIELD(login_failures), 1,
-                               CONFIG_LOGIN_FAILURES_MAX, .zero = "no limit",
-                               .reloadable = true},
+                    .such_as = "stderr, syslog, or a path",
+                    .argument = "stderr|syslog|PATH",
+                    .help =
+                        "where it logs (heapwired.log in the state directory)"},
     [CONFIG_TLS_CERT] = {"tls_cert", "tls-cert", SETTING_PATH, FIELD(tls_cert),
-                         .most = CONFIG_PATH_MAX - 1, .reloadable = true},
+                         .most = CONFIG_PATH_MAX - 1, .reloadable = true,
+                         .argument = "FILE",
+                         .help = "certificate, PEM, its chain behind it"},
     [CONFIG_TLS_KEY] = {"tls_key", "tls-key", SETTING_PATH, FIELD(tls_key),
-                        .most = CONFIG_PATH_MAX - 1, .reloadable = true},
+                        .most = CONFIG_PATH_MAX - 1, .reloadable = true,
+                        .argument = "FILE",
+                        .help = "its key (both: made in the state directory)"},
     [CONFIG_REQUIRE_TLS] = {"require_tls", "require-tls", SETTING_TRUTH,
                             FIELD(require_tls), .words = no_yes,
                             .such_as = "yes or no",
                             .print = setting_print_require_tls,
-                            .reloadable = true},
+                            .reloadable = true, .argument = "yes|no",
+                            .help = "refuse TCP without TLS (no)"},
+    [CONFIG_EXE] = {"exe", "exe", SETTING_PATH, FIELD(exe),
+                    .most = CONFIG_PATH_MAX - 1, .argument = "PATH",
+                    .help = "the database's executable"},
+    [CONFIG_JEMALLOC] = {"jemalloc", "jemalloc", SETTING_PATH, FIELD(jemalloc),
+                         .most = CONFIG_PATH_MAX - 1, .words = auto_no,
+                         .such_as = "auto, no, or the path of libjemalloc",
+                         .argument = "auto|no|PATH",
+                         .help = "what heapwire-run preloads (auto)"},
+    [CONFIG_PROFILING] = {"profiling", "profiling", SETTING_WORD,
+                          FIELD(profiling), .words = profilings,
+                          .such_as = "on, prepared or off",
+                          .argument = "on|prepared|off",
+                          .help = "from the start, ready to be switched on "
+                                  "(prepared), or nothing is set"},
+    [CONFIG_PROFILING_SOURCE] =
+        {"profiling_source", "profiling-source", SETTING_WORD,
+         FIELD(profiling_source), .words = sources,
+         .such_as = "auto, jemalloc, interposed or "
+                    "patched",
+         .argument = "auto|jemalloc|interposed|patched",
+         .help = "who samples: jemalloc's own profiling (auto), or a preload "
+                 "of ours, in front of a shared malloc (interposed) or the "
+                 "program's own jemalloc (patched)"},
+    [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
+                          FIELD(allocator), .most = CONFIG_PATH_MAX - 1,
+                          .argument = "auto|NAME",
+                          .help = "which one, where there are several: its "
+                                  "mallctl, or its file (auto)"},
+    [CONFIG_MALLCTL] =
+        {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),
+         .most = CONFIG_PATH_MAX - 1, .argument = "[FILE:]WHERE",
+         .help = "symbol or address of mallctl, where it is not found"},
+    [CONFIG_PROCESS] = {"process", "process", SETTING_TEXT, FIELD(process),
+                        .most = CONFIG_NAME_MAX,
+                        .argument = "parent|child|NAME",
+                        .help = "which process of the database (parent)"},
+    [CONFIG_DUMPABLE] = {"dumpable", "dumpable", SETTING_TRUTH, FIELD(dumpable),
+                         .words = no_yes, .such_as = "yes or no",
+                         .argument = "yes|no",
+                         .help = "make a database that left root dumpable "
+                                 "while it is looked at (yes)"},
+    [CONFIG_START_TIMEOUT] = {"start_timeout", "start-timeout", SETTING_SECONDS,
+                              FIELD(start_timeout_s), 0, CONFIG_START_MAX_S,
+                              .such_as = "20 or 2m",
+                              .zero = "the start is not watched",
+                              .argument = "S",
+                              .help = "seconds in which the database reaches "
+                                      "its main (20); 0: not watched"},
+    [CONFIG_ALLOCATOR_FRAMES] =
+        {"allocator_frames", "allocator-frames", SETTING_OTHER,
+         FIELD(allocator_frames), .set = setting_set_frames, .reloadable = true,
+         .argument = "NAMES",
+         .help =
+             "functions that are the allocator's, too, with commas between: "
+             "pool_new,db::Pool::*; none first: not the ones that are known"},
+    [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout",
+                        SETTING_NUMBER, FIELD(statement_timeout_s), 1,
+                        CONFIG_TIMEOUT_MAX_S, "of seconds", .reloadable = true,
+                        .argument = "S",
+                        .help = "seconds a statement may run (60)"},
+    [CONFIG_CONNECTIONS] = {"max_connections", "max-connections",
+                            SETTING_NUMBER, FIELD(max_connections), 1,
+                            CONFIG_CONNECTIONS_MAX, .argument = "N",
+                            .help = "sessions at once (1024)"},
+    [CONFIG_IDLE] = {"idle_timeout", "idle-timeout", SETTING_NUMBER,
+                     FIELD(idle_timeout_s), 1, CONFIG_IDLE_MAX_S, "of seconds",
+                     .reloadable = true, .argument = "S",
+                     .help = "seconds without a statement (28800)"},
+    [CONFIG_LOGIN_FAILURES] =
+        {"login_failures", "login-failures", SETTING_NUMBER,
+         FIELD(login_failures), 1, CONFIG_LOGIN_FAILURES_MAX,
+         .zero = "no limit", .reloadable = true, .argument = "N",
+         .help = "in a row, before their address has to wait (10); 0: never"},
     [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", SETTING_NUMBER,
-                     FIELD(keep), 1, STORE_KEEP_MAX, "of snapshots"},
+                     FIELD(keep), 1, STORE_KEEP_MAX, "of snapshots",
+                     .argument = "N", .help = "snapshots that are kept (64)"},
     [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
                            SETTING_BYTES, FIELD(keep_bytes), 1, INT64_MAX,
-                           .such_as = "1073741824 or 1G"},
+                           .such_as = "1073741824 or 1G", .argument = "N",
+                           .help = "bytes of their files, all together (1G)"},
     [CONFIG_KEEP_AGE] = {"snapshots.keep_age", "snapshots-keep-age",
                          SETTING_SECONDS, FIELD(keep_age_s), 0,
                          CONFIG_AGE_MAX_S, .such_as = "86400 or 7d",
-                         .zero = "whatever their age"},
+                         .zero = "whatever their age", .argument = "S",
+                         .help = "seconds they stay (0: whatever their age)"},
     [CONFIG_RING] = {"snapshots.ring", "snapshots-ring", SETTING_MS,
                      FIELD(marks.ring_ms), 0, CONFIG_EVERY_MAX_S,
-                     .such_as = "3600 or 1h", .zero = "off",
-                     .reloadable = true},
+                     .such_as = "3600 or 1h", .zero = "off", .reloadable = true,
+                     .argument = "S",
+                     .help = "seconds between two that are kept in room of "
+                             "their own (3600); 0: none"},
     [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
                            SETTING_OTHER, FIELD(marks),
                            .set = setting_set_at_percent,
                            .print = setting_print_at_percent,
-                           .reloadable = true},
+                           .reloadable = true, .argument = "N, N, ...",
+                           .help = "of memory, at which one is taken while "
+                                   "profiling is on (80, 90, 95); none"},
     [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth", SETTING_BYTES,
                        FIELD(marks.growth), 0, INT64_MAX,
                        .such_as = "256M or 1G", .zero = "off",
-                       .reloadable = true},
+                       .reloadable = true, .argument = "N",
+                       .help = "and when memory has grown by so much (0)"},
     [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", SETTING_MS,
                       FIELD(marks.every_ms), CONFIG_EVERY_MIN_S,
                       CONFIG_EVERY_MAX_S, .such_as = "3600 or 1h",
-                      .zero = "off", .reloadable = true},
-    [CONFIG_HOURS_LEFT] = {"snapshots.hours_left", "snapshots-hours-left",
-                           SETTING_NUMBER, FIELD(marks.hours_left), 0,
-                           CONFIG_HOURS_LEFT_MAX, "of hours", .zero = "off",
-                           .reloadable = true},
+                      .zero = "off", .reloadable = true, .argument = "S",
+                      .help = "and by the clock (0)"},
+    [CONFIG_HOURS_LEFT] =
+        {"snapshots.hours_left", "snapshots-hours-left", SETTING_NUMBER,
+         FIELD(marks.hours_left), 0, CONFIG_HOURS_LEFT_MAX, "of hours",
+         .zero = "off", .reloadable = true, .argument = "N",
+         .help = "and where memory meets its limit in so many hours (6); 0"},
     [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
                              SETTING_MS, FIELD(marks.min_interval_ms), 1,
                              CONFIG_EVERY_MAX_S, .such_as = "60 or 1m",
-                             .reloadable = true},
+                             .reloadable = true, .argument = "S",
+                             .help = "between two of those (60)"},
     [CONFIG_BUDGETS_EVERY] = {"budgets.every", "budgets-every", SETTING_MS,
                               FIELD(marks.budgets_ms), CONFIG_BUDGETS_MIN_S,
                               CONFIG_EVERY_MAX_S, .such_as = "60 or 5m",
                               .zero = "only at automatic snapshots",
-                              .reloadable = true},
+                              .reloadable = true, .argument = "S",
+                              .help = "how often those with a budget are "
+                                      "looked at (60); 0: with snapshots"},
     [CONFIG_LINGER] = {"linger", "linger", SETTING_SECONDS, FIELD(linger_s), 0,
                        CONFIG_LINGER_MAX_S, .such_as = "900 or 15m",
-                       .zero = "not at all"},
+                       .zero = "not at all", .argument = "S",
+                       .help = "seconds that heapwire-run keeps it after the "
+                               "database died (900); 0: none"},
     [CONFIG_HEARTBEAT] = {"heartbeat", "heartbeat", SETTING_SECONDS,
                           FIELD(heartbeat_s), CONFIG_HEARTBEAT_MIN_S,
-                          CONFIG_HEARTBEAT_MAX_S, .zero = "never"},
+                          CONFIG_HEARTBEAT_MAX_S, .zero = "never",
+                          .argument = "S",
+                          .help = "seconds without a sign of life after which "
+                                  "heapwire-run starts it anew (30); 0"},
     [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
                        SETTING_OTHER, FIELD(budget_percent),
-                       .set = setting_set_budget,
-                       .print = setting_print_budget},
-    [CONFIG_GUARD_TIMEOUT] = {"profiler.guard_timeout",
-                              "profiler-guard-timeout", SETTING_SECONDS,
-                              FIELD(guard_s), CONFIG_GUARD_MIN_S,
-                              AGENT_SECONDS_MAX, .zero = "never"},
-    [CONFIG_SYMBOLS_INDEX] = {"symbols.index", "symbols-index", SETTING_TRUTH,
-                              FIELD(symbols_index), .words = off_on,
-                              .such_as = "on or off"},
+                       .set = setting_set_budget, .print = setting_print_budget,
+                       .argument = "N",
+                       .help =
+                           "percent of one CPU for every eight: what profiling "
+                           "may cost before it is switched off (1); 0"},
+    [CONFIG_GUARD_TIMEOUT] =
+        {"profiler.guard_timeout", "profiler-guard-timeout", SETTING_SECONDS,
+         FIELD(guard_s), CONFIG_GUARD_MIN_S, AGENT_SECONDS_MAX, .zero = "never",
+         .argument = "S",
+         .help = "seconds without heapwired after which the "
+                 "database switches profiling off (60); 0"},
+    [CONFIG_SYMBOLS_INDEX] =
+        {"symbols.index", "symbols-index", SETTING_TRUTH, FIELD(symbols_index),
+         .words = off_on, .such_as = "on or off", .argument = "on|off",
+         .help = "make symbol indexes of costly programs (on)"},
     [CONFIG_SYMBOLS_BYTES] = {"symbols.keep_bytes", "symbols-keep-bytes",
                               SETTING_BYTES, FIELD(symbols_bytes), 1, INT64_MAX,
-                              .such_as = "1073741824 or 1G"},
+                              .such_as = "1073741824 or 1G", .argument = "N",
+                              .help = "bytes of them, all together (1G)"},
     [CONFIG_SYMBOLS_MEMORY] = {"symbols.memory", "symbols-memory",
                                SETTING_BYTES, FIELD(symbols_memory),
                                (uint64_t)CONFIG_READER_MIN_MB << 20,
-                               (uint64_t)CONFIG_READER_MAX_MB << 20},
+                               (uint64_t)CONFIG_READER_MAX_MB << 20,
+                               .argument = "N",
+                               .help = "what naming addresses may keep of "
+                                       "debug information in memory (256M)"},
     [CONFIG_DEBUGINFOD_URLS] =
         {"symbols.debuginfod_urls", "symbols-debuginfod-urls", SETTING_TEXT,
-         FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX},
+         FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX, .argument = "URLS",
+         .help = "servers of debug information for programs "
+                 "without; none (DEBUGINFOD_URLS)"},
     [CONFIG_DEBUGINFOD_TIMEOUT] = {"symbols.debuginfod_timeout",
                                    "symbols-debuginfod-timeout",
                                    SETTING_SECONDS, FIELD(debuginfod_timeout_s),
                                    1, CONFIG_DEBUGINFOD_MAX_S,
-                                   .such_as = "120 or 2m"},
+                                   .such_as = "120 or 2m", .argument = "S",
+                                   .help = "seconds for one file of it (120)"},
     [CONFIG_CLUSTER_NAME] = {"cluster.name", NULL, SETTING_OTHER,
                              FIELD(cluster.name),
                              .set = setting_set_cluster_name},
@@ -228,6 +309,18 @@ const char *
 setting_option(enum config_key key)
 {
     return settings[key].option;
+}
+
+const char *
+setting_argument(enum config_key key)
+{
+    return settings[key].argument;
+}
+
+const char *
+setting_help(enum config_key key)
+{
+    return settings[key].help;
 }
 
 bool
@@ -330,19 +423,8 @@ setting_complete(struct config *config, struct error *err)
 void
 setting_print(const struct config *config, FILE *out)
 {
-    /* In the order that --check has always printed; enum config_key has
-     * another. */
-    static const enum config_key ranges[][2] = {
-        {CONFIG_ID, CONFIG_USER},
-        {CONFIG_LOG, CONFIG_LOG},
-        {CONFIG_TLS_CERT, CONFIG_REQUIRE_TLS},
-        {CONFIG_EXE, CONFIG_ALLOCATOR_FRAMES},
-        {CONFIG_TIMEOUT, CONFIG_LOGIN_FAILURES},
-        {CONFIG_KEEP, CONFIG_ETCD_PASSWORD}};
-
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        for (enum config_key k = ranges[i][0]; k <= ranges[i][1]; k++)
-            setting_write(&settings[k], config, out);
+    for (enum config_key k = 0; k < CONFIG_KEYS; k++)
+        setting_write(&settings[k], config, out);
 }
 
 bool

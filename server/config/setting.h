@@ -15,6 +15,7 @@ struct error;
 
 enum { SETTING_KEYS_MAX = 512 };
 
+/* In the order in which --check and --help print them. */
 enum config_key {
     CONFIG_ID,
     CONFIG_LISTEN,
@@ -23,6 +24,10 @@ enum config_key {
     CONFIG_STATE_DIR,
     CONFIG_SOCKET,
     CONFIG_USER,
+    CONFIG_LOG,
+    CONFIG_TLS_CERT,
+    CONFIG_TLS_KEY,
+    CONFIG_REQUIRE_TLS,
     CONFIG_EXE,
     CONFIG_JEMALLOC,
     CONFIG_PROFILING,
@@ -33,14 +38,10 @@ enum config_key {
     CONFIG_DUMPABLE,
     CONFIG_START_TIMEOUT,
     CONFIG_ALLOCATOR_FRAMES,
-    CONFIG_LOG,
     CONFIG_TIMEOUT,
     CONFIG_CONNECTIONS,
     CONFIG_IDLE,
     CONFIG_LOGIN_FAILURES,
-    CONFIG_TLS_CERT,
-    CONFIG_TLS_KEY,
-    CONFIG_REQUIRE_TLS,
     CONFIG_KEEP,
     CONFIG_KEEP_BYTES,
     CONFIG_KEEP_AGE,
@@ -80,6 +81,8 @@ enum config_key {
 const char *setting_key(enum config_key key);
 /* Behind "--"; NULL: only the file has it. */
 const char *setting_option(enum config_key key);
+const char *setting_argument(enum config_key key); /* as --help has it */
+const char *setting_help(enum config_key key);
 /* Is it left out of every fault, list and log? */
 bool setting_is_secret(enum config_key key);
 
@@ -128,7 +131,7 @@ struct setting {
     const char *key;    /* in [node]; or "SECTION.KEY" */
     const char *option; /* on the command line; NULL: only the file has it */
     enum setting_form form;
-    uint32_t field, size; /* in struct config; a reload copies it */
+    uint32_t field;       /* its offset in struct config */
     uint64_t least, most; /* of an amount; most is also the bytes of a text */
     const char *unit;     /* of a number: "of seconds"; or NULL */
     const char *such_as;  /* examples of an amount; what words are allowed */
@@ -137,6 +140,8 @@ struct setting {
     const char *const *words; /* NULL ends them */
     int (*set)(struct config *config, const char *value, struct error *err);
     void (*print)(const struct config *config, FILE *out);
+    const char *argument, *help; /* of the option */
+    uint32_t size;               /* of the field; a reload copies it */
     bool reloadable;
     bool secret; /* its value is never repeated */
 };
