@@ -23,7 +23,7 @@
 enum {
     PADDING = 8, /* index_load reads 8 bytes at any item */
     BLOCK_ITEMS_MAX =
-        INDEX_BLOCK_MAX / INDEX_GROUP_ENTRY_SIZE * INDEX_GROUP_ITEMS
+        INDEX_BLOCK_MAX / INDEX_GROUP_ENTRY_SIZE * INDEX_GROUP_TEXTS
 };
 
 struct header {
@@ -144,8 +144,8 @@ parse_block_table(const uint8_t *bytes, struct index_table *table,
             return false;
         *offset += block->size;
     }
-    /* A group has at least a byte, which bounds the number of items. */
-    return table->items <= (*offset - from) * INDEX_GROUP_ITEMS;
+    /* Each group of so many items has at least a byte. */
+    return table->items <= (*offset - from) * INDEX_GROUP_TEXTS;
 }
 
 /* Reads all sections' tables: 24 bytes a block, so some hundred KB of a large
@@ -387,7 +387,8 @@ parse_items(enum index_section section, struct reader *r,
 
     group->items = index_u8(r);
     group->sources = shape->has_source ? index_u8(r) : 0;
-    if (group->items == 0 || group->items > INDEX_GROUP_ITEMS ||
+    if (group->items == 0 ||
+        (columns > 0 && group->items > INDEX_GROUP_ITEMS) ||
         (shape->has_source && group->sources == 0))
         return false;
     for (unsigned i = 0; i < columns; i++)

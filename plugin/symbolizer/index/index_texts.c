@@ -9,6 +9,7 @@
 #include "index_texts.h"
 
 #include <string.h>
+#include <zstd.h>
 
 #include "arena.h"
 #include "index_blocks.h"
@@ -17,8 +18,9 @@
 
 /* The unpacked texts of one group. */
 struct unpacked {
-    char bytes[INDEX_PACK_MAX + INDEX_PACK_SPARE];
-    uint32_t starts[INDEX_GROUP_ITEMS + 1];
+    ZSTD_DCtx *zstd;
+    char bytes[INDEX_TEXTS_MAX + 1]; /* and a NUL */
+    uint32_t starts[INDEX_GROUP_TEXTS + 1];
 };
 
 static size_t
@@ -116,11 +118,9 @@ next_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
     return found < end ? found : end;
 }
 
-/* Unpacks a group up to its last wanted text: the sizes of all texts come
- * first. */
+/* The texts' sizes come first. */
 static bool
-unpack_text_group(const struct index_group *group, uint32_t last,
-                  struct unpacked *out)
+unpack_text_group(const struct index_group *group, struct unpacked *out)
 {
     struct reader r = group->texts;
     uint32_t sum = 0;
@@ -128,23 +128,14 @@ unpack_text_group(const struct index_group *group, uint32_t last,
     for (uint32_t i = 0; i < group->items; i++) {
         uint64_t size = index_leb(&r);
 
-        if (r.failed || size > INDEX_TEXT_MAX || size > INDEX_PACK_MAX - sum)
+        if (r.failed || size > INDEX_TEXT_MAX || size > INDEX_TEXTS_MAX - sum)
             return false;
         out->starts[i] = sum;
         sum += (uint32_t)size;
     }
     out->starts[group->items] = sum;
-    return index_unpack(&r, out->bytes, sum, out->starts[last + 1]);
-}
-
-static uint64_t
-last_wanted(const struct index_texts *texts, uint64_t number, uint64_t end)
-{
-    uint64_t next;
-
-    while ((next = next_wanted(texts, number + 1, end)) < end)
-        number = next;
-    return number;
+    return ZSTD_decompressDCtx(out->zstd, out->bytes, sum, r.pos,
+                               (size_t)(r.end - r.pos)) == sum;
 }
 
 /* Takes a group's text for one use.  Returns as index_texts_take. */
@@ -199,40 +190,37 @@ index_texts_take(struct index_texts *texts, struct index_blocks *blocks,
                  enum index_section section, struct arena *arena,
                  const struct symbol_index_question *question)
 {
-    uint64_t number = 0;
     struct unpacked group;
+    uint64_t number = 0, end;
+    int rc = 0;
 
-    if (!seal_wanted_texts(texts))
-        return -1;
+    group.zstd = ZSTD_createDCtx();
+    if (!group.zstd || !seal_wanted_texts(texts)) {
+        rc = -1;
+        goto out;
+    }
     index_blocks_expect(blocks, section, texts->count);
-    while ((number = next_wanted(texts, number, texts->items)) < texts->items) {
+    while (rc == 0 &&
+           (number = next_wanted(texts, number, texts->items)) < texts->items) {
         const struct index_group *found =
             index_blocks_find(blocks, section, number);
-        uint64_t last;
-        int rc;
 
         if (!found) {
             number++;
             continue;
         }
-        last = last_wanted(texts, number,
-                           found->next < texts->items ? found->next
-                                                      : texts->items);
-        if (!unpack_text_group(found, (uint32_t)(last - found->first),
-                               &group)) {
-            number = last + 1;
-            continue;
-        }
-        for (; number <= last;
-             number = next_wanted(texts, number + 1, last + 1)) {
+        end = found->next < texts->items ? found->next : texts->items;
+        if (!unpack_text_group(found, &group))
+            number = end;
+        for (; rc == 0 && number < end;
+             number = next_wanted(texts, number + 1, end))
             rc = take_uses(texts, number, &group,
                            (uint32_t)(number - found->first),
                            section == INDEX_FILES, arena, question);
-            if (rc != 0)
-                return rc;
-        }
     }
-    return 0;
+out:
+    ZSTD_freeDCtx(group.zstd);
+    return rc;
 }
 
 bool

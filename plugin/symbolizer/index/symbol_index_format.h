@@ -7,7 +7,7 @@
  *
  * Header, INDEX_HEADER_SIZE bytes:
  *     8    "HWINDEX\n"
- *     u4   version: 3; other versions are refused
+ *     u4   version: 4; other versions are refused
  *     u4   bytes of the header
  *     u8   bytes of the file
  *     u1   bytes of the build-id, 64 for it, the rest zero, 7 zero
@@ -54,8 +54,8 @@
  * then per item which of these k, and its line less that one's: files and lines
  * repeat themselves.
  *
- * A group of texts: u1 items (1 to INDEX_GROUP_ITEMS), leb bytes of each, then
- * all of them, packed as index_column.c says: at most INDEX_PACK_MAX bytes.
+ * A group of texts: u1 items (at least 1), leb bytes of each, then all of them,
+ * at most INDEX_TEXTS_MAX bytes, as a frame of zstd.
  */
 #ifndef HW_SYMBOL_INDEX_FORMAT_H
 #define HW_SYMBOL_INDEX_FORMAT_H
@@ -68,7 +68,7 @@
 #define INDEX_MAGIC "HWINDEX\n"
 
 enum {
-    INDEX_VERSION = 3, /* earlier ones did not prefer malloc among aliases */
+    INDEX_VERSION = 4, /* earlier ones did not pack texts with zstd */
     INDEX_BUILD_ID_MAX = 64,
     INDEX_HEADER_SIZE = 24 + 8 + INDEX_BUILD_ID_MAX + 6 * 16 + 4,
     INDEX_ENTRY_SIZE = 24,       /* of a table */
@@ -78,10 +78,11 @@ enum {
     INDEX_BLOCKS_MAX = 1 << 17, /* of a section; a reader holds the table of
                                  * all */
     INDEX_GROUP_ITEMS = 64,
-    INDEX_ITEMS_MAX = 1 << 28, /* nodes, and texts of a kind */
-    INDEX_TEXT_MAX = 8 << 10,  /* longer ones are truncated */
-    INDEX_WIDTH_MAX = 56,      /* with up to 7 bits before them they fit in 8
-                                * bytes */
+    INDEX_GROUP_TEXTS = 255,
+    INDEX_TEXTS_MAX = 16 << 10, /* bytes of a group, unpacked */
+    INDEX_ITEMS_MAX = 1 << 28,  /* nodes, and texts of a kind */
+    INDEX_TEXT_MAX = 8 << 10,   /* longer ones are truncated */
+    INDEX_WIDTH_MAX = 56, /* they and the first byte's offset fit in 8 bytes */
     INDEX_COLUMNS_MAX = 6
 };
 

@@ -401,8 +401,8 @@ same "no complaint" 0 "$(log | grep -c 'of load was refused' || true)"
 count=1
 for spoil in \
     'printf XXXXXXXX | dd of="$index" bs=1 seek=4 conv=notrunc' \
-    'printf "\\001" | dd of="$index" bs=1 seek=8 conv=notrunc' \
-    'printf "\\003\\0\\001" | dd of="$index" bs=1 seek=8 conv=notrunc' \
+    'printf "\\003" | dd of="$index" bs=1 seek=8 conv=notrunc' \
+    'printf "\\004\\0\\001" | dd of="$index" bs=1 seek=8 conv=notrunc' \
     'truncate -s -20 "$index"' \
     'truncate -s 0 "$index"' \
     'head -c 100000 /dev/urandom >"$index"' \
@@ -425,9 +425,9 @@ END
     same "which is whole" ready "$(state)"
 done
 
-for format in '1' '3 (packed)'; do
+for format in '3' '4 (packed)'; do
     contains "a file of another format is refused by it" "its format is \
-$format, and format 3 alone is read: make it anew with heapwire-prof --index" \
+$format, and format 4 alone is read: make it anew with heapwire-prof --index" \
         "$(log)"
 done
 

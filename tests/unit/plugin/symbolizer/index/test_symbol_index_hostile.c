@@ -2,6 +2,9 @@
  * test_symbol_index_hostile.c - symbol index files that are damaged, or made to
  * do damage: an error or a right answer, never a crash.
  */
+#include <string.h>
+#include <zstd.h>
+
 #include "index_blocks.h"
 #include "index_encoder.h"
 #include "index_fixture.h"
@@ -165,13 +168,13 @@ static const struct {
 } headers[] = {
     {"another magic", "no such file", 0, 1, 'h'},
     {"an earlier format",
-     "its format is 2, and format 3 alone is read: make it anew with "
+     "its format is 3, and format 4 alone is read: make it anew with "
      "heapwire-prof --index",
-     8, 4, 2},
-    {"a later format", "its format is 4, and format 3 alone", 8, 4,
+     8, 4, INDEX_VERSION - 1},
+    {"a later format", "its format is 5, and format 4 alone", 8, 4,
      INDEX_VERSION + 1},
     {"the packed form",
-     "its format is 3 (packed), and format 3 alone is read: make it anew with "
+     "its format is 4 (packed), and format 4 alone is read: make it anew with "
      "heapwire-prof --index",
      8, 4, INDEX_VERSION | 1 << 16},
     {"another header", "makes no sense", 12, 4, INDEX_HEADER_SIZE + 8},
@@ -185,7 +188,7 @@ static const struct {
     {"one block more", "tables", SEAL_SECTIONS, 4, 2},
     {"one block less", "makes no sense", SEAL_SECTIONS, 4, 0},
     {"more items than blocks can have", "makes no sense",
-     SEAL_SECTIONS + 16 * INDEX_NAMES + 8, 8, 1 << 20},
+     SEAL_SECTIONS + 16 * INDEX_NAMES + 8, 8, 1 << 24},
     {"more items than there can be", "makes no sense",
      SEAL_SECTIONS + 16 * INDEX_NODES + 8, 8, UINT64_MAX},
     {"a block elsewhere", "damaged", INDEX_HEADER_SIZE + 8, 8, 0},
@@ -213,11 +216,11 @@ START_TEST(a_header_that_makes_no_sense_is_refused)
 }
 END_TEST
 
-/* The first group has 64 texts, the header says that there are fewer: a search
+/* The first group has 255 texts, the header says that there are fewer: a search
  * for the next one may end neither behind the group nor never. */
 START_TEST(texts_that_are_fewer_than_a_group_has_are_not_sought_for_ever)
 {
-    enum { SYMBOLS = 100, FEWER = 40 };
+    enum { SYMBOLS = 300, FEWER = 40 };
     struct index_builder *builder = fixture_builder();
     struct symbol_index *index;
     struct buffer bytes;
@@ -289,72 +292,62 @@ struct astray {
     uint64_t node;           /* of the range */
     uint64_t up, name, file; /* of node 1 */
     uint64_t back, symbol;   /* of the symbol */
-    const char *text;        /* the group of names, instead */
-    size_t text_size;
+    const char *sizes;       /* of the group of names, with their number */
+    size_t sizes_size;
+    const char *names;
+    size_t cut; /* bytes of their frame */
     const char *answer;
 };
 
-/* "", "abcd" and "abcdX": packed, the second four bytes repeat the first. */
-#define SIZES        "\3\0\4\5"
-#define NAMES        SIZES "\4abcd\4\1X"
 #define TEXTS(bytes) bytes, sizeof(bytes) - 1
+#define SIZES        TEXTS("\3\0\4\5")
+#define NAMES        SIZES, "abcdabcdX"
 
 static const struct astray astrays[] = {
-    {"nothing", 1, 1, 1, 1, 4, 2, TEXTS(NAMES),
+    {"nothing", 1, 1, 1, 1, 4, 2, NAMES, 0,
      "abcd! f:7; abcdX! f:0; abcdX fc-ffffffffffffffff"},
-    {"a node behind the last", 2, 1, 1, 1, 4, 2, TEXTS(NAMES), "damaged"},
-    {"a node far away", UINT64_C(1) << 50, 1, 1, 1, 4, 2, TEXTS(NAMES),
+    {"a node behind the last", 2, 1, 1, 1, 4, 2, NAMES, 0, "damaged"},
+    {"a node far away", UINT64_C(1) << 50, 1, 1, 1, 4, 2, NAMES, 0, "damaged"},
+    {"a parent before the first", 1, 2, 1, 1, 4, 2, NAMES, 0, "damaged"},
+    {"a parent far away", 1, UINT64_C(1) << 50, 1, 1, 4, 2, NAMES, 0,
      "damaged"},
-    {"a parent before the first", 1, 2, 1, 1, 4, 2, TEXTS(NAMES), "damaged"},
-    {"a parent far away", 1, UINT64_C(1) << 50, 1, 1, 4, 2, TEXTS(NAMES),
+    {"a name behind the last", 1, 1, 3, 1, 4, 2, NAMES, 0, "damaged"},
+    {"a name far away", 1, 1, UINT64_C(1) << 50, 1, 4, 2, NAMES, 0, "damaged"},
+    {"a file behind the last", 1, 1, 1, 2, 4, 2, NAMES, 0, "damaged"},
+    {"a symbol's name behind the last", 1, 1, 1, 1, 4, 3, NAMES, 0, "damaged"},
+    {"a symbol before all", 1, 1, 1, 1, UINT64_C(1) << 50, 2, NAMES, 0,
      "damaged"},
-    {"a name behind the last", 1, 1, 3, 1, 4, 2, TEXTS(NAMES), "damaged"},
-    {"a name far away", 1, 1, UINT64_C(1) << 50, 1, 4, 2, TEXTS(NAMES),
-     "damaged"},
-    {"a file behind the last", 1, 1, 1, 2, 4, 2, TEXTS(NAMES), "damaged"},
-    {"a symbol's name behind the last", 1, 1, 1, 1, 4, 3, TEXTS(NAMES),
-     "damaged"},
-    {"a symbol before all", 1, 1, 1, 1, UINT64_C(1) << 50, 2, TEXTS(NAMES),
-     "damaged"},
-    {"repeated bytes before the first", 1, 1, 1, 1, 4, 2,
-     TEXTS(SIZES "\4abcd\5\1X"), "damaged"},
-    {"repeated bytes that are yet to come", 1, 1, 1, 1, 4, 2,
-     TEXTS(SIZES "\4abcd\0\1X"), "damaged"},
-    {"more repeated bytes than wanted", 1, 1, 1, 1, 4, 2,
-     TEXTS(SIZES "\x34"
-                 "abcd\4\1X"),
-     "damaged"},
-    {"far more repeated bytes than wanted", 1, 1, 1, 1, 4, 2,
-     TEXTS(SIZES "\xfc\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"
-                 "abcd\4\1X"),
-     "damaged"},
-    {"more literals than wanted", 1, 1, 1, 1, 4, 2,
-     TEXTS(SIZES "\7\3abcdefghijk"), "damaged"},
-    {"literals that are not there", 1, 1, 1, 1, 4, 2, TEXTS(SIZES "\6abcd"),
-     "damaged"},
+    {"a shorter frame", 1, 1, 1, 1, 4, 2, SIZES, "abcdabcd", 0, "damaged"},
+    {"a longer frame", 1, 1, 1, 1, 4, 2, SIZES, "abcdabcdXY", 0, "damaged"},
+    {"a frame cut off", 1, 1, 1, 1, 4, 2, NAMES, 1, "damaged"},
+    {"no frame", 1, 1, 1, 1, 4, 2, NAMES, SIZE_MAX, "damaged"},
     {"a number of 65 bits", 1, 1, 1, 1, 4, 2,
-     TEXTS(SIZES "\4abcd\x84\x80\x80\x80\x80\x80\x80\x80\x80\2\1X"), "damaged"},
-    {"a text too long", 1, 1, 1, 1, 4, 2, TEXTS("\3\0\xff\xff\1\5\4abcd\4\1X"),
+     TEXTS("\3\0\x84\x80\x80\x80\x80\x80\x80\x80\x80\2\5"), "abcdabcdX", 0,
      "damaged"},
+    {"a text too long", 1, 1, 1, 1, 4, 2, TEXTS("\3\0\xff\xff\1\5"),
+     "abcdabcdX", 0, "damaged"},
     {"texts too long together", 1, 1, 1, 1, 4, 2,
-     TEXTS("\3\x80\x40\x80\x40\x80\x40\xfc\xff\xff\1"
-           "abcd\4\1X"),
+     TEXTS("\3\x80\x40\x80\x40\x80\x40"), "abcdabcdX", 0, "damaged"},
+    {"too few texts", 1, 1, 1, 1, 4, 2, TEXTS("\2\0\4"), "abcd", 0, "damaged"},
+    {"no texts", 1, 1, 1, 1, 4, 2, TEXTS("\0\0\4\5"), "abcdabcdX", 0,
      "damaged"},
-    {"too few texts", 1, 1, 1, 1, 4, 2, TEXTS("\2\0\4\4abcd"), "damaged"},
-    {"no texts", 1, 1, 1, 1, 4, 2, TEXTS("\0\0\4\5\4abcd\4\1X"), "damaged"},
-    {"too many texts", 1, 1, 1, 1, 4, 2, TEXTS("\x41\0\4\5\4abcd\4\1X"),
+    {"too many texts", 1, 1, 1, 1, 4, 2, TEXTS("\4\0\4\4\1"), "abcdabcdX", 0,
      "damaged"},
-    {"no bytes", 1, 1, 1, 1, 4, 2, TEXTS(""), "damaged"},
+    {"no bytes", 1, 1, 1, 1, 4, 2, TEXTS(""), "", SIZE_MAX, "damaged"},
 };
 
 static void
-put_texts(struct index_encoder *encoder, uint32_t count, const char *text,
-          size_t size)
+put_texts(struct index_encoder *encoder, uint32_t count, const char *sizes,
+          size_t sizes_size, const char *texts, size_t cut)
 {
+    char frame[64];
+    size_t size = ZSTD_compress(frame, sizeof(frame), texts, strlen(texts), 1);
     struct buffer group;
 
-    buffer_init(&group, 64);
-    buffer_add(&group, text, size);
+    ck_assert(!ZSTD_isError(size));
+    buffer_init(&group, 128);
+    buffer_add(&group, sizes, sizes_size);
+    buffer_add(&group, frame, cut < size ? size - cut : 0);
     index_encoder_texts(encoder, 0, count, &group);
     buffer_fini(&group);
 }
@@ -379,8 +372,9 @@ put_astray(const struct astray *a, struct index_encoder encoders[])
     items.column[NODE_FUNCTION][1] = a->name * 8;
     items.file[1] = (uint32_t)a->file;
     index_encoder_items(&encoders[INDEX_NODES], INDEX_NODES, &items);
-    put_texts(&encoders[INDEX_NAMES], 3, a->text, a->text_size);
-    put_texts(&encoders[INDEX_FILES], 2, TEXTS("\2\0\1\1f"));
+    put_texts(&encoders[INDEX_NAMES], 3, a->sizes, a->sizes_size, a->names,
+              a->cut);
+    put_texts(&encoders[INDEX_FILES], 2, TEXTS("\2\0\1"), "f", 0);
 }
 
 START_TEST(numbers_that_lead_astray_are_not_followed)
