@@ -338,7 +338,6 @@ parse_stack(struct parser *p, struct reader r)
     struct span line = {(const char *)r.pos, reader_left(&r)};
 
     p->stacks.last = p->lines.kept; /* reading more may have moved it */
-    p->stacks.end = (const uint8_t *)p->lines.end;
     if (heap_stack_text_read(&p->stacks, r) != 0)
         return -1;
     p->lines.kept = line;

@@ -16,16 +16,7 @@ struct arena;
 struct error;
 struct heap_address_slot;
 
-/* Up to sixteen bytes of text: the first is the lowest; zeros follow. */
-struct heap_text_word {
-    uint64_t text[2];
-};
-
-/*
- * A text repeats thousands of addresses in hundreds of thousands of places;
- * each spelling is converted to a number only once.  An address with several
- * spellings has several indices until the list is sorted.
- */
+/* A text repeats thousands of addresses in hundreds of thousands of places. */
 struct heap_addresses {
     uint64_t *list; /* in the order of first use */
     size_t count, capacity;
@@ -36,9 +27,8 @@ struct heap_addresses {
 
 struct heap_stack_text {
     struct error *err;
-    size_t line;        /* for messages */
-    struct span last;   /* the line of the last stack; kept by the caller */
-    const uint8_t *end; /* up to where the text may be read */
+    size_t line;      /* for messages */
+    struct span last; /* the line of the last stack; kept by the caller */
     struct arena *stack_arena; /* for the stacks' indices */
     struct heap_addresses addresses;
     /* each stack so far follows the one before in jemalloc's order */
@@ -49,9 +39,9 @@ struct heap_stack_text {
      * the other for the stack being read. */
     uint32_t ends[2][HEAP_DUMP_DEPTH_MAX];
     unsigned current;
-    /* The stack being read.  Members rather than locals, which would be zeroed
-     * for each line. */
-    struct heap_text_word words[HEAP_DUMP_DEPTH_MAX];
+    /* The stack being read.  A member rather than a local, which would be
+     * zeroed for each line. */
+    uint64_t words[HEAP_DUMP_DEPTH_MAX];
     uint32_t indices[HEAP_DUMP_DEPTH_MAX];
 };
 
