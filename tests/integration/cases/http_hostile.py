@@ -444,7 +444,7 @@ def test_an_idle_listener_sleeps(_):
 
 def watched(test, quiet):
     """With the node, and what its clients notice."""
-    if hasattr(test, "beside"):
+    if hasattr(test, "in_parallel"):
         return test
 
     def run(node):

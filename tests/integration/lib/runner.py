@@ -44,7 +44,7 @@ def run_tests(tests, *arguments, label=""):
         print(f"ok {label}{name} ({time.monotonic() - began:.1f} s)",
               flush=True)
 
-    waiting = {n: t for n, t in tests.items() if hasattr(t, "beside")}
+    waiting = {n: t for n, t in tests.items() if hasattr(t, "in_parallel")}
     with ThreadPoolExecutor(len(waiting) or 1) as pool:
         ends = [pool.submit(run, n, t) for n, t in waiting.items()]
         for name, test in tests.items():
