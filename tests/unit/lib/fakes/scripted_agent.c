@@ -180,6 +180,13 @@ agent_count(struct agent *agent, enum agent_op op)
 }
 
 void
+agent_await(struct agent *agent, enum agent_op op)
+{
+    while (agent_count(agent, op) == 0)
+        usleep(1000);
+}
+
+void
 agent_stop(struct agent *agent)
 {
     char path[128];

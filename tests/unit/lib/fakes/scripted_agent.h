@@ -34,6 +34,7 @@ struct agent {
 void agent_start(struct agent *agent);
 void agent_set(struct agent *agent, bool *flag, bool value);
 int agent_count(struct agent *agent, enum agent_op op);
+void agent_await(struct agent *agent, enum agent_op op); /* the first one */
 void agent_stop(struct agent *agent);
 
 struct controller *start_controller(const char *dir);

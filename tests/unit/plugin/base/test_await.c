@@ -2,11 +2,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "await.h"
 #include "clock.h"
 #include "errors.h"
+#include "poll_until.h"
 #include "suite.h"
 
 /* A thread of its own that waits. */
@@ -46,10 +46,7 @@ start(struct waiter *w)
 static void
 until_it_waits(struct waiter *w)
 {
-    const struct timespec nap = {0, 1000000};
-
-    while (!atomic_load(&w->await.waits))
-        nanosleep(&nap, NULL);
+    POLL_UNTIL(atomic_load(&w->await.waits));
 }
 
 START_TEST(news_end_a_wait_before_and_while_it_waits)

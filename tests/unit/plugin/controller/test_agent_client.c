@@ -271,7 +271,7 @@ START_TEST(what_takes_long_is_waited_for)
 
     ck_assert_int_ge(other, 0);
     if (other == 0) {
-        usleep(LATER_US);
+        usleep(LATER_US); /* longer than others are waited for */
         say(&reply, sizeof(reply), -1, 0);
         _exit(0);
     }

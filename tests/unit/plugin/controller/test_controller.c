@@ -172,8 +172,7 @@ START_TEST(requests_join_the_next_dump_and_changes_separate_them)
     agent_set(&agent, &agent.mute, true);
     seats[0] = controller_submit(c, &(struct job_request){.kind = kinds[0]},
                                  waker, &err);
-    while (agent_count(&agent, AGENT_DUMP) == 0) /* it runs, and is held */
-        usleep(10000);
+    agent_await(&agent, AGENT_DUMP); /* it runs, and is held */
     for (int i = 1; i < 7; i++)
         seats[i] = controller_submit(c, &(struct job_request){.kind = kinds[i]},
                                      waker, &err);
@@ -245,7 +244,7 @@ START_TEST(a_late_agent_is_left_alone_and_taken_back)
     for (int i = 0; i < 100; i++) {
         ck_assert_ptr_null(controller_submit(
             c, &(struct job_request){.kind = JOB_PROFILE}, waker, &err));
-        usleep(2000);
+        usleep(2000); /* other submits may come in between */
     }
     ck_assert_uint_lt(clock_ms() - start, 100000); /* one more is 4 s */
     after = agent_count(&agent, AGENT_GET_ACTIVE) +
@@ -315,8 +314,7 @@ START_TEST(given_up_requests_do_not_fill_the_queue)
     agent_set(&agent, &agent.mute, true);
     first = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
                               waker, &err);
-    while (agent_count(&agent, AGENT_DUMP) == 0)
-        usleep(10000);
+    agent_await(&agent, AGENT_DUMP);
     for (int i = 0; i < 200; i++) {
         seat = controller_submit(c, &(struct job_request){.kind = JOB_PROFILE},
                                  waker, &err);

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "failing_memory.h"
 #include "jobs.h"
+#include "poll_until.h"
 #include "scripted_agent.h"
 #include "snapshot.h"
 #include "stats.h"
@@ -261,8 +262,7 @@ START_TEST(a_recent_request_joins_the_dump_that_runs)
         began_ms = clock_ms();
         agent_set(&agent, &agent.mute, true);
         one = submit(JOB_RECENT);
-        while (agent_count(&agent, AGENT_DUMP) == 0)
-            usleep(1000);
+        agent_await(&agent, AGENT_DUMP);
         two = submit(JOB_RECENT);
         if (clock_ms() - began_ms < CONTROLLER_RECENT_MS)
             break; /* else it may have come too late to be shared */
@@ -293,8 +293,7 @@ START_TEST(a_change_that_waits_already_ends_sharing)
 
     agent_set(&agent, &agent.mute, true);
     one = submit(JOB_RECENT);
-    while (agent_count(&agent, AGENT_DUMP) == 0)
-        usleep(1000);
+    agent_await(&agent, AGENT_DUMP);
     change = submit(JOB_DISABLE);
     two = submit(JOB_RECENT);
     agent_set(&agent, &agent.mute, false);
@@ -316,8 +315,7 @@ START_TEST(a_reset_sees_the_snapshot_that_is_being_made)
 
     agent_set(&agent, &agent.mute, true);
     snapshot = submit(JOB_SNAPSHOT);
-    while (agent_count(&agent, AGENT_DUMP) == 0)
-        usleep(1000);
+    agent_await(&agent, AGENT_DUMP);
     reset = submit(JOB_RESET);
     read = submit(JOB_GET_ACTIVE);
     agent_set(&agent, &agent.mute, false);
@@ -349,8 +347,7 @@ START_TEST(a_job_reports_its_stage)
 
     agent_set(&agent, &agent.mute, true);
     one = submit(JOB_PROFILE);
-    while (agent_count(&agent, AGENT_DUMP) == 0)
-        usleep(1000);
+    agent_await(&agent, AGENT_DUMP);
     two = submit(JOB_ENABLE);
     ck_assert(flight_progress(one, &progress));
     ck_assert_uint_eq(progress.stage, 1);
@@ -359,8 +356,7 @@ START_TEST(a_job_reports_its_stage)
     ck_assert(!flight_progress(two, &progress)); /* not its turn */
     agent_set(&agent, &agent.mute, false);
     drop(finish(two));
-    while (!flight_progress(one, &progress) || progress.stage < 3)
-        usleep(1000);
+    POLL_UNTIL(flight_progress(one, &progress) && progress.stage == 3);
     ck_assert_str_eq(progress.text, "Making the snapshot");
     drop(finish(one));
 }
@@ -425,8 +421,7 @@ START_TEST(a_failed_keep_fails_only_requests_to_keep)
 
     agent_set(&agent, &agent.mute, true);
     first = submit(JOB_PROFILE);
-    while (agent_count(&agent, AGENT_DUMP) == 0)
-        usleep(1000);
+    agent_await(&agent, AGENT_DUMP);
     named = submit_named("x", &err);
     again = submit_named("x", &err);
     profile = submit(JOB_PROFILE); /* joins the last */

@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "agent_client.h"
 #include "overhead_limit.h"
+#include "poll_until.h"
 #include "scripted_agent.h"
 #include "suite.h"
 
@@ -37,7 +38,7 @@ set_up(void)
     overhead_limit_reset(&limit, &client);
     while (client.status.state != NODE_CONNECTED) {
         agent_client_refresh(&client);
-        usleep(1000);
+        poll_nap();
     }
 }
 

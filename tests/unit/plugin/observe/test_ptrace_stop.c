@@ -636,7 +636,7 @@ wait_in_vfork(void)
 {
     atomic_fetch_add(&shared->turns, 1);
     if (vfork() == 0) {
-        while (atomic_load(&shared->signals) == 0)
+        while (atomic_load(&shared->signals) == 0) /* a child of vfork */
             usleep(1000);
         _exit(0);
     }

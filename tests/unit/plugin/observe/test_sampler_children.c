@@ -127,7 +127,7 @@ fork_and_execute(void)
 
     if (fork_child() == 0) {
         atomic_store(&shared->ready, 1);
-        while (!atomic_load(&shared->begun))
+        while (!atomic_load(&shared->begun)) /* rarely: it is sampled */
             nanosleep(&moment, NULL);
         burn_by_clock(BEFORE_MS);
         burn_in_another_program();
@@ -142,7 +142,7 @@ fork_meanwhile(void)
     const struct timespec moment = {0, 10L * MS};
 
     atomic_store(&shared->ready, 1);
-    while (!atomic_load(&shared->begun))
+    while (!atomic_load(&shared->begun)) /* rarely: it is sampled */
         nanosleep(&moment, NULL);
     if (fork_child() == 0)
         for (;;)
@@ -193,7 +193,7 @@ end(void)
 static void *
 begin_later(void *arg)
 {
-    const struct timespec later = {0, 300L * MS};
+    const struct timespec later = {0, 300L * MS}; /* samples are taken */
 
     nanosleep(&later, NULL);
     atomic_store(&shared->begun, 1);

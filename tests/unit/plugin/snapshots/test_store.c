@@ -233,7 +233,7 @@ START_TEST(what_is_kept_survives)
     ck_assert_str_eq(names(), "a b");
     ck_assert(entry("a").on_disk);
     ck_assert_uint_eq(entry("a").stacks, 9);
-    ck_assert_int_lt(clock_wall_ms() - entry("a").kept_ms, 60000);
+    ck_assert_int_lt(clock_wall_ms() - entry("a").kept_ms, 60000); /* now */
     check_read("a");
     check_read("a"); /* from memory */
     check_read("b");
@@ -1191,6 +1191,7 @@ START_TEST(a_kill_leaves_whole_ones)
         if (child == 0)
             write_until_killed(fds[1]);
         close(fds[1]);
+        /* at any moment */
         usleep((useconds_t)(20000 + rand() % 60000)); /* NOLINT */
         kill(child, SIGKILL);
         ck_assert_int_eq(waitpid(child, &status, 0), child);

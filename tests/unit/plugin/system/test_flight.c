@@ -3,12 +3,11 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "flight.h"
 #include "memory.h"
+#include "poll_until.h"
 #include "suite.h"
 #include "thread.h"
 
@@ -45,8 +44,7 @@ sum_run(struct flight *flight)
     struct error err;
 
     atomic_fetch_add(&runs, 1);
-    while (sem_trywait(&sum->go) != 0 && !flight->cancelled)
-        usleep(500);
+    POLL_UNTIL(sem_trywait(&sum->go) == 0 || flight->cancelled);
     atomic_fetch_add(&cancelled, flight->cancelled);
     error_set(&err, ER_UNKNOWN, "%s", sum->failure ? sum->failure : "");
     pthread_mutex_lock(&flights.lock);
@@ -148,15 +146,13 @@ start(struct waiter *w, struct sum *sum)
 static void
 until_it_waits(struct waiter *w)
 {
-    while (!atomic_load(&w->await.waits))
-        usleep(500);
+    POLL_UNTIL(atomic_load(&w->await.waits));
 }
 
 static void
 until(atomic_uint *counter, unsigned value)
 {
-    while (*counter < value)
-        usleep(500);
+    POLL_UNTIL(*counter >= value);
 }
 
 static int
@@ -184,7 +180,7 @@ until_they_rest(void)
     bool rest = false;
 
     while (!rest) {
-        usleep(500);
+        poll_nap();
         pthread_mutex_lock(&flights.lock);
         rest = flights.idle == flights.threads;
         pthread_mutex_unlock(&flights.lock);
@@ -306,8 +302,7 @@ START_TEST(threads_are_there_for_work_alone)
         ck_assert_uint_le(threads(), 1);
         until_they_rest();
     }
-    while (threads() > 0)
-        usleep(10000);
+    POLL_UNTIL(threads() == 0);
     ck_assert_uint_ge(clock_ms() - began_ms, FLIGHT_IDLE_MS);
 }
 END_TEST

@@ -159,7 +159,7 @@ START_TEST(what_goes_wrong_is_said_and_changes_nothing)
     } while (!strstr(err.text, failures[_i].says) && deadline_ms < LONG_MS);
     ck_assert_msg(strstr(err.text, failures[_i].says) != NULL, "%s", err.text);
     ck_assert_str_eq(out.data, "before");
-    ck_assert_uint_lt(clock_ms() - before, 90000);
+    ck_assert_uint_lt(clock_ms() - before, 90000); /* theirs is 100 s */
     buffer_fini(&out);
 }
 END_TEST

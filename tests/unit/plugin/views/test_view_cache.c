@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "poll_until.h"
 #include "profile_fixture.h"
 #include "snapshot.h"
 #include "store.h"
@@ -59,7 +60,7 @@ render_slowly(const struct profile *profile, const struct view_options *options,
             cancels++;
             return -1;
         }
-        usleep(1000);
+        poll_nap();
     }
     return render_echo(profile, options, out, why);
 }
@@ -198,8 +199,7 @@ count(void)
 static void
 wait_until(atomic_uint *counter, unsigned value)
 {
-    while (*counter < value)
-        usleep(1000);
+    POLL_UNTIL(*counter >= value);
 }
 
 /* ---- keeping ---- */
@@ -421,7 +421,7 @@ START_TEST(one_that_goes_leaves_the_work_to_the_others)
     second = ask(&slow, "a");
     wait_until(&renders, 1);
     flight_leave(first);
-    usleep(10000);
+    usleep(10000); /* it would be cancelled meanwhile */
     ck_assert_uint_eq(cancels, 0);
     hold = false;
     expect(await(second), "all 1000 80 -");
@@ -562,7 +562,7 @@ START_TEST(one_owner_leaves_threads_to_others)
     for (uint32_t i = 0; i < VIEW_THREADS; i++)
         ann[i] = ask_as("ann", &slow, i + 1);
     wait_until(&renders, VIEW_THREADS / 2);
-    usleep(20000);
+    usleep(20000); /* one more would begin meanwhile */
     ck_assert_uint_eq(renders, VIEW_THREADS / 2);
     expect(await(ask_as("bob", &echo, 5)), "all 1000 5 -");
     hold = false;

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "errors.h"
 #include "loop.h"
+#include "poll_until.h"
 #include "suite.h"
 #include "thread.h"
 
@@ -41,18 +41,9 @@ thread_start(pthread_t *thread, const struct thread_start *start,
 }
 
 static void
-nap(void)
-{
-    const struct timespec time = {0, 1000000};
-
-    nanosleep(&time, NULL);
-}
-
-static void
 until(const atomic_uint *counter, unsigned least)
 {
-    while (atomic_load(counter) < least)
-        nap();
+    POLL_UNTIL(atomic_load(counter) >= least);
 }
 
 static void
@@ -70,8 +61,7 @@ leave_test_loop(struct event *e)
         loop_lower_priority();
     atomic_store(&e->computes_at, getpriority(PRIO_PROCESS, 0));
     atomic_store(&e->off_loop, true);
-    while (!atomic_load(&e->may_go_on))
-        nap();
+    POLL_UNTIL(atomic_load(&e->may_go_on));
     loop_lock(&loop);
 }
 
@@ -162,8 +152,7 @@ START_TEST(all_but_one_may_be_off_the_loop)
     for (int i = 0; i < SOURCES - 1; i++) {
         atomic_store(&events[i].leaves_loop, true);
         fire(i);
-        while (!atomic_load(&events[i].off_loop))
-            nap();
+        POLL_UNTIL(atomic_load(&events[i].off_loop));
         fire(SOURCES - 1);
         until(&events[SOURCES - 1].handled, (unsigned)i + 1);
     }
@@ -181,8 +170,7 @@ START_TEST(without_threads_the_loop_goes_on)
     atomic_store(&events[0].leaves_loop, true);
     atomic_store(&events[1].leaves_loop, true);
     fire(0);
-    while (!atomic_load(&events[0].off_loop))
-        nap();
+    POLL_UNTIL(atomic_load(&events[0].off_loop));
     atomic_store(&exhausted, true);
     fire(1);
     until(&events[1].refused, 1);
@@ -191,8 +179,7 @@ START_TEST(without_threads_the_loop_goes_on)
     atomic_store(&events[0].may_go_on, true);
     until(&events[0].handled, 1);
     fire(1); /* there is one again */
-    while (!atomic_load(&events[1].off_loop))
-        nap();
+    POLL_UNTIL(atomic_load(&events[1].off_loop));
 }
 END_TEST
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "poll_until.h"
 #include "scripted_controller.h"
 #include "sql_harness.h"
 #include "suite.h"
@@ -248,8 +248,8 @@ static struct progress seen;
 static void
 look(void)
 {
-    while (!harness_progress(&h, &seen) || strcmp(seen.text, "Rendering") != 0)
-        usleep(100);
+    POLL_UNTIL(harness_progress(&h, &seen) &&
+               strcmp(seen.text, "Rendering") == 0);
 }
 
 static void

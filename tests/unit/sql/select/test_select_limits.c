@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "handle.h"
+#include "poll_until.h"
 #include "select_tree.h"
 #include "sql_harness.h"
 #include "sql_session.h"
@@ -274,7 +275,7 @@ enum { SOON_MS = 30000 }; /* the others take minutes, or never end */
 static void *
 cancel_soon(void *arg)
 {
-    usleep(100000);
+    usleep(100000); /* it computes by then */
     harness_cancel(arg);
     return NULL;
 }
@@ -497,9 +498,8 @@ interrupt_soon(void *arg)
 {
     struct opening_await *o = arg;
 
-    usleep(100000);
-    while (o->sleeps && atomic_load(&o->parks) == 0)
-        usleep(1000);
+    usleep(100000); /* it computes by then */
+    POLL_UNTIL(!o->sleeps || atomic_load(&o->parks) > 0);
     await_cancel(&o->await);
     return NULL;
 }
