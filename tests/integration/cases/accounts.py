@@ -496,7 +496,7 @@ def test_an_idle_session_is_told_and_closed():
             long.query("SET SESSION wait_timeout = 600")
             short.sequence = 0
             refused(4031, "HY000", short.result)
-            assert 3.9 < time.monotonic() - began < 18  # looked at each second
+            assert 3.9 < time.monotonic() - began < 18  # looked at each second, or later
             assert short.closed()
             w.sequence = 0
             refused(4031, "HY000", w.result)
@@ -515,7 +515,7 @@ def test_an_idle_session_is_gone_though_its_client_does_not_read():
         began = time.monotonic()
         wait_for(lambda: len(boss.query("SHOW PROCESSLIST")) == 1)
         # Looked at each second; a farewell may take two more.
-        assert time.monotonic() - began < 18
+        assert time.monotonic() - began < 18  # as above
         w.sequence = 0
         refused(4031, "HY000", w.result)  # the client still gets it
 
@@ -524,7 +524,7 @@ def test_an_idle_session_is_gone_though_its_client_does_not_read():
 def test_a_statement_is_not_idle():
     with node_with("idle_timeout = 3\n") as node, ann(node) as w:
         w.command(3, ENDLESS.encode())
-        time.sleep(5)  # and the next look
+        time.sleep(5)  # idle_timeout, and the next look
         with local(node) as boss:
             boss.query(f"KILL QUERY {w.id}")
         refused(1317, "70100", w.result)
@@ -627,7 +627,7 @@ def test_endless_statements_of_one_leave_workers_to_others():
                 boss.query("SELECT COUNT(*) FROM heapwire.sessions")
                 slowest = max(slowest, time.monotonic() - began)
             print(f"   slowest of 20 beside 12 endless: {slowest * 1000:.0f} ms")
-            assert slowest < 10, slowest
+            assert slowest < 10, slowest  # theirs never end
             # They have the same four workers in turn: test_scheduler.c
             assert boss.query(
                 "SELECT COUNT(*) FROM heapwire.sessions WHERE user = 'ann' AND "
@@ -673,7 +673,7 @@ def test_connections_keep_nobody_out():
         began = time.monotonic()
         ann(node).close()
         print(f"   TCP: {(time.monotonic() - began) * 1000:.0f} ms")
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 10  # as above
         assert node.descriptors() - fds < 300
         for s in flood:
             s.close()
@@ -815,7 +815,7 @@ def test_a_byte_now_and_then_blocks_nobody():
             began = time.monotonic()
             with ann(node) as other:
                 assert other.query("SELECT 1") == [[b"1"]]
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 10  # theirs have not ended yet
         for w in slow:
             w.sequence = 1
             assert w.result() == [[b"slow"]]
@@ -836,7 +836,7 @@ def test_readers_that_stop_hold_little():
         before = node.cpu_seconds()
         with ann(node) as w:
             assert w.query("SELECT 1") == [[b"1"]]
-        time.sleep(1)
+        time.sleep(1)  # the time that is measured
         assert node.cpu_seconds() - before < 0.3  # they wait, not spin
         assert SANITIZED or node.rss_kb() - rss < 64 * 1024
         for w in stopped:
@@ -851,7 +851,7 @@ def test_many_idle_sessions_cost_little():
         held = [local(node) for _ in range(count)]
         each = (node.rss_kb() - rss) / count
         cpu, began = node.cpu_seconds(), time.monotonic()
-        time.sleep(2)
+        time.sleep(2)  # the time that is measured
         cpu = (node.cpu_seconds() - cpu) / (time.monotonic() - began)
         print(f"   {each:.2f} KB each, {cpu * 100:.2f} % of a CPU when idle")
         assert SANITIZED or (each < 4 and cpu < 0.05)

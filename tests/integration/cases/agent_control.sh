@@ -33,7 +33,7 @@ agent enable_for 2 >/dev/null || fail "enable_for"
 end=$(agent_field active_until)
 within "until" $((began + 2000)) $(($(now_ms) + 2000)) "$end"
 on_until "on" "$end"
-sleep 1.5
+sleep 1.5 # within the two seconds
 on_until "still on" "$end"
 sleep 1 # with no connection open
 wait_for 60 is active 0 || fail "not off by itself"
@@ -49,7 +49,7 @@ began=$(now_ms)
 agent enable_for 3 >/dev/null
 end=$(agent_field active_until)
 within "prolonged" $((began + 3000)) $(($(now_ms) + 3000)) "$end"
-sleep 1.5
+sleep 1.5 # past the first end
 on_until "prolonged: on" "$end"
 agent enable >/dev/null
 expect "no end" "1 0" "$(agent_field active) $(agent_field active_until)"
@@ -64,7 +64,7 @@ within "not shortened" $((began + 5000)) $(($(now_ms) + 5000)) \
 agent disable >/dev/null
 expect "cancelled" "0 0" "$(agent_field active) $(agent_field active_until)"
 agent enable >/dev/null
-sleep 1.3
+sleep 1.3 # past the end of the shorter one
 expect "an old end does nothing" 1 "$(agent_field active)"
 agent enable_for 99999999999 | grep -q status=6 || fail "too long a time"
 
@@ -82,14 +82,14 @@ expect "it had no guard" 0 "$(agent_field unguarded)"
 began=$(now_ms)
 agent guard 1 >/dev/null
 for _ in 1 2 3 4 5 6; do # requests in time keep it on
-    sleep 0.4
+    sleep 0.4 # within the second
     next=$(now_ms)
     on_until "guarded" $((began + 1000))
     is active 1 || break # a busy machine was late
     began=$next
 done
 for _ in 1 2 3 4 5; do # each look guards it for another second
-    sleep 1.5
+    sleep 1.5 # past it
     is active 1 || break
 done
 expect "unguarded" "0 0" "$(agent_field active) $(agent_field active_since)"
@@ -108,11 +108,11 @@ off || fail "a silent connection guards it"
 agent enable >/dev/null
 agent guard 3 >/dev/null
 kill -STOP $redis # stopped itself, it has missed nothing
-sleep 4
+sleep 4 # longer than the guard said
 kill -CONT $redis
 expect "after a stop" "1 0" "$(agent_field active) $(agent_field unguarded)"
 agent guard 0 >/dev/null
-sleep 1.5
+sleep 1.5 # past what was its time
 expect "never" 1 "$(agent_field active)"
 agent enable_for 1 >/dev/null
 agent disable >/dev/null

@@ -385,7 +385,7 @@ def attempt(r):
 def knock(r, end):
     while time.monotonic() < end:
         attempt(r)
-        time.sleep(0.05)
+        time.sleep(0.05)  # twenty times a second
     return 0
 
 

@@ -341,7 +341,7 @@ wait_for 60 grep -q 'has ended; how is not known' "$work/attach.log"
 known() { # beside it, perhaps, the one that was detached and has ended since
     [ "$(sql "select count(*) from heapwire.deaths where pid = $redis")" = 1 ]
 }
-wait_for 30 known
+wait_for 60 known
 same "its death" "$redis	NULL	NULL	1" "$(sql "select pid, exit_status,
     killed_by, how like '%attached to it%' from heapwire.deaths
     where pid = $redis")"

@@ -157,7 +157,7 @@ check
 wait_for 60 listens || fault "port: not on its port again"
 
 # The agent has switched profiling off by itself, and the next heapwired says so.
-while [ $(($(milliseconds) - went)) -lt 6500 ]; do sleep 0.2; done
+sleep_until $((went + 6500)) # past guard_timeout; to look would be to guard it
 kill -CONT "$(cat "$work/away.run")"
 check
 wait_for 60 serves away 0 || fault "away: $(cat "$work/away.err")"
@@ -180,7 +180,7 @@ same "away: on again, it is forgotten" "1	NULL	" \
 # A stop that is short, and one under a debugger, are no reason.
 kept=$(heapwired_of KILL)
 kill -STOP "$kept"
-sleep 1.5
+sleep 1.5 # less than the heartbeat's 3 s
 kill -CONT "$kept"
 same "a short stop" "$kept" "$(heapwired_of KILL)"
 wait_for 60 serves KILL
@@ -189,9 +189,9 @@ wait_for 60 serves KILL
 run=$(cat "$work/ABRT.run")
 kept=$(heapwired_of ABRT)
 kill -STOP "$run" "$kept"
-sleep 5
+sleep 5 # more than those
 kill -CONT "$run" "$kept"
-sleep 1.5
+sleep 1.5 # in which it would be killed
 same "both slept" "$kept" "$(heapwired_of ABRT)"
 check
 wait_for 60 serves ABRT || fault "ABRT does not serve"

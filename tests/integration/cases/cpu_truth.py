@@ -47,7 +47,7 @@ def check_same_samples(work, name, pid):
     with tempfile.TemporaryDirectory(dir=work) as place:
         data = os.path.join(place, "perf.data")
         with Recording(data, pid, 299):
-            time.sleep(1.5)
+            time.sleep(1.5)  # the time that is recorded
         compared, _ = compare_all(data, pid)
     how = collections.Counter(c.how for c in compared)
     print(name, dict(how))

@@ -329,7 +329,7 @@ def test_running_out_of_descriptors_is_said():
         crowd = [socket.create_connection(where) for _ in range(60)]
         node.comes_to_rest()
         before = node.cpu_seconds()
-        time.sleep(2)
+        time.sleep(2)  # the time that is measured
         assert node.cpu_seconds() - before < 0.3
         first = []
         for s in crowd:

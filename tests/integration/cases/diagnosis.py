@@ -16,7 +16,8 @@ import time
 from cgroup import cgroup
 from machine import no_cgroup
 from node_under_test import BUILD, frozen, wait_for
-from recorded_node import LINGERS_S, Ran, heap, redis_command, script, value
+from recorded_node import Ran, heap, redis_command, script, value
+from redis_node import grow_old
 from runner import in_parallel, named, needs, run_tests
 
 PATIENT = os.path.join(BUILD, "bin", "patient")
@@ -263,7 +264,7 @@ def quiet(w, seconds, fills=()):
         looks += 1
         if "growth" in found or filling not in (None, *fills):
             chance.append((found, filling))
-        time.sleep(0.5)
+        time.sleep(0.5)  # the pace of the looks
     assert len(chance) <= looks / 2, (looks, len(chance), chance[-1], page(w))
     page(w)
 
@@ -344,7 +345,6 @@ def test_healthy_mariadb(_):
 def test_hung_and_dead(_):
     with Ran(GROWER, "healthy", settings=SETTINGS) as node, node.asks() as w:
         is_ready(node)
-        began = time.monotonic()
         pid = node.pid()
         w.query("ADMIN EXECUTE ON 10001 "
                 "'HeapProf.getInstance().snapshot(\"kept\")'")
@@ -353,7 +353,7 @@ def test_hung_and_dead(_):
             assert "has not answered since" in page(w)
             paste(w, steps)
         wait_for(lambda: "does not answer" not in findings(w))
-        time.sleep(max(0, LINGERS_S - time.monotonic() + began))
+        grow_old(pid)
         os.kill(pid, signal.SIGKILL)
         found = awaited(w, "died", lambda one: "SIGKILL" in one[3])
         assert "snapshot = '" in found[4], found

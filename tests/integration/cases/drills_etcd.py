@@ -46,7 +46,7 @@ class Gate:
     def carry(self, a, b):
         with contextlib.suppress(OSError):
             while data := a.recv(1 << 16):
-                time.sleep(self.delay)
+                time.sleep(self.delay)  # so slow etcd is
                 b.sendall(data)
         for s in (a, b):
             with contextlib.suppress(OSError):
@@ -80,7 +80,7 @@ class Asker:
             self.seen.add(" ".join(f"{int(i)} {s.decode()} {(r or b'').decode()}"
                                    for i, s, r in rows))
             self.count += 1
-            time.sleep(0.05)
+            time.sleep(0.05)  # it is a client, not a load
 
     def has_heard(self, text):
         wait_for(lambda: text in self.seen or self.failed, SOON)
@@ -151,8 +151,10 @@ class Cluster:
             asker.forget()
 
     def nobody_noticed(self):
+        """Nor does who asks a few times more."""
         for asker in self.askers:
-            wait_for(lambda a=asker: a.count > 5 or a.failed, SOON)
+            enough = asker.count + 20
+            wait_for(lambda a=asker: a.count > enough or a.failed, SOON)
             assert not asker.failed, asker.failed
             assert asker.seen == {said(*IDS)}, (asker.node.number, asker.seen)
             assert asker.slowest < SLOW, asker.slowest
@@ -173,7 +175,6 @@ def check_etcd_is_stopped(c):
     time.sleep(TTL)  # their leases have ended, as it will find
     c.etcd.process.send_signal(signal.SIGCONT)
     c.is_well()
-    time.sleep(1)
     c.nobody_noticed()
 
 
@@ -204,12 +205,11 @@ def check_etcd_loses_all_that_it_knew(c):
 def check_etcd_is_slow(c):
     c.forget()
     c.gate.delay = 0.2
-    time.sleep(TTL)
+    time.sleep(TTL)  # leases are kept all the same
     c.gate.delay = 2
     c.is_told(LOST)
     c.gate.delay = 0
     c.is_well()
-    time.sleep(1)
     c.nobody_noticed()
 
 

@@ -22,7 +22,7 @@ from runner import named, run_tests
 
 KEY = make_key(SECRET.encode(), b"redis")
 ASKED, WELL = 10001, 10002
-TIMEOUT, LATE = 4, 10
+TIMEOUT, LATE = 4, 10  # seconds; what a busy machine may add
 IN_CLUSTER = f"[cluster]\nname = redis\nsecret = {SECRET}\n"
 
 

@@ -247,7 +247,7 @@ def mariadb_two_at_once(db):
 def mariadb_events_need_it_no_more(db):
     """Of perf_event_open, once they are there."""
     with db.load(), db.asks("SELECT text('cpu:10')", db.samples) as (_, said):
-        wait_for(db.is_closed, 8)
+        wait_for(db.is_closed, 8)  # before the ten are over
         assert db.samples() and not said, said
     assert MADE in said[0][0][0], said
     assert "Item_func_benchmark" in said[0][0][0], said

@@ -89,7 +89,7 @@ is_held() { [ "$(grep -c held "$work/out")" = "$held" ]; }
 order() {
     held=$((held + 1))
     echo "$*" >&9
-    wait_for 20 is_held || { cat "$work/log" && exit 1; }
+    wait_for 60 is_held || { cat "$work/log" && exit 1; }
 }
 figure() { # COLUMN NAME: of the library's jemalloc
     sql "SELECT $1 FROM heapwire.allocators WHERE object LIKE '%/$2'"
@@ -104,11 +104,11 @@ is_unexplained() {
 }
 load() { # NAME MB: until the figures, which are at most a second old, have it
     order load "$work/$1" "$2"
-    wait_for 20 is_listed "$1" || fault "$1 is not listed"
+    wait_for 60 is_listed "$1" || fault "$1 is not listed"
     if [ "$1" = libsilent.so ]; then
-        wait_for 20 is_unexplained $(($2 - 2))
+        wait_for 60 is_unexplained $(($2 - 2))
     else
-        wait_for 20 holds "$1" "$2"
+        wait_for 60 holds "$1" "$2"
     fi || fault "$1 has less than $2 MB"
 }
 host_ends() {
@@ -120,11 +120,11 @@ host_ends() {
 # heapwire.allocators has both: in MB, with what an idle jemalloc uses itself.
 mb=1048576
 host
-wait_for 20 told "state: inactive"
+wait_for 60 told "state: inactive"
 same "nothing to warn of" "" "$(enabled)"
 order own 20
 lacks "no other jemalloc: state()" "^not seen" "$(state)"
-wait_for 20 has_own || true
+wait_for 60 has_own || true
 between "the program's own" $((20 * mb)) $((22 * mb)) \
     "$(figure allocated libjemalloc.so.2)"
 between "is in memory" $((20 * mb)) $((30 * mb)) \
@@ -140,12 +140,12 @@ same "libsilent.so's row" "engine_je_mallctl	0	1	0	0	0	0	NULL	NULL" \
         serves_malloc, serves_new, allocated, resident" libsilent.so)"
 matches "enable_prof() warns" "^Warning	1105	$silent\$" "$(enabled)"
 matches "state()" "^not seen: $silent\$" "$(state)"
-wait_for 20 has_note || true
+wait_for 60 has_note || true
 matches "heapwire.memory" "; $silent; rss exceeds resident by .*: stacks, \
 code, other allocators, and a jemalloc whose figures are not known" "$note"
-wait_for 20 has_unexplained || true
+wait_for 60 has_unexplained || true
 between "its bytes are unexplained" $((28 * mb)) $((45 * mb)) "$unexplained"
-wait_for 20 has_snapshot silent || true
+wait_for 60 has_snapshot silent || true
 matches "a view's head" "MB allocated: .*; $silent; " "$head"
 matches "it is not said to lie outside all" \
     "RSS [0-9.]*: 3[0-9.]* outside this jemalloc (" "$head"
@@ -171,14 +171,14 @@ between "its are still its own" $((20 * mb)) $((22 * mb)) \
 
 matches "enable_prof() warns" "^Warning	1105	$both\$" "$(enabled)"
 matches "state()" "^not seen: $both\$" "$(state)"
-wait_for 20 has_note || true
+wait_for 60 has_note || true
 matches "heapwire.memory" "; $both; rss exceeds resident, of all jemallocs, by" \
     "$note"
-wait_for 20 has_unexplained || true
+wait_for 60 has_unexplained || true
 between "libengine.so's are explained" $((28 * mb)) $((45 * mb)) "$unexplained"
 
 # Views: what is sampled is the program's alone.
-wait_for 20 has_snapshot engine || true
+wait_for 60 has_snapshot engine || true
 lacking="not in the profile\]: 60\.[0-9] MB, 7[0-9.]*% of the 8[0-9.]* MB that \
 are in use: in jemallocs that are not profiled"
 for form in text top tree; do
@@ -234,7 +234,7 @@ metric() { sed -n "s/^heapwire_$1 \([0-9]*\)\$/\1/p" "$work/metrics"; }
 has_metrics() {
     get /metrics "$work/metrics" && metric memory_unexplained_bytes | grep -q .
 }
-wait_for 20 has_metrics || true
+wait_for 60 has_metrics || true
 between "/metrics: allocated" $((20 * mb)) $((22 * mb)) \
     "$(metric allocator_allocated_bytes)"
 between "/metrics: unexplained" $((28 * mb)) $((45 * mb)) \
@@ -252,7 +252,7 @@ host_ends
 # those that it finds before the start.
 host --allocator libchoosable.so
 load libchoosable.so 10
-wait_for 20 told "state: opt.prof is off" || fault "$(state)"
+wait_for 60 told "state: opt.prof is off" || fault "$(state)"
 matches "what to do" "opt.prof off; restart it with \
 MALLOC_CONF=prof:true,prof_active:false in its environment; only what \
 libchoosable.so allocates is seen" "$(state)"
@@ -260,7 +260,7 @@ host_ends
 export MALLOC_CONF=prof:true,prof_active:false
 host --allocator libchoosable.so
 load libchoosable.so 10
-wait_for 20 told "state: inactive" || fault "$(state)"
+wait_for 60 told "state: inactive" || fault "$(state)"
 matches "enable_prof() warns" "only what libchoosable.so allocates is seen" \
     "$(enabled)"
 order load "$work/libchoosable.so" 40
@@ -272,7 +272,7 @@ host_ends
 
 # The first jemalloc of the process, right behind its arrival.
 host --jemalloc no
-wait_for 20 told "state: no jemalloc" || fault "$(state)"
+wait_for 60 told "state: no jemalloc" || fault "$(state)"
 order load "$work/libchoosable.so" 10
 lacks "enable_prof() at once" "does not allocate through jemalloc" "$(enabled)"
 host_ends

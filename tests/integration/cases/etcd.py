@@ -315,7 +315,7 @@ def test_an_id_that_is_taken_is_told_and_not_fought_for():
                      in a.log())
             wait_for(lambda: "another has that id there, at 127.0.0.1:7"
                      in trouble(a))
-            time.sleep(TTL + 1)
+            time.sleep(TTL + 1)  # longer than an entry lives
             assert etcd.get(10001) == before
             assert a.log().count("another has that id") == 1, a.log()
             # It serves, and sees the others, all the same.
@@ -347,7 +347,7 @@ def test_whoever_writes_there_does_not_fill_the_log():
                          {"incarnation": f"{i:032x}"})
                 if i % 10 == 0:
                     etcd.put(77, entry(77, port=a.own_port + i))
-            time.sleep(1.5)
+            time.sleep(1.5)  # what was left out is told of
             lines = a.log().count("another has that id there")
             took = time.monotonic() - began
             assert lines <= 11 * (took + 1.5), (lines, took)
@@ -446,7 +446,7 @@ def test_many_nodes_are_read_and_followed():
             wait_for(lambda: knows(a, 10001), seconds=SOON)
             a.comes_to_rest()
             begin = a.cpu_seconds()
-            time.sleep(1)
+            time.sleep(1)  # the time that is measured
             assert a.cpu_seconds() - begin < 0.1
 
 
@@ -747,7 +747,7 @@ def test_etcds_that_lie_are_left_for_one_that_does_not():
         peaks = [int(n.status("VmHWM")) for n in nodes]
         print(f"    {len(LIES)} lies, the slowest answer {1000 * slowest:.0f} "
               f"ms, at most {max(peaks)} KB: {peaks}")
-        assert slowest < 10, slowest
+        assert slowest < 10, slowest  # a lie may have no end
         assert SANITIZED or max(peaks) < 40 << 10, peaks
         assert all(len(n.log()) < 64 << 10 for n in nodes)
 

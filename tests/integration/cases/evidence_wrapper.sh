@@ -36,7 +36,7 @@ same "its death" "$redis	NULL	NULL	1	1" "$(sql "select pid, exit_status,
     killed_by, how like 'ended; its exit status is not known%',
     rss > 5000000 from heapwire.deaths")"
 same "its last snapshot" final "$(sql 'select last_snapshot from heapwire.deaths')"
-sleep 1.5
+sleep 1.5 # it is looked for each second
 same "recorded once" 1 "$(wc -l <"$work/node/deaths")"
 # However its file was written again since, as after a deletion.
 touch -d '1 hour' "$work/node/snapshots/early.snapshot"

@@ -170,6 +170,7 @@ import sys
 import threading
 import time
 import pymysql
+from node_under_test import wait_for
 
 
 def connect():
@@ -193,12 +194,9 @@ began = time.monotonic()
 t = threading.Thread(target=wait_for_node, args=(c,))
 t.start()
 cur = other.cursor()
-end = began + 10
-while not cur.execute("SELECT 1 FROM information_schema.processlist "
-                      "WHERE id = %s AND info LIKE 'SELECT COUNT%%'",
-                      (c.thread_id(),)):
-    assert time.monotonic() < end
-    time.sleep(0.02)
+wait_for(lambda: cur.execute(
+    "SELECT 1 FROM information_schema.processlist WHERE id = %s AND "
+    "info LIKE 'SELECT COUNT%%'", (c.thread_id(),)), 10)
 # meanwhile all others are served, kept snapshots too
 cur.execute("SELECT COUNT(*) > 5 FROM heapwire.heap_functions WHERE "
             "snapshot = %s", (sys.argv[2],))
@@ -211,13 +209,8 @@ assert errors[0][0] == 1317, errors
 now = time.monotonic()  # by itself it ends after 4 s
 assert now - start < 1 or now - began < 4, (now - start, now - began)
 # once it is known to hang, at once
-end = time.monotonic() + 30
-while True:
-    cur.execute("SELECT state FROM heapwire.profiler")
-    if cur.fetchone()[0] == "unresponsive":
-        break
-    assert time.monotonic() < end
-    time.sleep(0.2)
+wait_for(lambda: cur.execute("SELECT 1 FROM heapwire.profiler "
+                             "WHERE state = 'unresponsive'"), 30)
 start = time.monotonic()
 wait_for_node(c)
 took = time.monotonic() - start  # others take 4 s

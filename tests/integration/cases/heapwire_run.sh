@@ -391,7 +391,7 @@ wait_for 60 test -s "$WORK/pid" || fail "no pid file"
 redis=$(cat "$WORK/pid")
 serving() { [ "$(agent_field pid)" = "$redis" ]; }
 wait_for 60 serving || fail "the daemon has no agent"
-sleep 1.2
+sleep 1.2 # past SETTLE_MS of supervise.c
 alive $runner || fail "heapwire-run left the daemon alone"
 kill -TERM $runner
 wait $runner
@@ -412,7 +412,7 @@ adopted() { # its parent is reaped, and heapwire-run waits again
         [ "$(ps -o stat= -p $runner | cut -c 1)" = S ]
 }
 wait_for 60 adopted || fail "the daemon is not adopted"
-sleep 1.2
+sleep 1.2 # past SETTLE_MS of supervise.c
 kill -KILL "$redis"
 wait $runner
 expect "status of a killed daemon" 137 $?

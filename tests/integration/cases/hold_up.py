@@ -108,6 +108,11 @@ class Bystanders:
         except Exception as e:  # pylint: disable=broad-except
             self.fault = repr(e)
 
+    def have_answers(self, count):
+        """So many, from now on."""
+        enough = self.answers + count
+        wait_for(lambda: self.answers >= enough or self.fault)
+
     def __enter__(self):
         for t in self.threads:
             t.start()
@@ -115,7 +120,7 @@ class Bystanders:
 
     def __exit__(self, kind, *_):
         if kind is None:
-            wait_for(lambda: self.answers >= 2 or self.fault)
+            self.have_answers(2)
         self.done.set()
         for t in self.threads:
             t.join()
@@ -160,7 +165,7 @@ def end_each(node, end):
                 wait_for(lambda: runs(killer, victim.id))
             except AssertionError:
                 raise AssertionError((text, victim.result()))
-            time.sleep(0.02)  # it works
+            time.sleep(0.02)  # it works on, hours of it
             assert runs(killer, victim.id), (text, victim.result())
             began = time.monotonic()
             end(victim, killer)
@@ -222,10 +227,10 @@ def test_others_are_answered_meanwhile(node):
     all workers."""
     for text in STEPS:
         attackers = [user(node, i % 3) for i in range(40)]
-        with Bystanders(node):
+        with Bystanders(node) as others:
             for w in attackers:
                 w.command(3, text.encode())
-            time.sleep(1)
+            others.have_answers(10)
             for w in attackers:
                 w.close()
         wait_for(lambda: is_free(node))
@@ -265,8 +270,8 @@ def test_workers_are_free_again(node):
     attackers = [user(node, i) for i in range(4)] + [user(node, i) for i in range(4)]
     for w in attackers:
         w.command(3, ENDLESS[1].encode())
-    with Bystanders(node):
-        time.sleep(0.3)
+    with Bystanders(node) as others:
+        others.have_answers(10)
     for w in attackers:
         w.close()
     with local(node) as w:  # which takes a worker

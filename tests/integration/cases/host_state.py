@@ -68,7 +68,7 @@ class Watched:
         """What it did for clients is done: it opens and closes nothing."""
         def does_nothing():
             before = descriptors(self.pid), threads(self.pid)
-            time.sleep(0.3)
+            time.sleep(0.3)  # looked at for this long
             return before == (descriptors(self.pid), threads(self.pid))
         wait_for(does_nothing)
 

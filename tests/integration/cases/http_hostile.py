@@ -198,7 +198,8 @@ def test_a_thousand_in_a_row(node):
 
 
 def drip(node, head, seconds):
-    """How long the interface takes one byte after the other, and what it says."""
+    """The interface is sent one byte after the other, and ends it before so many
+    seconds, of which a busy machine adds some; what it says."""
     began, said = time.monotonic(), b""
     with socket.create_connection(("127.0.0.1", node.http_port), 20) as s:
         s.sendall(head)
@@ -436,7 +437,7 @@ def test_an_idle_listener_sleeps(_):
 
         def sleeps():
             before = loop_wakes(node), loop_wakes(other)
-            time.sleep(3)
+            time.sleep(3)  # the time that is measured
             more = loop_wakes(node) - before[0]
             return more <= loop_wakes(other) - before[1] + 1
         wait_for(sleeps, 60)

@@ -161,7 +161,7 @@ for what in raw-ids "raw-drop raw-nnp" "nnp filter-capset raw-ids" \
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 20 as_the_host || fault "$what: $(threads "$host" Uid CapEff)"
+    wait_for 60 as_the_host || fault "$what: $(threads "$host" Uid CapEff)"
     wait_for 60 answers hello || fault "$what: does not answer"
     case $what in
     *dumpable) same "$what: owner in /proc" 65534 "$(owner)" ;;
@@ -175,7 +175,7 @@ what="served raw-nnp no-main"
 # shellcheck disable=SC2086
 change $what
 check
-wait_for 20 as_the_host || fault "$what: $(threads "$host" NoNewPrivs)"
+wait_for 60 as_the_host || fault "$what: $(threads "$host" NoNewPrivs)"
 contains "$what: hello" "pid=$host" "$(answers hello)"
 changed 0
 
@@ -216,7 +216,7 @@ confined() { # not before its chroot: until then all are alike, too
         threads "$host" NoNewPrivs | grep -q '1 *$' && as_the_host
 }
 check
-wait_for 20 confined || fault "haproxy: $(threads "$host" Uid NoNewPrivs)"
+wait_for 60 confined || fault "haproxy: $(threads "$host" Uid NoNewPrivs)"
 same "haproxy: has an agent" heapwire \
     "$(cat "/proc/$host"/task/*/comm | grep heapwire)"
 contains "haproxy: cannot profile" "changed its root directory" \
@@ -232,7 +232,7 @@ for call in state enable_prof dump_dot_snapshot; do
         prof "$call()" | grep -q "runs on without it: it became a daemon with"
     }
     check
-    wait_for 20 says_daemon || fault "haproxy -D: $call: $(prof "$call()")"
+    wait_for 60 says_daemon || fault "haproxy -D: $call: $(prof "$call()")"
 done
 contains "haproxy -D: on stderr" "other root directory ($work/root)" \
     "$(cat "$work/node.log")"
@@ -255,7 +255,7 @@ first=$(pgrep -P "$master")
 says_chroot() { prof "$1" | grep -q "changed its root directory (chroot)"; }
 check
 for call in 'enable_prof()' 'dump_dot_snapshot()'; do
-    wait_for 20 says_chroot "$call" || fault "haproxy -W: $call: $(prof "$call")"
+    wait_for 60 says_chroot "$call" || fault "haproxy -W: $call: $(prof "$call")"
 done
 # Reloaded, while the first one still has a client.
 mkfifo "$work/client"
@@ -270,17 +270,17 @@ has_client() {
     [ "$(ss -Htn state established "sport = :$web_port" | wc -l)" = 1 ]
 }
 check
-wait_for 20 has_client || fault "haproxy -W: no client"
+wait_for 60 has_client || fault "haproxy -W: no client"
 kill -USR2 "$master"
 second_confined() {
     second=$(pgrep -P "$master" | grep -vx "$first") &&
         [ "$(readlink "/proc/$second/root")" = "$work/root" ]
 }
-wait_for 20 second_confined || fault "haproxy -W: no second worker"
+wait_for 60 second_confined || fault "haproxy -W: no second worker"
 exec 8>&-
 says_reload() { prof "$1" | grep -q "pid $second).*restart instead of reload"; }
 for call in 'state()' 'enable_prof()'; do
-    wait_for 20 says_reload "$call" || fault "haproxy -W: $call: $(prof "$call")"
+    wait_for 60 says_reload "$call" || fault "haproxy -W: $call: $(prof "$call")"
 done
 stop_node
 node_options="--listen none"
@@ -298,7 +298,7 @@ says_why() { # says_why TEXT: what heapwired says
         --log "$work/heapwired.log" >"$work/heapwired.out" 2>&1 &
     heapwired=$!
     pids="$heapwired $pids"
-    wait_for 30 at_state 'SELECT 1' || fault "no heapwired: $(cat "$work/heapwired.out")"
+    wait_for 60 at_state 'SELECT 1' || fault "no heapwired: $(cat "$work/heapwired.out")"
     wait_for 60 knows_why "$1" || fault "$what: $(at_state 'SELECT * FROM heapwire.profiler')"
     for call in enable_prof state; do
         contains "$what: $call" "$1" \
@@ -312,7 +312,7 @@ for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" \
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+    wait_for 60 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     case $what in
     *openat | *prlimit*) says_why "seccomp filter under which the agent's thread" ;;
     *raw*) says_why "what the agent's thread could not give up" ;;
@@ -364,9 +364,9 @@ second_without() { [ "$(cat "/proc/$second/task"/*/comm)" = changer ]; }
 check
 wait_for 60 in_vain || fault "$what: no word"
 kill "$(pgrep -o -P "$host")"
-wait_for 20 serves_second || fault "$what: $(answers hello)"
+wait_for 60 serves_second || fault "$what: $(answers hello)"
 enabled
-wait_for 20 second_without || fault "$what: it has an agent"
+wait_for 60 second_without || fault "$what: it has an agent"
 says_why "no database with the heapwire agent"
 changed 0
 unset HEAPWIRE_PROCESS
@@ -394,7 +394,7 @@ for what in "crowd=12 enabled ids off" "nnp enabled filter-unshare off"; do
     # shellcheck disable=SC2086
     change $what
     check
-    wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+    wait_for 60 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     says_why "no thread could be started"
     changed 0
 done
@@ -429,7 +429,7 @@ what="nnp served hold=12 filter-openat"
 # shellcheck disable=SC2086
 change $what
 check
-wait_for 20 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
+wait_for 60 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
 says_why "seccomp filter under which the agent's thread"
 changed 0
 

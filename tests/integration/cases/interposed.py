@@ -18,10 +18,10 @@ from http_under_test import local, redis, same
 from machine import no_namespaces, no_root
 from mysql_wire import Refused, Wire
 from node_under_test import BUILD, frozen, wait_for
-from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, Ran,
+from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, Ran,
                            SETTINGS, SMALL, heap, prof, profiled,
                            redis_command, said, script, value, within)
-from redis_node import RUN
+from redis_node import RUN, grow_old
 from runner import in_parallel, named, needs, run_tests
 
 LG = 14  # a mean at which some MB have a thousand samples
@@ -290,7 +290,6 @@ def test_a_redis_killed(_):
 def test_known_bytes_and_a_crash(_):
     """glibc's malloc; a rate at which chance is small."""
     with Ran(BLOCKS) as node:
-        began = time.monotonic()  # it had started before
         with node.asks() as w:
             heap(w, "reset(12, true)")
             node.keeps()
@@ -300,7 +299,7 @@ def test_known_bytes_and_a_crash(_):
             w.query("SELECT SLEEP(1.1)")
             within("half", SMALL // 2, cumulative(w, "keep_small"), 0.25)
             now = profiled(w)
-        time.sleep(max(0, LINGERS_S - time.monotonic() + began))
+        grow_old(node.pid())
         os.kill(node.pid(), signal.SIGUSR2)
         killed_by, total, functions = last_of(node)
         same("signal", 11, killed_by)

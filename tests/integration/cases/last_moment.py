@@ -17,10 +17,10 @@ import time
 from http_under_test import same
 from machine import no_cgroup
 from node_under_test import BUILD, freeze, frozen, wait_for
-from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, LINGERS_S, SMALL,
-                           Ran, heap, profiled, said, script, value, within)
+from recorded_node import (AT_ITS_END, BLOCKS, COPIED, LARGE, SMALL, Ran,
+                           heap, profiled, said, script, value, within)
 from recorder_truth import LARGEST, SITES, read_truth
-from redis_node import RedisNode, has_ended
+from redis_node import RedisNode, grow_old, has_ended
 from runner import in_parallel, named, needs, run_tests
 
 HOST = os.path.abspath(os.path.join(BUILD, "bin", "recorded_host"))
@@ -130,10 +130,9 @@ def test_all_at_once(_):
 def test_with_heapwired(_):
     """heapwire-run holds the segment still: the next heapwired reads that."""
     with Ran(BLOCKS) as node:
-        began = time.monotonic()  # it had started before
         pid = node.pid()
         fine(node)
-        time.sleep(max(0, LINGERS_S - time.monotonic() + began))
+        grow_old(pid)
         freeze(node.heapwired)  # it copies no more
         os.kill(pid, signal.SIGUSR1)
         wait_for(lambda: "kept" in node.said())
@@ -299,7 +298,7 @@ class Deaths:
     def kill(self, node):
         wait_for(node.find_children)
         pid = node.children["recorded_host"]
-        time.sleep(random.random() * self.within_s)
+        time.sleep(random.random() * self.within_s)  # at any moment
         os.kill(pid, self.by)
         return pid
 

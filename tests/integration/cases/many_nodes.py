@@ -89,7 +89,7 @@ def test_where_there_is_no_room_statements_share_links():
             # One has all links, the other those for which there is room: seven,
             # and perhaps one of them for the node itself.
             wait_for(lambda: m.counts()[2] >= 2 * NODES + 6, tell=m.counts,
-                     seconds=8)
+                     seconds=8)  # after ten those that are silent are lost
             m.tell("release")
             for asker in askers:
                 asker.join(60)

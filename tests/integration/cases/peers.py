@@ -289,7 +289,7 @@ def test_a_node_that_says_no_more_is_not_waited_for():
         p = Peer(node.socket).begin()
         assert p.closed()
         took = time.monotonic() - began
-        assert 9.9 < took < 25, took
+        assert 9.9 < took < 25, took  # ten seconds, of a busy machine
 
 
 def test_refusals_take_as_long_whatever_is_wrong():
@@ -512,7 +512,7 @@ def test_who_has_the_secret_lies_of_itself_alone():
                 assert said[0][1:] == [b"OK", b"1"], said
                 began = time.monotonic()
                 other.query(b"SELECT 1")
-                assert time.monotonic() - began < 10
+                assert time.monotonic() - began < 10  # 20 MB are not waited for
             asked = liar.asked
             rows = w.query(b"SELECT node_id, state FROM heapwire.cluster_profiler")
             assert liar.asked > asked
@@ -526,7 +526,7 @@ def test_the_time_that_is_left_holds():
     with node_with() as node, link_to(node) as p:
         began = time.monotonic()
         refused(3024, p.ask, "SELECT sleep(20)", SELECT, milliseconds=300)
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 15  # by itself it is after 20 s
         refused(3024, p.ask, "SELECT sleep(20)", SELECT, milliseconds=0)
         assert texts(p.ask("System.print(1)")) == ["1"]
 

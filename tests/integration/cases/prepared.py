@@ -413,7 +413,7 @@ def test_a_cursor_is_not_timed_while_it_waits(_):
         st = w.prepare("SELECT rows 1000")
         w.execute(st, cursor=1)
         for _ in range(2):
-            time.sleep(5.2)  # more than what one fetch has
+            time.sleep(5.2)  # more than statement_timeout
             assert len(w.fetch(st, 100)) == 100
         refused(3024, "HY000", w.execute, w.prepare("SELECT hang"), cursor=1)
 
@@ -533,7 +533,7 @@ def progress_of(node):
             w.command(3, b"SELECT hang")  # says nothing of how far it is
             wait_for(lambda: b"SELECT hang" in
                      [i for _, i in commands(other).values()])
-            time.sleep(1)
+            time.sleep(1)  # twice the time before a first word
             other.query(f"KILL QUERY {w.id}")
             refused(1317, "70100", w.result)
             assert w.progress == []
@@ -550,7 +550,7 @@ def test_progress_does_not_pile_up(_):
                                            flags=DEFAULT | PROGRESS) as w:
         began = time.monotonic()
         w.command(3, b"SELECT wait 2000")
-        time.sleep(2.5)
+        time.sleep(2.5)  # its statement ends meanwhile
         assert w.result() == [[b"waited"]]
         took = time.monotonic() - began
         assert len(w.progress) <= 4 * took, (w.progress, took)

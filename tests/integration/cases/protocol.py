@@ -537,7 +537,7 @@ def test_statement_timeout(shared):
         # kernel holds for it.
         def is_left_alone():
             w.command(3, shared.speech.rows(20000).encode())
-            time.sleep(2)  # the least that can be set, and once more
+            time.sleep(2)  # twice statement_timeout
             try:
                 with local(node) as watcher:
                     waits = len(queries(watcher)) == 1
@@ -758,18 +758,17 @@ def keeps_the_newest(node):
     assert kept == flood[-len(kept):] and \
         min(254, young) <= len(kept) <= 256, (len(kept), young)
     drip = flood[-1]
-    end = time.monotonic() + 30
-    dead = False
-    while time.monotonic() < end and not dead:
+
+    def is_dead():
         try:
             drip.sock.sendall(b"\x50" if not drip.buffer else b"")
-            dead = drip.sock.recv(1, socket.MSG_DONTWAIT) == b""
+            return drip.sock.recv(1, socket.MSG_DONTWAIT) == b""
         except BlockingIOError:
-            pass
+            return False
         except (BrokenPipeError, ConnectionResetError):
-            dead = True
-        time.sleep(0.5)
-    assert dead, "a byte now and then put the deadline off"
+            return True
+    wait_for(is_dead, 30, 0.5,
+             lambda: "a byte now and then put the deadline off")
     with Wire(node.tcp).login(b"ann", b"secret") as w:
         w.ping()
     for w in flood:

@@ -125,7 +125,7 @@ def grow(user):
     with redis_client(user.node) as write:
         for i in range(FILLED // MB):
             write(b"more%d" % i)
-    time.sleep(1.1)
+    time.sleep(1.1)  # longer than that second
 
 
 # Databend: how to profile Databend

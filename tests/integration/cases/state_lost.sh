@@ -45,7 +45,7 @@ begin() { # USER OPTION...: redis as that user
     start_node setpriv --reuid="$as" --clear-groups redis-server --port 0 \
         --unixsocket "$work/free/redis" --save '' --dir /
     check
-    wait_for 30 runs || fault "no redis: $(cat "$work/node.log")"
+    wait_for 60 runs || fault "no redis: $(cat "$work/node.log")"
     uid=$(id -u "$as")
     lives "begin"
     prof 'enable_prof()' >/dev/null
@@ -53,7 +53,7 @@ begin() { # USER OPTION...: redis as that user
 }
 lives() { # WHAT: the same database, seen by a heapwired; a snapshot is kept
     check
-    wait_for 30 is_connected || {
+    wait_for 60 is_connected || {
         fault "$1: $(prof 'state()'); $(tail -3 "$work/node.log")"
         return 0
     }
@@ -83,7 +83,7 @@ has_history() {
 }
 session() { # WORDS: of the session that goes on
     echo "SELECT concat('$1 ', connection_id());" >&9
-    wait_for 30 grep -q "^$1 " "$work/session" || return 1
+    wait_for 60 grep -q "^$1 " "$work/session" || return 1
     sed -n "s/^$1 //p" "$work/session"
 }
 all_there() {
@@ -102,7 +102,7 @@ kept() { # WHAT
     pids="$client $pids"
     exec 9>"$work/statements"
     id=$(session before) || fault "$1: no session: $(cat "$work/session")"
-    wait_for 30 has_history
+    wait_for 60 has_history
     there=$(ls "$state" | grep -vxE "symbols|unwind") # made with the next one
     contains "$1: before" "mysql.sock" "$there"
     began=$(history)
@@ -126,9 +126,9 @@ killed() {
     first=$(heapwired)
     kill -KILL "$first"
     check
-    wait_for 30 new_one "$first" || fault "$1: killed, and not back"
+    wait_for 60 new_one "$first" || fault "$1: killed, and not back"
     check
-    wait_for 30 sql_answers || fault "$1: no answer after the kill"
+    wait_for 60 sql_answers || fault "$1: no answer after the kill"
     lives "$1, and heapwired killed"
 }
 sql_answers() {
@@ -142,9 +142,9 @@ one_file() { # FILE
     first=$(heapwired)
     rm "$state/$1"
     check
-    wait_for 30 test -e "$state/$1" || fault "$1 is not made again"
+    wait_for 60 test -e "$state/$1" || fault "$1 is not made again"
     check
-    wait_for 30 sql_answers || fault "$1: no answer"
+    wait_for 60 sql_answers || fault "$1: no answer"
     lives "$1"
     same "$1: the same heapwired" "$first" "$(heapwired)"
 }
@@ -156,24 +156,24 @@ for file in mysql.sock http.sock heapwired.lock heapwired.log agent.sock \
 done
 first=$(heapwired)
 kill -KILL "$first"
-wait_for 30 new_one "$first"
-wait_for 30 sql_answers
+wait_for 60 new_one "$first"
+wait_for 60 sql_answers
 lives "single names, and heapwired killed"
 count=$(snapshots)
 rm "$state/snapshots/$(files | head -1).snapshot"
 check
-wait_for 30 agree || fault "a snapshot's file: $(on_disk), and $(files)"
+wait_for 60 agree || fault "a snapshot's file: $(on_disk), and $(files)"
 delete "$state/snapshots"
 check
-wait_for 30 test -d "$state/snapshots" || fault "the snapshots' directory"
+wait_for 60 test -d "$state/snapshots" || fault "the snapshots' directory"
 check # what was in a file alone is listed no longer
-wait_for 30 agree || fault "its files: $(on_disk), and $(files)"
+wait_for 60 agree || fault "its files: $(on_disk), and $(files)"
 lives "snapshots"
 kept "the directory"
 killed "the directory"
 # A link in its place, before it is made again: the log until then is 8.
 linked() {
-    wait_for 30 test -e "$state/heapwired.log"
+    wait_for 60 test -e "$state/heapwired.log"
     exec 8<"$state/heapwired.log"
     delete "$state"
     ln -sT "$work/free" "$state"
@@ -182,7 +182,7 @@ until linked; do
     :
 done
 check
-wait_for 30 grep -q "cannot open the state directory" "$work/node.log" ||
+wait_for 60 grep -q "cannot open the state directory" "$work/node.log" ||
     fault "a link in its place: $(tail -3 "$work/node.log")"
 [ ! -e "$work/free/heapwired.lock" ] || fault "followed a link"
 contains "a link in its place: nobody else makes it" \
@@ -196,7 +196,7 @@ lives "after a link"
 if [ -x "$bin/sleepers" ]; then # where --attach is
     kill -KILL "$run"
     wait "$run" 2>/dev/null || true
-    wait_for 30 grep -q "heapwire-run was killed" "$state/heapwired.log"
+    wait_for 60 grep -q "heapwire-run was killed" "$state/heapwired.log"
     kept "an orphan's"
     first=$(heapwired)
     "$bin/heapwire-run" --state-dir "$state" --listen none \
@@ -204,7 +204,7 @@ if [ -x "$bin/sleepers" ]; then # where --attach is
     run=$!
     pids="$run $redis $pids"
     check
-    wait_for 30 new_one "$first" ||
+    wait_for 60 new_one "$first" ||
         fault "attaching to an orphan's: $(cat "$work/attach.log")"
     lives "attached"
     kill "$run"

@@ -287,7 +287,7 @@ def test_small_terminals_and_others():
         wait_for(lambda: re.search(r"(lpIns|_sdsn)", t.text()))
         for size in (1, 1), (3, 2), (80, 3), (20, 5), (200, 60):
             t.resize(*size)
-            wait_for(lambda: "".join(t.lines()).strip() != "", 30)
+            wait_for(lambda: "".join(t.lines()).strip() != "")
         t.wait("FLAT%", "OBJECTS", "NODES", "lpInsert")
         t.type(b"q")
         assert t.end() == DONE
@@ -367,7 +367,7 @@ def test_a_hung_and_a_killed_database():
             t.type(b"/")
             t.wait("search: ")  # keys work all the time
             t.type(b"\x1b")
-            assert time.monotonic() - began < 30
+            assert time.monotonic() - began < 30  # the database still hangs
             t.type(b"1")
         finally:
             os.kill(database, signal.SIGCONT)

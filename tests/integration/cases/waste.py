@@ -7,11 +7,11 @@ import re
 import signal
 import socket
 import sys
-import time
 
 from mysql_wire import Refused
 from node_under_test import BUILD, wait_for
-from recorded_node import LINGERS_S, Ran, heap, redis_command, value
+from recorded_node import Ran, heap, redis_command, value
+from redis_node import grow_old
 from runner import in_parallel, named, run_tests
 
 PROGRAM = os.path.abspath(os.path.join(BUILD, "bin", "wasted_slabs"))
@@ -159,13 +159,12 @@ def test_the_holders_are_named_by_jemallocs_profile():
 @in_parallel
 def test_who_held_it_is_named_of_a_dead_process():
     """By the classes that were asked for last."""
-    began = time.monotonic()
     with Ran(PROGRAM) as node, node.asks() as w:
         begin(node, w)
         counts = truth(node.said())
-        wait_for(lambda: wasted_bins(w)[160] > 27e6, 30)
+        wait_for(lambda: wasted_bins(w)[160] > 27e6)
         free = wasted_bins(w)[160]
-        time.sleep(max(0, LINGERS_S - time.monotonic() + began))
+        grow_old(node.pid())
         os.kill(node.pid(), signal.SIGKILL)
         ended = "SELECT name FROM heapwire.snapshots WHERE reason LIKE '%ended'"
         wait_for(lambda: rows_of(w, ended), 60)
@@ -269,7 +268,7 @@ def check_sums_once(w, part):
             print(" ", e)
             return False
         return True
-    wait_for(agree, 30)
+    wait_for(agree)
 
 
 def test_redis_values_are_named_by_jemallocs_profile():

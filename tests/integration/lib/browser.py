@@ -5,11 +5,13 @@ https://www.w3.org/TR/webdriver2/
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
+
+from node_under_test import wait_for
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 ESCAPE, CONTROL, ENTER, TAB = "\ue00c", "\ue009", "\ue007", "\ue004"
@@ -36,23 +38,18 @@ class Browser:
         self.base += "/session/" + answer["sessionId"]
 
     def port(self):
-        for _ in range(1200):
+        def started():
             self.log.seek(0)
-            for line in self.log.read().splitlines():
-                if "started successfully on port" in line:
-                    return int(line.rstrip(".").rsplit(" ", 1)[1])
-            time.sleep(0.1)
-        raise SystemExit("chromedriver does not start")
+            return re.search(r"started successfully on port (\d+)", self.log.read())
+        wait_for(started, 120, tell=lambda: "chromedriver does not start")
+        return int(started()[1])
 
     def until(self, condition):
         """Waits until that JavaScript is true, and what it asks about is there."""
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            if self.run(f"try {{ return {condition}; }} catch (error) {{"
-                        " if (error instanceof TypeError) return false; throw error; }"):
-                return
-            time.sleep(0.05)
-        raise SystemExit("never true: " + condition)
+        wait_for(lambda: self.run(
+            f"try {{ return {condition}; }} catch (error) {{"
+            " if (error instanceof TypeError) return false; throw error; }"),
+            tell=lambda: condition)
 
     def resize(self, width, height):
         """Waits until the page has the new size and has been drawn in it."""

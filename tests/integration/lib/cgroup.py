@@ -34,4 +34,4 @@ def cgroup(name, limit):
             return
         yield os.path.join(path, "cgroup.procs")
     finally:
-        wait_for(lambda: remove(path), 30)
+        wait_for(lambda: remove(path))

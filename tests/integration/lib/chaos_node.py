@@ -158,7 +158,7 @@ def look(name, path, ended, told):
         now = time.monotonic()
         gaps.append((now - last) * 1000)
         last = now
-        time.sleep(TURN_S)
+        time.sleep(TURN_S)  # the pace of the looks
     gaps.sort()
     told.send((len(gaps), gaps[-1], gaps[len(gaps) * 999 // 1000]))
 

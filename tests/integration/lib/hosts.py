@@ -9,7 +9,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
 from node_under_test import wait_for
 
@@ -54,9 +53,8 @@ class Hosts:
             ["setpriv", "--pdeathsig", "KILL", "unshare", "-n", "sleep",
              "infinity"])
         self.holders[number], pid = holder, holder.pid
-        while (os.readlink(f"/proc/{pid}/ns/net") ==
-               os.readlink("/proc/self/ns/net")):
-            time.sleep(0.01)
+        wait_for(lambda: os.readlink(f"/proc/{pid}/ns/net") !=
+                 os.readlink("/proc/self/ns/net"))
         ip("link", "add", f"port{number}", "type", "veth", "peer", "name",
            "lan", "netns", str(pid))
         ip("link", "set", f"port{number}", "master", "bridge", "up")

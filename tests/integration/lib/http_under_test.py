@@ -7,12 +7,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from node_under_test import PASSWD, REAL, Node, wait_for
 from ports import free_port
-from redis_node import RUN, RedisNode
+from redis_node import RUN, RedisNode, grow_old
 
 USERS = (("ann", b"secret", "status, profile"), ("boss", b"b0ss", "all"))
 OWN = ("-H", "X-Heapwire: 1")
@@ -154,13 +153,9 @@ def redis(settings="", program=None, run=RUN, linger=0):
         shutil.rmtree(work)
 
 
-LINGERS_FROM_S = 10  # what ends sooner has failed to start
-
-
 def kill_redis(node):
     """Late enough for heapwired to outlive it."""
-    started = os.stat(f"/proc/{node.children['redis-server']}").st_mtime
-    wait_for(lambda: time.time() - started > LINGERS_FROM_S + 1)
+    grow_old(node.children["redis-server"])
     os.kill(node.children["redis-server"], signal.SIGKILL)
     wait_for(lambda: local(node, "/readyz").status == 503)
 

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import pymysql
 from node_under_test import wait_for
@@ -143,18 +142,18 @@ class Node:
 
     def wait(self, settled):
         """The state of its profiler, once it is no longer on its way."""
-        end = time.monotonic() + SECONDS
-        state, reason = "no heapwired", ""
-        while time.monotonic() < end:
-            try:
-                state, reason = self.rows(
+        seen = "no heapwired", ""
+
+        def is_settled():
+            nonlocal seen
+            with contextlib.suppress(pymysql.err.MySQLError):
+                seen = self.rows(
                     "SELECT profiling, reason FROM heapwire.profiler")[0]
-                if settled(state):
-                    break
-            except pymysql.err.MySQLError:
-                pass
-            time.sleep(0.05)
-        return state, reason
+            return settled(seen[0])
+
+        with contextlib.suppress(AssertionError):  # the caller compares
+            wait_for(is_settled, SECONDS)
+        return seen
 
 
 def within(form, what, held, said, error):

@@ -6,6 +6,8 @@ import struct
 import threading
 import time
 
+from node_under_test import wait_for
+
 
 def frame(number, payload):
     return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
@@ -99,8 +101,7 @@ class Meddler:
         asked = 0
         while True:
             for s in select.select([client, node], [], [])[0]:
-                while self.mode == "deaf":
-                    time.sleep(0.05)
+                wait_for(lambda: self.mode != "deaf", 600)
                 data = s.recv(1 << 16)
                 if not data:
                     return
@@ -132,7 +133,7 @@ class Meddler:
         size = 500 if self.mode == "bits" else len(data)
         for at in range(0, len(data), size):
             client.sendall(data[at:at + size])
-            time.sleep(0.02 if size < len(data) else 0)
+            time.sleep(0.02 if size < len(data) else 0)  # each is read alone
 
     def drip(self, client, node):
         while True:
@@ -141,7 +142,7 @@ class Meddler:
                 return
             for i in range(len(data)):
                 client.sendall(data[i:i + 1])
-                time.sleep(1)
+                time.sleep(1)  # no deadline is put off by that
 
     def packet(self, s):
         """Its payload and its number."""
@@ -164,14 +165,14 @@ class Meddler:
         with socket.create_connection(self.target) as node:
             for byte in node.recv(1 << 16):
                 client.sendall(bytes([byte]))
-                time.sleep(1)
+                time.sleep(1)  # as in drip
 
     def early_handshake(self, client):
         """Greets, and then is silent, in the middle of TLS's handshake."""
         with socket.create_connection(self.target) as node:
             client.sendall(node.recv(1 << 16))
             client.recv(1)
-            time.sleep(5)
+            time.sleep(5)  # longer than the login may take
 
     def early_between(self, client):
         """Ends TLS here, with a certificate of its own, and lets all pass."""
@@ -213,7 +214,7 @@ class Meddler:
                              b"saltsaltsalt\0heapwire_peer\0"))
         client.recv(1 << 16)
         client.sendall(frame(2, b"\0\0\0\x02\0\0\0"))
-        time.sleep(0.2)
+        time.sleep(0.2)  # what it says next is read in one
         client.recv(1 << 16)
 
     def early_strip(self, client):
@@ -256,7 +257,7 @@ class Meddler:
         """Knows no newer TLS, whose keys a stranger could choose."""
         with self.start_tls(client, ssl.TLSVersion.TLSv1_2) as c:
             c.recv(1)
-            time.sleep(5)
+            time.sleep(5)  # longer than the login may take
 
     def early_flood(self, client):
         """Says by TLS how far it is with the login, without end."""

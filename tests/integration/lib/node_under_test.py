@@ -21,7 +21,7 @@ def wait_for(what, seconds=60, step=0.02, tell=lambda: ""):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, f"waited in vain: {tell()}"
-        time.sleep(step)
+        time.sleep(step)  # the one pause of all polls
 
 
 def is_stopped(pid):
@@ -158,7 +158,7 @@ class Node:
         that is not for want of a processor."""
         def rests():
             before = self.cpu_seconds()
-            time.sleep(0.3)
+            time.sleep(0.3)  # looked at for this long
             return self.cpu_seconds() == before and \
                 not set(states(self.process.pid)) & {"R", "D"}
         wait_for(rests)

@@ -2,9 +2,10 @@
 import contextlib
 import os
 import subprocess
-import time
 
+from node_under_test import wait_for
 from ports import free_port
+from redis_node import redis_answers
 
 SOURCES = "tests/integration/programs/profiled/unwound."
 MODES = ("mixed frames exceptions recursion tail plt clock calls signals "
@@ -73,8 +74,6 @@ def redis(work, _=None):
     port = str(free_port())
     with running(["redis-server", "--port", port, "--save", "", "--dir", work]
                  ) as server:
-        while subprocess.run(["redis-cli", "-p", port, "ping"], check=False,
-                             capture_output=True).returncode:
-            time.sleep(0.1)
+        wait_for(lambda: redis_answers(int(port)))
         with redis_load(port):
             yield server.pid

@@ -18,7 +18,6 @@ SETTINGS = "profiling_source = interposed\nprofiling = on\n"
 # taken too long, of the copy that was made before.
 AT_ITS_END = "of its last moment: the process has ended"
 COPIED = "the last copy before the process ended"
-LINGERS_S = 11  # a database that ends sooner has failed to start
 
 
 def prof(w, text):
@@ -95,7 +94,7 @@ class Ran(RedisNode):
         return self
 
     def asks(self):
-        wait_for(lambda: os.path.exists(self.socket), 30)
+        wait_for(lambda: os.path.exists(self.socket))
         return Wire(self.socket, 60).login()
 
     def said(self):

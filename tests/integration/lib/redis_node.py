@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 
 from node_under_test import BUILD, wait_for
 from ports import free_port
@@ -24,6 +25,21 @@ def has_ended(pid):
                     len(os.listdir(f"/proc/{pid}/task")) <= 1)
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+LINGERS_S = 11  # a database that ends sooner has failed to start
+
+
+def age_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        ticks = int(f.read().rsplit(")", 1)[1].split()[19])
+    return (time.clock_gettime(time.CLOCK_BOOTTIME) -
+            ticks / os.sysconf("SC_CLK_TCK"))
+
+
+def grow_old(pid):
+    """Until its heapwired outlives it."""
+    wait_for(lambda: age_s(pid) > LINGERS_S)
 
 
 def redis_answers(port):

@@ -24,7 +24,7 @@ gained() {
 "$bin/sleepers" epoll_event condition accept poll >"$work/sleepers.out" &
 sleeper=$!
 pids="$sleeper $pids"
-wait_for 5 grep -q ready "$work/sleepers.out"
+wait_for 60 grep -q ready "$work/sleepers.out"
 "$bin/attach_driver" "$sleeper" "$lib" "$work/state" "$rounds" >"$work/driver" ||
     fault "the sleepers: $(tail -n 20 "$work/driver")"
 gained "the program that sleeps" 512
@@ -38,7 +38,7 @@ MALLOC_CONF=prof:true,prof_active:false redis-server --port "$redis_port" \
     >"$work/redis.log" 2>&1 &
 redis=$!
 pids="$redis $pids"
-wait_for 10 redis-cli -p "$redis_port" ping
+wait_for 60 redis-cli -p "$redis_port" ping
 (while redis-benchmark -p "$redis_port" -n 100000 -r 5000 -d 200 -q -c 10 \
     -t set,get >/dev/null 2>&1; do :; done) &
 load=$!

@@ -29,14 +29,14 @@ stop() {
 if varnishd=$(command -v varnishd); then
     run --process child -- "$varnishd" -F -a 127.0.0.1:0 -b none \
         -n "$WORK/varnish" -j none -s malloc,16m
-    wait_for 20 serves cache-main || fail "varnish: $pid, $(cat "$WORK/log")"
+    wait_for 60 serves cache-main || fail "varnish: $pid, $(cat "$WORK/log")"
     worker=$pid
     call 'enable_prof()' >/dev/null
     enabled() { [ "$(call 'has_enable()')" = true ]; }
     wait_for 60 enabled || fail "varnish: enable"
     kill -KILL "$worker"
     another() { serves cache-main && [ "$pid" != "$worker" ]; }
-    wait_for 20 another || fail "varnish: the next worker is not served"
+    wait_for 60 another || fail "varnish: the next worker is not served"
     stop # 64: varnishd's, because a worker was killed
 else
     echo "skipped: no varnish"
@@ -55,7 +55,7 @@ if [ -x $pg/postgres ]; then
             -c listen_addresses=
     }
     run_pg --exe $pg/postgres --process 'postgres: checkpointer'
-    wait_for 20 serves checkpointer || fail "pg: $pid $(cat "$WORK/log")"
+    wait_for 60 serves checkpointer || fail "pg: $pid $(cat "$WORK/log")"
     call 'enable_prof()' >/dev/null
     expect "the checkpointer is profiled" true "$(call 'has_enable()')"
     psql -h "$WORK/pg" -U postgres -Atc 'select count(*) from generate_series(1,100000)' ||

@@ -7,10 +7,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import pymysql
 from linkage import LINKED, MB, RUN, SECONDS, Node, allocated, fault, faults
+from node_under_test import wait_for
 from ports import free_port
 
 EMBEDDED = os.path.abspath("tests/integration/programs/linked/embedded.py")
@@ -306,14 +306,6 @@ class Chdb(Polars):
     words = "threads are not sampled: they were born"
 
 
-def wait_for(what, seconds=3 * SECONDS):
-    end = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > end:
-            raise TimeoutError("waited in vain")
-        time.sleep(0.05)
-
-
 def once(kind, look=None):
     """Its answers and status; look(server, node) between."""
     directory = tempfile.mkdtemp(prefix="hw-server-", dir="/tmp")
@@ -337,7 +329,8 @@ def once(kind, look=None):
     server.process = process
     row = []
     try:
-        wait_for(lambda: server.up() or process.poll() is not None)
+        wait_for(lambda: server.up() or process.poll() is not None,
+                 3 * SECONDS)
         if look:
             row = look(server, Node(state))
         else:
@@ -398,7 +391,7 @@ def look(server, node):
     all_found = ", ".join(
         f"{how}: {symbol} in {os.path.basename(path)} ({(size or 0) / MB:.1f} MB)"
         for how, symbol, path, size in found)
-    wait_for(lambda: server.words in node.prof("state()"))
+    wait_for(lambda: server.words in node.prof("state()"), 3 * SECONDS)
     words = [line for line in node.prof("state()").splitlines()
              if "child" in line or "thread" in line]
     return [all_found, *words, top,
@@ -410,7 +403,7 @@ def check(kind):
     alone = once(kind)
     try:
         with_us = once(kind, look)
-    except (pymysql.err.MySQLError, TimeoutError, OSError) as error:
+    except (pymysql.err.MySQLError, AssertionError, OSError) as error:
         fault(kind, repr(error))
         return
     if alone[:2] != with_us[:2]:

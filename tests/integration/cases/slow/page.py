@@ -119,7 +119,7 @@ def gone(page):
     os.kill(page.node.heapwired, signal.SIGKILL)
     page.proxy.broken = True
     before = page.proxy.accepted
-    wait_for(lambda: "does not answer; asks again in" in page.run(TEXT, "#state"), 30)
+    wait_for(lambda: "does not answer; asks again in" in page.run(TEXT, "#state"))
     page.save("gone")
     check(page.proxy.accepted - before < 8, "nothing storms",
           page.proxy.accepted - before)
@@ -162,7 +162,7 @@ def program(browser, work):
         node.wait()
         proxy = PageProxy(node)
         page = Page(browser, proxy, node)
-        wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected", 30)
+        wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "connected")
         with open(os.path.join(node.directory, "out"), encoding="utf-8") as out:
             wait_for(lambda: out.seek(0) or "ready" in out.read(), 60)
         page.script('snapshot("many")')

@@ -19,7 +19,8 @@ with Node() as node:
     wait_for(lambda: len(busy()) == 2)
     while len(busy()) == 2:
         slow.sock.recv(4096)
-        time.sleep(0.2)
+        time.sleep(0.2)  # a little now and then
+    # net_write_timeout is 60, and looked at each second
     assert 59 < time.monotonic() - began < 65, time.monotonic() - began
     assert busy() == {str(slow.id).encode()}
     print("ok: let go after %.0f s" % (time.monotonic() - began))
