@@ -63,8 +63,8 @@ START_TEST(every_form_obeys_a_cancel_request)
         struct buffer out;
 
         buffer_init(&out, 8 << 20);
-        ck_assert_int_eq(view_forms[i].render(profile, &options, &out, &err),
-                         -1);
+        ck_assert_msg(view_forms[i].render(profile, &options, &out, &err) == -1,
+                      "%s", view_forms[i].name);
         ck_assert_msg(err.code == ER_QUERY_INTERRUPTED, "%s: %s",
                       view_forms[i].name, err.text);
         buffer_fini(&out);
@@ -82,8 +82,9 @@ START_TEST(every_form_stops_at_its_ceiling)
         struct buffer out;
 
         buffer_init(&out, 20);
-        ck_assert_int_eq(
-            view_forms[i].render(profile, &view_defaults, &out, &err), -1);
+        ck_assert_msg(
+            view_forms[i].render(profile, &view_defaults, &out, &err) == -1,
+            "%s", view_forms[i].name);
         ck_assert_msg(err.code == ER_OUT_OF_MEMORY, "%s: %s",
                       view_forms[i].name, err.text);
         ck_assert_uint_le(out.size, 20);
