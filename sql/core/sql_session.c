@@ -149,7 +149,7 @@ sql_session_free(struct sql_session *session)
 {
     if (!session)
         return;
-    user_locks_release(session->connection_id);
+    user_locks_release(session);
     session_value_free(session->values);
     prepared_texts_free(session->prepared);
     warnings_clear(session);
@@ -161,7 +161,7 @@ sql_session_free(struct sql_session *session)
 void
 sql_session_reset(struct sql_session *session)
 {
-    user_locks_release(session->connection_id);
+    user_locks_release(session);
     session_value_free(session->values);
     session->values = NULL;
     prepared_texts_free(session->prepared);

@@ -145,8 +145,7 @@ void prepared_texts_free(struct prepared_text *list);
 
 /* ---- the names that sessions of this node lock with GET_LOCK() ----
  *
- * A connection's id owns a lock, which counts how often it was taken.  Any
- * thread. */
+ * A session owns a lock, which counts how often it was taken.  Any thread. */
 
 enum {
     USER_LOCK_NAME_MAX = 64, /* bytes, compared without case */
@@ -156,11 +155,13 @@ enum {
 enum user_lock { USER_LOCK_DONE, USER_LOCK_BUSY, USER_LOCK_NONE };
 
 /* BUSY: another owner has it; NONE: all slots are taken. */
-enum user_lock user_lock_take(struct span name, uint32_t owner);
+enum user_lock user_lock_take(struct span name,
+                              const struct sql_session *owner);
 /* BUSY: another owner has it; NONE: it is not locked. */
-enum user_lock user_lock_release(struct span name, uint32_t owner);
+enum user_lock user_lock_release(struct span name,
+                                 const struct sql_session *owner);
 /* Releases all locks of owner; returns how many times it had taken them. */
-unsigned user_locks_release(uint32_t owner);
+unsigned user_locks_release(const struct sql_session *owner);
 
 /* Woken whenever a lock is released. */
 struct user_lock_watch {
@@ -173,7 +174,7 @@ void user_locks_watch(struct user_lock_watch *watch, struct waker waker);
  * watched. */
 void user_locks_unwatch(const struct user_lock_watch *watch);
 
-/* 0: the name is not locked. */
+/* Its owner's connection id; 0: the name is not locked. */
 uint32_t user_lock_owner(struct span name);
 
 #endif

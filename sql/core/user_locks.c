@@ -15,7 +15,9 @@
 #include <strings.h>
 
 struct lock {
-    uint32_t owner; /* 0: the slot is free */
+    /* NULL: the slot is free.  Not the connection's id: a statement that
+     * another node forwards has the id of its caller there. */
+    const struct sql_session *owner;
     unsigned count;
     char name[USER_LOCK_NAME_MAX + 1];
 };
@@ -57,7 +59,7 @@ clear_user_lock(struct lock *lock)
 }
 
 enum user_lock
-user_lock_take(struct span name, uint32_t owner)
+user_lock_take(struct span name, const struct sql_session *owner)
 {
     enum user_lock result = USER_LOCK_DONE;
     struct lock *lock;
@@ -84,7 +86,7 @@ user_lock_take(struct span name, uint32_t owner)
 }
 
 enum user_lock
-user_lock_release(struct span name, uint32_t owner)
+user_lock_release(struct span name, const struct sql_session *owner)
 {
     enum user_lock result = USER_LOCK_NONE;
     struct lock *lock;
@@ -100,7 +102,7 @@ user_lock_release(struct span name, uint32_t owner)
 }
 
 unsigned
-user_locks_release(uint32_t owner)
+user_locks_release(const struct sql_session *owner)
 {
     unsigned count = 0;
 
@@ -147,7 +149,7 @@ user_lock_owner(struct span name)
 
     pthread_mutex_lock(&held.mutex);
     lock = find_user_lock(name);
-    owner = lock ? lock->owner : 0;
+    owner = lock ? lock->owner->connection_id : 0;
     pthread_mutex_unlock(&held.mutex);
     return owner;
 }

@@ -22,10 +22,16 @@
 #include "sql_session.h"
 #include "variables.h"
 
-static uint32_t
-caller_connection_id(sqlite3_context *c)
+static struct handle *
+handle_of(sqlite3_context *c)
 {
-    return function_handle(c)->scope.session->connection_id;
+    return function_handle(c);
+}
+
+static const struct sql_session *
+session_of(sqlite3_context *c)
+{
+    return handle_of(c)->scope.session;
 }
 
 /* Checks the name.  False: the statement fails with the reason. */
@@ -69,7 +75,7 @@ call_get_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     /* The watch is registered first: a lock that is released between the
      * attempt and the wait still wakes it. */
     do {
-        got = user_lock_take(name, caller_connection_id(c));
+        got = user_lock_take(name, session_of(c));
     } while (got == USER_LOCK_BUSY &&
              function_wait(c, "User lock", start + wait));
     user_locks_unwatch(&watch);
@@ -93,7 +99,7 @@ call_release_lock(sqlite3_context *c, int argc, sqlite3_value **argv)
     (void)argc;
     if (!read_user_lock_name(c, argv[0], &name))
         return;
-    released = user_lock_release(name, caller_connection_id(c));
+    released = user_lock_release(name, session_of(c));
     /* NULL if nobody holds it. */
     if (released != USER_LOCK_NONE)
         sqlite3_result_int(c, released == USER_LOCK_DONE);
@@ -104,7 +110,7 @@ call_release_all(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
-    sqlite3_result_int64(c, user_locks_release(caller_connection_id(c)));
+    sqlite3_result_int64(c, user_locks_release(session_of(c)));
 }
 
 static void
@@ -129,18 +135,6 @@ call_is_used(sqlite3_context *c, int argc, sqlite3_value **argv)
     owner = user_lock_owner(name);
     if (owner)
         sqlite3_result_int64(c, owner);
-}
-
-static struct handle *
-handle_of(sqlite3_context *c)
-{
-    return function_handle(c);
-}
-
-static const struct sql_session *
-session_of(sqlite3_context *c)
-{
-    return handle_of(c)->scope.session;
 }
 
 static void

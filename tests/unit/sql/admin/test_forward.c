@@ -4,6 +4,7 @@
 #include "peers.h"
 #include "scripted_controller.h"
 #include "sql_harness.h"
+#include "sql_session.h"
 #include "suite.h"
 
 enum { OTHER = 10007 };
@@ -118,6 +119,24 @@ START_TEST(another_nodes_session_runs_nothing_else)
 }
 END_TEST
 
+/* Its caller's connection there has an id that one has here, too. */
+START_TEST(locks_of_this_node_stay_locked)
+{
+    forwarded.verb = PEER_SELECT;
+    forwarded.connection_id = h.session->connection_id;
+    ck_assert_int_eq(user_lock_take((struct span){"l", 1}, h.session),
+                     USER_LOCK_DONE);
+    ck_assert_str_eq(
+        harness_run(&h, "ADMIN FORWARD 'SELECT release_lock(''l'') AS l'"),
+        "l\n#0");
+    ck_assert_str_eq(
+        harness_run(&h, "ADMIN FORWARD 'SELECT get_lock(''m'', 0) AS m'"),
+        "m\n#1");
+    ck_assert_uint_ne(user_lock_owner((struct span){"l", 1}), 0);
+    ck_assert_uint_eq(user_lock_owner((struct span){"m", 1}), 0);
+}
+END_TEST
+
 START_TEST(nothing_is_prepared)
 {
     static const struct span forward = {"ADMIN FORWARD '1'", 17};
@@ -199,6 +218,7 @@ main(void)
                         sizeof(cases) / sizeof(cases[0]));
     tcase_add_loop_test(tcase, another_nodes_session_runs_nothing_else, 0,
                         sizeof(others) / sizeof(others[0]));
+    tcase_add_test(tcase, locks_of_this_node_stay_locked);
     tcase_add_test(tcase, nothing_is_prepared);
     tcase_add_test(tcase, only_nodes_forward);
     tcase_add_test(tcase, the_callers_privileges_hold_here);

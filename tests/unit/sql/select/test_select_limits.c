@@ -474,7 +474,7 @@ static const char *const runaways[] = {
     "kill (select sleep(1000))",
 };
 
-enum { ANOTHER = 99 };
+static const struct sql_session another = {.connection_id = 99};
 
 static const struct span held = {"held", 4};
 
@@ -512,13 +512,13 @@ START_TEST(an_opening_is_interrupted)
     uint64_t start = clock_ms();
     pthread_t thread;
 
-    ck_assert_int_eq(user_lock_take(held, ANOTHER), USER_LOCK_DONE);
+    ck_assert_int_eq(user_lock_take(held, &another), USER_LOCK_DONE);
     await_init(&o.await, on_park, &o);
     pthread_create(&thread, NULL, interrupt_soon, &o);
     ck_assert_ptr_null(sql_open(h.session, text, NULL, &o.await, &h.error));
     pthread_join(thread, NULL);
     await_fini(&o.await);
-    ck_assert_uint_eq(user_locks_release(ANOTHER),
+    ck_assert_uint_eq(user_locks_release(&another),
                       1); /* and there is none to wake */
     ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
     ck_assert_uint_lt(clock_ms() - start, SOON_MS);
@@ -545,7 +545,7 @@ END_TEST
 START_TEST(a_released_lock_wakes_what_waits_for_it)
 {
     static const struct span lock = {"l", 1}, other = {"m", 1};
-    const uint32_t owner = 99;
+    const struct sql_session *owner = &another;
 
     ck_assert_int_eq(user_lock_take(lock, owner), USER_LOCK_DONE);
     ck_assert_int_eq(user_lock_take(lock, owner), USER_LOCK_DONE);
