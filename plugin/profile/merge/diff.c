@@ -3,11 +3,10 @@
  *
  * A program that runs again has other addresses, and a library that was updated
  * moves code, so stacks of two profiles cannot be compared by address.  A key
- * (bytes) says what makes locations or stacks equal, and sets of texts number
- * the keys: equal numbers, equal things.  Then a stack is a list of numbers,
- * and the difference is a signed sum per distinct stack.  Frames of one module
- * are compared by their offset, which needs no names; only in modules that were
- * built anew do names count.
+ * (bytes) says what makes locations equal (keyed_stacks.h), and the difference
+ * is a signed sum per distinct stack.  Frames of one module are compared by
+ * their offset, which needs no names; only in modules that were built anew do
+ * names count.
  *
  * The second half is the variance, without which every difference would look
  * like growth: what was sampled in both profiles cancels.  Called on the thread
@@ -23,31 +22,22 @@
 
 #include "arena.h"
 #include "reader.h"
-#include "buffer.h"
 #include "errors.h"
+#include "keyed_stacks.h"
 #include "mappings.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
 
-enum { DIFF_MEMORY_MAX = 1 << 30, KEY_MAX = 64 << 20, CANCEL_EVERY = 256 };
+enum { DIFF_MEMORY_MAX = 1 << 30 };
 
 /* One of the two profiles. */
 struct side {
     const struct profile *profile;
     double sign;
+    struct differ *differ;
     /* by module: the other side has only another build of it */
     bool *moved;
-    /* by location: its key's number, later its index in out */
-    uint32_t *classes;
-};
-
-/* The locations of one key. */
-struct class
-{
-    /* now's, if now has one; else the base's */
-    const struct location *location;
-    uint32_t number;
 };
 
 /* The samples of a stack in one of the profiles. */
@@ -57,31 +47,11 @@ struct seen {
 };
 
 struct differ {
-    const atomic_bool *cancelled; /* or NULL */
-    bool stopped;
     struct side now, base;
     struct profile *out;
-    struct profile_stack *stacks;
     struct seen *seen[2]; /* by stack: now, and in the base */
-    struct arena *scratch;
-    struct texts *keys, *stack_keys;
-    struct buffer key;
+    struct keyed_stacks keyed;
 };
-
-static void
-add_diff_key_text(struct differ *d, const char *text)
-{
-    buffer_add(&d->key, text, strlen(text) + 1);
-}
-
-static int
-number_key(struct differ *d, struct texts *texts, uint32_t *number)
-{
-    if (d->key.failed)
-        return -1;
-    return texts_add(texts, d->key.data ? d->key.data : "", d->key.size,
-                     number);
-}
 
 /* ---- modules that were built anew ---- */
 
@@ -90,11 +60,11 @@ number_module(struct differ *d, struct texts *texts,
               const struct profile_module *module, bool with_build,
               uint32_t *number)
 {
-    buffer_clear(&d->key);
-    add_diff_key_text(d, base_name(module->path));
+    buffer_clear(&d->keyed.key);
+    keyed_stacks_key_text(&d->keyed, base_name(module->path));
     if (with_build)
-        add_diff_key_text(d, module->build_id);
-    return number_key(d, texts, number);
+        keyed_stacks_key_text(&d->keyed, module->build_id);
+    return keyed_stacks_number(&d->keyed, texts, number);
 }
 
 /* Fills side->moved: a module has moved if the other side has it, but not this
@@ -103,8 +73,8 @@ static int
 find_moved(struct differ *d, struct side *side, const struct profile *other)
 {
     const struct profile *profile = side->profile;
-    struct texts *builds = texts_new(d->scratch);
-    struct texts *names = texts_new(d->scratch);
+    struct texts *builds = texts_new(d->keyed.scratch);
+    struct texts *names = texts_new(d->keyed.scratch);
     uint32_t build_count, name_count, build, name;
     int rc = -1;
 
@@ -146,113 +116,28 @@ is_moved(const struct side *side, uint64_t address)
 
 /* ---- locations ---- */
 
-/* Whether to stop; looks only now and then, as i counts up. */
-static bool
-is_diff_cancelled(struct differ *d, size_t i)
-{
-    if (i % CANCEL_EVERY == 0 && d->cancelled && atomic_load(d->cancelled))
-        d->stopped = true;
-    return d->stopped;
-}
-
+/* keyed_walk.locate */
 static int
-number_location(struct differ *d, const struct side *side,
-                const struct location *location, uint32_t *number)
+locate_on_side(void *arg, const struct location *location,
+               struct keyed_location *place)
 {
-    buffer_clear(&d->key);
+    const struct side *side = arg;
+    struct keyed_stacks *keyed = &side->differ->keyed;
+
+    place->has_address = true;
     if (*location->module && !is_moved(side, location->address)) {
         /* A word first, so that a place never equals a list of names. */
-        add_diff_key_text(d, "place");
-        add_diff_key_text(d, location->module);
-        buffer_u64(&d->key, location->module_offset);
-    } else {
-        add_diff_key_text(d, "names");
-        for (uint32_t i = 0; i < location->frame_count; i++) {
-            add_diff_key_text(d, location->frames[i].function);
-            add_diff_key_text(d, location->frames[i].file);
-        }
+        keyed_stacks_key_text(keyed, "place");
+        keyed_stacks_key_text(keyed, location->module);
+        buffer_u64(&keyed->key, location->module_offset);
+        return 0;
     }
-    return number_key(d, d->keys, number);
-}
-
-static int
-classify_locations(struct differ *d, struct side *side, struct class *classes)
-{
-    size_t count = side->profile->location_count;
-
-    side->classes = mem_zalloc(count, sizeof(*side->classes));
-    if (!side->classes)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        const struct location *location = &side->profile->locations[i];
-        uint32_t number;
-
-        if (is_diff_cancelled(d, i) ||
-            number_location(d, side, location, &number) != 0)
-            return -1;
-        side->classes[i] = number;
-        if (!classes[number].location)
-            classes[number] = (struct class){location, number};
+    keyed_stacks_key_text(keyed, "names");
+    for (uint32_t i = 0; i < location->frame_count; i++) {
+        keyed_stacks_key_text(keyed, location->frames[i].function);
+        keyed_stacks_key_text(keyed, location->frames[i].file);
     }
     return 0;
-}
-
-static int
-compare_classes(const void *a, const void *b)
-{
-    const struct class *x = a, *y = b;
-
-    if (x->location->address != y->location->address)
-        return x->location->address < y->location->address ? -1 : 1;
-    return x->number < y->number ? -1 : 1;
-}
-
-static void
-renumber_classes(struct side *side, const uint32_t *index)
-{
-    for (size_t i = 0; i < side->profile->location_count; i++)
-        side->classes[i] = index[side->classes[i]];
-}
-
-/* Makes out's locations: one for each class, ascending by address. */
-static int
-merge_locations(struct differ *d)
-{
-    size_t room =
-        d->now.profile->location_count + d->base.profile->location_count;
-    struct texts *texts = texts_new(d->out->arena);
-    struct class *classes = mem_zalloc(room, sizeof(*classes));
-    uint32_t *index = mem_zalloc(room, sizeof(*index)), count;
-    struct location *list;
-    int rc = -1;
-
-    if (!texts || !classes || !index ||
-        classify_locations(d, &d->now, classes) != 0 ||
-        classify_locations(d, &d->base, classes) != 0)
-        goto out;
-    count = texts_count(d->keys);
-    list = arena_alloc(d->out->arena, count * sizeof(*list));
-    if (!list)
-        goto out;
-    if (count > 0)
-        qsort(classes, count, sizeof(*classes), compare_classes);
-    for (uint32_t i = 0; i < count; i++) {
-        index[classes[i].number] = i;
-        if (is_diff_cancelled(d, i) ||
-            location_copy(d->out->arena, texts, classes[i].location,
-                          &list[i]) != 0)
-            goto out;
-    }
-    renumber_classes(&d->now, index);
-    renumber_classes(&d->base, index);
-    d->out->locations = list;
-    d->out->location_count = count;
-    rc = 0;
-out:
-    texts_free(texts);
-    mem_free(classes);
-    mem_free(index);
-    return rc;
 }
 
 /* ---- stacks ---- */
@@ -297,39 +182,16 @@ add_seen(struct seen *to, const struct profile_stack *from,
         kind == PROFILE_HEAP ? in_use_variance(from, rate) : from->variance;
 }
 
-static int
-add_side_stacks(struct differ *d, const struct side *side)
+/* keyed_walk.add */
+static void
+add_side_stack(void *arg, struct profile_stack *to, uint32_t number,
+               const struct profile_stack *from)
 {
-    for (size_t i = 0; i < side->profile->stack_count; i++) {
-        const struct profile_stack *from = &side->profile->stacks[i];
-        size_t size = from->depth * sizeof(*from->locations);
-        struct profile_stack *to;
-        uint32_t number, *copy;
+    const struct side *side = arg;
 
-        if (is_diff_cancelled(d, i))
-            return -1;
-        buffer_clear(&d->key);
-        for (uint32_t k = 0; k < from->depth; k++)
-            buffer_u32(&d->key, side->classes[from->locations[k]]);
-        if (number_key(d, d->stack_keys, &number) != 0)
-            return -1;
-        to = &d->stacks[number];
-        /* Numbers are given in order, so a new key has the next one. */
-        if (number == d->out->stack_count) {
-            copy = arena_alloc(d->out->arena, size);
-            if (!copy)
-                return -1;
-            for (uint32_t k = 0; k < from->depth; k++)
-                copy[k] = side->classes[from->locations[k]];
-            to->locations = copy;
-            to->depth = from->depth;
-            d->out->stack_count++;
-        }
-        add_signed_counts(to, from, side->sign);
-        add_seen(&d->seen[side->sign < 0][number], from, side->profile->kind,
-                 side->profile->rate);
-    }
-    return 0;
+    add_signed_counts(to, from, side->sign);
+    add_seen(&side->differ->seen[side->sign < 0][number], from,
+             side->profile->kind, side->profile->rate);
 }
 
 /*
@@ -357,7 +219,7 @@ counts_came(const struct differ *d)
 {
     if (!d->now.profile->accumulated || !d->base.profile->accumulated)
         return false;
-    for (size_t i = 0; i < d->out->stack_count; i++) {
+    for (size_t i = 0; i < d->keyed.stack_count; i++) {
         const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
         double came = now->ever - base->ever;
 
@@ -388,31 +250,41 @@ set_variances(struct differ *d)
 {
     bool time = d->out->kind != PROFILE_HEAP, counted = counts_came(d);
 
-    for (size_t i = 0; i < d->out->stack_count; i++) {
+    for (size_t i = 0; i < d->keyed.stack_count; i++) {
         const struct seen *now = &d->seen[0][i], *base = &d->seen[1][i];
 
         if (now->objects + base->objects > 0)
-            d->stacks[i].variance =
+            d->keyed.stacks[i].variance =
                 (now->variance + base->variance) *
                 (time ? 1 : changed_share(now, base, counted));
     }
 }
 
 static int
-merge_stacks(struct differ *d)
+add_side(struct side *side)
+{
+    const struct keyed_walk walk = {.profile = side->profile,
+                                    .locate = locate_on_side,
+                                    .add = add_side_stack,
+                                    .arg = side};
+
+    return keyed_stacks_add(&side->differ->keyed, &walk);
+}
+
+static int
+subtract_stacks(struct differ *d)
 {
     size_t room = d->now.profile->stack_count + d->base.profile->stack_count;
 
-    d->stacks = arena_alloc(d->out->arena, room * sizeof(*d->stacks));
-    d->seen[0] = arena_alloc(d->scratch, room * sizeof(*d->seen[0]));
-    d->seen[1] = arena_alloc(d->scratch, room * sizeof(*d->seen[1]));
-    if (!d->stacks || !d->seen[0] || !d->seen[1] ||
-        add_side_stacks(d, &d->now) != 0 || add_side_stacks(d, &d->base) != 0)
+    for (int i = 0; i < 2; i++) {
+        d->seen[i] = arena_alloc(d->keyed.scratch, room * sizeof(*d->seen[i]));
+        if (!d->seen[i])
+            return -1;
+    }
+    if (add_side(&d->now) != 0 || add_side(&d->base) != 0)
         return -1;
     set_variances(d);
-    d->out->stacks = d->stacks;
-    profile_add_up(d->out);
-    return 0;
+    return keyed_stacks_finish(&d->keyed, d->out);
 }
 
 /* ---- all else ---- */
@@ -527,30 +399,21 @@ make_difference(struct differ *d)
     if (!d->out)
         return -1;
     d->out->arena = arena_new(DIFF_MEMORY_MAX);
-    d->scratch = arena_new(DIFF_MEMORY_MAX);
-    if (!d->out->arena || !d->scratch)
-        return -1;
-    d->keys = texts_new(d->scratch);
-    d->stack_keys = texts_new(d->scratch);
-    if (!d->keys || !d->stack_keys || copy_head(d->out, now, base) != 0 ||
+    if (!d->out->arena ||
+        keyed_stacks_init(&d->keyed, d->out->arena, DIFF_MEMORY_MAX) != 0 ||
+        copy_head(d->out, now, base) != 0 ||
         find_moved(d, &d->now, base) != 0 || find_moved(d, &d->base, now) != 0)
         return -1;
-    return merge_locations(d) == 0 ? merge_stacks(d) : -1;
-}
-
-static void
-side_fini(struct side *side)
-{
-    mem_free(side->moved);
-    mem_free(side->classes);
+    return subtract_stacks(d);
 }
 
 struct profile *
 diff_make_until(const struct profile *now, const struct profile *base,
                 const atomic_bool *cancelled, struct error *err)
 {
-    struct differ d = {
-        .cancelled = cancelled, .now = {now, 1}, .base = {base, -1}};
+    struct differ d = {.now = {now, 1, &d, NULL},
+                       .base = {base, -1, &d, NULL},
+                       .keyed.cancelled = cancelled};
     int rc;
 
     if (now->kind != base->kind) {
@@ -559,17 +422,13 @@ diff_make_until(const struct profile *now, const struct profile *base,
                   profile_kind_name(now->kind), profile_kind_name(base->kind));
         return NULL;
     }
-    buffer_init(&d.key, KEY_MAX);
     rc = make_difference(&d);
-    buffer_fini(&d.key);
-    texts_free(d.keys);
-    texts_free(d.stack_keys);
-    arena_free(d.scratch);
-    side_fini(&d.now);
-    side_fini(&d.base);
+    keyed_stacks_fini(&d.keyed);
+    mem_free(d.now.moved);
+    mem_free(d.base.moved);
     if (rc == 0)
         return d.out;
-    if (d.stopped)
+    if (d.keyed.stopped)
         error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
     else
         error_memory(err, "the difference of two profiles");

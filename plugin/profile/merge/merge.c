@@ -2,10 +2,10 @@
  * merge.c - see merge.h.
  *
  * A cluster may have a thousand nodes, so their profiles are never in memory
- * together: each is added when it arrives and freed.  As in diff.c, a key
- * (bytes) says what makes locations or stacks equal, and sets of texts number
- * the keys, so that a node adds only what no node before it had.  Addresses and
- * the order of locations are settled at the end, in merge_finish().
+ * together: each is added when it arrives and freed.  keyed_stacks.h brings
+ * equal stacks together, so a node adds only what no node before it had.
+ * Addresses and the order of locations are settled at the end, in
+ * merge_finish().
  *
  * merge_sum.c has the keys.  Called by sql/cluster on the thread of the
  * statement.
@@ -133,11 +133,11 @@ add_merged_note(struct merge *m, uint64_t node, const struct profile *profile)
 
     if (*profile->note == '\0')
         return 0;
-    buffer_clear(&m->key);
+    buffer_clear(&m->keyed.key);
     if (profile->kind != PROFILE_HEAP)
-        buffer_format(&m->key, "node %" PRIu64 ": ", node);
-    shown_name(profile->note, NOTE_MAX, &m->key);
-    return merge_number(m, m->notes, &number);
+        buffer_format(&m->keyed.key, "node %" PRIu64 ": ", node);
+    shown_name(profile->note, NOTE_MAX, &m->keyed.key);
+    return keyed_stacks_number(&m->keyed, m->notes, &number);
 }
 
 static void
@@ -150,86 +150,25 @@ merge_write_program(const struct merge *m, struct buffer *out)
                   m->share_count, m->share_count == 1 ? "" : "s");
 }
 
-enum {
-    NODE_NAME_MAX = 32, /* "node 10001" */
-    CANCEL_EVERY = 256
-};
-
-/* ---- locations ---- */
-
-/* How much is known of a location.  Another node may know more, as it has debug
- * information. */
-static int
-location_detail_level(const struct location *location)
-{
-    const struct frame *frame = &location->frames[location->frame_count - 1];
-
-    return (location->symbol != NULL) + 2 * (*frame->file != '\0');
-}
-
-static int
-copy_names(struct merge *m, const struct location *from,
-           struct merge_location *to)
-{
-    uint64_t address = to->location.address;
-
-    if (location_copy(m->arena, m->texts, from, &to->location) != 0)
-        return -1;
-    to->location.address = address;
-    return 0;
-}
-
-/* Finds or adds the location whose key is m->key.  A node that knows more of it
- * replaces its names. */
-static int
-add_merged_location(struct merge *m, const struct location *from,
-                    const struct merge_location *place, uint32_t *number)
-{
-    struct merge_location *to;
-
-    if (merge_number(m, m->location_keys, number) != 0)
-        return -1;
-    if (*number < m->location_count) {
-        to = &m->locations[*number];
-        return location_detail_level(from) >
-                       location_detail_level(&to->location)
-                   ? copy_names(m, from, to)
-                   : 0;
-    }
-    to = merge_grow_list((void **)&m->locations, &m->location_capacity,
-                         m->location_count, sizeof(*to));
-    if (!to)
-        return -1;
-    *to = *place;
-    if (copy_names(m, from, to) != 0)
-        return -1;
-    m->location_count++;
-    return 0;
-}
+enum { NODE_NAME_MAX = 32 /* "node 10001" */ };
 
 static int
 add_node_root(struct merge *m, uint64_t node, uint32_t *number)
 {
-    const struct merge_location place = {.build = UINT32_MAX};
+    const struct keyed_location place = {.build = UINT32_MAX};
     char name[NODE_NAME_MAX];
     struct frame frame = {name, "", 0};
     struct location root = {.frames = &frame, .frame_count = 1, .module = ""};
 
     snprintf(name, sizeof(name), "node %" PRIu64, node);
-    buffer_clear(&m->key);
+    buffer_clear(&m->keyed.key);
     /* without the NUL that other keys have */
-    buffer_add(&m->key, name, strlen(name));
-    if (add_merged_location(m, &root, &place, number) != 0)
+    buffer_add(&m->keyed.key, name, strlen(name));
+    if (keyed_stacks_location(&m->keyed, &root, &place, false, number) != 0)
         return -1;
     /* they remember name, which is on the stack */
-    texts_clear_addresses(m->texts);
+    texts_clear_addresses(m->keyed.names);
     return 0;
-}
-
-static bool
-is_merge_cancelled(const atomic_bool *cancelled, size_t i)
-{
-    return i % CANCEL_EVERY == 0 && cancelled && atomic_load(cancelled);
 }
 
 /* One node may count frames of a place as the allocator's by its own list of
@@ -237,38 +176,33 @@ is_merge_cancelled(const atomic_bool *cancelled, size_t i)
  * does not get the address. */
 static void
 keep_wrapped_place_distinct(struct merge *m, const struct location *from,
-                            struct merge_location *place)
+                            struct keyed_location *place)
 {
     if (from->wrapped == 0)
         return;
-    buffer_u32(&m->key, from->wrapped);
+    buffer_u32(&m->keyed.key, from->wrapped);
     place->has_address = false;
 }
 
-/* Adds the profile's locations; numbers[i] becomes the number of location i in
- * the sum.  *stopped: it was cancelled. */
-static int
-add_merged_locations(struct merge *m, const struct profile *profile,
-                     uint32_t *numbers, const atomic_bool *cancelled,
-                     bool *stopped)
-{
-    for (size_t i = 0; i < profile->location_count; i++) {
-        struct merge_location place = {.has_address = false};
+/* A node's walk. */
+struct merge_walk {
+    struct merge *merge;
+    const struct profile *profile;
+};
 
-        place.location.address = profile->locations[i].address;
-        *stopped = is_merge_cancelled(cancelled, i);
-        if (*stopped || merge_locate(m, profile, m->share_count,
-                                     &profile->locations[i], &place) != 0)
-            return -1;
-        keep_wrapped_place_distinct(m, &profile->locations[i], &place);
-        if (add_merged_location(m, &profile->locations[i], &place,
-                                &numbers[i]) != 0)
-            return -1;
-    }
+/* keyed_walk.locate */
+static int
+locate_merged(void *arg, const struct location *location,
+              struct keyed_location *place)
+{
+    const struct merge_walk *walk = arg;
+    struct merge *m = walk->merge;
+
+    if (merge_locate(m, walk->profile, m->share_count, location, place) != 0)
+        return -1;
+    keep_wrapped_place_distinct(m, location, place);
     return 0;
 }
-
-/* ---- stacks ---- */
 
 static void
 add_sum_saturated(uint64_t *to, uint64_t n)
@@ -277,9 +211,13 @@ add_sum_saturated(uint64_t *to, uint64_t n)
         *to = UINT64_MAX;
 }
 
+/* keyed_walk.add */
 static void
-add_merged_counts(struct profile_stack *to, const struct profile_stack *from)
+add_merged_counts(void *arg, struct profile_stack *to, uint32_t number,
+                  const struct profile_stack *from)
 {
+    (void)arg;
+    (void)number;
     to->objects += from->objects;
     to->bytes += from->bytes;
     to->objects_ever += from->objects_ever;
@@ -290,53 +228,6 @@ add_merged_counts(struct profile_stack *to, const struct profile_stack *from)
     add_sum_saturated(&to->in_use.bytes, from->in_use.bytes);
     add_sum_saturated(&to->ever.objects, from->ever.objects);
     add_sum_saturated(&to->ever.bytes, from->ever.bytes);
-}
-
-/* The sum's stack with the locations in m->key. */
-static struct profile_stack *
-find_or_add_stack(struct merge *m)
-{
-    size_t depth = m->key.size / sizeof(uint32_t);
-    struct profile_stack *to;
-    uint32_t number, *copy;
-
-    if (merge_number(m, m->stack_keys, &number) != 0)
-        return NULL;
-    if (number < m->stack_count)
-        return &m->stacks[number];
-    to = merge_grow_list((void **)&m->stacks, &m->stack_capacity,
-                         m->stack_count, sizeof(*to));
-    copy = arena_alloc(m->arena, m->key.size);
-    if (!to || !copy)
-        return NULL;
-    if (m->key.size > 0)
-        memcpy(copy, m->key.data, m->key.size);
-    *to = (struct profile_stack){.locations = copy, .depth = (uint32_t)depth};
-    m->stack_count++;
-    return to;
-}
-
-static int
-add_merged_stacks(struct merge *m, const struct profile *profile,
-                  const uint32_t *numbers, const uint32_t *root,
-                  const atomic_bool *cancelled, bool *stopped)
-{
-    for (size_t i = 0; i < profile->stack_count; i++) {
-        const struct profile_stack *from = &profile->stacks[i];
-        struct profile_stack *to;
-
-        buffer_clear(&m->key);
-        for (uint32_t k = 0; k < from->depth; k++)
-            buffer_add(&m->key, &numbers[from->locations[k]], sizeof(*numbers));
-        if (root)
-            buffer_add(&m->key, root, sizeof(*root));
-        *stopped = is_merge_cancelled(cancelled, i);
-        to = *stopped ? NULL : find_or_add_stack(m);
-        if (!to)
-            return -1;
-        add_merged_counts(to, from);
-    }
-    return 0;
 }
 
 /* ---- a node ---- */
@@ -361,8 +252,8 @@ add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
     struct profile *out = m->out;
     bool first = m->share_count == 0;
     struct merge_share *share =
-        merge_grow_list((void **)&m->shares, &m->share_capacity, m->share_count,
-                        sizeof(*share));
+        keyed_stacks_grow((void **)&m->shares, &m->share_capacity,
+                          m->share_count, sizeof(*share));
     uint32_t number;
 
     if (!share || add_merged_note(m, node, profile) != 0 ||
@@ -415,95 +306,50 @@ int
 merge_add(struct merge *m, uint64_t node, const struct profile *profile,
           const atomic_bool *cancelled, struct error *err)
 {
-    uint32_t *numbers, root;
-    bool stopped = false;
-    int rc = -1;
+    struct merge_walk arg = {m, profile};
+    uint32_t root;
+    struct keyed_walk walk = {.profile = profile,
+                              .root = m->by_node ? &root : NULL,
+                              .fuller_names = true,
+                              .locate = locate_merged,
+                              .add = add_merged_counts,
+                              .arg = &arg};
 
-    numbers = mem_zalloc(profile->location_count, sizeof(*numbers));
-    if (!numbers || add_merged_head(m, node, profile) != 0 ||
+    m->keyed.cancelled = cancelled;
+    if (add_merged_head(m, node, profile) != 0 ||
         (m->by_node && add_node_root(m, node, &root) != 0) ||
-        add_merged_locations(m, profile, numbers, cancelled, &stopped) != 0 ||
-        add_merged_stacks(m, profile, numbers, m->by_node ? &root : NULL,
-                          cancelled, &stopped) != 0)
-        goto out;
-    texts_clear_addresses(m->texts);
+        keyed_stacks_add(&m->keyed, &walk) != 0) {
+        if (m->keyed.stopped)
+            error_set(err, ER_QUERY_INTERRUPTED,
+                      "Query execution was interrupted");
+        else
+            error_memory(err, "the sum of profiles");
+        return -1;
+    }
+    texts_clear_addresses(m->keyed.names); /* the profile may be freed */
     m->share_count++;
-    rc = 0;
-out:
-    mem_free(numbers);
-    if (stopped)
-        error_set(err, ER_QUERY_INTERRUPTED, "Query execution was interrupted");
-    else if (rc != 0)
-        error_memory(err, "the sum of profiles");
-    return rc;
+    return 0;
 }
 
 /* ---- the end ---- */
-
-static int
-compare_locations_by_address(const void *a, const void *b, void *arg)
-{
-    const struct merge_location *list = arg;
-    uint64_t x = list[*(const uint32_t *)a].location.address;
-    uint64_t y = list[*(const uint32_t *)b].location.address;
-
-    return x < y ? -1 : x > y;
-}
 
 /* Gives the locations without an address one above all modules, where nothing
  * collides. */
 static void
 make_up_addresses(struct merge *m)
 {
-    for (size_t i = 0; i < m->location_count; i++)
-        if (!m->locations[i].has_address)
-            m->locations[i].location.address = m->top++;
-}
-
-static int
-finish_locations(struct merge *m)
-{
-    size_t count = m->location_count;
-    uint32_t *order = arena_alloc(m->scratch, count * sizeof(*order));
-    struct location *list = arena_alloc(m->arena, count * sizeof(*list));
-
-    if (!order || !list || merge_symbols(m) != 0)
-        return -1;
-    make_up_addresses(m);
-    for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
-    if (count > 0)
-        qsort_r(order, count, sizeof(*order), compare_locations_by_address,
-                m->locations);
-    for (size_t i = 0; i < count; i++) {
-        list[i] = m->locations[order[i]].location;
-        m->locations[order[i]].final = (uint32_t)i;
-    }
-    m->out->locations = list;
-    m->out->location_count = count;
-    return 0;
+    for (size_t i = 0; i < m->keyed.location_count; i++)
+        if (!m->keyed.locations[i].has_address)
+            m->keyed.locations[i].location.address = m->top++;
 }
 
 static int
 finish_stacks(struct merge *m)
 {
-    struct profile_stack *list =
-        arena_alloc(m->arena, m->stack_count * sizeof(*list));
-
-    if (!list)
+    if (merge_symbols(m) != 0)
         return -1;
-    for (size_t i = 0; i < m->stack_count; i++) {
-        /* the list is in our arena */
-        uint32_t *locations = (uint32_t *)m->stacks[i].locations;
-
-        list[i] = m->stacks[i];
-        for (uint32_t k = 0; k < list[i].depth; k++)
-            locations[k] = m->locations[locations[k]].final;
-    }
-    m->out->stacks = list;
-    m->out->stack_count = m->stack_count;
-    profile_add_up(m->out);
-    return 0;
+    make_up_addresses(m);
+    return keyed_stacks_finish(&m->keyed, m->out);
 }
 
 static int
@@ -565,8 +411,8 @@ merge_finish(struct merge *m, const char *missing, struct error *err)
 {
     struct profile *out = m->out;
 
-    if (finish_locations(m) != 0 || finish_stacks(m) != 0 ||
-        finish_modules(m) != 0 || finish_merge_notes(m, missing) != 0) {
+    if (finish_stacks(m) != 0 || finish_modules(m) != 0 ||
+        finish_merge_notes(m, missing) != 0) {
         error_memory(err, "the sum of profiles");
         return NULL;
     }

@@ -25,35 +25,8 @@
 #include "profile.h"
 #include "texts.h"
 
-enum { KEY_MAX = 1 << 20, FIRST_CAPACITY = 64 };
-
 /* Made-up addresses begin here unless a node has higher ones. */
 #define LOWEST_TOP UINT64_C(0x10000)
-
-void *
-merge_grow_list(void **list, size_t *room, size_t count, size_t item)
-{
-    size_t more = *room ? *room * 2 : FIRST_CAPACITY;
-    void *grown;
-
-    if (count == *room) {
-        grown = mem_realloc(*list, more * item);
-        if (!grown)
-            return NULL;
-        *list = grown;
-        *room = more;
-    }
-    return (char *)*list + count * item;
-}
-
-int
-merge_number(struct merge *m, struct texts *texts, uint32_t *number)
-{
-    if (m->key.failed)
-        return -1;
-    return texts_add(texts, m->key.data ? m->key.data : "", m->key.size,
-                     number);
-}
 
 static int
 prepare_merge(struct merge *m)
@@ -62,20 +35,14 @@ prepare_merge(struct merge *m)
     if (!m->out)
         return -1;
     m->arena = m->out->arena = arena_new(MERGE_MEMORY_MAX);
-    m->scratch = arena_new(MERGE_MEMORY_MAX);
-    if (!m->arena || !m->scratch)
+    if (!m->arena ||
+        keyed_stacks_init(&m->keyed, m->arena, MERGE_MEMORY_MAX) != 0)
         return -1;
-    m->texts = texts_new(m->arena);
-    m->location_keys = texts_new(m->scratch);
-    m->stack_keys = texts_new(m->scratch);
-    m->module_keys = texts_new(m->scratch);
-    m->builds = texts_new(m->scratch);
-    m->notes = texts_new(m->scratch);
-    m->programs = texts_new(m->scratch);
-    return m->texts && m->location_keys && m->stack_keys && m->module_keys &&
-                   m->builds && m->notes && m->programs
-               ? 0
-               : -1;
+    m->module_keys = texts_new(m->keyed.scratch);
+    m->builds = texts_new(m->keyed.scratch);
+    m->notes = texts_new(m->keyed.scratch);
+    m->programs = texts_new(m->keyed.scratch);
+    return m->module_keys && m->builds && m->notes && m->programs ? 0 : -1;
 }
 
 struct merge *
@@ -88,7 +55,6 @@ merge_new(bool by_node, struct error *err)
         m->counts_ever = true;
         m->has_waste = true;
         m->top = LOWEST_TOP;
-        buffer_init(&m->key, KEY_MAX);
         if (prepare_merge(m) == 0)
             return m;
     }
@@ -102,18 +68,12 @@ merge_free(struct merge *m)
 {
     if (!m)
         return;
-    texts_free(m->texts);
-    texts_free(m->location_keys);
-    texts_free(m->stack_keys);
     texts_free(m->module_keys);
     texts_free(m->builds);
     texts_free(m->notes);
     texts_free(m->programs);
+    keyed_stacks_fini(&m->keyed);
     profile_free(m->out);
-    arena_free(m->scratch);
-    buffer_fini(&m->key);
-    mem_free(m->locations);
-    mem_free(m->stacks);
     mem_free(m->modules);
     mem_free(m->shares);
     mem_free(m);
@@ -133,12 +93,6 @@ enum { PAGE = 4096 };
  * wrong. */
 #define SIZE_MAX_OF_MODULE (UINT64_C(1) << 40)
 #define HIGHEST_ADDRESS    (UINT64_C(1) << 56)
-
-static void
-add_merge_key_text(struct merge *m, const char *text)
-{
-    buffer_add(&m->key, text, strlen(text) + 1);
-}
 
 /* ---- modules ---- */
 
@@ -160,8 +114,8 @@ add_module(struct merge *m, const struct profile_module *from)
 {
     uint64_t size = from->end - from->start;
     struct profile_module *to =
-        merge_grow_list((void **)&m->modules, &m->module_capacity,
-                        m->module_count, sizeof(*to));
+        keyed_stacks_grow((void **)&m->modules, &m->module_capacity,
+                          m->module_count, sizeof(*to));
 
     if (!to)
         return -1;
@@ -187,11 +141,11 @@ add_module(struct merge *m, const struct profile_module *from)
 static void
 key_build(struct merge *m, size_t part, const struct profile_module *module)
 {
-    buffer_clear(&m->key);
-    add_merge_key_text(m, base_name(module->path));
-    add_merge_key_text(m, module->build_id);
+    buffer_clear(&m->keyed.key);
+    keyed_stacks_key_text(&m->keyed, base_name(module->path));
+    keyed_stacks_key_text(&m->keyed, module->build_id);
     if (!*module->build_id)
-        buffer_u64(&m->key, part);
+        buffer_u64(&m->keyed.key, part);
 }
 
 /* *index is SIZE_MAX if the module is refused: its size is wrong, or there are
@@ -207,13 +161,13 @@ find_or_add_merged_module(struct merge *m, size_t part,
     if (size == 0 || size > SIZE_MAX_OF_MODULE)
         return 0;
     key_build(m, part, module);
-    buffer_u64(&m->key, module->offset);
-    buffer_u64(&m->key, size);
+    buffer_u64(&m->keyed.key, module->offset);
+    buffer_u64(&m->keyed.key, size);
     if (!*module->build_id)
-        buffer_u64(&m->key, module->start);
+        buffer_u64(&m->keyed.key, module->start);
     if (m->module_count >= MERGE_MODULES_MAX)
         return 0;
-    if (merge_number(m, m->module_keys, &number) != 0)
+    if (keyed_stacks_number(&m->keyed, m->module_keys, &number) != 0)
         return -1;
     if (number == m->module_count && add_module(m, module) != 0)
         return -1;
@@ -227,9 +181,9 @@ static void
 key_names(struct merge *m, const struct location *location)
 {
     for (uint32_t i = 0; i < location->frame_count; i++) {
-        add_merge_key_text(m, location->frames[i].function);
-        add_merge_key_text(m, location->frames[i].file);
-        buffer_u32(&m->key, location->frames[i].line);
+        keyed_stacks_key_text(&m->keyed, location->frames[i].function);
+        keyed_stacks_key_text(&m->keyed, location->frames[i].file);
+        buffer_u32(&m->keyed.key, location->frames[i].line);
     }
 }
 
@@ -237,7 +191,7 @@ static int
 locate_in_merged_module(struct merge *m, size_t part,
                         const struct profile_module *module,
                         const struct location *location,
-                        struct merge_location *out)
+                        struct keyed_location *out)
 {
     uint64_t within = location->address - module->start;
     size_t index;
@@ -245,9 +199,9 @@ locate_in_merged_module(struct merge *m, size_t part,
     if (find_or_add_merged_module(m, part, module, &index) != 0)
         return -1;
     key_build(m, part, module);
-    if (merge_number(m, m->builds, &out->build) != 0)
+    if (keyed_stacks_number(&m->keyed, m->builds, &out->build) != 0)
         return -1;
-    buffer_u64(&m->key, within + module->offset);
+    buffer_u64(&m->keyed.key, within + module->offset);
     out->has_address = index != SIZE_MAX;
     if (out->has_address)
         out->location.address = m->modules[index].start + within;
@@ -256,17 +210,18 @@ locate_in_merged_module(struct merge *m, size_t part,
 
 int
 merge_locate(struct merge *m, const struct profile *profile, size_t part,
-             const struct location *location, struct merge_location *out)
+             const struct location *location, struct keyed_location *out)
 {
     const struct profile_module *module =
         profile_module_find(profile, location->address);
 
     if (module && location->address <= INT64_MAX)
         return locate_in_merged_module(m, part, module, location, out);
-    buffer_clear(&m->key);
-    add_merge_key_text(m, ""); /* a key of no file begins with an empty name */
+    buffer_clear(&m->keyed.key);
+    keyed_stacks_key_text(&m->keyed,
+                          ""); /* a key of no file begins with an empty name */
     out->build = UINT32_MAX;
-    buffer_u64(&m->key, location->address);
+    buffer_u64(&m->keyed.key, location->address);
     out->has_address = location->address > INT64_MAX; /* the kernel's half */
     if (!out->has_address)
         key_names(m, location);
@@ -351,22 +306,22 @@ match_all_symbols(struct sorted *list, size_t count, uint64_t *starts)
 int
 merge_symbols(struct merge *m)
 {
-    struct sorted *list = mem_zalloc(m->location_count, sizeof(*list));
-    uint64_t *starts = mem_zalloc(m->location_count, sizeof(*starts));
+    struct sorted *list = mem_zalloc(m->keyed.location_count, sizeof(*list));
+    uint64_t *starts = mem_zalloc(m->keyed.location_count, sizeof(*starts));
     size_t count = 0;
     int rc = -1;
 
     if (!list || !starts)
         goto out;
-    for (size_t i = 0; i < m->location_count; i++) {
-        struct location *location = &m->locations[i].location;
+    for (size_t i = 0; i < m->keyed.location_count; i++) {
+        struct location *location = &m->keyed.locations[i].location;
 
         if (!location->symbol)
             continue;
         list[count++] = (struct sorted){
             location,
             base_name(location->frames[location->frame_count - 1].file),
-            m->locations[i].build};
+            m->keyed.locations[i].build};
     }
     if (count > 0)
         qsort(list, count, sizeof(*list), compare_symbols_by_function);
