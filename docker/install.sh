@@ -35,7 +35,7 @@ tests="build-essential check clang clang-format clang-tidy libclang-rt-14-dev gi
     unixodbc odbc-mariadb python3-pyodbc python3-mysqldb python3-sqlalchemy
     python3-pandas default-jdk-headless libmariadb-java golang-go
     libxml2-utils poppler-utils qpdf dwz systemd mandoc curl debootstrap
-    libdebuginfod1 prometheus chromium chromium-driver fonts-dejavu-core linux-perf"
+    libdebuginfod1 libdw-dev prometheus chromium chromium-driver fonts-dejavu-core linux-perf"
 clients="golang-github-go-sql-driver-mysql-dev mycli libdbd-mariadb-perl
     ruby-mysql2 sysbench maven percona-toolkit mysqltuner
     monitoring-plugins-contrib phpmyadmin"
