@@ -57,19 +57,6 @@ struct search {
     size_t build_id_size;
 };
 
-static bool
-holds_code(const struct dl_phdr_info *info, uint64_t address)
-{
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
-
-        if (h->p_type == PT_LOAD && (h->p_flags & PF_X) &&
-            address - (info->dlpi_addr + h->p_vaddr) < h->p_memsz)
-            return true;
-    }
-    return false;
-}
-
 static void
 copy_end(char out[PATH_MAX_KEPT], const char *path)
 {
@@ -90,7 +77,7 @@ read_object_at_address(struct dl_phdr_info *info, size_t size, void *arg)
     struct dl_find_object found;
 
     (void)size;
-    if (!holds_code(info, search->address))
+    if (!object_holds(&object, search->address, 1, PF_X))
         return 0;
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (_dl_find_object((void *)search->address, &found) != 0)
