@@ -24,13 +24,9 @@
 
 #include "agent_tools.h"
 #include "confined.h"
+#include "process_stat.h"
 
-enum {
-    CHECK_MS = 1000,
-    STATUS_MAX = 8192,
-    GROUPS_TEXT = 1024,
-    GROUPS_COUNT = 128
-};
+enum { CHECK_MS = 1000, GROUPS_TEXT = 1024, GROUPS_COUNT = 128 };
 
 enum { REAL, EFFECTIVE, SAVED, FILE_SYSTEM, IDS };
 
@@ -48,15 +44,6 @@ struct worn {
     int no_new_privs, seccomp, filters;
     ino_t namespaces[NAMESPACES];
 };
-
-/* The rest of the line of that name; "" without one. */
-static const char *
-status_line_value(const char *status, const char *name)
-{
-    const char *at = strstr(status, name);
-
-    return at ? at + strlen(name) : "";
-}
 
 static bool
 read_ids(const char *text, unsigned ids[IDS])
@@ -77,39 +64,38 @@ namespace_of(pid_t tid, const char *kind)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Reads a thread's privileges; status: room for STATUS_MAX bytes.  False where
- * /proc does not show it. */
+/* Reads a thread's privileges; status is scratch.  False where /proc does not
+ * show it. */
 static bool
-read_worn(struct worn *worn, pid_t tid, char *status)
+read_worn(struct worn *worn, pid_t tid, char status[PROCESS_STATUS_MAX])
 {
-    static const char *const names[SETS] = {[INHERITABLE] = "\nCapInh:",
-                                            [PERMITTED] = "\nCapPrm:",
-                                            [CAP_EFFECTIVE] = "\nCapEff:",
-                                            [BOUNDING] = "\nCapBnd:",
-                                            [AMBIENT] = "\nCapAmb:"};
-    char path[64];
+    static const char *const names[SETS] = {[INHERITABLE] = "CapInh",
+                                            [PERMITTED] = "CapPrm",
+                                            [CAP_EFFECTIVE] = "CapEff",
+                                            [BOUNDING] = "CapBnd",
+                                            [AMBIENT] = "CapAmb"};
     const char *groups;
     size_t size;
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)tid);
-    if (agent_read_small(path, status, STATUS_MAX) <= 0)
+    if (!process_status_read(0, tid, status))
         return false;
-    groups = status_line_value(status, "\nGroups:");
+    groups = process_status_text(status, "Groups");
     size = strcspn(groups, "\n");
     memset(worn, 0, sizeof(*worn));
-    if (!read_ids(status_line_value(status, "\nUid:"), worn->uids) ||
-        !read_ids(status_line_value(status, "\nGid:"), worn->gids) ||
+    if (!read_ids(process_status_text(status, "Uid"), worn->uids) ||
+        !read_ids(process_status_text(status, "Gid"), worn->gids) ||
         size >= GROUPS_TEXT)
         return false;
     memcpy(worn->groups, groups, size);
     for (int i = 0; i < SETS; i++)
-        worn->sets[i] = strtoull(status_line_value(status, names[i]), NULL, 16);
+        worn->sets[i] =
+            strtoull(process_status_text(status, names[i]), NULL, 16);
     worn->no_new_privs =
-        (int)strtol(status_line_value(status, "\nNoNewPrivs:"), NULL, 10);
+        (int)strtol(process_status_text(status, "NoNewPrivs"), NULL, 10);
     worn->seccomp =
-        (int)strtol(status_line_value(status, "\nSeccomp:"), NULL, 10);
+        (int)strtol(process_status_text(status, "Seccomp"), NULL, 10);
     worn->filters =
-        (int)strtol(status_line_value(status, "\nSeccomp_filters:"), NULL, 10);
+        (int)strtol(process_status_text(status, "Seccomp_filters"), NULL, 10);
     for (int i = 0; i < NAMESPACES; i++)
         worn->namespaces[i] = namespace_of(tid, kinds[i]);
     return true;
@@ -142,7 +128,7 @@ bool
 host_privileges_equal(pid_t a, pid_t b)
 {
     static struct worn one, other;
-    static char status[STATUS_MAX];
+    static char status[PROCESS_STATUS_MAX];
 
     return read_worn(&one, a, status) && read_worn(&other, b, status) &&
            !may_more(&one, &other) && !may_more(&other, &one);
@@ -230,7 +216,7 @@ match_host_credentials(struct host_privileges *host_privileges, int filters,
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
     struct worn own, host;
-    char status[STATUS_MAX];
+    char status[PROCESS_STATUS_MAX];
     bool more;
 
     if (!read_worn(&own, self, status) || !read_worn(&host, getpid(), status))

@@ -25,6 +25,7 @@
 #include "agent_tools.h"
 #include "confined.h"
 #include "jemalloc.h"
+#include "process_stat.h"
 #include "shared_fds.h"
 
 enum {
@@ -347,16 +348,10 @@ be_the_one(const struct agent_start *start)
 static bool
 is_process_alive(pid_t pid)
 {
-    char path[32], text[512];
-    const char *name_end;
+    struct process_stat stat;
 
-    if (pid == 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    if (agent_read_small(path, text, sizeof(text)) <= 0)
-        return false;
-    name_end = strrchr(text, ')'); /* PID (NAME) STATE ... */
-    return name_end && !strchr("ZX", name_end[1] ? name_end[2] : '\0');
+    return pid != 0 && process_stat_read(pid, &stat) &&
+           !process_stat_is_over(&stat);
 }
 
 /* Opens the channel, once its lock is free: the holder may be a daemon's

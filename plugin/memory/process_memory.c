@@ -15,7 +15,6 @@
 #include "process_memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,36 +53,30 @@ read_resident(pid_t pid, struct stats *stats)
     fclose(file);
 }
 
-/* "key: 12 kB" in its status. */
+/* "name: 12 kB" in its status. */
 static struct stats_figure
-read_status_bytes(pid_t pid, const char *key)
+read_status_bytes(pid_t pid, const char *name)
 {
-    struct stats_figure figure = {false, 0};
-    size_t size = strlen(key);
-    char path[64], line[256];
-    FILE *file;
+    char status[PROCESS_STATUS_MAX];
+    long kilobytes;
 
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file))
-        if (strncmp(line, key, size) == 0)
-            figure = (struct stats_figure){
-                true, strtoull(line + size, NULL, 10) * 1024};
-    if (file)
-        fclose(file);
-    return figure;
+    process_status_read(pid, 0, status);
+    kilobytes = process_status_number(status, name);
+    return kilobytes < 0
+               ? (struct stats_figure){false, 0}
+               : (struct stats_figure){true, (uint64_t)kilobytes * 1024};
 }
 
 struct stats_figure
 process_memory_page_tables(pid_t pid)
 {
-    return read_status_bytes(pid, "VmPTE:");
+    return read_status_bytes(pid, "VmPTE");
 }
 
 struct stats_figure
 process_memory_huge(pid_t pid)
 {
-    return read_status_bytes(pid, "HugetlbPages:");
+    return read_status_bytes(pid, "HugetlbPages");
 }
 
 /* ---- where its cgroup is ---- */
@@ -404,7 +397,7 @@ process_memory_read(pid_t pid, struct stats *stats)
     process_memory_read_at(pid, found ? &cgroup : NULL, stats);
     /* Memory shared between processes: System V, POSIX or anonymous.  statm
      * counts it among the file pages. */
-    stats->rss_shared = read_status_bytes(pid, "RssShmem:");
+    stats->rss_shared = read_status_bytes(pid, "RssShmem");
 }
 
 struct stats_figure

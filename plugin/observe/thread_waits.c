@@ -10,20 +10,21 @@
  * own.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "ascii.h"
 #include "confined.h"
 #include "errors.h"
 #include "futex_owner.h"
 #include "memory.h"
+#include "process_stat.h"
 #include "sample_task.h"
 #include "thread_work.h"
 #include "threads.h"
 
-enum { SYSCALL_MAX = 256, STATUS_MAX = 4096 };
+enum { SYSCALL_MAX = 256 };
 
 struct waits {
     struct thread_list *list;
@@ -36,17 +37,16 @@ struct waits {
 static int32_t
 inner_tid(int32_t pid, int32_t tid)
 {
-    char text[STATUS_MAX], *line, *end;
+    char status[PROCESS_STATUS_MAX];
+    const char *at;
+    size_t size;
 
-    if (!sample_task_read(pid, tid, "status", text, sizeof(text)) ||
-        !(line = strstr(text, "\nNSpid:")))
-        return tid;
-    line++;
-    end = strchr(line, '\n');
-    if (end)
-        *end = '\0';
-    end = strrchr(line, '\t');
-    return end ? (int32_t)strtol(end, NULL, 10) : tid;
+    process_status_read(pid, tid, status);
+    at = process_status_text(status, "NSpid");
+    size = strcspn(at, "\n");
+    while (size > 0 && is_digit(at[size - 1]))
+        size--;
+    return *at ? (int32_t)strtol(at + size, NULL, 10) : tid;
 }
 
 static int

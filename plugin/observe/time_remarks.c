@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "reader.h"
 #include "buffer.h"
 #include "mappings.h"
+#include "process_stat.h"
 #include "profile.h"
 #include "sample_task.h"
 #include "sampler.h"
@@ -19,8 +19,7 @@
 enum {
     /* fewer threads are not worth a remark; and if they are */
     BORN_SHOWN = 10,
-    BORN_SHARE = 10,   /* at least a tenth of the samples */
-    STATUS_MAX = 4096, /* of /proc/PID/status */
+    BORN_SHARE = 10, /* at least a tenth of the samples */
     NAME_BYTES = 32
 };
 
@@ -128,15 +127,6 @@ time_remarks_tables(const struct profile *profile,
 
 /* ---- a process that does not run ---- */
 
-/* What follows the name in /proc/PID/status, without blanks; "". */
-static const char *
-field_of(const char *status, const char *name)
-{
-    const char *at = strstr(status, name);
-
-    return at ? at + strlen(name) + strspn(at + strlen(name), "\t ") : "";
-}
-
 /* Whether the tracer is another observation's, a thread of this process. */
 static bool
 is_own_thread(long tid)
@@ -150,16 +140,14 @@ is_own_thread(long tid)
 void
 time_remarks_read_stop(int32_t pid, char out[TIME_STOPPED_TEXT])
 {
-    char status[STATUS_MAX], path[64], name[NAME_BYTES];
+    char status[PROCESS_STATUS_MAX], path[64], name[NAME_BYTES];
     long tracer;
     char state;
 
     out[0] = '\0';
-    snprintf(path, sizeof(path), "/proc/%" PRId32 "/status", pid);
-    if (!sample_read_text(path, status, sizeof(status)))
-        return;
-    state = *field_of(status, "\nState:");
-    tracer = strtol(field_of(status, "\nTracerPid:"), NULL, 10);
+    process_status_read(pid, 0, status);
+    state = *process_status_text(status, "State");
+    tracer = process_status_number(status, "TracerPid");
     if (tracer > 0 && !is_own_thread(tracer)) {
         snprintf(path, sizeof(path), "/proc/%ld/comm", tracer);
         sample_read_text(path, name, sizeof(name));

@@ -11,8 +11,6 @@
  */
 #include "confined.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/ptrace.h>
 #include <signal.h>
@@ -24,6 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process_stat.h"
+
 /* Linux 5.9; older headers lack them. */
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -31,8 +31,6 @@
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1U << 1)
 #endif
-
-enum { STATUS_MAX = 4096 };
 
 /* On process 0, which does not exist: the kernel refuses each request after the
  * filter has let it pass.  A filter may allow one request and not another, so
@@ -49,38 +47,19 @@ try_ptrace(void)
     syscall(SYS_process_vm_readv, 0, NULL, 0, NULL, 0, 0);
 }
 
-/* A number in the text of a status file; -1: it is not there. */
-static int
-parse_status_field(const char *status, const char *name)
-{
-    const char *at = strstr(status, name);
-    int n;
-
-    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-    return at && sscanf(at + strlen(name), "%d", &n) == 1 ? n : -1;
-}
-
 /* Filters belong to a thread, hence thread-self.  Before Linux 5.9 the number
  * is not shown: "Seccomp: 2" then gives -1, "some". */
 int
 confined_filters(void)
 {
-    int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-    char status[STATUS_MAX + 1];
-    size_t used = 0;
-    ssize_t n;
+    char status[PROCESS_STATUS_MAX];
+    long n;
 
-    if (fd < 0)
+    if (!process_status_read(0, 0, status))
         return -1;
-    do {
-        n = read(fd, status + used, STATUS_MAX - used);
-        used += n > 0 ? (size_t)n : 0;
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    close(fd);
-    status[used] = '\0';
-    if (parse_status_field(status, "\nSeccomp:") == 0)
+    if (process_status_number(status, "Seccomp") == 0)
         return 0;
-    n = parse_status_field(status, "\nSeccomp_filters:"); /* Linux 5.9 */
+    n = process_status_number(status, "Seccomp_filters"); /* Linux 5.9 */
     return n > 0 ? (int)n : -1;
 }
 

@@ -1,7 +1,8 @@
 /*
- * process_stat.h - /proc/<pid>/stat, read in one place.
+ * process_stat.h - /proc/<pid>/stat and status, read in one place each.
  *
- * The agent uses it, too: libc only, no heap.
+ * The agent and the recorder use it, too: libc only, no heap; no stdio for the
+ * stat of pid 0.
  */
 #ifndef HW_PROCESS_STAT_H
 #define HW_PROCESS_STAT_H
@@ -35,5 +36,25 @@ bool process_is_alive(pid_t pid, uint64_t start_ticks);
 
 /* Parses the text of such a file, which ends with NUL. */
 bool process_stat_parse(const char *text, struct process_stat *out);
+
+/* ---- status ---- */
+
+enum {
+    PROCESS_STATUS_MAX = 8192,
+    PROCESS_STATUS_GROUPS = 2048 /* of a longer list of groups */
+};
+
+/* Reads the status of a process (tid 0) or of a thread of it.  pid 0: this
+ * process, and with tid 0 the calling thread.  False, and "": no such process
+ * can be seen. */
+bool process_status_read(pid_t pid, pid_t tid, char out[PROCESS_STATUS_MAX]);
+
+/* What follows "name:" and blanks: to the end of status, not of the line.  "":
+ * this kernel has no such line. */
+const char *process_status_text(const char *status, const char *name);
+/* The effective user of "Uid"; (uid_t)-1: there is none. */
+uid_t process_status_user(const char *status);
+/* The number there, 0 if it is none; -1: there is no such line. */
+long process_status_number(const char *status, const char *name);
 
 #endif

@@ -43,19 +43,12 @@ is_executed(const struct processes *p, const struct stat *file)
 static uint64_t
 read_anonymous(pid_t pid)
 {
-    unsigned long long kilobytes = 0;
-    char path[64], line[256];
-    FILE *file;
+    char status[PROCESS_STATUS_MAX];
+    long kilobytes;
 
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file))
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-        if (sscanf(line, "RssAnon: %llu", &kilobytes) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kilobytes * 1024;
+    process_status_read(pid, 0, status);
+    kilobytes = process_status_number(status, "RssAnon");
+    return kilobytes > 0 ? (uint64_t)kilobytes * 1024 : 0;
 }
 
 /* The parent is checked, as the process may have ended and its pid been reused

@@ -12,7 +12,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "process_stat.h"
 
 #ifndef NT_X86_XSTATE
 #define NT_X86_XSTATE 0x202
@@ -163,20 +164,12 @@ shorten_sleep_timeout(struct borrowed *b)
 static bool
 has_signal(const struct borrowed *b)
 {
-    unsigned long long pending = 0, mask;
-    char path[64], line[256];
-    FILE *f;
+    char status[PROCESS_STATUS_MAX];
+    uint64_t pending;
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)b->remote->pid,
-             (int)b->sleeper.tid);
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "SigPnd: %llx", &mask) == 1 ||
-            sscanf(line, "ShdPnd: %llx", &mask) == 1)
-            pending |= mask;
-    }
-    if (f)
-        fclose(f);
+    process_status_read(b->remote->pid, b->sleeper.tid, status);
+    pending = strtoull(process_status_text(status, "SigPnd"), NULL, 16) |
+              strtoull(process_status_text(status, "ShdPnd"), NULL, 16);
     return (pending & ~b->mask) != 0;
 }
 

@@ -20,6 +20,7 @@
 #include "agent_protocol.h"
 #include "clock.h"
 #include "errors.h"
+#include "process_stat.h"
 
 enum {
     STACK_FREE_BYTES =
@@ -248,20 +249,10 @@ read_call(pid_t pid, struct sleeper *s)
 static long
 count_sleeps(pid_t pid, pid_t tid)
 {
-    static const char key[] = "voluntary_ctxt_switches:";
-    char path[64], line[256];
-    long count = -1;
-    FILE *f;
+    char status[PROCESS_STATUS_MAX];
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    f = fopen(path, "re");
-    while (f && count < 0 && fgets(line, sizeof(line), f)) {
-        if (strncmp(line, key, strlen(key)) == 0)
-            count = strtol(line + strlen(key), NULL, 10);
-    }
-    if (f)
-        fclose(f);
-    return count;
+    process_status_read(pid, tid, status);
+    return process_status_number(status, "voluntary_ctxt_switches");
 }
 
 /* How much of an epoll's timeout has passed is unknown, so this waits briefly

@@ -14,6 +14,7 @@
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,27 +36,23 @@ struct status {
 static int
 read_target_status(pid_t pid, struct status *s)
 {
-    char path[32], line[1024];
-    FILE *f;
+    char status[PROCESS_STATUS_MAX];
+    const char *features;
 
     memset(s, 0, sizeof(*s));
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "State: %c", &s->state) == 1 ||
-            sscanf(line, "Tgid: %d", &s->tgid) == 1 ||
-            sscanf(line, "PPid: %d", &s->parent) == 1 ||
-            sscanf(line, "TracerPid: %d", &s->tracer) == 1 ||
-            sscanf(line, "Uid: %*u %u", &s->uid) == 1 ||
-            sscanf(line, "SigIgn: %llx", &s->ignored) == 1 ||
-            sscanf(line, "Seccomp: %d", &s->seccomp) == 1)
-            continue;
-        if (strncmp(line, "x86_Thread_features:", 20) == 0)
-            s->shadow_stack = strstr(line, "shstk") != NULL;
-    }
-    if (f)
-        fclose(f);
-    return s->tgid != 0 ? 0 : -1;
+    if (!process_status_read(pid, 0, status))
+        return -1;
+    s->state = *process_status_text(status, "State");
+    s->tgid = (pid_t)process_status_number(status, "Tgid");
+    s->parent = (pid_t)process_status_number(status, "PPid");
+    s->tracer = (pid_t)process_status_number(status, "TracerPid");
+    s->uid = process_status_user(status);
+    s->ignored = strtoull(process_status_text(status, "SigIgn"), NULL, 16);
+    s->seccomp = (int)process_status_number(status, "Seccomp");
+    features = process_status_text(status, "x86_Thread_features");
+    s->shadow_stack =
+        memmem(features, strcspn(features, "\n"), "shstk", 5) != NULL;
+    return 0;
 }
 
 static bool

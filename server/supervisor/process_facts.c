@@ -39,19 +39,10 @@ process_recorded(int segment, pid_t child)
 uid_t
 process_user(pid_t pid)
 {
-    char path[32], line[256];
-    uid_t uid = (uid_t)-1;
-    FILE *file;
+    char status[PROCESS_STATUS_MAX];
 
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file) &&
-           /* NOLINTNEXTLINE(cert-err34-c): the kernel's own number */
-           sscanf(line, "Uid: %*u %u", &uid) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return uid;
+    process_status_read(pid, 0, status);
+    return process_status_user(status);
 }
 
 static bool
@@ -103,19 +94,10 @@ process_has_other_root(pid_t pid, char *root, size_t size)
 bool
 process_is_traced(pid_t pid)
 {
-    char path[32], line[256];
-    int tracer = 0;
-    FILE *file;
+    char status[PROCESS_STATUS_MAX];
 
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file) &&
-           /* NOLINTNEXTLINE(cert-err34-c): the kernel's own number */
-           sscanf(line, "TracerPid: %d", &tracer) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return tracer > 0;
+    process_status_read(pid, 0, status);
+    return process_status_number(status, "TracerPid") > 0;
 }
 
 bool

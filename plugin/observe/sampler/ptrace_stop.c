@@ -23,7 +23,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -33,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process_stat.h"
 #include "sample_refused.h"
 #include "sample_task.h"
 #include "sampler.h"
@@ -197,14 +197,11 @@ copy_waiting(struct ptrace_stop *stop)
 static bool
 is_traced_here(int32_t pid, int32_t tid)
 {
-    char text[4096], path[48];
-    const char *at;
+    char status[PROCESS_STATUS_MAX], path[48];
 
-    if (!sample_task_read(pid, tid, "status", text, sizeof(text)) ||
-        !(at = strstr(text, "\nTracerPid:")))
-        return false;
+    process_status_read(pid, tid, status);
     snprintf(path, sizeof(path), "/proc/self/task/%ld",
-             strtol(at + strlen("\nTracerPid:"), NULL, 10));
+             process_status_number(status, "TracerPid"));
     return access(path, F_OK) == 0;
 }
 

@@ -16,9 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process_stat.h"
 #include "sample_task.h"
 
-enum { NO_NUMBER = -1000, STATUS_MAX = 4096, NAME_MAX_BYTES = 32 };
+enum { NO_NUMBER = -1000, NAME_MAX_BYTES = 32 };
 
 /* The number in a file of /proc/sys; NO_NUMBER: it cannot be read. */
 static long
@@ -31,17 +32,7 @@ read_sysctl_number(const char *path)
     return strtol(text, NULL, 10);
 }
 
-/* The number of a field of /proc/PID/status; -1 if it has none. */
-static long
-status_field(const char *status, const char *name, int base)
-{
-    const char *at = strstr(status, name);
-
-    return at ? strtol(at + strlen(name), NULL, base) : -1;
-}
-
 struct target {
-    char status[STATUS_MAX], own[STATUS_MAX];
     long tracer, uid, own_uid, filters;
     bool capable; /* CAP_SYS_PTRACE is ours */
     bool undumpable;
@@ -52,19 +43,19 @@ enum { SYS_PTRACE_BIT = 19 };
 static bool
 read_refusal_target(int32_t pid, int32_t tid, struct target *t)
 {
+    char path[64], status[PROCESS_STATUS_MAX];
     struct stat st;
-    char path[64];
 
     memset(t, 0, sizeof(*t));
-    if (!sample_task_read(pid, tid, "status", t->status, sizeof(t->status)))
+    if (!process_status_read(pid, tid, status))
         return false;
-    sample_read_text("/proc/self/status", t->own, sizeof(t->own));
-    t->tracer = status_field(t->status, "\nTracerPid:", 10);
-    t->uid = status_field(t->status, "\nUid:", 10);
+    t->tracer = process_status_number(status, "TracerPid");
+    t->uid = process_status_number(status, "Uid");
     t->own_uid = (long)geteuid();
-    t->filters = status_field(t->own, "\nSeccomp:", 10);
-    t->capable = ((unsigned long)status_field(t->own, "\nCapEff:", 16) >>
-                  SYS_PTRACE_BIT) &
+    process_status_read(0, 0, status);
+    t->filters = process_status_number(status, "Seccomp");
+    t->capable = strtoull(process_status_text(status, "CapEff"), NULL, 16) >>
+                     SYS_PTRACE_BIT &
                  1;
     /* The files in /proc of a process that is not dumpable belong to root. */
     snprintf(path, sizeof(path), "/proc/%d/mem", pid);

@@ -28,6 +28,7 @@
 #include "block_filter.h"
 #include "call_stack.h"
 #include "module_list.h"
+#include "process_stat.h"
 #include "recorder_state.h"
 #include "segment_layout.h"
 
@@ -36,10 +37,7 @@ enum {
     /* Counters for each key; 64 for each sample, as the table is thinned at
      * 5/8. */
     FILTER_COUNTERS = 40,
-    FD_DIGITS_MAX = 7,
-    STAT_MAX = 1024,
-    /* blanks between the name and field 22, starttime (proc_pid_stat(5)) */
-    STAT_STARTED = 20
+    FD_DIGITS_MAX = 7
 };
 
 const char *
@@ -100,26 +98,13 @@ verify_segment_fd(int fd, struct segment_header *header)
            segment_check(header, (uint64_t)status.st_size) == NULL;
 }
 
-/* This process's start in ticks since boot; 0 without /proc.  No stdio, which
- * may allocate. */
+/* This process's start in ticks since boot; 0 without /proc. */
 static uint64_t
 own_start(void)
 {
-    char text[STAT_MAX];
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    char *at;
-    uint64_t started = 0;
+    struct process_stat stat;
 
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    at = strrchr(text, ')');
-    for (int i = 0; at && i < STAT_STARTED; i++)
-        at = strchr(at + 1, ' ');
-    for (at = at ? at + 1 : text; *at >= '0' && *at <= '9'; at++)
-        started = started * 10 + (uint64_t)(*at - '0');
-    return started;
+    return process_stat_read(0, &stat) ? stat.start_ticks : 0;
 }
 
 static bool

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "facts.h"
+#include "process_stat.h"
 
 /* Reads the first line of a file.  If that fails, the fact stays unknown. */
 static void
@@ -37,23 +38,17 @@ static void
 find_heapwired_facts(struct facts *facts)
 {
     const char *pid = facts_get(facts, FACT_DAEMON_PID);
-    char path[64], line[256];
-    FILE *file;
+    char status[PROCESS_STATUS_MAX], caps[32];
 
-    if (!pid || strspn(pid, "0123456789") != strlen(pid) || strlen(pid) > 10)
+    if (!pid || strspn(pid, "0123456789") != strlen(pid) || strlen(pid) > 9)
         return;
-    snprintf(path, sizeof(path), "/proc/%s/status", pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file)) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "Name:\theapwired", 15) == 0)
-            facts_set(facts, FACT_SAME_MACHINE, "1");
-        if (strncmp(line, "CapEff:\t", 8) == 0 &&
-            facts_get(facts, FACT_SAME_MACHINE))
-            facts_set(facts, FACT_HEAPWIRED_CAPS, line + 8);
-    }
-    if (file)
-        fclose(file);
+    process_status_read((pid_t)strtol(pid, NULL, 10), 0, status);
+    if (strncmp(process_status_text(status, "Name"), "heapwired", 9) != 0)
+        return;
+    facts_set(facts, FACT_SAME_MACHINE, "1");
+    snprintf(caps, sizeof(caps), "%.16s",
+             process_status_text(status, "CapEff"));
+    facts_set(facts, FACT_HEAPWIRED_CAPS, caps);
 }
 
 static void
