@@ -1,69 +1,36 @@
 /* mappings.c - see mappings.h. */
 #include "mappings.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #include "arena.h"
 #include "errors.h"
+#include "mapping_line.h"
 #include "reader.h"
 #include "search.h"
 
-/* The kernel writes a path of at most a page, with escapes. */
-enum { LINE_MAX_BYTES = 8192 };
-
-/* Parses one number at *at, and steps over the character after, which must
- * follow.  strtoull() would take a minus sign. */
+/* Sets m from a line, but for its path: *path is that, without " (deleted)". */
 static bool
-parse_maps_number(const char **at, int base, char after, uint64_t *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoull(*at, &end, base);
-    if (end == *at || errno || *end != after || **at == '-')
-        return false;
-    *at = end + 1;
-    return true;
-}
-
-/* Parses "start-end perms offset major:minor inode path" (proc_pid_maps(5)).
- * m->path points into line; *path_size is its length without " (deleted)". */
-static bool
-parse_maps_line(const char *line, struct mapping *m, size_t *path_size)
+parse_mapping(struct span text, struct mapping *m, struct span *path)
 {
     static const char gone[] = " (deleted)";
-    const char *at = line;
-    uint64_t major_number, minor_number;
-    size_t size;
-    char *end;
+    const size_t suffix = sizeof(gone) - 1;
+    struct mapping_line line;
+    struct span p;
 
-    if (!parse_maps_number(&at, 16, '-', &m->start) ||
-        !parse_maps_number(&at, 16, ' ', &m->end) || m->end <= m->start)
+    if (!mapping_line_parse(text, &line))
         return false;
-    if (strnlen(at, 5) < 5 || at[4] != ' ')
-        return false;
-    m->executable = at[2] == 'x';
-    at += 5;
-    if (!parse_maps_number(&at, 16, ' ', &m->offset) ||
-        !parse_maps_number(&at, 16, ':', &major_number) ||
-        !parse_maps_number(&at, 16, ' ', &minor_number))
-        return false;
-    m->device = makedev((unsigned)major_number, (unsigned)minor_number);
-    errno = 0;
-    m->inode = strtoull(at, &end, 10);
-    if (end == at || errno)
-        return false;
-    at = end + strspn(end, " ");
-    size = strlen(at);
-    m->deleted = size > sizeof(gone) - 1 &&
-                 strcmp(at + size - (sizeof(gone) - 1), gone) == 0;
-    if (m->deleted)
-        size -= sizeof(gone) - 1;
-    m->path = at;
-    *path_size = size;
+    p = line.path;
+    *m = (struct mapping){.start = line.start,
+                          .end = line.end,
+                          .offset = line.offset,
+                          .device = line.device,
+                          .inode = line.inode,
+                          .executable = line.permissions[2] == 'x'};
+    m->deleted =
+        p.size > suffix && memcmp(p.data + p.size - suffix, gone, suffix) == 0;
+    p.size -= m->deleted ? suffix : 0;
+    *path = p;
     return true;
 }
 
@@ -82,10 +49,9 @@ mappings_parse(struct arena *arena, const char *text, size_t size,
                struct mappings *out, size_t *skipped, struct error *err)
 {
     struct reader r = reader_of(text, size);
-    char line[LINE_MAX_BYTES];
     struct mapping *list, m;
-    size_t room = count_lines(text, size), count = 0, bad = 0, path_size;
-    struct span s;
+    size_t room = count_lines(text, size), count = 0, bad = 0;
+    struct span s, path;
 
     if (room > MAPPINGS_MAX) {
         error_set(err, ER_UNKNOWN, "the process has more than %d mappings",
@@ -100,18 +66,12 @@ mappings_parse(struct arena *arena, const char *text, size_t size,
     while (reader_line(&r, &s)) {
         if (s.size == 0)
             continue;
-        if (s.size >= sizeof(line) || memchr(s.data, 0, s.size)) {
-            bad++;
-            continue;
-        }
-        memcpy(line, s.data, s.size);
-        line[s.size] = '\0';
-        if (!parse_maps_line(line, &m, &path_size) ||
+        if (!parse_mapping(s, &m, &path) ||
             (count > 0 && m.start < list[count - 1].end)) {
             bad++;
             continue;
         }
-        m.path = arena_strndup(arena, m.path, path_size);
+        m.path = arena_strndup(arena, path.data, path.size);
         if (!m.path) {
             error_memory(err, "the list of mappings");
             return -1;

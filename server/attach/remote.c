@@ -11,12 +11,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
@@ -26,8 +25,7 @@ enum {
     SEGMENTS_MAX = 128,
     DYNAMIC_MAX = 512,
     CHAIN_MAX = 4096, /* symbols of one bucket */
-    NAME_MAX_BYTES = 64,
-    MAPPINGS_STEP = 1024
+    NAME_MAX_BYTES = 64
 };
 
 int
@@ -54,79 +52,32 @@ remote_write(const struct remote *r, uint64_t at, const void *data, size_t size)
 
 /* ---- mappings ---- */
 
-/* "<start>-<end> <perms> <offset> <device> <inode> <path>" */
-static bool
-parse_target_mapping(char *line, struct mapping *out)
-{
-    char permissions[5];
-    int path = 0;
-
-    if (sscanf(line,
-               "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
-               &out->start, &out->end, permissions, &out->offset, &out->inode,
-               &path) != 5 ||
-        path == 0)
-        return false;
-    out->executable = permissions[2] == 'x';
-    out->path = line + path;
-    return true;
-}
-
-static int
-add_mapping_line(struct remote *r, char *line, struct error *err)
-{
-    struct mapping m, *list;
-
-    if (!parse_target_mapping(line, &m))
-        return 0;
-    /* Grows by steps; a large process has tens of thousands of mappings. */
-    if (r->count % MAPPINGS_STEP == 0) {
-        list = mem_realloc(r->list, (r->count + MAPPINGS_STEP) * sizeof(*list));
-        if (!list) {
-            error_memory(err, "the mappings");
-            return -1;
-        }
-        r->list = list;
-    }
-    r->list[r->count++] = m;
-    return 0;
-}
-
 static void
 clear_remote_mappings(struct remote *r)
 {
-    mem_free(r->text);
-    mem_free(r->list);
-    r->text = NULL;
-    r->list = NULL;
-    r->count = 0;
+    arena_free(r->arena);
+    r->arena = NULL;
+    r->maps = (struct mappings){NULL, 0};
 }
 
 int
 remote_read_mappings(struct remote *r, struct error *err)
 {
     struct buffer text;
-    char path[32], *next;
+    char path[32];
+    int rc = -1;
 
     clear_remote_mappings(r);
     buffer_init(&text, REMOTE_MAPS_MAX);
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)r->pid);
-    if (file_read_all(path, &text, err) != 0) {
-        buffer_fini(&text);
-        return -1;
-    }
-    r->text = text.data;
-    for (char *line = r->text; line && *line; line = next) {
-        /* Lines are cut in place; paths point into the text. */
-        char *end = strchr(line, '\n');
-
-        next = end ? end + 1 : NULL;
-        if (end)
-            *end = '\0';
-        if (add_mapping_line(r, line, err) != 0)
-            return -1;
-    }
-    return 0;
+    r->arena = arena_new(REMOTE_MAPS_MAX);
+    if (!r->arena)
+        error_memory(err, "the mappings");
+    else if (file_read_all(path, &text, err) == 0)
+        rc =
+            mappings_parse(r->arena, text.data, text.size, &r->maps, NULL, err);
+    buffer_fini(&text);
+    return rc;
 }
 
 int
@@ -156,19 +107,7 @@ remote_close(struct remote *r)
 const struct mapping *
 remote_find(const struct remote *r, uint64_t address)
 {
-    size_t low = 0, high = r->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (address < r->list[middle].start)
-            high = middle;
-        else if (address >= r->list[middle].end)
-            low = middle + 1;
-        else
-            return &r->list[middle];
-    }
-    return NULL;
+    return mappings_find(&r->maps, address);
 }
 
 const char *
@@ -182,8 +121,8 @@ mapping_name(const struct mapping *m)
 const struct mapping *
 remote_object(const struct remote *r, const char *name)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        const struct mapping *m = &r->list[i];
+    for (size_t i = 0; i < r->maps.count; i++) {
+        const struct mapping *m = &r->maps.list[i];
 
         if (m->offset == 0 && strncmp(mapping_name(m), name, strlen(name)) == 0)
             return m;
@@ -322,8 +261,8 @@ remote_search(const struct remote *r, const struct mapping *object,
     /* All mappings of the object: code may be in several. */
     uint64_t found = 0;
 
-    for (size_t i = 0; i < r->count && found == 0; i++) {
-        const struct mapping *m = &r->list[i];
+    for (size_t i = 0; i < r->maps.count && found == 0; i++) {
+        const struct mapping *m = &r->maps.list[i];
         size_t room = (size_t)(m->end - m->start);
         char *code, *at;
 

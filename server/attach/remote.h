@@ -13,22 +13,18 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "mappings.h"
+
+struct arena;
 struct error;
 
 enum { REMOTE_MAPS_MAX = 64 << 20, REMOTE_CODE_MAX = 16 << 20 };
 
-struct mapping {
-    uint64_t start, end, offset, inode;
-    bool executable;
-    const char *path; /* "", or the kernel's: "[stack]" */
-};
-
 struct remote {
     pid_t pid;
     int memory; /* /proc/<pid>/mem; -1 */
-    char *text; /* of /proc/<pid>/maps */
-    struct mapping *list;
-    size_t count;
+    struct arena *arena; /* of maps */
+    struct mappings maps;
 };
 
 /* -1 with *err; close is due in any case. */

@@ -13,6 +13,7 @@
 #include "fuzz_target.h"
 #include "map_owners.h"
 #include "map_peek.h"
+#include "mapping_line.h"
 #include "memory_map.h"
 #include "smaps.h"
 #include "task_text.h"
@@ -114,7 +115,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err;
     uint64_t rss = check(map);
 
-    demand(text.size > SMAPS_LINE_MAX || pieces->count == map->count);
+    demand(text.size > MAPPING_LINE_MAX || pieces->count == map->count);
     hints.thread_count = task_text_parse(tasks, threads, THREADS);
     for (size_t i = 1; i < hints.thread_count; i++)
         if (threads[i].sp < threads[i - 1].sp)

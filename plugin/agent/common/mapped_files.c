@@ -10,15 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "mapping_line.h"
+#include "reader.h"
+
 enum {
-    MAPS_LINE_MAX = 8192,
     FDS_RESERVED = 16 /* for connections and dumps under a low RLIMIT_NOFILE */
 };
 
@@ -66,41 +68,23 @@ add_mapped_file(struct mapped_files *files, uint64_t device, uint64_t inode,
         (struct mapped_file){.device = device, .inode = inode, .fd = fd};
 }
 
-/* An executable mapping of a file. */
-struct mapped {
-    unsigned long start, end;
-    uint64_t device, inode;
-    const char *path;
-};
-
-/* "start-end perms offset major:minor inode   path" */
+/* An executable mapping of a file; path ends with NUL. */
 static bool
-parse_executable_mapping(const char *line, struct mapped *out)
+parse_executable_mapping(struct span text, struct mapping_line *out)
 {
-    unsigned long long inode;
-    unsigned major_number, minor_number;
-    char perms[5];
-    int path = 0;
-
-    if (sscanf(line, "%lx-%lx %4s %*x %x:%x %llu %n", &out->start, &out->end,
-               perms, &major_number, &minor_number, &inode, &path) != 6 ||
-        perms[2] != 'x' || inode == 0 || line[path] != '/')
-        return false;
-    out->device = makedev(major_number, minor_number);
-    out->inode = inode;
-    out->path = line + path;
-    return true;
+    return mapping_line_parse(text, out) && out->permissions[2] == 'x' &&
+           out->inode != 0 && out->path.size > 0 && *out->path.data == '/';
 }
 
 /* The path first; then map_files, which needs privileges; then exe, which works
  * even for a deleted program. */
 static int
-open_own_mapping(const struct mapped *mapped)
+open_own_mapping(const struct mapping_line *mapped)
 {
     char range[64];
-    int fd = open_if_inode(mapped->path, mapped->inode);
+    int fd = open_if_inode(mapped->path.data, mapped->inode);
 
-    snprintf(range, sizeof(range), "/proc/self/map_files/%lx-%lx",
+    snprintf(range, sizeof(range), "/proc/self/map_files/%" PRIx64 "-%" PRIx64,
              mapped->start, mapped->end);
     if (fd < 0)
         fd = open_if_inode(range, mapped->inode);
@@ -108,7 +92,7 @@ open_own_mapping(const struct mapped *mapped)
 }
 
 static void
-add_file_of_mapping(const struct mapped *mapped, void *arg)
+add_file_of_mapping(const struct mapping_line *mapped, void *arg)
 {
     struct mapped_files *files = arg;
 
@@ -120,7 +104,7 @@ add_file_of_mapping(const struct mapped *mapped, void *arg)
 
 /* arg: the file that is looked for; its fd is set when it is found. */
 static void
-open_matching_mapping(const struct mapped *mapped, void *arg)
+open_matching_mapping(const struct mapping_line *mapped, void *arg)
 {
     struct mapped_file *file = arg;
 
@@ -130,11 +114,11 @@ open_matching_mapping(const struct mapped *mapped, void *arg)
 }
 
 static void
-each_mapping(void (*see)(const struct mapped *, void *), void *arg)
+each_mapping(void (*see)(const struct mapping_line *, void *), void *arg)
 {
-    char text[MAPS_LINE_MAX];
+    char text[MAPPING_LINE_MAX];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    struct mapped mapped;
+    struct mapping_line mapped;
     size_t used = 0;
     ssize_t n;
     char *end;
@@ -152,7 +136,8 @@ each_mapping(void (*see)(const struct mapped *, void *), void *arg)
             size_t size = (size_t)(end - text) + 1;
 
             *end = '\0';
-            if (parse_executable_mapping(text, &mapped))
+            if (parse_executable_mapping((struct span){text, size - 1},
+                                         &mapped))
                 see(&mapped, arg);
             used -= size;
             memmove(text, end + 1, used);

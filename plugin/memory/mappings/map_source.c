@@ -32,6 +32,7 @@
 #include "map_owners.h"
 #include "map_pages.h"
 #include "map_peek.h"
+#include "mapping_line.h"
 #include "memory.h"
 #include "memory_map.h"
 #include "process_memory.h"
@@ -40,7 +41,7 @@
 
 enum {
     READ_TOGETHER = 1 << 18,
-    MAPS_TEXT_BYTES = READ_TOGETHER + SMAPS_LINE_MAX + 1,
+    MAPS_TEXT_BYTES = READ_TOGETHER + MAPPING_LINE_MAX + 1,
     SMALL_FILE = 1 << 16,
     /* reads of a thread's syscall file, to meet it while it waits */
     RUNNING_TRIES = 3

@@ -11,29 +11,9 @@
 
 #include <string.h>
 
+#include "ascii.h"
+#include "mapping_line.h"
 #include "memory_map.h"
-
-/* Digits of that base; false: none, or more than 64 bits. */
-static bool
-take_digits_of(struct reader *r, unsigned base, uint64_t *out)
-{
-    const uint8_t *from = r->pos;
-
-    for (*out = 0; r->pos < r->end; r->pos++) {
-        unsigned c = *r->pos, digit;
-
-        if (c >= '0' && c <= '9')
-            digit = c - '0';
-        else if (base == 16 && c >= 'a' && c <= 'f')
-            digit = c - 'a' + 10;
-        else
-            break;
-        if (*out > (UINT64_MAX - digit) / base)
-            return false;
-        *out = *out * base + digit;
-    }
-    return r->pos > from;
-}
 
 /* Up to the next blank, which is eaten; empty at the end. */
 static struct span
@@ -47,34 +27,6 @@ take_smaps_word(struct reader *r)
     word = (struct span){(const char *)from, (size_t)(r->pos - from)};
     reader_skip_blanks(r);
     return word;
-}
-
-/* "start-end perms offset device inode   name". */
-static bool
-parse_mapping_head(struct span line, struct memory_range *range,
-                   struct span *name)
-{
-    struct reader r = reader_of(line.data, line.size);
-    struct span word, inode;
-
-    if (!take_digits_of(&r, 16, &range->start) || reader_u8(&r) != '-' ||
-        !take_digits_of(&r, 16, &range->end) || reader_u8(&r) != ' ' ||
-        range->end <= range->start)
-        return false;
-    word = take_smaps_word(&r);
-    if (word.size != sizeof(range->permissions) - 1)
-        return false;
-    for (size_t i = 0; i < word.size; i++)
-        if (!strchr("rwxps-", word.data[i]) || !word.data[i])
-            return false;
-    memcpy(range->permissions, word.data, word.size);
-    take_smaps_word(&r); /* offset */
-    take_smaps_word(&r); /* device */
-    inode = take_smaps_word(&r);
-    *name = reader_rest(&r);
-    range->bare = name->size == 0 && span_is(inode, "0");
-    range->size = range->end - range->start;
-    return inode.size > 0;
 }
 
 /* Returns where the figures of the mapping go: past the ceiling all are summed
@@ -104,17 +56,22 @@ add_smaps_range(struct smaps *smaps, const struct memory_range *range,
 static void
 begin_mapping(struct smaps *smaps, struct span line)
 {
-    struct memory_range range = {0};
-    struct span name;
+    struct mapping_line head;
+    struct memory_range range;
 
     smaps->now = NULL;
-    if (!parse_mapping_head(line, &range, &name) ||
-        range.start < smaps->last_end) {
+    if (!mapping_line_parse(line, &head) || head.start < smaps->last_end) {
         smaps->map->bad_lines++;
         return;
     }
+    range =
+        (struct memory_range){.start = head.start,
+                              .end = head.end,
+                              .size = head.end - head.start,
+                              .bare = head.path.size == 0 && head.inode == 0};
+    memcpy(range.permissions, head.permissions, sizeof(head.permissions));
     smaps->last_end = range.end;
-    smaps->now = add_smaps_range(smaps, &range, name);
+    smaps->now = add_smaps_range(smaps, &range, head.path);
 }
 
 /* "Rss: 12 kB": adds it to *out; false if that would be more than the mapping's
@@ -122,11 +79,16 @@ begin_mapping(struct smaps *smaps, struct span line)
 static bool
 sum_smaps_figure(struct reader *r, uint64_t size, uint64_t *out)
 {
-    uint64_t kilobytes;
+    const uint8_t *from;
+    uint64_t kilobytes = 0;
 
     reader_skip_blanks(r);
-    if (!take_digits_of(r, 10, &kilobytes) || kilobytes > size / 1024 ||
-        *out + kilobytes * 1024 > size)
+    for (from = r->pos; r->pos < r->end && is_digit((char)*r->pos); r->pos++) {
+        kilobytes = kilobytes * 10 + (uint64_t)(*r->pos - '0');
+        if (kilobytes > size / 1024)
+            return false;
+    }
+    if (r->pos == from || *out + kilobytes * 1024 > size)
         return false;
     *out += kilobytes * 1024;
     return true;
@@ -189,7 +151,7 @@ smaps_take(struct smaps *smaps, struct span text)
         taken += (size_t)(end - from) + 1;
     }
     /* A line that never ends is dropped, or the reader would buffer it all. */
-    if (taken == 0 && text.size > SMAPS_LINE_MAX) {
+    if (taken == 0 && text.size > MAPPING_LINE_MAX) {
         smaps->map->bad_lines++;
         taken = text.size;
     }

@@ -16,11 +16,6 @@
 struct memory_map;
 struct memory_range;
 
-enum {
-    /* a path has at most a page, four bytes for each newline in it */
-    SMAPS_LINE_MAX = 8192,
-};
-
 struct smaps {
     struct memory_map *map;
     /* the one whose figures follow; NULL: they are skipped */

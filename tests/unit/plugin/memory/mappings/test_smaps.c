@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mapping_line.h"
 #include "memory_map.h"
 #include "smaps.h"
 #include "suite.h"
@@ -153,7 +154,7 @@ END_TEST
 
 START_TEST(a_long_name_is_cut_and_a_longer_line_skipped)
 {
-    enum { LONG = RANGE_NAME_MAX + 100, LONGER = SMAPS_LINE_MAX + 2 };
+    enum { LONG = RANGE_NAME_MAX + 100, LONGER = MAPPING_LINE_MAX + 2 };
     char *text = malloc(LONG + LONGER + 100);
     size_t size = (size_t)sprintf(text, "1000-2000 rw-p 0 0:0 1 /");
     struct memory_map *map;
