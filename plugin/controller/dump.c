@@ -57,7 +57,7 @@ dump_fini(struct dump *dump)
     segment_copy_free(dump->recorded);
     dump->recorded = NULL;
     buffer_fini(&dump->text);
-    buffer_fini(&dump->maps);
+    arena_free(dump->arena);
 }
 
 /* ---- taking ---- */
@@ -85,32 +85,18 @@ fetch_object(struct agent_client *client, struct objects *objects,
 
 /* Executable mappings only: addresses elsewhere have no names. */
 static int
-fetch_objects(const struct dump *dump, struct agent_client *client,
+fetch_objects(const struct mappings *maps, struct agent_client *client,
               struct objects *objects, struct error *err)
 {
-    struct arena *arena = arena_new(MAPS_ARENA_BYTES);
-    struct mappings maps;
-    int rc = -1;
-
-    if (!arena) {
-        error_memory(err, "the mappings of the node");
-        return -1;
-    }
-    if (mappings_parse(arena, dump->maps.data, dump->maps.size, &maps, NULL,
-                       err) != 0)
-        goto out;
-    for (size_t i = 0; i < maps.count; i++) {
-        const struct mapping *m = &maps.list[i];
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct mapping *m = &maps->list[i];
 
         if (m->executable && m->inode &&
             !objects_known(objects, m->device, m->inode) &&
             fetch_object(client, objects, m, err) != 0)
-            goto out;
+            return -1;
     }
-    rc = 0;
-out:
-    arena_free(arena);
-    return rc;
+    return 0;
 }
 
 static void __attribute__((format(printf, 2, 3)))
@@ -155,8 +141,27 @@ collect_dump_memory(struct dump *dump, struct agent_client *client)
         append_note(dump, "%s", elsewhere);
 }
 
+/* Reads the mappings in the agent's file. */
 static int
-take_maps(struct dump *dump, struct agent_client *client, struct error *err)
+read_agent_maps(struct agent_client *client, int fd, struct arena *arena,
+                struct mappings *maps, struct error *err)
+{
+    struct buffer text;
+    int rc;
+
+    buffer_init(&text, DUMP_MAPS_MAX_BYTES);
+    rc =
+        agent_client_read_memory(client, fd, &text, "the node's mappings", err);
+    if (rc == 0)
+        rc = mappings_parse(arena, text.data, text.size, maps, NULL, err);
+    buffer_fini(&text);
+    return rc;
+}
+
+/* Asks for the mappings, and makes sure that objects has their files. */
+static int
+take_maps(struct agent_client *client, struct arena *arena,
+          struct mappings *maps, struct objects *objects, struct error *err)
 {
     struct agent_request request = {.op = AGENT_MAPS};
     struct agent_client_answer answer;
@@ -164,10 +169,9 @@ take_maps(struct dump *dump, struct agent_client *client, struct error *err)
 
     if (agent_client_call(client, &request, &answer, err) != 0)
         return -1;
-    rc = agent_client_read_memory(client, answer.fds[0], &dump->maps,
-                                  "the node's mappings", err);
+    rc = read_agent_maps(client, answer.fds[0], arena, maps, err);
     agent_client_answer_close(&answer);
-    return rc;
+    return rc == 0 ? fetch_objects(maps, client, objects, err) : -1;
 }
 
 /* Without the agent's descriptors, files in another mount namespace could not
@@ -176,20 +180,15 @@ int
 dump_take_code(void *client, struct code_map *map, struct error *err)
 {
     const struct agent_client *agent = client;
-    struct dump dump = {.mapped = NULL};
     int rc = -1;
 
     map->pid = agent->peer;
     objects_init(&map->objects);
     map->arena = arena_new(MAPS_ARENA_BYTES);
-    buffer_init(&dump.maps, DUMP_MAPS_MAX_BYTES);
     if (!map->arena)
         error_memory(err, "the mappings of a process");
-    else if (take_maps(&dump, client, err) == 0 &&
-             fetch_objects(&dump, client, &map->objects, err) == 0)
-        rc = mappings_parse(map->arena, dump.maps.data, dump.maps.size,
-                            &map->maps, NULL, err);
-    buffer_fini(&dump.maps);
+    else
+        rc = take_maps(client, map->arena, &map->maps, &map->objects, err);
     if (rc != 0)
         code_map_close(map);
     return rc;
@@ -253,7 +252,7 @@ note_recorded(struct dump *dump, const struct agent_client *client)
 /* Asks the agent for files that cannot be opened from here, as in a container;
  * once for each new one. */
 static void
-ask_files(struct dump *dump, struct agent_client *client,
+ask_files(const struct dump *dump, struct agent_client *client,
           struct objects *objects, struct recorded_maps *maps)
 {
     struct arena *arena = arena_new(MAPS_ARENA_BYTES);
@@ -261,14 +260,26 @@ ask_files(struct dump *dump, struct agent_client *client,
     struct error ignored;
     bool complete;
 
-    if (arena && take_maps(dump, client, &ignored) == 0 &&
-        fetch_objects(dump, client, objects, &ignored) == 0 &&
-        mappings_parse(arena, dump->maps.data, dump->maps.size, &mapped, NULL,
-                       &ignored) == 0)
+    if (arena && take_maps(client, arena, &mapped, objects, &ignored) == 0)
         (void)recorded_maps_find(maps, dump->recorded, &mapped, objects,
                                  &complete, &ignored);
-    buffer_clear(&dump->maps);
     arena_free(arena);
+}
+
+static int
+take_recorded_maps(struct dump *dump, const struct recorded_maps *maps,
+                   struct error *err)
+{
+    struct buffer text;
+    int rc;
+
+    buffer_init(&text, DUMP_MAPS_MAX_BYTES);
+    rc = recorded_maps_write(maps, dump->recorded, &text, err);
+    if (rc == 0)
+        rc = mappings_parse(dump->arena, text.data, text.size, &dump->maps,
+                            NULL, err);
+    buffer_fini(&text);
+    return rc;
 }
 
 /* Copies the segment.  The agent is only asked if a file is missing here, and
@@ -297,7 +308,7 @@ take_recorded(struct dump *dump, struct agent_client *client,
     if (!complete && client->status.state == NODE_CONNECTED &&
         !agent_client_is_stopped(client))
         ask_files(dump, client, objects, maps);
-    return recorded_maps_write(maps, dump->recorded, &dump->maps, err);
+    return take_recorded_maps(dump, maps, err);
 }
 
 static int
@@ -322,11 +333,20 @@ take_jemallocs(struct dump *dump, struct agent_client *client,
                        &dump->mapped_size) ||
          agent_client_read_memory(client, answer.fds[0], &dump->text,
                                   "the heap profile", err) == 0) &&
-        agent_client_read_memory(client, answer.fds[1], &dump->maps,
-                                 "the node's mappings", err) == 0)
-        rc = fetch_objects(dump, client, objects, err);
+        read_agent_maps(client, answer.fds[1], dump->arena, &dump->maps, err) ==
+            0)
+        rc = fetch_objects(&dump->maps, client, objects, err);
     agent_client_answer_close(&answer);
     return rc;
+}
+
+static int
+init_dump_arena(struct dump *dump, struct error *err)
+{
+    dump->arena = arena_new(MAPS_ARENA_BYTES);
+    if (!dump->arena)
+        error_memory(err, "the mappings of the node");
+    return dump->arena ? 0 : -1;
 }
 
 int
@@ -337,7 +357,8 @@ dump_take(struct dump *dump, struct agent_client *client,
     int rc;
 
     buffer_init(&dump->text, DUMP_MAX_BYTES);
-    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    if (init_dump_arena(dump, err) != 0)
+        return -1;
     rc = client->status.hello.opt_prof == AGENT_PROF_RECORDED
              ? take_recorded(dump, client, objects, maps, err)
              : take_jemallocs(dump, client, objects, err);
@@ -390,7 +411,8 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
     bool complete;
     int rc = -1;
 
-    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    if (init_dump_arena(dump, err) != 0)
+        return -1;
     dump->hello = recording->hello;
     dump->taken_ms = recording->taken_ms;
     dump->recorded_ms = recording->monotonic_ms;
@@ -400,7 +422,7 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
     if (dump->recorded && check_owner(dump, &recording->hello, err) == 0 &&
         recorded_maps_find(&maps, dump->recorded, NULL, objects, &complete,
                            err) == 0)
-        rc = recorded_maps_write(&maps, dump->recorded, &dump->maps, err);
+        rc = take_recorded_maps(dump, &maps, err);
     recorded_maps_clear(&maps);
     if (rc == 0)
         note_recording(dump, recording);
@@ -423,12 +445,11 @@ open_dump_object(void *arg, const struct mapping *mapping)
 
 static struct names *
 name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
-                    struct arena *arena, struct objects *objects,
-                    struct symbolizer *symbolizer,
-                    struct dump_progress *progress, struct mappings *maps,
-                    struct error *err)
+                    struct objects *objects, struct symbolizer *symbolizer,
+                    struct dump_progress *progress, struct error *err)
 {
-    struct resolve_request request = {.addresses = heap->addresses,
+    struct resolve_request request = {.maps = &dump->maps,
+                                      .addresses = heap->addresses,
                                       .count = heap->address_count,
                                       .allocator_address =
                                           dump->hello.mallctl_address,
@@ -437,10 +458,6 @@ name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
                                       .arg = objects};
     struct names *names = NULL;
 
-    if (mappings_parse(arena, dump->maps.data, dump->maps.size, maps, NULL,
-                       err) != 0)
-        return NULL;
-    request.maps = maps;
     /* before naming begins, which counts named: readers divide by it */
     __atomic_store_n(&progress->addresses, (unsigned)heap->address_count,
                      __ATOMIC_RELAXED);
@@ -525,13 +542,11 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
                                     .taken_ms = dump->taken_ms,
                                     .active_since_ms =
                                         dump->hello.active_since_ms};
-    struct arena *arena = arena_new(MAPS_ARENA_BYTES);
     struct snapshot *snapshot = snapshot_new(), *made = NULL;
     struct heap_dump *heap = NULL;
     struct names *names = NULL;
-    struct mappings maps;
 
-    if (!arena || !snapshot) {
+    if (!snapshot) {
         error_memory(err, "a snapshot");
         goto out;
     }
@@ -539,14 +554,13 @@ dump_make_snapshot(const struct dump *dump, struct objects *objects,
     heap = parse_dump_heap(dump, err);
     if (!heap)
         goto out;
-    names = name_heap_addresses(dump, heap, arena, objects, symbolizer,
-                                progress, &maps, err);
+    names = name_heap_addresses(dump, heap, objects, symbolizer, progress, err);
     if (!names)
         goto out;
     enter_dump_stage(progress, DUMP_MAKING);
     snapshot->profile = profile_new(heap, names, dump->hello.exe, &origin, err);
     if (!snapshot->profile ||
-        modules_fill(snapshot->profile, &maps, objects, err) != 0 ||
+        modules_fill(snapshot->profile, &dump->maps, objects, err) != 0 ||
         waste_fill(snapshot->profile, &dump->waste, err) != 0)
         goto out;
     snapshot->taken_ms = dump->taken_ms;
@@ -559,6 +573,5 @@ out:
     names_free(names);
     heap_dump_free(heap);
     snapshot_unref(snapshot);
-    arena_free(arena);
     return made;
 }

@@ -11,10 +11,12 @@
 
 #include "agent_protocol.h"
 #include "buffer.h"
+#include "mappings.h"
 #include "stats_allocators.h"
 #include "snapshot.h"
 #include "waste.h"
 
+struct arena;
 struct error;
 struct agent_client;
 struct objects;
@@ -34,9 +36,11 @@ enum {
 struct dump {
     struct segment_copy *recorded; /* of the recorder, or NULL: it is
                                       jemalloc's, and in text */
-    struct buffer text, maps;
+    struct buffer text;
     void *mapped; /* the text in the agent's memory, or NULL: it is in text */
     size_t mapped_size;
+    struct arena *arena;
+    struct mappings maps; /* in arena: parsed once, as each step needs them */
     struct agent_hello hello;      /* the latest greeting before the dump */
     char note[DUMP_NOTE_MAX];      /* remarks about the profile */
     int64_t taken_ms;              /* wall clock */

@@ -34,15 +34,21 @@ static void
 fill(struct dump *dump)
 {
     struct error err = {0};
+    struct buffer text;
 
     buffer_init(&dump->text, DUMP_MAX_BYTES);
-    buffer_init(&dump->maps, DUMP_MAPS_MAX_BYTES);
+    buffer_init(&text, DUMP_MAPS_MAX_BYTES);
+    dump->arena = arena_new(1 << 20);
     buffer_format(&dump->text,
                   "heap_v2/524288\n  t*: 1: 1024 [0: 0]\n"
                   "@ %p 0x1000\n  t*: 1: 1024 [0: 0]\n"
                   "\nMAPPED_LIBRARIES:\n",
                   (void *)(uintptr_t)open_descriptors);
-    ck_assert_int_eq(file_read_all("/proc/self/maps", &dump->maps, &err), 0);
+    ck_assert_int_eq(file_read_all("/proc/self/maps", &text, &err), 0);
+    ck_assert_int_eq(mappings_parse(dump->arena, text.data, text.size,
+                                    &dump->maps, NULL, &err),
+                     0);
+    buffer_fini(&text);
     ck_assert(!dump->text.failed);
 }
 
@@ -50,18 +56,12 @@ fill(struct dump *dump)
 static void
 put_self(struct objects *objects, const struct dump *dump)
 {
-    struct arena *arena = arena_new(1 << 20);
-    const struct mapping *m;
-    struct mappings maps;
+    const struct mapping *m =
+        mappings_find(&dump->maps, (uint64_t)(uintptr_t)open_descriptors);
 
-    ck_assert_int_eq(mappings_parse(arena, dump->maps.data, dump->maps.size,
-                                    &maps, NULL, NULL),
-                     0);
-    m = mappings_find(&maps, (uint64_t)(uintptr_t)open_descriptors);
     ck_assert_ptr_nonnull(m);
     objects_put(objects, m->device, m->inode,
                 open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    arena_free(arena);
 }
 
 /* One snapshot, or NULL with *err. */
