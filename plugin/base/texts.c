@@ -25,13 +25,6 @@ struct entry {
     size_t size;
 };
 
-/* The hash beside the number keeps a probe out of the entries, and lets the
- * table be moved without hashing again. */
-struct slot {
-    uint32_t entry; /* 1 + number; 0: free */
-    uint32_t hash;
-};
-
 struct address_slot {
     const char *text; /* NULL: free */
     uint32_t number;
@@ -39,8 +32,8 @@ struct address_slot {
 
 struct texts {
     struct arena *arena;
-    struct entry *entries; /* capacity of them, count in use */
-    struct slot *slots;    /* twice capacity */
+    struct entry *entries;   /* capacity of them, count in use */
+    struct hash_index index; /* of entries */
     uint32_t capacity, count;
     struct address_slot
         *address_slots; /* address_slot_capacity of them, at most half in use */
@@ -58,9 +51,8 @@ texts_new(struct arena *arena)
     texts->arena = arena;
     texts->capacity = FIRST_CAPACITY;
     texts->entries = mem_zalloc(FIRST_CAPACITY, sizeof(*texts->entries));
-    texts->slots =
-        mem_zalloc((size_t)FIRST_CAPACITY * 2, sizeof(*texts->slots));
-    if (!texts->entries || !texts->slots) {
+    if (!texts->entries ||
+        hash_index_reserve(&texts->index, FIRST_CAPACITY) != 0) {
         texts_free(texts);
         return NULL;
     }
@@ -85,42 +77,24 @@ texts_free(struct texts *texts)
     if (!texts)
         return;
     mem_free(texts->entries);
-    mem_free(texts->slots);
+    hash_index_fini(&texts->index);
     mem_free(texts->address_slots);
     mem_free(texts);
 }
 
-static struct slot *
+static struct hash_slot *
 find_text_hash_slot(const struct texts *texts, const char *text, size_t size,
                     uint32_t hash)
 {
-    uint32_t mask = texts->capacity * 2 - 1, i = hash & mask;
+    struct hash_slot *slot = hash_index_first(&texts->index, hash);
 
-    for (; texts->slots[i].entry; i = (i + 1) & mask) {
-        const struct slot *slot = &texts->slots[i];
+    for (; slot->entry; slot = hash_index_next(&texts->index, slot)) {
         const struct entry *e = &texts->entries[slot->entry - 1];
 
-        if (slot->hash == hash && e->size == size &&
-            memcmp(e->text, text, size) == 0)
+        if (e->size == size && memcmp(e->text, text, size) == 0)
             break;
     }
-    return &texts->slots[i];
-}
-
-/* The slots of a table of count slots, into an empty table of mask + 1. */
-static void
-move_slots(const struct slot *from, uint32_t count, struct slot *to,
-           uint32_t mask)
-{
-    uint32_t i;
-
-    for (const struct slot *end = from + count; from < end; from++) {
-        if (!from->entry)
-            continue;
-        for (i = from->hash & mask; to[i].entry;)
-            i = (i + 1) & mask;
-        to[i] = *from;
-    }
+    return slot;
 }
 
 /* The meter is asked first: a hostile import is refused, not the process
@@ -131,23 +105,18 @@ grow_text_tables(struct texts *texts)
 {
     uint32_t room = texts->capacity * 2;
     struct entry *entries;
-    struct slot *slots;
 
     if (room > TEXTS_MAX)
         return -1;
     if (!arena_charge(texts->arena,
-                      room * (sizeof(*entries) + 2 * sizeof(*slots))))
+                      room * sizeof(*entries) + hash_index_bytes(room)))
         return -1;
     entries = mem_realloc(texts->entries, room * sizeof(*entries));
     if (!entries)
         return -1;
     texts->entries = entries;
-    slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
-    if (!slots)
+    if (hash_index_reserve(&texts->index, room) != 0)
         return -1;
-    move_slots(texts->slots, texts->capacity * 2, slots, room * 2 - 1);
-    mem_free(texts->slots);
-    texts->slots = slots;
     texts->capacity = room;
     return 0;
 }
@@ -157,7 +126,7 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
                 uint32_t *number)
 {
     uint32_t hash = (uint32_t)hash_bytes(hash_seed(texts), text, size);
-    struct slot *slot = find_text_hash_slot(texts, text, size, hash);
+    struct hash_slot *slot = find_text_hash_slot(texts, text, size, hash);
     const char *copy = text;
 
     if (!slot->entry) {
@@ -171,7 +140,7 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
         if (!copy)
             return -1;
         texts->entries[texts->count] = (struct entry){copy, size};
-        *slot = (struct slot){++texts->count, hash};
+        *slot = (struct hash_slot){++texts->count, hash};
     }
     *number = slot->entry - 1;
     return 0;
@@ -286,8 +255,7 @@ texts_count(const struct texts *texts)
 size_t
 texts_memory(const struct texts *texts)
 {
-    return sizeof(*texts) +
-           texts->capacity *
-               (sizeof(*texts->entries) + 2 * sizeof(*texts->slots)) +
+    return sizeof(*texts) + texts->capacity * sizeof(*texts->entries) +
+           hash_index_bytes(texts->capacity) +
            texts->address_slot_capacity * sizeof(*texts->address_slots);
 }
