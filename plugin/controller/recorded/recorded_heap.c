@@ -38,11 +38,10 @@ struct lists {
     uint32_t *next;  /* by sample */
 };
 
-/* The distinct addresses are in the dump's list; slots has their indices + 1,
- * by hash. */
+/* Finds the distinct addresses, which are in the dump's list. */
 struct addresses {
-    uint32_t *slots;
-    size_t capacity; /* of the list; there are twice as many slots */
+    struct hash_index index;
+    size_t capacity; /* of the list */
 };
 
 /* The last entry made for a thread and an age class: it is the present stack's
@@ -94,18 +93,6 @@ list_samples(struct making *m)
 
 /* ---- addresses ---- */
 
-static uint32_t *
-find_heap_address_slot(const struct making *m, uint64_t address)
-{
-    const struct addresses *a = &m->addresses;
-    const size_t mask = a->capacity * 2 - 1;
-    size_t i = hash_mix(hash_seed(a->slots), address) & mask;
-
-    while (a->slots[i] && m->dump->addresses[a->slots[i] - 1] != address)
-        i = (i + 1) & mask;
-    return &a->slots[i];
-}
-
 static int
 grow_addresses(struct making *m)
 {
@@ -119,31 +106,30 @@ grow_addresses(struct making *m)
     if (!list)
         return -1;
     m->dump->addresses = list;
-    /* the slots hold indices by hash: after doubling all have moved */
-    mem_free(a->slots);
-    a->slots = mem_zalloc(room * 2, sizeof(*a->slots));
-    if (!a->slots)
+    if (hash_index_reserve(&a->index, room) != 0)
         return -1;
     a->capacity = room;
-    for (size_t i = 0; i < m->dump->address_count; i++)
-        *find_heap_address_slot(m, list[i]) = (uint32_t)i + 1;
     return 0;
 }
 
 static int
 add_heap_address(struct making *m, uint64_t address, uint32_t *index)
 {
-    uint32_t *slot;
+    const struct hash_index *known = &m->addresses.index;
+    uint32_t hash = (uint32_t)hash_mix(hash_seed(m), address);
+    struct hash_slot *slot;
 
     if (m->dump->address_count == m->addresses.capacity &&
         grow_addresses(m) != 0)
         return -1;
-    slot = find_heap_address_slot(m, address);
-    if (*slot == 0) {
+    slot = hash_index_first(known, hash);
+    while (slot->entry && m->dump->addresses[slot->entry - 1] != address)
+        slot = hash_index_next(known, slot);
+    if (slot->entry == 0) {
         m->dump->addresses[m->dump->address_count] = address;
-        *slot = (uint32_t)++m->dump->address_count;
+        *slot = (struct hash_slot){(uint32_t)++m->dump->address_count, hash};
     }
-    *index = *slot - 1;
+    *index = slot->entry - 1;
     return 0;
 }
 
@@ -385,7 +371,7 @@ recorded_heap(const struct segment_copy *copy, uint64_t at_ms,
     }
     mem_free(m.lists.first);
     mem_free(m.lists.next);
-    mem_free(m.addresses.slots);
+    hash_index_fini(&m.addresses.index);
     mem_free(m.entries);
     mem_free(m.moves);
     recorded_threads_fini(&m.threads);
