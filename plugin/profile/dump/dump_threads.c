@@ -21,19 +21,6 @@
 
 enum { THREADS_FIRST = 64, SHARES_FIRST = 1024 /* powers of two */ };
 
-static uint32_t *
-find_number(const struct dump_threads *t, uint64_t number)
-{
-    /* Entries keep number + 1, so that 0 is left for threads that jemalloc does
-     * not number. */
-    const size_t mask = t->capacity * 2 - 1;
-    size_t i = hash_mix(hash_seed(t->slots), number) & mask;
-
-    while (t->slots[i] && t->list[t->slots[i] - 1].number != number + 1)
-        i = (i + 1) & mask;
-    return &t->slots[i];
-}
-
 /* Doubles the lists.  The first entry, made with the list, stands for all
  * threads that are not known. */
 static int
@@ -43,24 +30,17 @@ grow_threads(struct dump_threads *t)
     size_t room = t->capacity > 0 ? t->capacity * 2 : THREADS_FIRST;
     struct heap_thread *list =
         arena_alloc(t->dump->arena, room * sizeof(*list));
-    uint32_t *slots = mem_zalloc(room * 2, sizeof(*slots));
 
-    if (!list || !slots) {
-        mem_free(slots);
+    if (!list || hash_index_reserve(&t->numbers, room) != 0)
         return -1;
-    }
     if (t->capacity > 0)
         memcpy(list, t->list, threads->count * sizeof(*list));
     else
         list[threads->count++].name = "";
-    mem_free(t->slots);
     t->list = list;
-    t->slots = slots;
     t->capacity = room;
     threads->list = list;
     threads->numbered = true;
-    for (size_t i = 1; i < threads->count; i++)
-        *find_number(t, list[i].number - 1) = (uint32_t)i + 1;
     return 0;
 }
 
@@ -71,21 +51,27 @@ find_or_add_dump_thread(struct dump_threads *t, uint64_t number,
                         uint32_t *thread)
 {
     struct heap_threads *threads = &t->dump->threads;
-    uint32_t *slot;
+    uint32_t hash = (uint32_t)hash_mix(hash_seed(t), number);
+    struct hash_slot *slot;
 
     if (threads->count == t->capacity && t->capacity < HEAP_THREADS_MAX &&
         grow_threads(t) != 0)
         return -1;
-    slot = find_number(t, number);
+    /* Entries keep number + 1, so that 0 is left for threads that jemalloc does
+     * not number. */
+    slot = hash_index_first(&t->numbers, hash);
+    while (slot->entry && t->list[slot->entry - 1].number != number + 1)
+        slot = hash_index_next(&t->numbers, slot);
     *thread = 0;
-    if (*slot == 0 && (threads->count == t->capacity || number == UINT64_MAX))
+    if (slot->entry == 0 &&
+        (threads->count == t->capacity || number == UINT64_MAX))
         return 0;
-    if (*slot == 0) {
+    if (slot->entry == 0) {
         t->list[threads->count] =
             (struct heap_thread){.name = "", .number = number + 1};
-        *slot = (uint32_t)++threads->count;
+        *slot = (struct hash_slot){(uint32_t)++threads->count, hash};
     }
-    *thread = *slot - 1;
+    *thread = slot->entry - 1;
     return 0;
 }
 
@@ -150,6 +136,5 @@ dump_threads_share(struct dump_threads *t, uint64_t number, uint64_t objects,
 void
 dump_threads_fini(struct dump_threads *t)
 {
-    mem_free(t->slots);
-    t->slots = NULL;
+    hash_index_fini(&t->numbers);
 }

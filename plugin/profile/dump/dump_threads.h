@@ -8,6 +8,7 @@
 #ifndef HW_DUMP_THREADS_H
 #define HW_DUMP_THREADS_H
 
+#include "hash.h"
 #include "heap_dump.h"
 #include "reader.h"
 
@@ -16,8 +17,7 @@ struct dump_threads {
     struct heap_dump *dump; /* gets the threads and the shares */
     struct heap_thread *list;
     size_t capacity, share_capacity;
-    /* 1 + a thread's index, by hash of its number; twice the capacity */
-    uint32_t *slots;
+    struct hash_index numbers; /* of the threads in list */
 };
 
 /* jemalloc's number of a thread, and its name ("": none).  -1: no memory. */
