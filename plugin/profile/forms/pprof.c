@@ -144,9 +144,8 @@ struct writer {
     uint32_t location_count;
 
     struct function_key *functions; /* their ids are 1 + the index */
-    uint32_t *function_slots;       /* 1 + index in functions, by hash */
+    struct hash_index function_index;
     uint32_t function_count;
-    uint64_t function_mask;
 
     struct buffer out, message, inner, scratch;
 };
@@ -363,23 +362,19 @@ static int
 find_or_add_function(struct writer *w, const struct function_key *key,
                      uint32_t *id)
 {
-    uint64_t i = hash_mix(hash_mix(hash_seed(w), key->name),
-                          (uint64_t)key->system_name << 32 | key->file);
+    uint32_t hash =
+        (uint32_t)hash_mix(hash_mix(hash_seed(w), key->name),
+                           (uint64_t)key->system_name << 32 | key->file);
+    struct hash_slot *slot = hash_index_first(&w->function_index, hash);
 
-    for (i &= w->function_mask; w->function_slots[i];
-         i = (i + 1) & w->function_mask) {
-        const struct function_key *other =
-            &w->functions[w->function_slots[i] - 1];
-
-        if (other->name == key->name && other->file == key->file &&
-            other->system_name == key->system_name)
-            break;
-    }
-    if (w->function_slots[i] == 0) {
+    while (slot->entry &&
+           memcmp(&w->functions[slot->entry - 1], key, sizeof(*key)) != 0)
+        slot = hash_index_next(&w->function_index, slot);
+    if (slot->entry == 0) {
         w->functions[w->function_count++] = *key;
-        w->function_slots[i] = w->function_count;
+        *slot = (struct hash_slot){w->function_count, hash};
     }
-    *id = w->function_slots[i];
+    *id = slot->entry;
     return 0;
 }
 
@@ -481,7 +476,7 @@ static int
 write_pprof_message(struct writer *w)
 {
     const struct profile *profile = w->profile;
-    size_t capacity = 16, frames;
+    size_t frames;
     uint32_t empty;
 
     w->strings = texts_new(w->arena);
@@ -490,16 +485,12 @@ write_pprof_message(struct writer *w)
             0)
         return -1;
     frames = w->names.symbols.first[profile->location_count];
-    while (capacity < frames * 2)
-        capacity *= 2;
-    w->function_mask = capacity - 1;
     w->frames = mem_zalloc(w->names.longest, sizeof(*w->frames));
     w->locations = arena_alloc(w->arena, frames * sizeof(*w->locations));
     w->location_ids = arena_alloc(w->arena, frames * sizeof(*w->location_ids));
     w->functions = arena_alloc(w->arena, frames * sizeof(*w->functions));
-    w->function_slots = mem_zalloc(capacity, sizeof(*w->function_slots));
     if (!w->frames || !w->locations || !w->location_ids || !w->functions ||
-        !w->function_slots)
+        hash_index_reserve(&w->function_index, frames) != 0)
         return -1;
     if (add_pprof_head(w) != 0 || add_pprof_comment(w, profile->memory) != 0 ||
         add_pprof_comment(w, profile->note) != 0 ||
@@ -573,7 +564,7 @@ pprof_write(const struct profile *profile, const struct view_options *options,
         rc = out->failed ? -1 : 0;
     }
     mem_free(w.frames);
-    mem_free(w.function_slots);
+    hash_index_fini(&w.function_index);
     texts_free(w.strings);
     arena_free(w.arena);
     buffer_fini(&w.out);
