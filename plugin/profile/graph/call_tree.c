@@ -51,23 +51,9 @@ struct builder {
     bool full_names;
     struct buffer scratch;
 
-    uint32_t *slots; /* node by hash; 0, the root: none; twice the capacity */
+    struct hash_index children; /* nodes by parent and text */
     uint32_t tree_node_capacity;
 };
-
-static uint32_t *
-find_child_slot(const struct builder *b, uint32_t parent, uint32_t text)
-{
-    uint32_t mask = b->tree_node_capacity * 2 - 1;
-    uint64_t key = (uint64_t)parent << 32 | text;
-    uint32_t i = (uint32_t)hash_mix(hash_seed(b), key) & mask;
-
-    for (; b->slots[i]; i = (i + 1) & mask)
-        if (b->tree->nodes[b->slots[i]].parent == parent &&
-            b->tree->nodes[b->slots[i]].text == text)
-            break;
-    return &b->slots[i];
-}
 
 static int
 grow_tree_nodes(struct builder *b)
@@ -75,7 +61,6 @@ grow_tree_nodes(struct builder *b)
     uint32_t room =
         b->tree_node_capacity ? b->tree_node_capacity * 2 : NODES_FIRST;
     struct call_tree_node *nodes;
-    uint32_t *slots;
 
     if (room > NODES_MAX)
         return -1;
@@ -83,14 +68,9 @@ grow_tree_nodes(struct builder *b)
     if (!nodes)
         return -1;
     b->tree->nodes = nodes;
-    slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
-    if (!slots)
+    if (hash_index_reserve(&b->children, room) != 0)
         return -1;
-    mem_free(b->slots);
-    b->slots = slots;
     b->tree_node_capacity = room;
-    for (uint32_t i = 1; i < b->tree->count; i++)
-        *find_child_slot(b, nodes[i].parent, nodes[i].text) = i;
     return 0;
 }
 
@@ -98,13 +78,18 @@ static int
 descend_to_child(struct builder *b, uint32_t text, const char *module,
                  uint32_t *at)
 {
+    uint64_t key = (uint64_t)*at << 32 | text;
+    uint32_t hash = (uint32_t)hash_mix(hash_seed(b), key);
     struct call_tree *tree = b->tree;
-    uint32_t *slot;
+    struct hash_slot *slot;
 
     if (tree->count == b->tree_node_capacity && grow_tree_nodes(b) != 0)
         return -1;
-    slot = find_child_slot(b, *at, text);
-    if (*slot == 0) {
+    slot = hash_index_first(&b->children, hash);
+    while (slot->entry && (tree->nodes[slot->entry - 1].parent != *at ||
+                           tree->nodes[slot->entry - 1].text != text))
+        slot = hash_index_next(&b->children, slot);
+    if (slot->entry == 0) {
         tree->nodes[tree->count] =
             (struct call_tree_node){.name = texts_get(b->names.texts, text),
                                     .module = module ? module : "",
@@ -113,9 +98,9 @@ descend_to_child(struct builder *b, uint32_t text, const char *module,
                                     .depth = tree->nodes[*at].depth + 1};
         if (text >= tree->text_count)
             tree->text_count = text + 1;
-        *slot = tree->count++;
+        *slot = (struct hash_slot){++tree->count, hash};
     }
-    *at = *slot;
+    *at = slot->entry - 1;
     return 0;
 }
 
@@ -328,7 +313,7 @@ call_tree_new(const struct profile *profile, const struct view_options *options,
     }
     mem_free(b.frames);
     mem_free(b.full);
-    mem_free(b.slots);
+    hash_index_fini(&b.children);
     buffer_fini(&b.scratch);
     if (rc == 0)
         return b.tree;

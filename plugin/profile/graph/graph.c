@@ -19,6 +19,7 @@
 
 #include "arena.h"
 #include "errors.h"
+#include "hash.h"
 #include "memory.h"
 #include "profile.h"
 #include "texts.h"
@@ -134,32 +135,15 @@ struct sums {
     /* by text of the weights: 1 + its node's index; 0: no node */
     const uint32_t *nodes;
     struct graph_edge *edges;
-    uint32_t *slots; /* 1 + an edge's index, by hash; twice edge_capacity */
+    struct hash_index index; /* of edges */
     uint32_t edge_count, edge_capacity;
 };
-
-static uint32_t *
-edge_slot(const struct sums *s, uint32_t caller, uint32_t callee)
-{
-    uint64_t key = (uint64_t)caller << 32 | callee;
-    uint32_t mask = s->edge_capacity * 2 - 1;
-    uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
-
-    for (; s->slots[i]; i = (i + 1) & mask) {
-        const struct graph_edge *edge = &s->edges[s->slots[i] - 1];
-
-        if (edge->caller == caller && edge->callee == callee)
-            break;
-    }
-    return &s->slots[i];
-}
 
 static int
 grow_edges(struct sums *s)
 {
     uint32_t room = s->edge_capacity ? s->edge_capacity * 2 : EDGES_FIRST;
     struct graph_edge *edges;
-    uint32_t *slots;
 
     if (room > EDGES_MAX)
         return -1;
@@ -167,30 +151,30 @@ grow_edges(struct sums *s)
     if (!edges)
         return -1;
     s->edges = edges;
-    s->edge_capacity = room;
-    slots = mem_zalloc((size_t)room * 2, sizeof(*slots));
-    if (!slots)
+    if (hash_index_reserve(&s->index, room) != 0)
         return -1;
-    mem_free(s->slots);
-    s->slots = slots;
-    for (uint32_t i = 0; i < s->edge_count; i++)
-        *edge_slot(s, edges[i].caller, edges[i].callee) = i + 1;
+    s->edge_capacity = room;
     return 0;
 }
 
 static int
 add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 {
-    uint32_t *slot;
+    uint64_t key = (uint64_t)caller << 32 | callee;
+    uint32_t hash = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32);
+    struct hash_slot *slot;
 
     if (s->edge_count == s->edge_capacity && grow_edges(s) != 0)
         return -1;
-    slot = edge_slot(s, caller, callee);
-    if (*slot == 0) {
+    slot = hash_index_first(&s->index, hash);
+    while (slot->entry && (s->edges[slot->entry - 1].caller != caller ||
+                           s->edges[slot->entry - 1].callee != callee))
+        slot = hash_index_next(&s->index, slot);
+    if (slot->entry == 0) {
         s->edges[s->edge_count++] = (struct graph_edge){caller, callee, 0};
-        *slot = s->edge_count;
+        *slot = (struct hash_slot){s->edge_count, hash};
     }
-    s->edges[*slot - 1].value += value;
+    s->edges[slot->entry - 1].value += value;
     return 0;
 }
 
@@ -375,7 +359,7 @@ weigh_calls(struct builder *b)
     rc = add_all_stack_edges(&sums, b->err);
     b->calls = sums.edges; /* freed on failure, too */
     b->call_count = sums.edge_count;
-    mem_free(sums.slots);
+    hash_index_fini(&sums.index);
     return rc;
 }
 
