@@ -182,8 +182,7 @@ struct taking {
     struct live_parts *parts; /* NULL: the dump has none */
     struct live_sizes *sizes; /* NULL: the dump is not sized */
     size_t share;             /* index of the dump's next share */
-    uint32_t *slots; /* 1 + index in list, by hash; NULL: all are distinct */
-    size_t mask;
+    struct hash_index index;  /* of list; not used if all are distinct */
 };
 
 static struct profile_stack *
@@ -201,19 +200,19 @@ static struct profile_stack *
 find_or_add_profile_stack(struct taking *t, const struct heap_stack *from)
 {
     size_t size = from->depth * sizeof(*from->addresses);
-    size_t i =
-        hash_bytes(hash_seed(t->slots), (const char *)from->addresses, size) &
-        t->mask;
+    uint32_t hash =
+        (uint32_t)hash_bytes(hash_seed(t), (const char *)from->addresses, size);
+    struct hash_slot *slot = hash_index_first(&t->index, hash);
     struct profile_stack *place;
 
-    for (; t->slots[i]; i = (i + 1) & t->mask) {
-        place = &t->list[t->slots[i] - 1];
+    for (; slot->entry; slot = hash_index_next(&t->index, slot)) {
+        place = &t->list[slot->entry - 1];
         if (place->depth == from->depth &&
             memcmp(place->locations, from->addresses, size) == 0)
             return place;
     }
     place = append_profile_stack(t, from);
-    t->slots[i] = (uint32_t)t->profile->stack_count;
+    *slot = (struct hash_slot){(uint32_t)t->profile->stack_count, hash};
     return place;
 }
 
@@ -422,8 +421,8 @@ add_dump_stacks(struct taking *t, const struct heap_dump *dump)
              * addresses. */
             if (!to || from->addresses != to->locations ||
                 from->depth != to->depth)
-                to = t->slots ? find_or_add_profile_stack(t, from)
-                              : append_profile_stack(t, from);
+                to = t->index.slots ? find_or_add_profile_stack(t, from)
+                                    : append_profile_stack(t, from);
             add_stack_counts(to, from, &in_use, dump);
             if (t->parts && dump->threads.numbered)
                 add_thread_shares(t, dump, stack++, to, from, &in_use);
@@ -440,7 +439,6 @@ static int
 take_dump_stacks(struct profile *profile, struct heap_dump *dump)
 {
     struct taking t = {.profile = profile};
-    size_t capacity = 16;
 
     t.list = arena_alloc(profile->arena, dump->stack_count * sizeof(*t.list));
     if (!t.list)
@@ -455,18 +453,12 @@ take_dump_stacks(struct profile *profile, struct heap_dump *dump)
         if (!t.sizes)
             return -1;
     }
-    while (capacity < dump->stack_count * 2)
-        capacity *= 2;
-    t.mask = capacity - 1;
-    if (!dump->sorted) {
-        if (!arena_charge(profile->arena, capacity * sizeof(*t.slots)))
-            return -1;
-        t.slots = mem_zalloc(capacity, sizeof(*t.slots));
-        if (!t.slots)
-            return -1;
-    }
+    if (!dump->sorted &&
+        (!arena_charge(profile->arena, hash_index_bytes(dump->stack_count)) ||
+         hash_index_reserve(&t.index, dump->stack_count) != 0))
+        return -1;
     add_dump_stacks(&t, dump);
-    mem_free(t.slots);
+    hash_index_fini(&t.index);
     if (t.parts)
         live_parts_end(t.parts);
     profile->parts = t.parts;
