@@ -124,20 +124,21 @@ index_node_equals(const struct index_node *a, const struct index_node *b)
            a->inlined && b->inlined && a->linkage && b->linkage;
 }
 
-/* Appends node unless there is an equal one; returns its number.  The hash
- * table has twice as many slots as nodes. */
+/* Appends node unless there is an equal one; returns its number.  The index has
+ * room for all. */
 static uint32_t
 number_index_node(struct numbering *numbering, const struct index_node *node,
-                  uint32_t *hash_slots, size_t address_slot_count)
+                  const struct hash_index *index)
 {
-    size_t i = (size_t)(hash_index_node(hash_slots, node) % address_slot_count);
+    uint32_t hash = (uint32_t)hash_index_node(index, node);
+    struct hash_slot *slot = hash_index_first(index, hash);
 
-    for (; hash_slots[i]; i = (i + 1) % address_slot_count)
-        if (index_node_equals(&numbering->nodes[hash_slots[i] - 1], node))
-            return hash_slots[i] - 1;
-    hash_slots[i] = (uint32_t)numbering->count + 1;
+    for (; slot->entry; slot = hash_index_next(index, slot))
+        if (index_node_equals(&numbering->nodes[slot->entry - 1], node))
+            return slot->entry - 1;
     numbering->nodes[numbering->count] = *node;
-    return (uint32_t)numbering->count++;
+    *slot = (struct hash_slot){(uint32_t)++numbering->count, hash};
+    return slot->entry - 1;
 }
 
 /* Numbers all used nodes.  numbering must be zeroed; false: no room. */
@@ -145,8 +146,8 @@ static bool
 numbering_init(struct numbering *numbering, const struct index_collected *all)
 {
     struct node_order *order = NULL;
-    size_t order_capacity = 0, hash_slot_capacity = 0, count;
-    uint32_t *hash_slots = NULL;
+    size_t order_capacity = 0, count;
+    struct hash_index index = {0};
     bool rc = false;
 
     if (!dwarf_budget_grow(all->budget, &numbering->number,
@@ -161,23 +162,20 @@ numbering_init(struct numbering *numbering, const struct index_collected *all)
         all->node_count ? collect_node_order(all, numbering->number, order) : 0;
     if (!dwarf_budget_grow(all->budget, &numbering->nodes, &numbering->capacity,
                            count, sizeof(*numbering->nodes)) ||
-        !dwarf_budget_grow(all->budget, &hash_slots, &hash_slot_capacity,
-                           count * 2 + 1, sizeof(*hash_slots)))
+        !dwarf_budget_grow_index(all->budget, &index, count))
         goto out;
-    memset(hash_slots, 0, hash_slot_capacity * sizeof(*hash_slots));
     for (size_t i = 0; i < count; i++) {
         struct index_node node = all->nodes[order[i].node];
 
         if (node.parent != INDEX_NONE)
             node.parent = numbering->number[node.parent];
         numbering->number[order[i].node] =
-            number_index_node(numbering, &node, hash_slots, hash_slot_capacity);
+            number_index_node(numbering, &node, &index);
     }
     rc = true;
 out:
     dwarf_budget_drop(all->budget, &order, &order_capacity, sizeof(*order));
-    dwarf_budget_drop(all->budget, &hash_slots, &hash_slot_capacity,
-                      sizeof(*hash_slots));
+    dwarf_budget_drop_index(all->budget, &index);
     return rc;
 }
 

@@ -314,8 +314,6 @@ out:
     return rc;
 }
 
-enum { FIRST_HASH_SLOTS = 1 << 10 };
-
 bool
 index_dictionary_init(struct index_dictionary *dictionary,
                       struct dwarf_budget *budget)
@@ -336,9 +334,7 @@ index_dictionary_fini(struct index_dictionary *dictionary)
     dwarf_budget_give(dictionary->budget, dictionary->arena_charged);
     dwarf_budget_drop(dictionary->budget, &dictionary->words,
                       &dictionary->words_capacity, sizeof(*dictionary->words));
-    dwarf_budget_drop(dictionary->budget, &dictionary->hash_slots,
-                      &dictionary->hash_slot_capacity,
-                      sizeof(*dictionary->hash_slots));
+    dwarf_budget_drop_index(dictionary->budget, &dictionary->index);
     dwarf_budget_drop(dictionary->budget, &dictionary->sorted,
                       &dictionary->sorted_capacity,
                       sizeof(*dictionary->sorted));
@@ -366,58 +362,25 @@ index_word_equals(const struct index_word *word, struct span text)
            (text.size == 0 || memcmp(word->data, text.data, text.size) == 0);
 }
 
-/* Doubles the slots when half of them are taken.  No old slot is copied: words
- * are hashed anew. */
-static bool
-grow_dictionary_slots(struct index_dictionary *dictionary)
-{
-    size_t wanted = dictionary->hash_slot_capacity
-                        ? dictionary->hash_slot_capacity * 2
-                        : FIRST_HASH_SLOTS;
-    uint32_t *new_slots = NULL;
-    size_t capacity = 0;
-
-    if (dictionary->count < dictionary->hash_slot_capacity / 2)
-        return true;
-    if (!dwarf_budget_grow(dictionary->budget, &new_slots, &capacity, wanted,
-                           sizeof(*new_slots)))
-        return false;
-    memset(new_slots, 0, capacity * sizeof(*new_slots));
-    for (size_t i = 0; i < dictionary->count; i++) {
-        const struct index_word *word = &dictionary->words[i];
-        struct span text = {word->data, word->size};
-        size_t k = (size_t)(hash_dictionary_text(dictionary, text) % capacity);
-
-        while (new_slots[k])
-            k = (k + 1) % capacity;
-        new_slots[k] = (uint32_t)i + 1;
-    }
-    dwarf_budget_drop(dictionary->budget, &dictionary->hash_slots,
-                      &dictionary->hash_slot_capacity, sizeof(*new_slots));
-    dictionary->hash_slots = new_slots;
-    dictionary->hash_slot_capacity = capacity;
-    return true;
-}
-
 uint32_t
 index_dictionary_add(struct index_dictionary *dictionary, struct span text)
 {
     struct index_word *word;
-    size_t i;
+    struct hash_slot *slot;
+    uint32_t hash;
 
     /* readers get texts that end with a NUL: none may be inside */
     text.size = text.size ? strnlen(text.data, text.size) : 0;
     if (text.size > INDEX_TEXT_MAX)
         text.size = INDEX_TEXT_MAX;
-    if (!grow_dictionary_slots(dictionary))
+    if (!dwarf_budget_grow_index(dictionary->budget, &dictionary->index,
+                                 dictionary->count + 1))
         return UINT32_MAX;
-    i = (size_t)(hash_dictionary_text(dictionary, text) %
-                 dictionary->hash_slot_capacity);
-    for (; dictionary->hash_slots[i];
-         i = (i + 1) % dictionary->hash_slot_capacity)
-        if (index_word_equals(&dictionary->words[dictionary->hash_slots[i] - 1],
-                              text))
-            return dictionary->hash_slots[i] - 1;
+    hash = (uint32_t)hash_dictionary_text(dictionary, text);
+    slot = hash_index_first(&dictionary->index, hash);
+    for (; slot->entry; slot = hash_index_next(&dictionary->index, slot))
+        if (index_word_equals(&dictionary->words[slot->entry - 1], text))
+            return slot->entry - 1;
     if (dictionary->count >= INDEX_ITEMS_MAX ||
         !dwarf_budget_grow(dictionary->budget, &dictionary->words,
                            &dictionary->words_capacity, dictionary->count + 1,
@@ -432,7 +395,7 @@ index_dictionary_add(struct index_dictionary *dictionary, struct span text)
     word->rank = 0;
     if (!word->data)
         return UINT32_MAX;
-    dictionary->hash_slots[i] = (uint32_t)++dictionary->count;
+    *slot = (struct hash_slot){(uint32_t)++dictionary->count, hash};
     return (uint32_t)dictionary->count - 1;
 }
 

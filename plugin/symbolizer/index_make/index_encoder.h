@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "dwarf_budget.h"
+#include "hash.h"
 #include "reader.h"
 #include "symbol_index_format.h"
 
@@ -80,8 +81,7 @@ struct index_dictionary {
     size_t arena_charged;
     struct index_word *words;
     size_t count, words_capacity;
-    uint32_t *hash_slots; /* word + 1; 0: free */
-    size_t hash_slot_capacity;
+    struct hash_index index; /* of words */
     uint32_t *sorted;
     size_t sorted_count, sorted_capacity;
 };

@@ -45,7 +45,7 @@ struct worker {
 
 /* ---- names as in the debug information ---- */
 
-enum { FIRST_HASH_SLOTS = 1 << 10, NAMES_MAX = 1 << 28 };
+enum { NAMES_MAX = 1 << 28 };
 
 static void
 raw_names_init(struct raw_names *names, struct dwarf_budget *budget)
@@ -61,49 +61,8 @@ raw_names_fini(struct raw_names *names)
         return;
     dwarf_budget_drop(names->budget, &names->list, &names->capacity,
                       sizeof(*names->list));
-    dwarf_budget_drop(names->budget, &names->hash_slots,
-                      &names->hash_slot_capacity, sizeof(*names->hash_slots));
+    dwarf_budget_drop_index(names->budget, &names->index);
     names->count = 0;
-}
-
-/* By address: .debug_str has each name once, and comparing texts would read all
- * of them. */
-static size_t
-raw_name_slot(const struct raw_names *names, const char *text, bool linkage,
-              size_t capacity)
-{
-    uint64_t h = hash_mix(hash_seed(names), (uint64_t)(uintptr_t)text);
-
-    return (size_t)((h ^ linkage) % capacity);
-}
-
-static bool
-grow_raw_name_slots(struct raw_names *names)
-{
-    size_t wanted = names->hash_slot_capacity ? names->hash_slot_capacity * 2
-                                              : FIRST_HASH_SLOTS;
-    uint32_t *new_slots = NULL;
-    size_t capacity = 0;
-
-    if (names->count < names->hash_slot_capacity / 2)
-        return true;
-    if (!dwarf_budget_grow(names->budget, &new_slots, &capacity, wanted,
-                           sizeof(*new_slots)))
-        return false;
-    memset(new_slots, 0, capacity * sizeof(*new_slots));
-    for (size_t i = 0; i < names->count; i++) {
-        size_t k = raw_name_slot(names, names->list[i].text.data,
-                                 names->list[i].linkage, capacity);
-
-        while (new_slots[k])
-            k = (k + 1) % capacity;
-        new_slots[k] = (uint32_t)i + 1;
-    }
-    dwarf_budget_drop(names->budget, &names->hash_slots,
-                      &names->hash_slot_capacity, sizeof(*new_slots));
-    names->hash_slots = new_slots;
-    names->hash_slot_capacity = capacity;
-    return true;
 }
 
 /* The index of a text in the list; *added: it is new, and its name must be set.
@@ -112,25 +71,30 @@ static uint32_t
 raw_names_add(struct raw_names *names, struct span text, bool linkage,
               bool *added)
 {
+    /* By address: .debug_str has each name once, and comparing texts would read
+     * all of them. */
+    uint32_t hash =
+        (uint32_t)hash_mix(hash_seed(names), (uintptr_t)text.data) ^ linkage;
     const struct raw_name *known;
-    size_t i;
+    struct hash_slot *slot;
 
     *added = false;
-    if (!grow_raw_name_slots(names))
+    if (!dwarf_budget_grow_index(names->budget, &names->index,
+                                 names->count + 1))
         return UINT32_MAX;
-    i = raw_name_slot(names, text.data, linkage, names->hash_slot_capacity);
-    for (; names->hash_slots[i]; i = (i + 1) % names->hash_slot_capacity) {
-        known = &names->list[names->hash_slots[i] - 1];
+    slot = hash_index_first(&names->index, hash);
+    for (; slot->entry; slot = hash_index_next(&names->index, slot)) {
+        known = &names->list[slot->entry - 1];
         if (known->text.data == text.data && known->text.size == text.size &&
             known->linkage == linkage)
-            return names->hash_slots[i] - 1;
+            return slot->entry - 1;
     }
     if (names->count >= NAMES_MAX ||
         !dwarf_budget_grow(names->budget, &names->list, &names->capacity,
                            names->count + 1, sizeof(*names->list)))
         return UINT32_MAX;
     names->list[names->count] = (struct raw_name){text, 0, linkage};
-    names->hash_slots[i] = (uint32_t)++names->count;
+    *slot = (struct hash_slot){(uint32_t)++names->count, hash};
     *added = true;
     return (uint32_t)names->count - 1;
 }

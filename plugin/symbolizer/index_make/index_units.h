@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "dwarf_budget.h"
+#include "hash.h"
 #include "reader.h"
 
 struct dwarf_sections;
@@ -33,8 +34,7 @@ struct raw_names {
     struct dwarf_budget *budget;
     struct raw_name *list;
     size_t count, capacity;
-    uint32_t *hash_slots; /* index in list + 1; 0: free */
-    size_t hash_slot_capacity;
+    struct hash_index index; /* of list, by address */
 };
 
 /* Addresses of one unit. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "hash.h"
 #include "memory.h"
 
 enum { ITEMS_FIRST = 64 };
@@ -113,6 +114,33 @@ dwarf_budget_drop(struct dwarf_budget *budget, void *array, size_t *capacity,
     memcpy(array, &old, sizeof(old));
     dwarf_budget_give(budget, *capacity * size);
     *capacity = 0;
+}
+
+bool
+dwarf_budget_grow_index(struct dwarf_budget *budget, struct hash_index *index,
+                        size_t entries)
+{
+    size_t before = hash_index_room(index), bytes = hash_index_bytes(entries);
+
+    if (entries <= before)
+        return true;
+    if (!dwarf_budget_take(budget, bytes))
+        return false;
+    if (hash_index_reserve(index, entries) != 0) {
+        dwarf_budget_give(budget, bytes);
+        return false;
+    }
+    if (before > 0)
+        dwarf_budget_give(budget, hash_index_bytes(before));
+    return true;
+}
+
+void
+dwarf_budget_drop_index(struct dwarf_budget *budget, struct hash_index *index)
+{
+    if (hash_index_room(index) > 0)
+        dwarf_budget_give(budget, hash_index_bytes(hash_index_room(index)));
+    hash_index_fini(index);
 }
 
 enum { BLOCK = 1 << 16 /* bytes of texts in one allocation */ };

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct hash_index;
 struct kept_block;
 
 /* Zero it, but for max. */
@@ -42,6 +43,12 @@ bool dwarf_budget_grow(struct dwarf_budget *budget, void *array,
 /* Frees it and gives its bytes back. */
 void dwarf_budget_drop(struct dwarf_budget *budget, void *array,
                        size_t *capacity, size_t size);
+
+/* The same for an index of a growing list: room for that many entries. */
+bool dwarf_budget_grow_index(struct dwarf_budget *budget,
+                             struct hash_index *index, size_t entries);
+void dwarf_budget_drop_index(struct dwarf_budget *budget,
+                             struct hash_index *index);
 
 /* Lasting copies of short texts.  Callable from any thread. */
 
