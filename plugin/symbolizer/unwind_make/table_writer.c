@@ -13,11 +13,7 @@
 #include "hash.h"
 #include "memory.h"
 
-enum {
-    ROWS_FIRST = 1024,
-    RULE_SLOTS = 2 * UNWIND_RULES_MAX, /* a power of two */
-    AT_SUM = UNWIND_HEADER - 8
-};
+enum { ROWS_FIRST = 1024, AT_SUM = UNWIND_HEADER - 8 };
 
 static const struct unwind_rule none = {.cfa = UNWIND_NONE};
 
@@ -26,8 +22,7 @@ table_writer_init(struct table_writer *w)
 {
     *w = (struct table_writer){.row_count = 0};
     w->rules = mem_zalloc(UNWIND_RULES_MAX, sizeof(*w->rules));
-    w->rule_slots = mem_zalloc(RULE_SLOTS, sizeof(*w->rule_slots));
-    return w->rules && w->rule_slots ? 0 : -1;
+    return w->rules ? hash_index_reserve(&w->rule_index, UNWIND_RULES_MAX) : -1;
 }
 
 void
@@ -35,29 +30,26 @@ table_writer_fini(struct table_writer *w)
 {
     mem_free(w->rows);
     mem_free(w->rules);
-    mem_free(w->rule_slots);
+    hash_index_fini(&w->rule_index);
 }
 
-/* The rule's number; UNWIND_RULES_MAX: there is no room for another.  The table
- * has twice as many slots as rules, so a search ends.  The hash is over the
- * bytes: rules have no padding (unwind_table.c asserts it). */
+/* The rule's number; UNWIND_RULES_MAX: there is no room for another.  The hash
+ * is over the bytes: rules have no padding (unwind_table.c asserts it). */
 static uint32_t
 number_unwind_rule(struct table_writer *w, const struct unwind_rule *rule)
 {
-    size_t place = hash_bytes(hash_seed(w), (const char *)rule, sizeof(*rule)) %
-                   RULE_SLOTS;
+    uint32_t hash =
+        (uint32_t)hash_bytes(hash_seed(w), (const char *)rule, sizeof(*rule));
+    struct hash_slot *slot = hash_index_first(&w->rule_index, hash);
 
-    for (; w->rule_slots[place]; place = (place + 1) % RULE_SLOTS) {
-        uint32_t number = w->rule_slots[place] - 1;
-
-        if (memcmp(&w->rules[number], rule, sizeof(*rule)) == 0)
-            return number;
-    }
+    for (; slot->entry; slot = hash_index_next(&w->rule_index, slot))
+        if (memcmp(&w->rules[slot->entry - 1], rule, sizeof(*rule)) == 0)
+            return slot->entry - 1;
     if (w->rule_count == UNWIND_RULES_MAX)
         return UNWIND_RULES_MAX;
     w->rules[w->rule_count++] = *rule;
-    w->rule_slots[place] = (uint32_t)w->rule_count;
-    return (uint32_t)w->rule_count - 1;
+    *slot = (struct hash_slot){(uint32_t)w->rule_count, hash};
+    return slot->entry - 1;
 }
 
 static int

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash.h"
 #include "unwind_table.h"
 
 struct buffer;
@@ -20,9 +21,9 @@ struct table_writer {
     size_t row_count, row_capacity;
     struct unwind_rule *rules; /* distinct */
     size_t rule_count;
-    uint32_t *rule_slots; /* rules by hash: number + 1, or 0 */
-    uint64_t dropped;     /* rows that lost their rule: there were too many
-                           * distinct ones */
+    struct hash_index rule_index;
+    uint64_t dropped; /* rows that lost their rule: there were too many
+                       * distinct ones */
 };
 
 /* These return -1 without memory, as table_writer_add and _write do. */
