@@ -84,7 +84,8 @@ find_landmarks(struct work *w, struct error *err)
     const struct remote *r = &w->remote;
     struct landmarks *p = &w->landmarks;
 
-    if (r->maps.count == 0) { /* a process that ends and is no zombie yet has none */
+    /* A process that ends and is no zombie yet has none. */
+    if (r->maps.count == 0) {
         error_set(err, ER_UNKNOWN,
                   "process %d has ended, or its main thread has: it has no "
                   "mappings",

@@ -22,7 +22,7 @@ enum { REMOTE_MAPS_MAX = 64 << 20, REMOTE_CODE_MAX = 16 << 20 };
 
 struct remote {
     pid_t pid;
-    int memory; /* /proc/<pid>/mem; -1 */
+    int memory;          /* /proc/<pid>/mem; -1 */
     struct arena *arena; /* of maps */
     struct mappings maps;
 };
