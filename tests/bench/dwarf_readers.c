@@ -380,5 +380,6 @@ main(int argc, char **argv)
         else
             printf("\n");
     }
+    free(asked.addresses);
     return 0;
 }
