@@ -387,7 +387,8 @@ read_snapshot(struct prof_input *input, struct error *err)
     if (prof_input_all(input, &text, err) != 0)
         goto out;
     snapshot = snapshot_decode(text.data, text.size, &why);
-    if (!snapshot && text.data[text.size - 1] == '\n')
+    /* empty: the file was cut since its head was read */
+    if (!snapshot && text.size > 0 && text.data[text.size - 1] == '\n')
         snapshot = snapshot_decode(text.data, text.size - 1, &again);
     if (!snapshot)
         name_file_in_error(input->path, &why, err);
