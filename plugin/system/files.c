@@ -142,6 +142,7 @@ int
 file_open_regular(const char *path)
 {
     struct stat st;
+    int fd;
 
     /* stat first: opening a device may already have effects */
     if (stat(path, &st) != 0)
@@ -150,7 +151,14 @@ file_open_regular(const char *path)
         errno = EINVAL;
         return -1;
     }
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    /* another file may have taken the path meanwhile */
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    return fd;
 }
 
 int
