@@ -474,7 +474,8 @@ exchange_with_helper(struct helper *h, struct helper_exchange *x,
     enum helper_take taken = HELPER_TAKE_MORE;
     int ready;
 
-    if (h->out.failed) {
+    /* else it is a later question that failed */
+    if (!x->sent && h->out.failed) {
         error_memory(err, "a question to the symboliser");
         return record_helper_failure(h, err);
     }

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "elf_file.h"
 #include "errors.h"
+#include "failing_memory.h"
 #include "files.h"
 #include "helper.h"
 #include "index_files.h"
@@ -464,6 +465,32 @@ START_TEST(questions_sent_ahead_are_answered_in_their_turn)
 }
 END_TEST
 
+START_TEST(a_later_question_without_memory_fails_alone)
+{
+    static const uint64_t offsets[4096];
+    struct helper_question first = {.object_fd = elf.fd,
+                                    .index_fd = -1,
+                                    .path = "/bin/x",
+                                    .offsets = offsets,
+                                    .count = 1,
+                                    .deadline_ms = DEADLINE_MS,
+                                    .text = take_text,
+                                    .answer = take};
+    struct helper_question later = first;
+    struct error err;
+
+    helper_is("second");
+    later.count = sizeof(offsets) / sizeof(offsets[0]);
+    ck_assert(helper_ask_ahead(helper, &first));
+    allocations = 0;
+    failing = 1;
+    ck_assert(!helper_ask_ahead(helper, &later));
+    failing = 0;
+    ck_assert_int_eq(helper_ask(helper, &first, &err), HELPER_DONE);
+    ck_assert_str_eq(answered, "index 0, 1 descriptors");
+}
+END_TEST
+
 START_TEST(a_question_to_a_dead_helper_fails_like_others)
 {
     static const uint64_t offset = 1;
@@ -562,6 +589,7 @@ main(void)
     tcase_add_test(tc, a_path_fits_or_is_refused);
     tcase_add_test(tc, an_index_comes_along_with_its_object);
     tcase_add_test(tc, questions_sent_ahead_are_answered_in_their_turn);
+    tcase_add_test(tc, a_later_question_without_memory_fails_alone);
     tcase_add_test(tc, a_question_to_a_dead_helper_fails_like_others);
     tcase_add_test(tc, helpers_that_cannot_be_killed_do_not_pile_up);
     tcase_add_test(tc, unrequested_parts_are_garbage);
