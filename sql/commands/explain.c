@@ -153,15 +153,14 @@ read_plan(const struct query *query, struct rowset *out, struct error *err)
         error_memory(err, "the plan of a SELECT");
         goto out;
     }
-    /* Not counted as the SELECT itself was (select_memory_prepare): that one
-     * passed the limits with the same text. */
-    rc = sqlite3_prepare_v2(query->handle->db, sql.data, (int)sql.size, &plan,
-                            NULL);
+    rc = select_memory_prepare(&query->handle->memory, query->handle->db,
+                               sql.data, sql.size, 0, &plan);
     if (rc != SQLITE_OK) {
         query_fail(query, rc, err);
         goto out;
     }
-    while ((rc = sqlite3_step(plan)) == SQLITE_ROW) {
+    while ((rc = select_memory_step(&query->handle->memory, plan)) ==
+           SQLITE_ROW) {
         const char *detail =
             (const char *)sqlite3_column_text(plan, DETAIL_COLUMN);
 

@@ -541,6 +541,22 @@ START_TEST(an_opening_has_a_deadline)
 }
 END_TEST
 
+/* The SELECT itself is prepared already. */
+START_TEST(a_plan_is_interrupted)
+{
+    static const char text[] = "explain select id from heapwire.nodes";
+    struct span span = {text, sizeof(text) - 1};
+    struct await await;
+
+    harness_run(&h, text + strlen("explain "));
+    await_init(&await, NULL, NULL);
+    await_cancel(&await);
+    ck_assert_ptr_null(sql_open(h.session, span, NULL, &await, &h.error));
+    ck_assert_uint_eq(h.error.code, ER_QUERY_INTERRUPTED);
+    await_fini(&await);
+}
+END_TEST
+
 /* However it is released: by name, with all others, or as its session ends. */
 START_TEST(a_released_lock_wakes_what_waits_for_it)
 {
@@ -619,6 +635,7 @@ main(void)
     tcase_add_test(tc, cancelled_between_steps);
     tcase_add_test(tc, sleep_waits_and_can_be_cancelled);
     tcase_add_test(tc, an_opening_has_a_deadline);
+    tcase_add_test(tc, a_plan_is_interrupted);
     tcase_add_loop_test(tc, a_released_lock_wakes_what_waits_for_it, 0, 2);
     tcase_add_loop_test(tc, an_opening_is_interrupted, 0, COUNT(runaways));
     tcase_add_loop_test(tc, a_search_is_interrupted, 0, COUNT(searches));
