@@ -300,17 +300,20 @@ decode_budget_begin(void)
 void
 decode_budget_explain(struct error *err)
 {
+    char now[32] = "how much is not known";
     uint64_t left;
 
     if (!refused)
         return;
     left = memory_left();
+    if (left < UINT64_MAX)
+        snprintf(now, sizeof(now), "%llu MB are left now",
+                 (unsigned long long)(left >> 20));
     error_set(
         err, ER_OUT_OF_RESOURCES,
         "Out of resources: all that is decoded at a time may take %zu MB, "
-        "and half of the memory that is free (%llu MB are left now): this "
-        "and what others decode take more; try again later, or read the "
-        "file with heapwire-prof elsewhere",
-        ceiling >> 20,
-        (unsigned long long)(left == UINT64_MAX ? 0 : left >> 20));
+        "and half of the memory that is free (%s): this and what others "
+        "decode take more; try again later, or read the file with "
+        "heapwire-prof elsewhere",
+        ceiling >> 20, now);
 }

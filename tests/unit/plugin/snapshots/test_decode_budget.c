@@ -3,6 +3,8 @@
  * gives all back.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include "buffer.h"
@@ -88,6 +90,25 @@ START_TEST(the_declared_size_is_asked_for_first)
 }
 END_TEST
 
+START_TEST(unknown_free_memory_is_not_none)
+{
+    const struct rlimit no_files = {0, 0};
+    struct buffer body, file;
+
+    buffer_init(&body, SNAPSHOT_FILE_MAX);
+    add_zeros(&body, 2 << 20);
+    make_file(&body, &file);
+    decode_budget_set(1 << 20);
+    ck_assert_ptr_null(snapshot_decode(file.data, file.size, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, " MB are left now)"));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &no_files), 0);
+    ck_assert_ptr_null(snapshot_decode(file.data, file.size, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "(how much is not known)"));
+    buffer_fini(&body);
+    buffer_fini(&file);
+}
+END_TEST
+
 /* With every ceiling it is either refused, and nothing is left taken, or there
  * is room for all that lives. */
 static void
@@ -154,6 +175,7 @@ main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, a_small_file_does_not_become_a_gigabyte, 0, 2);
     tcase_add_test(tc, the_declared_size_is_asked_for_first);
+    tcase_add_test(tc, unknown_free_memory_is_not_none);
     tcase_add_test(tc, a_snapshot_asks_for_all_it_takes);
     tcase_add_test(tc, a_raw_profile_asks_for_all_it_takes);
     suite_add_tcase(suite, tc);
