@@ -60,34 +60,38 @@ is_longer(int64_t ms, int64_t than_ms)
 }
 
 /* One kind of pages may get a longer time and the other a shorter: then the
- * risk of the shorter is told, which acts at once.  -1 goes before both. */
+ * risk of the shorter is told, which acts at once, and that of -1 before it. */
 static void
 write_decay_risk(const struct lever_request *request, const int64_t decay[2],
                  struct buffer *out)
 {
-    bool never = request->dirty_ms < 0 || request->muzzy_ms < 0;
+    bool never = (request->dirty_ms < 0 && (!decay || decay[0] >= 0)) ||
+                 (request->muzzy_ms < 0 && (!decay || decay[1] >= 0));
     bool longer = decay && (is_longer(request->dirty_ms, decay[0]) ||
                             is_longer(request->muzzy_ms, decay[1]));
-    bool shorter = !decay || is_longer(decay[0], request->dirty_ms) ||
-                   is_longer(decay[1], request->muzzy_ms);
+    bool shorter = decay ? is_longer(decay[0], request->dirty_ms) ||
+                               is_longer(decay[1], request->muzzy_ms)
+                         : !never;
 
-    if (longer && !never && !shorter)
-        buffer_text(out, "decay to a longer time: free pages stay so much "
-                         "longer, and rss is higher by as much as is freed "
-                         "in that time");
-    else if (!longer && !shorter)
-        buffer_text(out, "decay to what is set already: nothing changes but "
-                         "its end");
-    else if (never)
+    if (never)
         buffer_text(out, "decay of -1 ms: free pages are not given back at all "
                          "while it is in force, and rss grows to the highest "
                          "use of each arena");
-    else
+    if (never && shorter)
+        buffer_text(out, "; ");
+    if (shorter)
         buffer_text(out, "decay to a shorter time: what is over it goes back "
                          "to the kernel at once, as by purge; while it is in "
                          "force the program's own threads call madvise more "
                          "often, and memory that is used again costs page "
                          "faults");
+    else if (longer && !never)
+        buffer_text(out, "decay to a longer time: free pages stay so much "
+                         "longer, and rss is higher by as much as is freed "
+                         "in that time");
+    else if (!never)
+        buffer_text(out, "decay to what is set already: nothing changes but "
+                         "its end");
 }
 
 static void

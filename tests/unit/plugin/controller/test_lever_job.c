@@ -109,7 +109,10 @@ START_TEST(the_risk_comes_first)
     ck_assert_str_eq(
         out.data,
         "risk: decay of -1 ms: free pages are not given back at all while it "
-        "is in force, and rss grows to the highest use of each arena\n"
+        "is in force, and rss grows to the highest use of each arena; decay "
+        "to a shorter time: what is over it goes back to the kernel at once, "
+        "as by purge; while it is in force the program's own threads call "
+        "madvise more often, and memory that is used again costs page faults\n"
         "rss: 300.0 MB before, 200.0 MB after\n"
         "resident: 200.0 MB before, an unknown number of bytes after\n"
         "active: 1.0 MB before, an unknown number of bytes after\n"
@@ -137,6 +140,9 @@ START_TEST(a_decay_is_shorter_longer_or_the_same)
                 {0, 5, {10, 0}, "to a shorter time"},
                 {20000, 0, {10000, 0}, "to a longer time"},
                 {-1, 0, {10000, 0}, "of -1 ms"},
+                {-1, 0, {-1, 10000}, "risk: decay to a shorter time"},
+                {-1, 20000, {-1, 10000}, "risk: decay to a longer time"},
+                {-1, 0, {10000, 10000}, "; decay to a shorter time"},
                 {10000, -1, {10000, -1}, "already"},
                 {10000, 0, {10000, 0}, "already"}};
     const struct lever_counts none = {.rss.known = false};
