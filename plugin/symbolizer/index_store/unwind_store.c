@@ -271,6 +271,7 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
 {
     struct unwind_table table;
     bool fits = true;
+    size_t reserved;
 
     /* from disk or from the helper: neither is trusted */
     if (!unwind_table_open(&table, bytes->data, bytes->size, elf->build_id,
@@ -290,14 +291,14 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
             *bytes = (struct buffer){.size = 0};
         }
     }
+    reserved = store->reserved.bytes;
     pthread_mutex_unlock(&store->lock);
     if (fits)
         return 0;
     error_set(err, ER_UNKNOWN,
               "the unwind tables in use need %zu MB already, and all of them "
               "%llu MB at most, of the memory that clients share",
-              store->reserved.bytes >> 20,
-              (unsigned long long)(store->memory_max >> 20));
+              reserved >> 20, (unsigned long long)(store->memory_max >> 20));
     return -1;
 }
 
