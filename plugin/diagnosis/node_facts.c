@@ -41,11 +41,16 @@
 
 enum { FACTS_BYTES_MAX = 1 << 20, FREE_TEXT_MAX = 1024 };
 
-/* NULL for an empty text, and where the arena is full. */
+/* NULL for an empty text; where the arena is full, a text that says so. */
 static const char *
 copy_fact_text(struct arena *arena, const char *text)
 {
-    return text && *text ? arena_strndup(arena, text, strlen(text)) : NULL;
+    const char *copy;
+
+    if (!text || !*text)
+        return NULL;
+    copy = arena_strndup(arena, text, strlen(text));
+    return copy ? copy : "(no memory for the name)";
 }
 
 /* ---- what the node is ---- */
