@@ -358,9 +358,8 @@ mapping_of(const struct profile *profile, uint64_t address)
     return module ? (size_t)(module - profile->modules) + 1 : 0;
 }
 
-static int
-find_or_add_function(struct writer *w, const struct function_key *key,
-                     uint32_t *id)
+static uint32_t
+find_or_add_function(struct writer *w, const struct function_key *key)
 {
     uint32_t hash =
         (uint32_t)hash_mix(hash_mix(hash_seed(w), key->name),
@@ -374,8 +373,7 @@ find_or_add_function(struct writer *w, const struct function_key *key,
         w->functions[w->function_count++] = *key;
         *slot = (struct hash_slot){w->function_count, hash};
     }
-    *id = slot->entry;
-    return 0;
+    return slot->entry;
 }
 
 /* The name that the graph shows, without "(inline)", which pprof adds
@@ -403,16 +401,14 @@ add_pprof_line(struct writer *w, const struct location *location,
 {
     const struct frame *from = &location->frames[frame];
     struct function_key key;
-    uint32_t id;
 
     if (add_function_name(w, number, frame + 1 < location->frame_count,
                           from->function, &key.name) != 0 ||
         add_string(w, from->function, &key.system_name) != 0 ||
-        add_string(w, from->file, &key.file) != 0 ||
-        find_or_add_function(w, &key, &id) != 0)
+        add_string(w, from->file, &key.file) != 0)
         return -1;
     buffer_clear(&w->inner);
-    protobuf_number(&w->inner, LINE_FUNCTION, id);
+    protobuf_number(&w->inner, LINE_FUNCTION, find_or_add_function(w, &key));
     protobuf_number(&w->inner, LINE_LINE, from->line);
     protobuf_bytes(&w->message, LOCATION_LINE, w->inner.data, w->inner.size);
     return 0;

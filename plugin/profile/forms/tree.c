@@ -48,8 +48,7 @@ struct printer {
     struct call_tree *tree;
     struct buffer *out;
     struct buffer name;
-    bool *kept;    /* by node: it has a line */
-    double *below; /* not used */
+    bool *kept; /* by node: it has a line */
     double limit;
     /* the bars of the current line's branches */
     char indent[TREE_BRANCHES_MAX * STEP_BYTES];
