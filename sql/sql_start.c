@@ -32,7 +32,10 @@ sql_start(void)
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         for (const struct catalog_table *t = lists[i]; t->database; t++)
-            tables[count++] = t;
+            if (count < CATALOG_TABLES_MAX)
+                tables[count++] = t;
+            else
+                abort(); /* CATALOG_TABLES_MAX must be raised */
     qsort(tables, count, sizeof(tables[0]), compare_tables_by_name);
     catalog_start(tables, count);
 }

@@ -544,8 +544,7 @@ select_vtab_attach(struct handle *handle)
     int rc = -1;
 
     buffer_init(&sql, DECLARATION_MAX);
-    if (catalog_count() > CATALOG_TABLES_MAX ||
-        sqlite3_create_module_v2(handle->db, "hw_table", &module, handle,
+    if (sqlite3_create_module_v2(handle->db, "hw_table", &module, handle,
                                  NULL) != SQLITE_OK)
         goto out;
     for (size_t i = 0; (database = catalog_database_at(i, true)) != NULL; i++) {
