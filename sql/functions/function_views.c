@@ -110,8 +110,8 @@ add_first(struct function_views *views, struct buffer *key, struct view *view,
     read->next = views->first;
     views->first = read;
     views->count++;
-    /* One view has at most as many bytes as all together (VIEW_BYTES_MAX), so
-     * the first always fits. */
+    _Static_assert((int)VIEW_BYTES_MAX <= (int)FUNCTION_VIEWS_BYTES_MAX,
+                   "the first view always fits");
     views->bytes += view->bytes.size;
     if (views->bytes <= FUNCTION_VIEWS_BYTES_MAX)
         return 0;
