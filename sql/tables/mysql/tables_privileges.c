@@ -198,6 +198,7 @@ static const char *const known[][3] = {
     {"Profile", "Server Admin", "To take snapshots"},
     {"Select", "Tables", "To retrieve rows from table"},
     {"Status", "Server Admin", "To see the state of the node"},
+    {"Tune", "Server Admin", "To change the allocator for a time"},
     {"Usage", "Server Admin", "No privileges - allow connect only"},
 };
 

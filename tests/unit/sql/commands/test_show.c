@@ -181,6 +181,17 @@ START_TEST(only_admins_see_others)
 }
 END_TEST
 
+START_TEST(all_privileges_are_shown)
+{
+    char list[128], *rest = list, *name;
+
+    privileges_list(PRIVILEGE_ALL, list, sizeof(list));
+    harness_run(&h, "SHOW PRIVILEGES");
+    while ((name = strsep(&rest, ",")) != NULL)
+        ck_assert_msg(strcasestr(h.answer.data, name), "%s", name);
+}
+END_TEST
+
 START_TEST(show_needs_the_status_privilege)
 {
     harness_fini(&h);
@@ -286,6 +297,7 @@ main(void)
     tcase_add_loop_test(tc, the_profiler_says_why_not, 0, COUNT(reasons));
     tcase_add_test(tc, kill_reaches_the_host);
     tcase_add_test(tc, only_admins_see_others);
+    tcase_add_test(tc, all_privileges_are_shown);
     tcase_add_test(tc, show_needs_the_status_privilege);
     tcase_add_test(tc, field_lists_come_from_the_catalog);
     tcase_add_test(tc, the_catalog_describes_itself);
