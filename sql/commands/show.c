@@ -75,18 +75,26 @@ find_show_table(const struct show *show, struct catalog_scope *scope,
     return -1;
 }
 
-/* A user sees its own grants; those of others take the privilege ADMIN. */
+/* A user sees its own grants; those of others take the privilege ADMIN.  A
+ * trusted user's name may be an account's, too, which is another identity:
+ * then the account is meant. */
 static int
 find_show_grantee(const struct show *show, struct catalog_scope *scope,
                   struct sql_identity *other, struct error *err)
 {
-    if (!show->has_user || span_is(show->user, scope->session->who.user))
+    const struct sql_identity *who = &scope->session->who;
+    bool own = show->has_user && span_is(show->user, who->user);
+    struct error no_account;
+
+    if (!show->has_user || (own && !who->trusted))
         return 0;
-    if (privilege_check(scope->session->who.privileges, PRIVILEGE_ADMIN, err) !=
-        0)
+    if (privilege_check(who->privileges, PRIVILEGE_ADMIN, err) != 0)
         return -1;
+    if (grantee_find(scope->session, show->user, other,
+                     own ? &no_account : err) != 0)
+        return own ? 0 : -1;
     scope->grantee = other;
-    return grantee_find(scope->session, show->user, other, err);
+    return 0;
 }
 
 static int

@@ -51,7 +51,8 @@ plugin_of(const struct sql_user_row *row)
 }
 
 /* Lists the accounts.  Others than the session's own take ADMIN; the own one
- * is always listed, even if no file has it. */
+ * is always listed, even if no file has it.  A trusted user is none of them,
+ * whatever its name. */
 static void
 produce_user(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -64,7 +65,7 @@ produce_user(const struct catalog_scope *scope, struct rowset *out)
     if (!rows)
         out->failed = true;
     for (size_t i = 0; i < count; i++) {
-        bool is_own = strcmp(rows[i].name, who->user) == 0;
+        bool is_own = !who->trusted && strcmp(rows[i].name, who->user) == 0;
 
         own = own || is_own;
         if (is_own || (who->privileges & PRIVILEGE_ADMIN))
@@ -174,7 +175,7 @@ produce_create_user(const struct catalog_scope *scope, struct rowset *out)
     if (!rows)
         out->failed = true;
     for (size_t i = 0; i < count; i++)
-        if (strcmp(rows[i].name, who->user) == 0)
+        if (!who->trusted && strcmp(rows[i].name, who->user) == 0)
             plugin = plugin_of(&rows[i]);
     snprintf(line, sizeof(line),
              "CREATE USER `%s`@`%s` IDENTIFIED WITH '%s' REQUIRE NONE PASSWORD "

@@ -5,6 +5,7 @@
 
 #include "scripted_controller.h"
 #include "sql_harness.h"
+#include "sql_session.h"
 #include "suite.h"
 
 static struct harness h;
@@ -181,6 +182,55 @@ START_TEST(only_admins_see_others)
 }
 END_TEST
 
+/* ann has an account, too. */
+static void
+be_ann(uint32_t privileges, bool trusted)
+{
+    harness_fini(&h);
+    harness_init(&h, privileges);
+    strcpy(h.session->who.user, "ann");
+    h.session->who.trusted = trusted;
+}
+
+static const struct {
+    uint32_t privileges;
+    bool trusted;
+    const char *statement, *words;
+} anns[] = {
+    {PRIVILEGE_STATUS, false, "SHOW GRANTS FOR ann",
+     "Grants for ann@localhost"},
+    {PRIVILEGE_ALL, true, "SHOW GRANTS", "Grants for ann@localhost"},
+    {PRIVILEGE_ALL, true, "SHOW GRANTS FOR ann", "Grants for ann@%"},
+    {PRIVILEGE_STATUS, false, "SHOW CREATE USER ann",
+     "'mysql_native_password'"},
+    {PRIVILEGE_ALL, true, "SHOW CREATE USER CURRENT_USER()", "'auth_socket'"},
+    {PRIVILEGE_ALL, true, "SHOW CREATE USER ann", "'mysql_native_password'"},
+    {PRIVILEGE_STATUS, false, "select host, plugin from mysql.user",
+     "\n%|mysql_native_password"},
+    {PRIVILEGE_STATUS, true, "select host, plugin from mysql.user",
+     "host|plugin\nlocalhost|auth_socket"},
+};
+
+START_TEST(a_trusted_user_is_no_account_of_that_name)
+{
+    const char *answer;
+
+    be_ann(anns[_i].privileges, anns[_i].trusted);
+    answer = harness_run(&h, anns[_i].statement);
+    ck_assert_msg(strstr(answer, anns[_i].words), "%s", answer);
+}
+END_TEST
+
+START_TEST(a_trusted_user_without_an_account_is_found)
+{
+    h.session->who.trusted = true;
+    ck_assert_ptr_nonnull(strstr(harness_run(&h, "SHOW GRANTS FOR admin"),
+                                 "Grants for admin@localhost"));
+    ck_assert_ptr_nonnull(
+        strstr(harness_run(&h, "SHOW GRANTS FOR nobody"), "1141/42000"));
+}
+END_TEST
+
 START_TEST(all_privileges_are_shown)
 {
     char list[128], *rest = list, *name;
@@ -297,6 +347,9 @@ main(void)
     tcase_add_loop_test(tc, the_profiler_says_why_not, 0, COUNT(reasons));
     tcase_add_test(tc, kill_reaches_the_host);
     tcase_add_test(tc, only_admins_see_others);
+    tcase_add_loop_test(tc, a_trusted_user_is_no_account_of_that_name, 0,
+                        COUNT(anns));
+    tcase_add_test(tc, a_trusted_user_without_an_account_is_found);
     tcase_add_test(tc, all_privileges_are_shown);
     tcase_add_test(tc, show_needs_the_status_privilege);
     tcase_add_test(tc, field_lists_come_from_the_catalog);
