@@ -45,10 +45,10 @@ arena_new(size_t limit_bytes)
 {
     struct arena *arena = mem_zalloc(1, sizeof(*arena));
 
-    if (arena)
-        arena->limit = limit_bytes;
-    if (arena)
-        arena->coming = ARENA_FIRST;
+    if (!arena)
+        return NULL;
+    arena->limit = limit_bytes;
+    arena->coming = ARENA_FIRST;
     return arena;
 }
 

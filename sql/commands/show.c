@@ -310,8 +310,7 @@ show_open(struct opening *o, struct error *err)
         return NULL;
     }
     if (o->describing)
-        return sql_cursor_rows(table, NULL,
-                               show_column_label(show, &scope, label), err);
+        return sql_cursor_rows(table, NULL, scope.label, err);
     if (table->needs & NEED_TIME && is_long(o->session) &&
         opening_compute(o, err) != 0)
         return NULL;

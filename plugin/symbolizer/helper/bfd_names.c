@@ -28,11 +28,8 @@
 #include <libiberty/demangle.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "errors.h"
-#include "memory.h"
 
 /* Where distributions put split debug files. */
 #define DEBUG_DIRECTORY "/usr/lib/debug"

@@ -10,12 +10,10 @@
  */
 #include "index_units.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "address_map.h"
 #include "dwarf.h"
-#include "dwarf_budget.h"
 #include "dwarf_budget.h"
 #include "dwarf_sections.h"
 #include "errors.h"
@@ -430,11 +428,8 @@ static unsigned
 index_thread_count(const struct index_units *units)
 {
     size_t count = dwarf_units_count(units->units);
-    unsigned wanted = 1;
-    cpu_set_t cores;
+    unsigned wanted = thread_cores();
 
-    if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
-        wanted = (unsigned)CPU_COUNT(&cores);
     if (wanted > THREADS_MAX)
         wanted = THREADS_MAX;
     return wanted > count ? (unsigned)count : wanted;
