@@ -29,7 +29,7 @@ take_mapping_number(struct reader *r, unsigned base, char after, uint64_t *out)
         return false;
     if (r->pos == r->end)
         return after == ' ';
-    return *r->pos++ == after;
+    return (char)*r->pos++ == after;
 }
 
 static bool
@@ -40,12 +40,12 @@ take_permissions(struct reader *r, char out[4])
     memcpy(out, r->pos, 4);
     r->pos += 5;
     for (int i = 0; i < 4; i++)
-        if (!memchr("rwxps-", out[i], 6))
+        if (!strchr("rwxps-", out[i]))
             return false;
     return true;
 }
 
-/* proc_pid_maps(5): "start-end perms offset major:minor inode   path".  */
+/* proc_pid_maps(5): "start-end perms offset major:minor inode   path". */
 bool
 mapping_line_parse(struct span line, struct mapping_line *out)
 {

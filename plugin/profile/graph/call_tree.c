@@ -78,8 +78,7 @@ static int
 descend_to_child(struct builder *b, uint32_t text, const char *module,
                  uint32_t *at)
 {
-    uint64_t key = (uint64_t)*at << 32 | text;
-    uint32_t hash = (uint32_t)hash_mix(hash_seed(b), key);
+    uint32_t hash = (uint32_t)hash_pair(hash_seed(b), *at, text);
     struct call_tree *tree = b->tree;
     struct hash_slot *slot;
 
