@@ -178,7 +178,7 @@ switch_on(void)
         refuse("another process serves %s: name another heapwire_state_dir",
                dir);
     else if (error == EPERM)
-        refuse("others may write to %s, or it is not ours", dir);
+        refuse("others may write to %s, or another user owns it", dir);
     else
         refuse("cannot serve in %s, with %s: %m", dir,
                find_heapwired() ? find_heapwired() : "no heapwired");

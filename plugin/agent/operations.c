@@ -164,7 +164,8 @@ may_dump(struct agent *agent, struct agent_reply *reply)
                 ? "the database has changed its root directory (chroot), and "
                   "a profile needs /proc there: mount it, or start without "
                   "chroot"
-                : "no profile can be written, for its file cannot be opened");
+                : "no profile can be written, because its file cannot be "
+                  "opened");
     return error == 0;
 }
 
@@ -414,7 +415,7 @@ op_dumpable(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_FAILED;
         reply->value = 1;
         snprintf(reply->text, sizeof(reply->text),
-                 "it stays dumpable: a seccomp filter that came since may "
+                 "it stays dumpable: a seccomp filter that was set since may "
                  "forbid prctl");
         return;
     }

@@ -476,21 +476,21 @@ resume_agent_service(struct agent *agent)
     return 0;
 }
 
-static const char filtered[] = "the database put on a seccomp filter under "
-                               "which the agent's thread could not live";
+static const char filtered[] = "the database set a seccomp filter that forbids "
+                               "system calls which the agent's thread needs";
 
 static const char *
 why_it_ends(const struct agent *agent)
 {
     if (phase_hands_over())
-        return "it made way while the database changed its ids, its root "
-               "directory or its sandbox, and no thread could be started "
-               "afterwards";
+        return "the agent's thread ended while the database changed its ids, "
+               "its root directory or its sandbox, and no thread could be "
+               "started afterwards";
     if (agent->start->unfit)
         return filtered;
     return agent->host_privileges.diverged
-               ? "the database's main thread gave up what the agent's thread "
-                 "could not give up"
+               ? "the database's main thread gave up privileges that the "
+                 "agent's thread could not give up"
                : "";
 }
 

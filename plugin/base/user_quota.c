@@ -20,11 +20,12 @@ user_quota_check(const struct user_quota *quota, size_t max, const char *what,
                   "later",
                   max, what);
     else
-        error_set(err, ER_USER_LIMIT_REACHED,
-                  "User '%s' has exceeded the '%s' resource (current value: "
-                  "%zu): users share %zu, %zu of them are free, and a user "
-                  "gets no more than it leaves free; %s, or try again later",
-                  quota->user, what, quota->user_taken, max, unused, remedy);
+        error_set(
+            err, ER_USER_LIMIT_REACHED,
+            "User '%s' has exceeded the '%s' resource (current value: %zu): "
+            "users share %zu, %zu of them are free, and one user gets at most "
+            "as many as stay free for the others; %s, or try again later",
+            quota->user, what, quota->user_taken, max, unused, remedy);
     return -1;
 }
 

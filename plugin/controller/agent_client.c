@@ -434,9 +434,9 @@ set_protocol_mismatch_note(struct agent_client *client, uint32_t protocol)
                  newer ? "heapwired" : "the database");
     else
         snprintf(out, size,
-                 "the agent in %s (pid %d) hangs up when it is greeted: it is "
-                 "of an older heapwire, or refuses this user; restart the "
-                 "database to load the new one",
+                 "the agent in %s (pid %d) closes the connection at the "
+                 "greeting: it is of an older heapwire, or refuses this user; "
+                 "restart the database to load the new one",
                  exe, (int)client->peer);
 }
 

@@ -223,10 +223,10 @@ note_losses(struct dump *dump)
     if (segment_copy_check(dump->recorded, &err) != 0)
         append_note(dump, "%s", err.text);
     if (header->lost_samples > 0)
-        append_note(dump, "%llu samples found no room",
+        append_note(dump, "there was no room for %llu samples",
                     (unsigned long long)header->lost_samples);
     if (header->lost_stacks > 0)
-        append_note(dump, "the stacks of %llu samples found no room",
+        append_note(dump, "there was no room for the stacks of %llu samples",
                     (unsigned long long)header->lost_stacks);
 }
 

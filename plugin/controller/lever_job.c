@@ -261,8 +261,7 @@ ask_levers(struct agent_client *client, const struct lever_request *wanted,
     if (rc == 0 &&
         !lever_report_parse(text.data ? text.data : "", text.size, out)) {
         error_set(err, ER_UNKNOWN,
-                  "the agent in %s (pid %d) answers %s in "
-                  "words that are not understood",
+                  "the answer of the agent in %s (pid %d) to %s is malformed",
                   client->status.hello.exe, client->status.hello.pid,
                   lever_name(wanted->lever));
         rc = -1;
@@ -285,11 +284,12 @@ log_lever_end(const struct agent_client *client, size_t lever,
 
     clock_text(force->ended_ms, at, sizeof(at));
     log_to(log,
-           "%s of %s ended at %s UTC in the database (pid %d), %s: what was "
-           "there before is there again",
+           "%s of %s ended at %s UTC in the database (pid %d), %s: the former "
+           "settings are in force again",
            lever_name(of[lever]), *force->by ? force->by : "an unknown user",
            at, client->status.hello.pid,
-           force->by_itself ? "for its time was over" : "for it was undone");
+           force->by_itself ? "because its time was over"
+                            : "because it was undone");
 }
 
 static void

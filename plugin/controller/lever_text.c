@@ -90,8 +90,8 @@ write_decay_risk(const struct lever_request *request, const int64_t decay[2],
                          "longer, and rss is higher by as much as is freed "
                          "in that time");
     else if (!never)
-        buffer_text(out, "decay to what is set already: nothing changes but "
-                         "its end");
+        buffer_text(out, "decay to the present values: nothing changes but the "
+                         "time of its end");
 }
 
 static void
@@ -126,8 +126,8 @@ lever_write_risk(const struct lever_request *request,
         break;
     case AGENT_LEVERS:
     case AGENT_UNDO:
-        buffer_text(out, "what was there before is there again: pages that a "
-                         "longer time kept go back at once");
+        buffer_text(out, "the former settings are in force again: pages that a "
+                         "longer time kept go back to the kernel at once");
         break;
     }
     buffer_char(out, '\n');
@@ -192,14 +192,14 @@ write_ends(enum node_lever lever, const struct lever_force *force,
 {
     buffer_text(out, ", since ");
     write_lever_time(force->since_ms, out);
-    buffer_text(out, lever == NODE_DECAY ? "; then each arena's own again, of "
-                                           "new ones "
+    buffer_text(out, lever == NODE_DECAY ? "; then each arena gets its former "
+                                           "values again, and new arenas get "
                                          : "; then ");
     lever_write_values(lever, force->was, out);
     if (force->error != 0)
         buffer_format(out,
-                      "; it is overdue, for it could not be put back (%s): it "
-                      "is tried again each second",
+                      "; it is overdue, because the former settings could not "
+                      "be restored (%s): this is tried again each second",
                       lever_error(force));
 }
 
@@ -218,8 +218,8 @@ lever_write_state(const struct lever_force force[NODE_LEVERS],
         if (force[i].ended_ms != 0) {
             buffer_text(out, "; the last one ended at ");
             write_lever_time(force[i].ended_ms, out);
-            buffer_text(out, force[i].by_itself ? ", for its time was over"
-                                                : ", for it was undone");
+            buffer_text(out, force[i].by_itself ? ", because its time was over"
+                                                : ", because it was undone");
         }
         buffer_char(out, '\n');
     }
@@ -255,8 +255,8 @@ lever_write_result(const struct lever_request *request,
         lever_write_force(request->lever == AGENT_DECAY ? NODE_DECAY
                                                         : NODE_BACKGROUND,
                           replaced, out);
-        buffer_text(out, "; what is put back is still what was there before "
-                         "that\n");
+        buffer_text(out,
+                    "; the values from before that one will be restored\n");
     }
     write_change("rss", before->rss, after->rss, out);
     write_change("resident", before->resident, after->resident, out);

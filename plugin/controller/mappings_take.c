@@ -70,8 +70,8 @@ close_opened(struct observer *observer, struct agent_client *client)
     if (client->status.state == NODE_CONNECTED &&
         observer_set_access(observer, client, &opened, &err) != 0)
         log_to(observer->log,
-               "the database (pid %d) was made dumpable and may be so still, "
-               "which is looked after again: %s",
+               "the database (pid %d) was made dumpable, and may still be; "
+               "this is put back at the next greeting: %s",
                (int)client->status.hello.pid, err.text);
 }
 
@@ -135,8 +135,8 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
         return -1;
     }
     snprintf(take->remark, sizeof(take->remark),
-             "%s: the agent has read them%s; what has no name is judged by its "
-             "address",
+             "%s: the agent has read them%s; mappings without a name are "
+             "attributed by their addresses",
              why.text,
              take->source.cut ? ", but only the first 16 MB of the text, so "
                                 "that mappings are missing"

@@ -59,8 +59,8 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_UNRESPONSIVE:
         if (status->hello.pid == 0) { /* it hung before heapwired started */
             error_set(err, ER_UNKNOWN,
-                      "a database is connected that does not say since %s UTC "
-                      "which it is: it hangs, or a signal has stopped it",
+                      "a database is connected, but has not identified itself "
+                      "since %s UTC: it hangs, or a signal has stopped it",
                       since);
             return -1;
         }
@@ -105,7 +105,7 @@ is_unprepared(const struct node_status *status, struct error *err)
     else if (status->unprepared)
         error_set(
             err, ER_FEATURE_DISABLED,
-            "heap profiling is not prepared in %s (pid %d), for the "
+            "heap profiling is not prepared in %s (pid %d), because the "
             "configuration has profiling = off; set profiling = prepared "
             "(heapwire-run --profiling prepared) and restart the database",
             hello->exe, hello->pid);
@@ -164,15 +164,14 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
         if (!status->attached && is_unprepared(status, err))
             return -1;
         if (status->attached)
-            error_set(
-                err, ER_FEATURE_DISABLED,
-                "attached: heap profiling cannot be switched on in %s "
-                "(pid %d), for jemalloc %s was started with opt.prof off, "
-                "which stays so until it ends (statistics, history, "
-                "marks and evidence work); restart it with "
-                "%s=prof:true,prof_active:false, or under heapwire-run",
-                hello->exe, hello->pid, hello->version,
-                hello->malloc_conf_name);
+            error_set(err, ER_FEATURE_DISABLED,
+                      "attached: heap profiling cannot be switched on in %s "
+                      "(pid %d), because jemalloc %s was started with opt.prof "
+                      "off, which stays so until it ends (statistics, history, "
+                      "marks and evidence work); restart it with "
+                      "%s=prof:true,prof_active:false, or under heapwire-run",
+                      hello->exe, hello->pid, hello->version,
+                      hello->malloc_conf_name);
         else if (hello->secure)
             error_set(err, ER_FEATURE_DISABLED,
                       "heap profiling is off in %s (pid %d): it runs with "
@@ -328,10 +327,11 @@ read_restart_record(const char *state_dir, struct node_status *status)
         deaths_read(state_dir, &last, 1) != 1 ||
         last.restarted != DEATH_WITHOUT_HEAPWIRE)
         return;
-    snprintf(status->note, sizeof(status->note),
-             "%s was started again without heapwire in it, for with it it died "
-             "of signal %d before it served (heapwire.deaths has more)",
-             last.program, (int)last.code);
+    snprintf(
+        status->note, sizeof(status->note),
+        "%s was started again without heapwire in it, because with it, it was "
+        "killed by signal %d before it served (heapwire.deaths has more)",
+        last.program, (int)last.code);
 }
 
 void

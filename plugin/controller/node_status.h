@@ -18,8 +18,8 @@ struct node_status;
 
 /* Says of an agent that it is older than this heapwired. */
 #define NODE_OLDER                                                             \
-    "is of an older heapwire and is served with what it knows; restart the "   \
-    "database to load the new one"
+    "is of an older heapwire and lacks newer functions; restart the database " \
+    "to load the new one"
 
 /* 0 if the node can take requests now; else fills *err with the reason. */
 int node_status_check(const struct node_status *status, struct error *err);

@@ -153,8 +153,9 @@ close_process(void *arg)
     if (o->opened && ask_access(o, 0, &err) != 0 &&
         process_is_alive(o->process.pid, o->process.start_ticks))
         log_to(observer_of(o)->log,
-               "the database (pid %" PRId32 ") was made dumpable and may be so "
-               "still, which is looked after again: %s",
+               "the database (pid %" PRId32
+               ") was made dumpable, and may still be; this is put back at the "
+               "next greeting: %s",
                o->process.pid, err.text);
 }
 
@@ -403,8 +404,9 @@ check_profile_queue(const struct observer *observer,
     if (needs_ms <= OBSERVE_WAIT_S * 1000ull)
         return 0;
     error_set(err, ER_UNKNOWN,
-              "one profile of time is taken at once, and others (the last is "
-              "of '%s') need %" PRIu64 " s more: ask again then, or end them "
+              "only one profile of time is taken at a time, and others (the "
+              "last is of '%s') need %" PRIu64
+              " s more: ask again then, or end them "
               "by KILL QUERY (SHOW PROCESSLIST)",
               owner, needs_ms / 1000);
     return -1;

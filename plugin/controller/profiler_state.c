@@ -252,8 +252,8 @@ profiler_state_write(const struct node_status *status, struct buffer *out)
     buffer_format(out, "database: %s (pid %d)\n", hello->exe, hello->pid);
     if (status->peer == 0)
         buffer_text(out, "out of sight: it is in another pid namespace, or "
-                         "hidden in /proc; what the kernel knows of it and its "
-                         "exit status are not known here\n");
+                         "hidden in /proc; the kernel's figures of it and its "
+                         "exit status cannot be read from here\n");
     if (*status->children)
         buffer_format(out, "children: %s\n", status->children);
     if (!(status->knows & AGENT_KNOWS_ALLOCATORS))

@@ -58,7 +58,7 @@ check_baselines(const struct agent_client *client, struct store *store,
             error_set(err, ER_UNKNOWN,
                       "a reset forgets all samples: snapshot %s and others of "
                       "this process could not be compared with later ones any "
-                      "more; delete them first, or say reset(%u, true)",
+                      "more; delete them first, or use reset(%u, true)",
                       kept[i].name, lg_sample);
             rc = -1;
         }
@@ -108,7 +108,7 @@ describe_unseen_children(const struct processes *processes, bool recorded,
     size_t count =
         processes->count + processes->left_out - (processes->count > 0);
     const char *then = recorded
-                           ? "the recorder samples the parent alone"
+                           ? "the recorder samples only the parent"
                            : "process = child (or a NAME) serves one of them "
                              "instead";
     bool one = count == 1;

@@ -106,7 +106,7 @@ find_parts_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
                     !facts->rss.known ? "its rss is not known"
                     : facts->has_jemalloc && !facts->allocated.known
                         ? "what jemalloc counts is not known"
-                        : "it was not seen for half a minute");
+                        : "it has not been observed for half a minute");
     finding_step(finding, "Ask again after a minute.");
 }
 
@@ -156,7 +156,7 @@ add_nothing_unusual_finding(const struct diagnosis_facts *facts,
                     !facts->grows ? "nothing is seen to grow"
                     : is_growth_seen_for_long(facts)
                         ? "it grows by too little to matter"
-                        : "that it grows was not seen for long");
+                        : "its growth has been observed for too short a time");
 }
 
 static void
@@ -173,7 +173,7 @@ find_growth_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
                     facts->growth_judged && facts->trend_why ? facts->trend_why
                     : !facts->growth_judged && facts->growth_why
                         ? facts->growth_why
-                        : "it was not seen for long enough");
+                        : "its memory has not been observed for long enough");
     if (facts->state != FACT_SERVES)
         finding_step(finding, "Ask again once a database answers%s%s.",
                      facts->profiling_why ? ": " : "",

@@ -103,8 +103,8 @@ write_jemallocs(const struct diagnosis_facts *facts, struct page_parts *parts)
     }
     write_rest(parts,
                facts->owner_count == 0
-                   ? "not told apart"
-                   : "outside the allocator, and not told apart",
+                   ? "not attributed"
+                   : "outside the allocator, and not attributed",
                beyond);
 }
 
@@ -123,13 +123,13 @@ write_parts(const struct diagnosis_facts *facts, struct buffer *out)
         write_jemallocs(facts, &parts);
     } else {
         write_memory_part(&parts, facts->owned_by_jemalloc,
-                          "jemalloc's, which does not say now what it is");
+                          "jemalloc's, whose own figures are not known now");
         write_owners(facts, &parts);
         write_rest(&parts,
-                   facts->owners_ms == 0 ? "not told apart"
-                                         : "not told apart, or new since the "
-                                           "mappings were looked at",
-                   "gone since the mappings were looked at");
+                   facts->owners_ms == 0
+                       ? "not attributed"
+                       : "not attributed, or new since the mappings were read",
+                   "gone since the mappings were read");
     }
     if (facts->page_tables.value > 0)
         buffer_format(out,
@@ -154,11 +154,10 @@ write_holders(const struct diagnosis_facts *facts, struct buffer *out)
 {
     if (facts->holder_count == 0)
         return;
-    buffer_format(
-        out,
-        "By the profile's estimate, of what was allocated since it is "
-        "on %s are in use:",
-        bytes_text((double)facts->profile_bytes.value).text);
+    buffer_format(out,
+                  "By the profile's estimate, %s of the memory allocated since "
+                  "profiling was switched on are in use:",
+                  bytes_text((double)facts->profile_bytes.value).text);
     write_list(facts->holders, facts->holder_count, " by ", out);
     if (facts->thread_count == 0)
         return;
@@ -182,7 +181,7 @@ write_growth(const struct diagnosis_facts *facts, struct buffer *out)
     if (facts->hours_far > 0)
         buffer_format(out,
                       "If that went on, %s would be reached in %s, which is "
-                      "further ahead than what was seen can tell.\n",
+                      "too far ahead to be predicted from what was seen.\n",
                       finding_limit_name(facts),
                       span_text(facts->hours_far * 3600).text);
     for (size_t i = 0; i < facts->trend_count; i++) {
@@ -225,7 +224,7 @@ diagnosis_write(const struct diagnosis_facts *facts,
                   at);
     if (facts->owners_ms > 0) {
         clock_text(facts->owners_ms, at, sizeof(at));
-        buffer_format(out, "; whose mappings: %s UTC", at);
+        buffer_format(out, "; owners of mappings: %s UTC", at);
     }
     buffer_text(out, ".\n");
 }

@@ -177,8 +177,8 @@ explain_pace(const struct fact_trend *trend, bool leaks,
                                  "that fills, or a leak");
     else
         finding_explain(finding,
-                        ": a leak, or a cache that fills, which what was seen "
-                        "in %s does not tell yet",
+                        ": a leak, or a cache that fills; after %s of "
+                        "observation that is not certain yet",
                         SPAN(trend->hours * 3600));
 }
 
@@ -306,7 +306,7 @@ find_growth(const struct diagnosis_facts *facts, struct diagnosis *out)
     else {
         step_who_grew(facts, finding);
         finding_step(finding, "Ask again after some hours: a snapshot is kept "
-                              "each hour, and twelve of them tell.");
+                              "each hour, and twelve of them are enough.");
     }
 }
 

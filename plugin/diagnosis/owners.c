@@ -223,11 +223,11 @@ read_owners(struct controller *controller, const char *user,
     /* The await is the statement's: its own deadline comes back. */
     await->deadline_ms = deadline_ms;
     if (rc != 0 && clock_ms() >= until_ms && !await_is_over(await))
-        error_set(err, ER_UNKNOWN,
-                  "what it has mapped was not read within %d s: there is too "
-                  "much of it, the kernel has its memory map locked, or "
-                  "heapwired has much to do",
-                  READ_MS / 1000);
+        error_set(
+            err, ER_UNKNOWN,
+            "its mappings were not read within %d s: there are too many, the "
+            "kernel has its memory map locked, or heapwired has much to do",
+            READ_MS / 1000);
     if (rc != 0)
         return -1;
     rc = -1;

@@ -210,13 +210,13 @@ budget_find_kind(const struct profile *profile, struct budget *budget,
     if (holds_memory(&both[0]))
         error_set(err, ER_WRONG_ARGUMENTS,
                   "'%s' is the name of a function and of a pool of threads: "
-                  "say '" BUDGET_FUNCTION "%s' or '" PROFILE_POOL "%s'",
+                  "write '" BUDGET_FUNCTION "%s' or '" PROFILE_POOL "%s'",
                   budget->name, budget->name, budget->name);
     else
         error_set(err, ER_WRONG_ARGUMENTS,
                   "no function and no pool of threads called '%.*s' has memory "
                   "in use: heapwire.heap_functions and heap_threads list them; "
-                  "of one that is still to come, say '" BUDGET_FUNCTION
+                  "for one that is still to come, write '" BUDGET_FUNCTION
                   "NAME' or '" PROFILE_POOL "NAME'",
                   BUDGET_SHOWN, budget->name);
     return -1;

@@ -85,7 +85,7 @@ check_pool_name(struct span name, struct error *err)
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%s' is a thread's name: a pool's has a * in the place of each "
-              "number; say '" PROFILE_POOL "%s'",
+              "number; write '" PROFILE_POOL "%s'",
               text, pool);
     return -1;
 }

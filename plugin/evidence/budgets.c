@@ -134,7 +134,7 @@ take_budget_lines(struct budgets *budgets, const struct buffer *text)
             wrong++;
     if (wrong > 0)
         log_to(budgets->log,
-               "%s/" BUDGETS_FILE ": passed over %zu lines that are damaged or "
+               "%s/" BUDGETS_FILE ": skipped %zu lines that are damaged or "
                "beyond %d budgets",
                budgets->dir, wrong, BUDGETS_MAX);
     return true;
@@ -394,8 +394,8 @@ budgets_see(struct budgets *budgets, const struct snapshot *snapshot,
 
         if (faulty && !budgets->faulty)
             log_to(budgets->log,
-                   "cannot write %s/" BUDGETS_FILE ": %m; what was crossed is "
-                   "known in memory alone",
+                   "cannot write %s/" BUDGETS_FILE
+                   ": %m; that a budget was crossed is recorded only in memory",
                    budgets->dir);
         budgets->faulty = faulty;
     }

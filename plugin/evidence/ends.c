@@ -91,7 +91,7 @@ keep_end(struct ends *ends, int64_t at_ms, const char *other_exe)
     }
     snprintf(death.program, sizeof(death.program), "%s", exe);
     if (deaths_append(ends->state_dir, &death, &err) != 0)
-        log_to(ends->log, "that %s (pid %d) ended is not kept: %s", exe,
+        log_to(ends->log, "cannot record that %s (pid %d) ended: %s", exe,
                death.pid, err.text);
 }
 

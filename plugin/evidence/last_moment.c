@@ -170,7 +170,7 @@ add_due(struct last_moment *last, struct last_due *due)
         if (due->has_file)
             remove_file(last, LAST_MOMENT_AGAIN);
     } else if (last->due_count == LAST_MOMENT_DUE_MAX) {
-        log_to(last->log, "no automatic snapshot (%s): others wait",
+        log_to(last->log, "no automatic snapshot (%s): too many others wait",
                due->reason);
         discard_recording(&due->recording);
     } else {

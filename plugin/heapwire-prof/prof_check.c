@@ -62,7 +62,7 @@ check_start(int fd, const char *binary, const char *path, struct error *err)
     if (!snapshot && (size < 6 || memcmp(start, "heap_v", 6) != 0))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
-              "%s is a %s, not a program; to show what grew since, say "
+              "%s is a %s, not a program; to show what grew since, use "
               "--base=%s %s%s",
               binary, snapshot ? "snapshot" : "profile", binary,
               snapshot ? "" : "BINARY ", path);

@@ -292,7 +292,7 @@ prof_flags_parse(int argc, char **argv, struct prof_command *out)
         return print_flag_error(
             "--output is for --index; a form goes to stdout", "");
     if (!out->form && !out->index)
-        return print_flag_error("nothing to show: say --dot, --text, ...", "");
+        return print_flag_error("nothing to show: give --dot, --text, ...", "");
     return 0;
 }
 

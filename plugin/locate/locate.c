@@ -43,15 +43,15 @@ locate_advice(const char *prefix, bool in_library)
     if (!*prefix && in_library)
         return "preload a jemalloc that can (heapwire-run --jemalloc PATH)";
     if (strcmp(prefix, "_rjem_") == 0)
-        return "it is called by its own name, so none that is preloaded "
-               "replaces it: build it with the feature profiling of "
-               "tikv-jemallocator";
+        return "the program calls it by a name of its own, so a preloaded "
+               "jemalloc does not replace it: build it with the feature "
+               "profiling of tikv-jemallocator";
     if (in_library || (*prefix && strcmp(prefix, "je_") != 0))
-        return "it is called by its own name, so none that is preloaded "
-               "replaces it: build it with a jemalloc that was configured "
-               "with --enable-prof";
-    return "the program calls it directly, so none that is preloaded replaces "
-           "it: build it with a jemalloc that was configured with "
+        return "the program calls it by a name of its own, so a preloaded "
+               "jemalloc does not replace it: build it with a jemalloc that "
+               "was configured with --enable-prof";
+    return "the program calls it directly, so a preloaded jemalloc does not "
+           "replace it: build it with a jemalloc that was configured with "
            "--enable-prof (Redis, Valkey, KeyDB: make "
            "JEMALLOC_CONFIGURE_OPTS=--enable-prof), or with libc's malloc "
            "(make MALLOC=libc), for which heapwire-run preloads one";

@@ -111,12 +111,12 @@ death_describe(const struct death *death, char *out, size_t size)
         describe_unseen(death, out, size);
     else if (death->unknown && death->attached)
         snprintf(out, size,
-                 "ended; how is not known, for heapwire-run was attached to "
-                 "it and is not its parent");
+                 "ended; how is not known, because heapwire-run was attached "
+                 "to it and is not its parent");
     else if (death->unknown)
         snprintf(out, size,
-                 "ended; its exit status is not known, for heapwire-run was "
-                 "not its parent");
+                 "ended; its exit status is not known, because heapwire-run "
+                 "was not its parent");
     else if (death->signalled)
         snprintf(out, size, "was killed by signal %d (SIG%s)", death->code,
                  name ? name : "?");

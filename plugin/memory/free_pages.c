@@ -153,7 +153,7 @@ free_pages_write(const struct stats *stats, struct buffer *out)
     if (sum < LEAST_BYTES || !stats->resident.known ||
         sum < stats->resident.value / LEAST_SHARE)
         return;
-    buffer_format(out, "rss stays, for %.1f MB of free pages are kept, ",
+    buffer_format(out, "rss stays, because %.1f MB of free pages are kept, ",
                   free_page_megabytes(sum));
     if (most->threads == 0)
         buffer_format(out, "%.1f MB of them in idle arena %u",

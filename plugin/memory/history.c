@@ -172,8 +172,7 @@ load_history_file(struct history *history)
     wrong =
         load_history_samples(history, (const uint8_t *)bytes.data, bytes.size);
     if (wrong > 0)
-        log_to(history->log,
-               "%s/" HISTORY_FILE ": passed over %zu damaged samples",
+        log_to(history->log, "%s/" HISTORY_FILE ": skipped %zu damaged samples",
                history->dir, wrong);
     found = FOUND_HISTORY;
 out:
@@ -190,10 +189,11 @@ open_history_file(const char *dir)
 static void
 without_file(struct history *history)
 {
-    log_to(history->log,
-           "the history of memory is in memory alone: cannot write "
-           "%s/" HISTORY_FILE ": %m",
-           history->dir);
+    log_to(
+        history->log,
+        "the history of memory is only in memory: cannot write %s/" HISTORY_FILE
+        ": %m",
+        history->dir);
     fd_close(history->fd);
     history->fd = -1;
 }

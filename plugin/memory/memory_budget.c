@@ -229,10 +229,10 @@ void
 memory_budget_explain(struct error *err, const char *what)
 {
     error_set(err, ER_OUT_OF_MEMORY,
-              "Out of memory: no room for %s; all clients of this node share "
-              "%d MB, and half of the memory that is free, %zu MB of them are "
-              "taken, and a user gets no more than it leaves free; try again "
-              "later",
+              "Out of memory: no room for %s: all clients of this node share "
+              "%d MB, and never more than half of the free memory, and %zu MB "
+              "are taken; one user gets at most as much as stays free for the "
+              "others; try again later",
               what, MEMORY_BUDGET_BYTES >> 20, memory_budget_used() >> 20);
 }
 
@@ -309,11 +309,10 @@ decode_budget_explain(struct error *err)
     if (left < UINT64_MAX)
         snprintf(now, sizeof(now), "%llu MB are left now",
                  (unsigned long long)(left >> 20));
-    error_set(
-        err, ER_OUT_OF_RESOURCES,
-        "Out of resources: all that is decoded at a time may take %zu MB, "
-        "and half of the memory that is free (%s): this and what others "
-        "decode take more; try again later, or read the file with "
-        "heapwire-prof elsewhere",
-        ceiling >> 20, now);
+    error_set(err, ER_OUT_OF_RESOURCES,
+              "Out of resources: all that is decoded at one time may take at "
+              "most %zu MB, and half of the free memory (%s): this and what "
+              "others decode need more; try again later, or read the file with "
+              "heapwire-prof elsewhere",
+              ceiling >> 20, now);
 }

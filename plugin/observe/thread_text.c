@@ -340,8 +340,8 @@ append_missing_children(struct buffer *out, const struct thread_list *list)
                       list->beyond, PROCESS_CHILDREN_MAX);
     if (list->clashes > 0)
         buffer_format(out,
-                      "; children have %zu libraries where others have other "
-                      "code: names of theirs may be those",
+                      "; %zu libraries of children lie where other processes "
+                      "have other code: names in them may be wrong",
                       list->clashes);
     if (list->unjoined > 0)
         buffer_format(out,

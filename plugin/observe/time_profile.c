@@ -258,8 +258,8 @@ write_children(const struct taking *t, const struct sampler_report *report,
                       report->closed);
     if (report->born > 0)
         buffer_format(out,
-                      "; %" PRIu32 " child processes were born meanwhile: not "
-                      "in it",
+                      "; %" PRIu32
+                      " child processes were created meanwhile: not in it",
                       report->born);
     if (report->beyond > 0)
         buffer_format(out,
@@ -268,8 +268,8 @@ write_children(const struct taking *t, const struct sampler_report *report,
                       report->beyond, PROCESS_CHILDREN_MAX);
     if (t->joined.clashes > 0)
         buffer_format(out,
-                      "; %zu file%s of children lie%s where others have other "
-                      "code (%s): what runs there may have another's name",
+                      "; %zu file%s of children lie%s where other processes "
+                      "have other code (%s): names there may be wrong",
                       t->joined.clashes, PLURAL(t->joined.clashes),
                       t->joined.clashes == 1 ? "s" : "", t->map->clash);
     if (t->joined.left_out > 0)
@@ -289,8 +289,9 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
     write_lack(report->lost, "sample was lost", "samples were lost", out);
     write_lack(report->unseen, "thread could not be looked at",
                "threads could not be looked at", out);
-    write_lack(report->unmet, "thread was not met: it ended, or the time did",
-               "threads were not met: they ended, or the time did", out);
+    write_lack(report->unmet,
+               "thread was not sampled: it ended, or the profile did",
+               "threads were not sampled: they ended, or the profile did", out);
     if (report->unseen_ms > 0)
         buffer_format(
             out,
@@ -300,8 +301,9 @@ write_lacks(const struct taking *t, const struct sampler_report *report,
             (double)report->unseen_ms / 1000);
     write_lack(t->cut, "stack is cut", "stacks are cut", out);
     if (left_out > 0)
-        buffer_format(out, "; the stacks of %" PRIu64 " sample%s found no room",
-                      left_out, PLURAL(left_out));
+        buffer_format(
+            out, "; there was no room for the stacks of %" PRIu64 " sample%s",
+            left_out, PLURAL(left_out));
     if (t->kernel && !kernel_names_known(t->kernel))
         buffer_format(out,
                       "; the kernel's functions have no names for user %u "

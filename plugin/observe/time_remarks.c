@@ -63,15 +63,16 @@ time_remarks_short(const struct sampler_report *report, struct buffer *out)
     if (report->threads < report->threads_first || born < BORN_SHOWN ||
         (uint64_t)born * BORN_SHARE < report->samples)
         return;
-    buffer_format(out, "; %" PRIu32 " threads were born meanwhile, and ", born);
+    buffer_format(out, "; %" PRIu32 " threads were created meanwhile, and ",
+                  born);
     if (report->way == SAMPLER_PERF)
-        buffer_format(out,
-                      "each is sampled after %.0f ms, %.0f ms, ... of its own "
-                      "time: shares of what short ones do are not "
-                      "representative",
-                      tick_ms, 2 * tick_ms);
+        buffer_format(
+            out,
+            "each is sampled after %.0f ms, %.0f ms, ... of its own time: "
+            "shares of what short-lived ones do are not representative",
+            tick_ms, 2 * tick_ms);
     else
-        buffer_text(out, "short ones are met late in their lives: shares of "
+        buffer_text(out, "short-lived ones are first sampled late: shares of "
                          "what they do are rough");
 }
 

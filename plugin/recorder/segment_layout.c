@@ -64,7 +64,7 @@ check_part(const struct segment_header *header, int i, uint64_t *end)
     if (part->entry_bytes != entry_bytes[i])
         return "a part's entries have another size";
     if (part->count == 0 || part->offset % 64 != 0)
-        return "a part is empty, or lies askew";
+        return "a part is empty, or its offset is not a multiple of 64";
     if (part->offset < *end || part->offset > header->segment_bytes ||
         part->count >
             (header->segment_bytes - part->offset) / part->entry_bytes)

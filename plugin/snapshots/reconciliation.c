@@ -195,7 +195,8 @@ write_gap(const struct profile *profile, const struct unseen *unseen,
         buffer_format(out, ": %s", unseen->why);
     else if (fabs(missing) <= margin)
         buffer_format(
-            out, ": as near as samples tell (+-%.1f in 95%% of cases)", margin);
+            out, ": equal within the sampling error (+-%.1f in 95%% of cases)",
+            margin);
     else if (missing > 0) {
         buffer_text(out, ": ");
         write_unseen_missing(unseen, out);
@@ -228,8 +229,8 @@ write_prefixed_jemalloc(const struct snapshot_memory *m, struct buffer *out)
     if (m->allocated.known)
         buffer_format(out, "the %.1f MB of ",
                       bytes_in_megabytes((double)m->allocated.value));
-    buffer_text(out, "a jemalloc that has another name for malloc, which alone "
-                     "the recorder sees");
+    buffer_text(out, "a jemalloc whose functions have a prefix: the recorder "
+                     "sees only functions without one");
 }
 
 static void

@@ -190,7 +190,7 @@ log_skipped_snapshot(void *arg, const char *file, const char *why)
 {
     const struct store *store = arg;
 
-    log_to(store->log, "%s/%s is passed over: %s", store->dir.path, file, why);
+    log_to(store->log, "%s/%s is skipped: %s", store->dir.path, file, why);
 }
 
 /* Makes room for one more entry: if the list is full, the oldest leaves the
@@ -231,9 +231,9 @@ on_snapshot_file_found(void *arg, const struct file_found *file)
 
     snprintf(name, sizeof(name), "%.*s", (int)file->stem, file->name);
     if (store_means_sampling(name)) { /* older releases allowed this name */
-        log_skipped_snapshot(
-            store, name,
-            "statements mean a profile by it that they take; rename it");
+        log_skipped_snapshot(store, name,
+                             "the name is reserved: in statements it means a "
+                             "new profile; rename it");
         goto out;
     }
     if (!stored || !head) {
@@ -336,7 +336,7 @@ store_open_anyhow(const struct store_options *options,
 
     if (store || !options->dir)
         return store;
-    log_to(log, "snapshots are kept in memory alone, until heapwired ends: %s",
+    log_to(log, "snapshots are kept only in memory, until heapwired ends: %s",
            err->text);
     in_memory.dir = NULL;
     return store_open(&in_memory, log, err);

@@ -278,7 +278,7 @@ rewrite_deleted_snapshot(struct store *store,
 
     buffer_init(&bytes, SNAPSHOT_FILE_MAX);
     if (!stored->snapshot)
-        error_set(err, ER_UNKNOWN, "it was in its file alone");
+        error_set(err, ER_UNKNOWN, "it was only in its file");
     else if (snapshot_encode(stored->snapshot, &bytes, err) == 0)
         rc = write_once(store, &copy, &bytes, err);
     buffer_fini(&bytes);
@@ -304,7 +304,7 @@ check_stored_file(struct store *store, struct stored_snapshot *stored)
     else if (!said)
         log_to(store->log, "%s/%s was deleted: the snapshot %s: %s",
                store->dir.path, file,
-               stays ? "stays in memory alone until it can be written"
+               stays ? "stays only in memory until it can be written"
                      : "is gone",
                err.text);
     pthread_mutex_lock(&store->lock);

@@ -200,8 +200,8 @@ append_log_file_line(const char *line, size_t size, const char *now)
 
     if (lost > 0) {
         used = (size_t)snprintf(note, sizeof(note),
-                                "%s%sZ heapwired[%d]: %u lines before this are "
-                                "lost: the log could not be written\n",
+                                "%s%sZ heapwired[%d]: %u lines before this one "
+                                "were lost: the log could not be written\n",
                                 torn ? "\n" : "", now, (int)getpid(), lost);
         n = write_log_line(file, note, used);
         if (n < (ssize_t)used) {

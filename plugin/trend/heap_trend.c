@@ -187,8 +187,8 @@ check_blindness(const struct heap_past *past, const struct snapshot *now,
         all.high >= row->trend.slope / 2)
         return;
     row->trend.verdict = TREND_UNKNOWN;
-    row->trend.why = "profiling was off when much of the heap was made: what "
-                     "replaces that seems to grow";
+    row->trend.why = "profiling was off when much of the heap was allocated: "
+                     "objects that replace unseen ones look like growth";
 }
 
 /* The gain of all that is allocated, since the growth began. */

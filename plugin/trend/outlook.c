@@ -122,7 +122,7 @@ take_rate(struct outlook *out, const struct trend *trend, double seen_s,
     out->ends = out->left_s <= OUTLOOK_REACH * seen_s;
     out->why = out->ends ? ""
                          : "at that rate the limit is further away than can be "
-                           "said from what was seen";
+                           "predicted from the time observed";
     out->full_ms = out->ends ? now_ms + (int64_t)(out->left_s * 1000) : 0;
 }
 
@@ -130,11 +130,11 @@ void
 outlook_judge(const struct outlook_past *past, int64_t now_ms,
               const struct outlook_headroom *headroom, struct outlook *out)
 {
-    *out = (struct outlook){.headroom = *headroom,
-                            .why = "it was not seen for long "
-                                   "enough"};
+    *out = (struct outlook){
+        .headroom = *headroom,
+        .why = "its memory has not been observed for long enough"};
     if (!headroom->known) {
-        out->why = "its use or its limit is not known";
+        out->why = "its memory in use or its limit is unknown";
         return;
     }
     for (size_t i = 0; i < OUTLOOK_WINDOWS; i++) {
@@ -151,7 +151,7 @@ outlook_judge(const struct outlook_past *past, int64_t now_ms,
             out->why = trend.verdict == TREND_UNKNOWN
                            ? "whether it grows is not certain"
                        : trend.verdict == TREND_FILLS
-                           ? "it grew, and that flattens"
+                           ? "its growth is slowing down"
                            : "it does not grow";
         if (trend.verdict == TREND_GROWS &&
             is_new_height(window, points, count) &&
@@ -203,7 +203,8 @@ outlook_find(struct history *history, struct outlook *out)
         return;
     }
     if (clock_wall_ms() - now.at_ms > OUTLOOK_FRESH_MS) {
-        *out = (struct outlook){.why = "its memory was not seen lately"};
+        *out = (struct outlook){
+            .why = "its memory has not been observed in the last minute"};
         return;
     }
     pthread_mutex_lock(&latest.lock);

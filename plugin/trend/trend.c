@@ -343,7 +343,7 @@ judge_rest(const struct series *s, bool fitted, double least, struct trend *out)
     else if (flat || (fitted && out->high <= 0)) /* flat, or shrinking */
         out->verdict = TREND_STEADY;
     else
-        out->why = "it changes, but in no direction that would be certain yet";
+        out->why = "it changes, but no direction is certain yet";
 }
 
 static double

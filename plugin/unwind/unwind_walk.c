@@ -502,8 +502,9 @@ unwind_end_text(enum unwind_end why)
 {
     static const char *const texts[] = {
         [UNWIND_END_OUTERMOST] = "",
-        [UNWIND_END_STACK] = "its stack was not copied any further",
-        [UNWIND_END_RULE] = "no unwind table or frame pointer goes on",
+        [UNWIND_END_STACK] = "its stack was copied only up to here",
+        [UNWIND_END_RULE] =
+            "neither an unwind table nor a frame pointer leads to its caller",
         [UNWIND_END_LOOP] = "its stack is damaged",
         [UNWIND_END_DEPTH] = "it has more calls than are kept",
         [UNWIND_END_SIGNAL] = "a signal has interrupted it"};

@@ -311,8 +311,8 @@ check_answer(struct child *child, const char *end, const struct buffer *answer,
     }
     if (WIFSIGNALED(child->status)) {
         error_set(err, ER_UNKNOWN,
-                  "graphviz was killed by signal %d (it may have %u MB of "
-                  "memory): show fewer nodes, or take dot()'s source",
+                  "graphviz was killed by signal %d (its memory limit is %u "
+                  "MB): show fewer nodes, or take dot()'s source",
                   WTERMSIG(child->status), (unsigned)(memory_max >> 20));
         return -1;
     }

@@ -405,8 +405,8 @@ check_view_quota(const struct view_cache *cache, const char *owner,
     if (view_bytes_alive() < VIEW_ALIVE_BYTES_MAX)
         return 0;
     error_set(err, ER_OUT_OF_MEMORY,
-              "Out of memory: the views that are being read have %d MB "
-              "together; read them to the end, or try again later",
+              "Out of memory: the views that clients have not read to their "
+              "end take %d MB; read or cancel them, or try again later",
               VIEW_ALIVE_BYTES_MAX >> 20);
     return -1;
 }

@@ -177,7 +177,7 @@ count_unsampled(struct jemalloc *jemalloc)
         count = unsampled_count(then, &all);
     if (count > 0)
         snprintf(jemalloc->note, sizeof(jemalloc->note),
-                 "%u of %u threads are not sampled: they were born while "
+                 "%u of %u threads are not sampled: they were created while "
                  "prof.thread_active_init was false; start the database with "
                  "%s=prof_thread_active_init:true%s%s",
                  count, all, jemalloc->all.list[jemalloc->all.chosen].variable,

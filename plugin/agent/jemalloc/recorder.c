@@ -60,8 +60,8 @@ recorder_note(void)
             "the program's own malloc is not recorded: other threads ran "
             "before main, or /proc is not there",
         [SEGMENT_PATCH_OTHER] =
-            "the program's own malloc is not recorded: its code is not that of "
-            "the file that heapwire-run looked at",
+            "the program's own malloc is not recorded: its code differs from "
+            "the file that heapwire-run examined",
         [SEGMENT_PATCH_NO_ROOM] =
             "the program's own malloc is not recorded: there is no room near "
             "its code",

@@ -535,17 +535,17 @@ write_sampling_limits(struct perf *perf)
                  "kernel.perf_event_paranoid=1, or CAP_PERFMON");
     if (used_ms > seen_ms + SHOWN_MS && seen_ms < used_ms / 10 * 9)
         snprintf(out + strlen(out), size - strlen(out),
-                 "%s%llu of %llu ms on a processor were sampled: %s%sof each "
-                 "thread the rest of a tick is missing on each processor, so "
-                 "all of those shorter than a tick, which are in no share",
+                 "%s%llu of %llu ms on a processor were sampled: %s%sthe time "
+                 "of each thread after its last tick on a processor is "
+                 "missing, and so are threads shorter than a tick",
                  out[0] ? "; " : "", (unsigned long long)seen_ms,
                  (unsigned long long)used_ms,
                  report->kernel ? "" : "besides the kernel's time, ",
                  perf->foreign ? "besides that of other programs, " : "");
     if (perf->attr.sample_stack_user < SAMPLER_STACK_BYTES)
         snprintf(out + strlen(out), size - strlen(out),
-                 "%sof stacks %u bytes are read: kernel.perf_event_mlock_kb, "
-                 "or CAP_IPC_LOCK",
+                 "%sonly %u bytes of a stack are read: raise "
+                 "kernel.perf_event_mlock_kb, or give CAP_IPC_LOCK",
                  out[0] ? "; " : "", perf->attr.sample_stack_user);
 }
 

@@ -73,7 +73,8 @@ describe_tracer(long tracer, char *out, size_t size)
     sample_read_text(path, name, sizeof(name));
     name[strcspn(name, "\n")] = '\0';
     snprintf(out, size,
-             "%s (process %ld) traces it: one debugger at a time can",
+             "%s (process %ld) traces it: a process can have only one tracer "
+             "at a time",
              name[0] ? name : "another program", tracer);
 }
 

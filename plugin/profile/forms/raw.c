@@ -119,9 +119,10 @@ check_kind(const struct profile *profile, const char *what, struct error *err)
 {
     if (profile->kind == PROFILE_HEAP)
         return 0;
-    error_set(err, ER_WRONG_ARGUMENTS,
-              "%s: jemalloc's text is of the heap; take pprof, or collapsed",
-              what);
+    error_set(
+        err, ER_WRONG_ARGUMENTS,
+        "%s: jemalloc's text exists only for the heap; use pprof or collapsed",
+        what);
     return -1;
 }
 

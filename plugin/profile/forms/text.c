@@ -191,7 +191,7 @@ add_text_head(struct report *r)
                       figure_unit(r->options));
     unshown_add(r->out, profile, r->options, "\n");
     if (has_noise(r) && r->line_count > 0)
-        buffer_text(r->out, "~ may be chance: of what was sampled\n");
+        buffer_text(r->out, "~ may be chance: within the sampling error\n");
     emptiness_text(profile, r->options, r->line_count > 0, why);
     if (*why)
         buffer_format(r->out, "%s\n", why);

@@ -293,20 +293,19 @@ check_measure(const struct profile *profile, enum measure measure,
     if (measure == MEASURE_INUSE_SPACE || measure == MEASURE_INUSE_OBJECTS)
         return 0;
     if (heap != (measure != MEASURE_TIME && measure != MEASURE_SAMPLES)) {
-        error_set(err, ER_WRONG_ARGUMENTS, "%s: it does not count %s",
-                  heap ? "a profile of the heap is by inuse_space, "
+        error_set(err, ER_WRONG_ARGUMENTS, "%s, but not by %s",
+                  heap ? "a profile of the heap can be shown by inuse_space, "
                          "inuse_objects, alloc_space, alloc_objects or waste"
-                       : "a profile of time is by time or by samples",
+                       : "a profile of time can be shown by time or samples",
                   measure_words[measure]);
         return -1;
     }
     if (measure == MEASURE_WASTE && !profile->wasted) {
-        error_set(err, ER_UNKNOWN, "the profile does not tell waste: %s",
+        error_set(err, ER_UNKNOWN, "the profile has no figures of waste: %s",
                   profile->nodes > 0
-                      ? "a node of the sum does not"
-                      : "that needs the size classes of a jemalloc that counts "
-                        "them, as heapwire.malloc_bins has them, of when the "
-                        "snapshot was taken");
+                      ? "a node of the sum has none"
+                      : "that needs jemalloc's counts by size class "
+                        "(heapwire.malloc_bins) at the time of the snapshot");
         return -1;
     }
     if (!heap || measure == MEASURE_WASTE || profile->accumulated ||

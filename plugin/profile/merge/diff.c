@@ -341,7 +341,7 @@ memory_of(struct profile *out, const struct profile *now,
                  (double)base->duration_ms / 1e3,
                  kernel == base_kernel ? ""
                  : kernel ? "; the base is without the kernel's functions"
-                          : "; the base alone has the kernel's functions",
+                          : "; only the base has the kernel's functions",
                  size ? "; " : "");
     text = arena_alloc(out->arena, strlen(lengths) + size + 1);
     if (text)

@@ -295,8 +295,8 @@ merge_check(const struct merge *m, const struct profile *profile,
     if (m->share_count == 0 || profile->kind == m->out->kind)
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
-              "it has a profile of %s, and the others of %s: they cannot be "
-              "added up",
+              "its profile is of %s, and those of the other nodes are of %s: "
+              "they cannot be added up",
               profile_kind_name(profile->kind),
               profile_kind_name(m->out->kind));
     return -1;

@@ -49,8 +49,8 @@ profile_no_threads(const struct profile *profile)
            : profile->nodes > 0 ? "it is a sum of several nodes"
            : profile->difference
                ? "it is a difference"
-               : "neither a recorder noted them nor has jemalloc's profile "
-                 "lines by thread, or an older heapwire kept the snapshot";
+               : "neither a recorder nor jemalloc's profile recorded them, or "
+                 "the snapshot is from an older heapwire";
 }
 
 /* ---- labels ---- */
@@ -278,7 +278,7 @@ check_rooted(const struct profile *profile, const struct view_options *options,
     if (options->measure == MEASURE_ALLOC_SPACE ||
         options->measure == MEASURE_ALLOC_OBJECTS)
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "%s: what was ever allocated is not known by thread; say "
+                  "%s: what was ever allocated is not known by thread; use "
                   "by=inuse_space or by=inuse_objects",
                   word);
     else if (!profile->parts)

@@ -179,10 +179,9 @@ check_code_reach(struct planning *p, size_t from)
             code_reaches(&p->code[from], list[to].address + (itself ? 0 : 1),
                          p->moved[to].address + p->moved[to].original_size);
         if (reached == CODE_REACH_UNKNOWN)
-            return refuse_malloc_symbol(
-                p, from,
-                "has a jump to where is not seen, or bytes "
-                "that are no instruction");
+            return refuse_malloc_symbol(p, from,
+                                        "has a jump whose target is not known, "
+                                        "or bytes that are no instruction");
         if (reached == CODE_REACHES)
             return refuse_malloc_symbol(
                 p, from,

@@ -171,7 +171,8 @@ move_instruction(const struct instruction *in, struct patch_function *out)
      * relative ones, such as with a 32-bit address, are refused. */
     if (relative && (z->raw.modrm.mod != 0 || z->raw.modrm.rm != 5 ||
                      z->raw.disp.size != 32 || z->address_width != 64))
-        return "begins with an instruction that only its own place gives sense";
+        return "begins with an instruction that is valid only at its own "
+               "address";
     if (!emit_moved_code(out, in->bytes, z->length) ||
         (relative &&
          !emit_fix(out, (size_t)(z->length - z->raw.disp.offset),
@@ -197,7 +198,7 @@ code_move_entry(const struct code *code, struct patch_function *out,
         if (to >= code->size)
             why = "is too short for a jump";
         else if (!decode_instruction(code, to, &in))
-            why = "begins with what is no instruction";
+            why = "begins with bytes that are no instruction";
         else
             why = move_instruction(&in, out);
         if (why)

@@ -9,7 +9,7 @@ code_move_entry(const struct code *code, struct patch_function *out,
 {
     (void)code, (void)out;
     error_set(err, ER_FEATURE_DISABLED,
-              "cannot be moved on this machine: that is done on x86-64 alone");
+              "cannot be moved on this machine: that is done only on x86-64");
     return -1;
 }
 

@@ -365,7 +365,7 @@ explain_death(struct helper *h, struct error *err)
         error_set(err, ER_UNKNOWN, "the symboliser ended with status %d",
                   WEXITSTATUS(status));
     else
-        error_set(err, ER_UNKNOWN, "the symboliser hung up");
+        error_set(err, ER_UNKNOWN, "the symboliser closed its connection");
 }
 
 /* Sends h->out.  Returns as await_helper_socket: 1 when everything is sent. */

@@ -36,7 +36,7 @@ report_skipped_index(const char *path, const char *reason, struct error *why)
 {
     if (!why || why->text[0])
         return;
-    error_set(why, ER_UNKNOWN, "its symbol index %s is passed over: %s",
+    error_set(why, ER_UNKNOWN, "its symbol index %s is skipped: %s",
               base_name(path), reason);
 }
 
@@ -82,7 +82,8 @@ index_distrust_reason(const struct elf_file *elf, int fd)
     if (index.st_uid == 0 || index.st_uid == geteuid() ||
         index.st_uid == object.st_uid)
         return NULL;
-    return "it belongs neither to the owner of the object nor to us (chown)";
+    return "it belongs neither to the owner of the object nor to this user "
+           "(chown)";
 }
 
 int

@@ -115,7 +115,8 @@ load_library(struct debuginfod *out)
     *(void **)&out->end = dlsym(library, "debuginfod_end");
     return out->begin && out->find && out->end
                ? EXIT_SUCCESS
-               : report_fetch_failure(LIBRARY " is none that we know", "");
+               : report_fetch_failure(
+                     LIBRARY " lacks the functions that heapwire needs", "");
 }
 
 static int
@@ -127,10 +128,10 @@ copy_out(int fd)
 
     while (n >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
         if (fd_write_all(STDOUT_FILENO, bytes, (size_t)n) != 0)
-            return report_fetch_failure("it was not taken",
+            return report_fetch_failure("heapwired did not take the file",
                                         strerror(errno)); /* NOLINT */
     return n == 0 ? EXIT_SUCCESS
-                  : report_fetch_failure("what came cannot be read",
+                  : report_fetch_failure("the fetched file cannot be read",
                                          strerror(errno)); /* NOLINT */
 }
 
@@ -141,13 +142,13 @@ fetch_debug(const struct debuginfod *library, const char *build_id)
     int fd, status;
 
     if (!client)
-        return report_fetch_failure("libdebuginfod cannot begin", "");
+        return report_fetch_failure("libdebuginfod cannot start a request", "");
     fd = library->find(client, (const unsigned char *)build_id, 0, NULL);
     if (fd == -ENOENT)
         status = report_fetch_failure("no server has it", "");
     else if (fd < 0)
         status = report_fetch_failure(
-            "the servers did not give it",
+            "the servers did not send it",
             strerror(-fd)); /* NOLINT(concurrency-mt-unsafe) */
     else
         status = copy_out(fd);

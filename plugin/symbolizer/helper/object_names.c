@@ -502,7 +502,7 @@ static const struct {
     {DWARF_VERSION, "in units of an unknown version of DWARF",
      "named by libbfd"},
     {DWARF_DAMAGED, "in units of damaged DWARF", "named by libbfd"},
-    {DWARF_OVER_BUDGET, "in more DWARF than fits the memory for it",
+    {DWARF_OVER_BUDGET, "in units for whose DWARF there was no memory",
      "symbol names only"},
 };
 

@@ -69,12 +69,12 @@ check_format(struct reader r, struct error *err)
     uint32_t version = reader_u32(&r);
 
     if (r.failed || !span_is(magic, INDEX_MAGIC))
-        return set_damaged_index_error(err, "it is no such file");
+        return set_damaged_index_error(err, "the file is not a symbol index");
     if (version == INDEX_VERSION)
         return 0;
     error_set(err, ER_UNKNOWN,
-              "its symbol index is unusable: its format is %u%s, and format %u "
-              "alone is read: make it anew with heapwire-prof --index",
+              "its symbol index is unusable: its format is %u%s, but only "
+              "format %u can be read: make it again with heapwire-prof --index",
               version & 0xffff, version > 0xffff ? " (packed)" : "",
               INDEX_VERSION);
     return -1;

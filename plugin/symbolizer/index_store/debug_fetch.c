@@ -156,7 +156,7 @@ receive_debug_bytes(struct fetching *f, struct error *err)
     if (n < 0 && errno == EINTR)
         return 1;
     if (n < 0)
-        error_sys(err, ER_UNKNOWN, "cannot read what came");
+        error_sys(err, ER_UNKNOWN, "cannot read the fetched file");
     if (n <= 0)
         return (int)n;
     return index_writer_write(f->writer, bytes, (size_t)n, err) == 0 ? 1 : -1;
@@ -195,7 +195,8 @@ receive_fetch_output(struct fetching *f, struct error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            error_set(err, ER_UNKNOWN, "it did not come in %u s",
+            error_set(err, ER_UNKNOWN,
+                      "the servers did not send it within %u s",
                       f->fetch->timeout_s);
             return -1;
         }
@@ -234,7 +235,8 @@ end_fetching(struct fetching *f, bool taken, struct error *err)
     clean_text((struct span){f->why, f->why_size}, said);
     said[f->why_size] = '\0';
     error_set(err, ER_UNKNOWN, "%s",
-              f->why_size > 0 ? said : "the program that asks for it failed");
+              f->why_size > 0 ? said
+                              : "heapwire-debuginfod failed without a message");
     return -1;
 }
 
@@ -253,16 +255,18 @@ check_debug(const struct debug_fetch *fetch, const struct index_writer *writer,
     int rc = -1;
 
     if (fd < 0) {
-        error_sys(err, ER_UNKNOWN, "cannot read what came");
+        error_sys(err, ER_UNKNOWN, "cannot read the fetched file");
         return -1;
     }
-    if (elf_init(&elf, fd, "what came", err) == 0 &&
+    if (elf_init(&elf, fd, "the fetched file", err) == 0 &&
         elf_load_sections(&elf, err) == 0) {
         id = build_id_of(&elf);
         if (!build_id_equal(&id, fetch->id))
-            error_set(err, ER_UNKNOWN, "what came is of another build");
+            error_set(err, ER_UNKNOWN, "the fetched file is of another build");
         else if (!elf_has_dwarf(&elf) && !elf_section(&elf, ".symtab"))
-            error_set(err, ER_UNKNOWN, "what came has no names in it");
+            error_set(
+                err, ER_UNKNOWN,
+                "the fetched file has neither debug information nor symbols");
         else
             rc = 0;
     }
@@ -297,7 +301,7 @@ debug_fetch(const struct debug_fetch *fetch, struct index_writer *writer,
      * since the next one may run as another user. */
     (void)unlinkat(fetch->dir->fd, DEBUG_DOWNLOADS, AT_REMOVEDIR);
     if (rc == 0 && writer->bytes == 0) {
-        error_set(err, ER_UNKNOWN, "nothing came");
+        error_set(err, ER_UNKNOWN, "the servers sent no bytes");
         rc = -1;
     }
     return rc == 0 ? check_debug(fetch, writer, err) : -1;

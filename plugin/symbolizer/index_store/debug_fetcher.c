@@ -239,8 +239,8 @@ serve_debug_request(struct debug_fetcher *fetcher,
                (unsigned long long)(clock_ms() - began));
     else if (!interrupted)
         log_to(fetcher->log,
-               "no debug information of %s (%s) was fetched: %s; not asked for "
-               "again for %d minutes",
+               "no debug information of %s (%s) was fetched: %s; it is not "
+               "requested again for %d minutes",
                request->object, id, err.text, DEBUG_MISS_MS / 60000);
 }
 

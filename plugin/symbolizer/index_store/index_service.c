@@ -375,8 +375,8 @@ on_index_file_skipped(void *arg, const char *file, const char *why)
 {
     const struct index_service *service = arg;
 
-    log_to(service->log, "%s/%.100s is passed over: %s", service->dir.path,
-           file, why);
+    log_to(service->log, "%s/%.100s is skipped: %s", service->dir.path, file,
+           why);
 }
 
 static void

@@ -296,8 +296,8 @@ store_table_bytes(struct unwind_store *store, struct unwind_object *object,
     if (fits)
         return 0;
     error_set(err, ER_UNKNOWN,
-              "the unwind tables in use need %zu MB already, and all of them "
-              "%llu MB at most, of the memory that clients share",
+              "there is no room for it: the unwind tables in use have %zu MB, "
+              "and may have at most %llu MB of the memory that clients share",
               reserved >> 20, (unsigned long long)(store->memory_max >> 20));
     return -1;
 }

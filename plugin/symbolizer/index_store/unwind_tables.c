@@ -136,7 +136,8 @@ start_helper(struct loading *l, struct error *err)
             helper_cancel_by(helper, l->request->cancelled);
         return helper;
     }
-    error_set(err, ER_UNKNOWN, "only %llu MB of memory are left",
+    error_set(err, ER_UNKNOWN,
+              "making it needs a helper, and only %llu MB of memory are left",
               (unsigned long long)(half >> 19));
     return NULL;
 }

@@ -55,8 +55,8 @@ START_TEST(a_refusal_says_which_limit_and_how_many)
     ck_assert_str_eq(
         err.text,
         "User 'bob' has exceeded the 'seats' resource (current value: 5): "
-        "users share 20, 5 of them are free, and a user gets no more than it "
-        "leaves free; leave one, or try again later");
+        "users share 20, 5 of them are free, and one user gets at most as many "
+        "as stay free for the others; leave one, or try again later");
     ck_assert_str_eq(err.sqlstate, "42000");
     for (size_t i = 0; i < 20; i++)
         places[i] = "cy";

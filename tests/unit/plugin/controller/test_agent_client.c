@@ -117,7 +117,7 @@ static const struct {
     {1, sizeof(struct agent_reply) - 64, "speaks protocol 1, of an older"},
     {1, sizeof(struct agent_reply), "speaks protocol 1, of an older"},
     {AGENT_PROTOCOL + 1, sizeof(struct agent_reply) + 8, "of a newer heapwire"},
-    {0, 0, "hangs up when it is greeted: it is of an older heapwire"},
+    {0, 0, "closes the connection at the greeting: it is of an older heapwire"},
 };
 
 START_TEST(an_agent_of_another_release_is_named)

@@ -121,10 +121,10 @@ START_TEST(the_risk_comes_first)
         "took: 12.3 ms\n"
         "decay: dirty_decay_ms 500, muzzy_decay_ms -1 (never) until "
         "2026-11-30 00:54:20 UTC, by ann of sales, since 2026-11-30 00:53:20 "
-        "UTC; then each arena's own again, of new ones dirty_decay_ms 10000, "
-        "muzzy_decay_ms 0\n"
+        "UTC; then each arena gets its former values again, and new arenas get "
+        "dirty_decay_ms 10000, muzzy_decay_ms 0\n"
         "background_threads: not in force; the last one ended at 2026-11-30 "
-        "00:53:21 UTC, for its time was over\n");
+        "00:53:21 UTC, because its time was over\n");
     buffer_fini(&out);
 }
 END_TEST
@@ -173,8 +173,8 @@ START_TEST(what_is_replaced_is_told)
     lever_write_result(&request, &report, &out);
     ck_assert_msg(strstr(out.data,
                          "\nreplaces background_threads: on until 2026-11-30 "
-                         "00:53:20 UTC, by bob; what is put back is still "
-                         "what was there before that\n"),
+                         "00:53:20 UTC, by bob; the values from before that "
+                         "one will be restored\n"),
                   "%s", out.data);
     buffer_fini(&out);
 }

@@ -26,7 +26,10 @@ static const struct {
      "unknown",
      "the process is stopped by a signal",
      "database:"},
-    {{.state = NODE_UNRESPONSIVE}, "unknown", "does not say since", "pid 0"},
+    {{.state = NODE_UNRESPONSIVE},
+     "unknown",
+     "not identified itself since",
+     "pid 0"},
     {{.state = NODE_CONNECTED, .hello = {.allocator = AGENT_NO_JEMALLOC}},
      "no jemalloc",
      "heapwire-run --jemalloc auto",
@@ -57,8 +60,8 @@ static const struct {
       .note = "redis-server"},
      "jemalloc without profiling",
      "in /usr/bin/redis-server (pid 0) was built without --enable-prof: it "
-     "cannot profile; the program calls it directly, so none that is preloaded "
-     "replaces it: build it with a jemalloc that was configured with "
+     "cannot profile; the program calls it directly, so a preloaded jemalloc "
+     "does not replace it: build it with a jemalloc that was configured with "
      "--enable-prof (Redis, Valkey, KeyDB: make "
      "JEMALLOC_CONFIGURE_OPTS=--enable-prof)",
      "--jemalloc PATH"},
@@ -180,7 +183,7 @@ static const struct {
      "guard"},
     {{.state = NODE_CONNECTED},
      "inactive",
-     "agent: it is of an older heapwire and is served with what it knows",
+     "agent: it is of an older heapwire and lacks newer functions",
      NULL},
     {{.state = NODE_CONNECTED,
       .overhead = {.switched_off_ms = 1000, .reason = "it cost too much"},

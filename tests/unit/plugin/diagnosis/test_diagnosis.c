@@ -180,8 +180,9 @@ make_slow_decay(struct diagnosis_facts *f)
     f->allocated.value = MB_OF(480);
     f->free_pages.value = MB_OF(400);
     f->least_free_pages.value = MB_OF(400);
-    f->free_why = "rss stays, for 400.0 MB of free pages are kept, 187.0 MB of "
-                  "them in idle arena 7";
+    f->free_why =
+        "rss stays, because 400.0 MB of free pages are kept, 187.0 MB of "
+        "them in idle arena 7";
 }
 
 static void
@@ -278,7 +279,7 @@ static const struct {
      "87 % of the cgroup's limit of 980.0 MB", "caches smaller"},
     {make_machine_tight, FINDING_LIMIT_LOW, "", "94 % of what this machine has",
      "another machine"},
-    {make_young, FINDING_NOT_KNOWN_YET, "", "not seen for long enough",
+    {make_young, FINDING_NOT_KNOWN_YET, "", "not been observed for long enough",
      "after some hours"},
     {keep_healthy, FINDING_NOTHING_UNUSUAL, "", "nothing is seen to grow",
      NULL},
@@ -346,7 +347,8 @@ START_TEST(what_was_not_there_for_long_is_no_finding)
     diagnosis_find(&facts, &found);
     ck_assert_uint_eq(found.count, 1);
     ck_assert(has_finding(FINDING_NOT_KNOWN_YET));
-    ck_assert(strstr(found.findings[0].why, "not seen for half a minute"));
+    ck_assert(
+        strstr(found.findings[0].why, "not been observed for half a minute"));
     facts = healthy();
     facts.inside.value = MB_OF(400);
     diagnosis_find(&facts, &found);
@@ -675,7 +677,7 @@ START_TEST(the_end_that_is_too_far_ahead_is_on_the_page)
     write_page(&facts);
     ck_assert_msg(strstr(page.data,
                          "If that went on, the cgroup's limit would be "
-                         "reached in 26.0 hours, which is further ahead"),
+                         "reached in 26.0 hours, which is too far ahead"),
                   "%s", page.data);
 }
 END_TEST
@@ -705,8 +707,9 @@ START_TEST(the_parts_add_up_to_rss)
     make_foreign(&facts); /* 300 of 500 MB have an owner */
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
-    ck_assert(strstr(page.data, "    200.0 MB   20 %  outside the allocator, "
-                                "and not told apart\n"));
+    ck_assert(strstr(
+        page.data,
+        "    200.0 MB   20 %  outside the allocator, and not attributed\n"));
     facts.owners_more = (struct fact){true, MB_OF(150)};
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
@@ -727,19 +730,19 @@ START_TEST(without_jemalloc_the_owners_are_the_parts)
     facts.owner_count = 1;
     facts.page_tables = (struct fact){true, MB_OF(3)};
     write_page(&facts);
-    ck_assert(strstr(page.data, "    100.0 MB   10 %  not told apart\n"));
+    ck_assert(strstr(page.data, "    100.0 MB   10 %  not attributed\n"));
     facts.owners_ms = 1700000000000;
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
     ck_assert(strstr(page.data, "    900.0 MB   90 %  glibc's malloc"));
-    ck_assert(strstr(page.data, "    100.0 MB   10 %  not told apart, or new"));
+    ck_assert(strstr(page.data, "    100.0 MB   10 %  not attributed, or new"));
     ck_assert(strstr(page.data, "the kernel has 3.0 MB of page tables"));
     /* one that hangs: its figures are not known, its mappings are */
     facts.owned_by_jemalloc = (struct fact){true, MB_OF(80)};
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
     ck_assert(strstr(page.data, "     80.0 MB    8 %  jemalloc's, which does"));
-    ck_assert(strstr(page.data, "     20.0 MB    2 %  not told apart, or new"));
+    ck_assert(strstr(page.data, "     20.0 MB    2 %  not attributed, or new"));
 }
 END_TEST
 

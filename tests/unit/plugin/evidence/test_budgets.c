@@ -141,7 +141,7 @@ static const struct {
     {"pool 16 bytes of nam", "'16 bytes of nam' is"},
     {"pool 16 bytes of name", "a pool's name has 1 to 15 bytes"},
     {"pool worker-12", "'worker-12' is a thread's name: a pool's has a * in "
-                       "the place of each number; say 'pool worker-*'"},
+                       "the place of each number; write 'pool worker-*'"},
     {"pool a\tb", "control character at byte 7"},
 };
 
@@ -297,7 +297,7 @@ START_TEST(a_name_is_found_in_the_profile)
     ck_assert_str_eq(kind_of(profile, "io-*"), "pool io-*");
     ck_assert_str_eq(kind_of(profile, "main"),
                      "'main' is the name of a function and of a pool of "
-                     "threads: say 'function main' or 'pool main'");
+                     "threads: write 'function main' or 'pool main'");
     ck_assert_ptr_nonnull(strstr(kind_of(profile, "none"),
                                  "no function and no pool of threads called "
                                  "'none' has memory in use"));
@@ -592,7 +592,7 @@ START_TEST(a_damaged_line_is_passed_over)
     ck_assert_str_eq(list[0].name, "f");
     ck_assert(list[0].over);
     ck_assert_int_eq(list[0].state, BUDGET_UNSEEN);
-    ck_assert_ptr_nonnull(strstr(said, "passed over 1 line"));
+    ck_assert_ptr_nonnull(strstr(said, "skipped 1 line"));
 }
 END_TEST
 
@@ -647,7 +647,7 @@ START_TEST(too_many_lines_are_passed_over)
     write_file(text, size);
     reopen();
     ck_assert_uint_eq(budgets_list(budgets, list, BUDGETS_MAX), BUDGETS_MAX);
-    ck_assert_ptr_nonnull(strstr(said, "passed over 3 lines"));
+    ck_assert_ptr_nonnull(strstr(said, "skipped 3 lines"));
 }
 END_TEST
 

@@ -505,8 +505,8 @@ static const struct {
      "heapwire-run's",
      false},
     {{.unknown = true, .attached = true},
-     "ended; how is not known, for heapwire-run was attached to it and is not "
-     "its parent",
+     "ended; how is not known, because heapwire-run was attached to it and is "
+     "not its parent",
      false},
     {{.signalled = true, .code = 100},
      "was killed by signal 100 (SIG?)",

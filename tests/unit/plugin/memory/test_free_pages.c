@@ -17,7 +17,7 @@
     "stats.arenas.7.pdirty 47872\n"                                            \
     "stats.arenas.7.pmuzzy 256\n"
 #define HELD                                                                   \
-    "rss stays, for 198.0 MB of free pages are kept, 188.0 MB of them in "     \
+    "rss stays, because 198.0 MB of free pages are kept, 188.0 MB of them in " \
     "idle arena 7 (187.0 MB dirty, 1.0 MB muzzy): "
 
 static const struct {
@@ -42,7 +42,8 @@ static const struct {
     {"arenas.page 4096\nstats.resident 104857600\nbackground_thread 1\n"
      "opt.dirty_decay_ms 5\nstats.arenas.0.nthreads 1\n"
      "stats.arenas.0.pdirty 5120\n",
-     "rss stays, for 20.0 MB of free pages are kept, 20.0 MB of them in arena "
+     "rss stays, because 20.0 MB of free pages are kept, 20.0 MB of them in "
+     "arena "
      "0 (1 thread) (20.0 MB dirty, 0.0 MB muzzy): background threads give "
      "back what is free for dirty_decay_ms, 5 ms; "
      "Jemalloc.getInstance().purge() does it at once"},
@@ -51,7 +52,8 @@ static const struct {
      "arenas.dirty_decay_ms 0\narenas.muzzy_decay_ms -1\n"
      "stats.arenas.0.nthreads 1\nstats.arenas.0.pdirty 256\n"
      "stats.arenas.0.pmuzzy 5120\n",
-     "rss stays, for 21.0 MB of free pages are kept, 21.0 MB of them in arena "
+     "rss stays, because 21.0 MB of free pages are kept, 21.0 MB of them in "
+     "arena "
      "0 (1 thread) (1.0 MB dirty, 20.0 MB muzzy): muzzy_decay_ms is -1, so "
      "they are never given back: Jemalloc.getInstance().decay(10000, 0, 3600) "
      "gives them back for an hour, purge() once"},

@@ -328,7 +328,7 @@ START_TEST(a_torn_sample_is_passed_over)
     add(history, 21, 22);
     check_samples(history, 1, 22, 7, 1);
     history_close(history);
-    ck_assert_ptr_nonnull(strstr(said, "passed over 1 damaged sample"));
+    ck_assert_ptr_nonnull(strstr(said, "skipped 1 damaged sample"));
     ck_assert_int_ne(access(aside, F_OK), 0);
 }
 END_TEST

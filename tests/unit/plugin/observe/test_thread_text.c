@@ -300,8 +300,9 @@ START_TEST(what_of_children_is_missing_is_said)
         "of the database and 2 child processes: 6 threads, 3 different "
         "stacks, 5 were stopped for 20 us each, 40 us at most; 4 child "
         "processes may not be looked at; 5 child processes are not in it: "
-        "there is room for 1023; children have 6 libraries where others have "
-        "other code: names of theirs may be those; libraries that 7 children "
+        "there is room for 1023; 6 libraries of children lie where other "
+        "processes have "
+        "other code: names in them may be wrong; libraries that 7 children "
         "loaded themselves have no names\n"));
 }
 END_TEST

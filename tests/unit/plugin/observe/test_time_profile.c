@@ -102,7 +102,8 @@ START_TEST(time_that_was_not_seen_is_told)
         {{.unseen = 2, .unseen_ms = 1500},
          "2 threads could not be looked at, for 1.5 s in all"},
         {{.unmet = 1, .unseen_ms = 1500},
-         "1 thread was not met: it ended, or the time did, for 1.5 s in all"},
+         "1 thread was not sampled: it ended, or the profile did, for 1.5 s in "
+         "all"},
         {{.unseen_ms = 1500}, "threads could not be looked at for 1.5 s in "},
     };
 

@@ -84,12 +84,12 @@ static const struct {
       .threads = 39,
       .threads_first = 9,
       .samples = 300},
-     "; 30 threads were born meanwhile, and each is sampled after 10 ms, 20 "
-     "ms, ... of its own time: shares of what short ones do are not "
+     "; 30 threads were created meanwhile, and each is sampled after 10 ms, 20 "
+     "ms, ... of its own time: shares of what short-lived ones do are not "
      "representative"},
     {{.way = SAMPLER_PTRACE, .hz = 40, .threads = 12, .threads_first = 2},
-     "; 10 threads were born meanwhile, and short ones are met late in their "
-     "lives: shares of what they do are rough"},
+     "; 10 threads were created meanwhile, and short-lived ones are first "
+     "sampled late: shares of what they do are rough"},
 };
 
 START_TEST(shares_of_short_threads_are_not_believed)

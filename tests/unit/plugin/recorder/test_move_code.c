@@ -72,13 +72,14 @@ static const struct refused {
     {BYTES("\x2e\x74\x10\x90\x90\xc3"), "begins with a jump that has a prefix"},
     {BYTES("\x31\xc0\xc3"), "is too short for a jump"},
     {BYTES("\xf3\x0f\x1e\xfa\x31\xc0\xc3"), "is too short for a jump"},
-    {BYTES("\x48\x8d"), "begins with what is no instruction"},
-    {BYTES("\x06\x90\x90\x90\x90"), "begins with what is no instruction"},
+    {BYTES("\x48\x8d"), "begins with bytes that are no instruction"},
+    {BYTES("\x06\x90\x90\x90\x90"),
+     "begins with bytes that are no instruction"},
     /* xbegin; mov 0x100(%eip),%eax */
     {BYTES("\xc7\xf8\x00\x00\x00\x00\xc3"),
      "begins with a jump that has no long form"},
     {BYTES("\x67\x8b\x05\x00\x01\x00\x00\xc3"),
-     "begins with an instruction that only its own place gives sense"},
+     "begins with an instruction that is valid only at its own address"},
 };
 
 START_TEST(what_cannot_be_moved_is_refused)

@@ -63,7 +63,8 @@ START_TEST(a_small_file_does_not_become_a_gigabyte)
                           : snapshot_decode(file.data, file.size, &err));
     ck_assert_int_eq(err.code, ER_OUT_OF_RESOURCES);
     ck_assert_str_eq(err.sqlstate, "HY000");
-    ck_assert_ptr_nonnull(strstr(err.text, "at a time may take 192 MB"));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "at one time may take at most 192 MB"));
     ck_assert_uint_eq(decode_budget_used(), 0);
     buffer_fini(&body);
     buffer_fini(&file);

@@ -109,7 +109,7 @@ static const struct {
      SINCE_MS,
      {.allocated = MB(109)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 109.0 MB "
-     "allocated: as near as samples tell (+-10.0 in 95% of cases)"},
+     "allocated: equal within the sampling error (+-10.0 in 95% of cases)"},
     {100,
      400,
      10,
@@ -185,8 +185,8 @@ static const struct {
       .rss = MB(350),
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
-     "allocated: as near as samples tell (+-10.0 in 95% of cases); 212.0 MB "
-     "are in b.so's jemalloc; resident 110.0; RSS 350.0: 212.0 in use "
+     "allocated: equal within the sampling error (+-10.0 in 95% of cases); "
+     "212.0 MB are in b.so's jemalloc; resident 110.0; RSS 350.0: 212.0 in use "
      "in other jemallocs, 28.0 besides (thread stacks, other mappings)",
      .note = "212.0 MB are in b.so's jemalloc"},
     /* files: of what the others leave */
@@ -200,9 +200,9 @@ static const struct {
       .rss_file = MB(30),
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
-     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
-     "110.0; RSS 350.0: 212.0 in use in other jemallocs, 30.0 of files, and "
-     "jemalloc's figure has pages that were never touched"},
+     "allocated: equal within the sampling error (+-10.0 in 95% of cases); "
+     "resident 110.0; RSS 350.0: 212.0 in use in other jemallocs, 30.0 of "
+     "files, and jemalloc's figure has pages that were never touched"},
     /* not all in memory: some of it, or all, is what RSS has besides */
     {100,
      400,
@@ -213,9 +213,9 @@ static const struct {
       .rss = MB(150),
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
-     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
-     "110.0; RSS 150.0: 40.0 outside this jemalloc (other jemallocs, which "
-     "have 212.0 in use, thread stacks, other mappings)"},
+     "allocated: equal within the sampling error (+-10.0 in 95% of cases); "
+     "resident 110.0; RSS 150.0: 40.0 outside this jemalloc (other jemallocs, "
+     "which have 212.0 in use, thread stacks, other mappings)"},
     {100,
      400,
      10,
@@ -226,9 +226,10 @@ static const struct {
       .rss_file = MB(30),
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
-     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
-     "110.0; RSS 322.0: 212.0 outside this jemalloc (files 30.0, other "
-     "jemallocs, which have 212.0 in use, thread stacks, other mappings)"},
+     "allocated: equal within the sampling error (+-10.0 in 95% of cases); "
+     "resident 110.0; RSS 322.0: 212.0 outside this jemalloc (files 30.0, "
+     "other jemallocs, which have 212.0 in use, thread stacks, other "
+     "mappings)"},
     {100,
      400,
      10,
@@ -239,9 +240,9 @@ static const struct {
       .rss_file = MB(60),
       .elsewhere = MB(212)},
      "profile 100.0 MB (400 samples since 1970-01-01 00:00:01 UTC) of 101.0 MB "
-     "allocated: as near as samples tell (+-10.0 in 95% of cases); resident "
-     "110.0; RSS 150.0: 60.0 of files, other jemallocs, which have 212.0 in "
-     "use, and jemalloc's figure has pages that were never touched"},
+     "allocated: equal within the sampling error (+-10.0 in 95% of cases); "
+     "resident 110.0; RSS 150.0: 60.0 of files, other jemallocs, which have "
+     "212.0 in use, and jemalloc's figure has pages that were never touched"},
     /* only the kernel's, or nothing at all */
     {0,
      0,
@@ -308,10 +309,9 @@ START_TEST(a_jemalloc_beside_malloc_is_not_compared)
     ck_assert_double_eq(unseen.elsewhere, 60 * 1048576.0);
     reconciliation_write(&profile, &memory, &hello, "", &line);
     ck_assert_str_eq(
-        line.data,
-        "profile 12.0 MB (24 samples, profiling is not active), and nothing of "
-        "the 60.0 MB of a jemalloc that has another name for malloc, which "
-        "alone the recorder sees");
+        line.data, "profile 12.0 MB (24 samples, profiling is not active), and "
+                   "nothing of the 60.0 MB of a jemalloc whose functions have "
+                   "a prefix: the recorder sees only functions without one");
     memcpy(hello.mallctl, "mallctl", sizeof("mallctl"));
     unseen_find(&profile, &memory, &hello, &unseen);
     ck_assert(unseen.compared);

@@ -624,7 +624,7 @@ START_TEST(what_older_releases_called_cpu_is_passed_over)
     ck_assert_int_eq(rename(old, in_dir("cpu.snapshot")), 0);
     reopen();
     ck_assert_str_eq(names(), "a");
-    ck_assert_ptr_nonnull(strstr(told, "snapshots/cpu is passed over: "));
+    ck_assert_ptr_nonnull(strstr(told, "snapshots/cpu is skipped: "));
     ck_assert_int_eq(rename(in_dir("cpu.snapshot"), old), 0);
     reopen();
     ck_assert_str_eq(names(), "a b");
@@ -649,10 +649,10 @@ START_TEST(what_is_damaged_is_passed_over)
     put("e.snapshot", "");
     reopen();
     ck_assert_str_eq(names(), "a d"); /* d's body is not looked at yet */
-    ck_assert_ptr_nonnull(strstr(told, "snapshots/b is passed over: its "));
-    ck_assert_ptr_nonnull(strstr(told, "snapshots/c is passed over: it is cut "
+    ck_assert_ptr_nonnull(strstr(told, "snapshots/b is skipped: its "));
+    ck_assert_ptr_nonnull(strstr(told, "snapshots/c is skipped: it is cut "
                                        "off"));
-    ck_assert_ptr_nonnull(strstr(told, "snapshots/e is passed over: "));
+    ck_assert_ptr_nonnull(strstr(told, "snapshots/e is skipped: "));
     ck_assert_ptr_null(store_get(store, "d", &err));
     ck_assert_str_eq(err.text, "cannot use the file of the snapshot 'd': its "
                                "body is damaged");
@@ -688,15 +688,15 @@ START_TEST(what_is_not_ours_is_left_alone)
     reopen();
     ck_assert_str_eq(names(), "");
     ck_assert_ptr_nonnull(
-        strstr(told, "a.snapshot is passed over: it is a symbolic link"));
+        strstr(told, "a.snapshot is skipped: it is a symbolic link"));
     ck_assert_ptr_nonnull(
-        strstr(told, "b.snapshot is passed over: it is not a regular file"));
+        strstr(told, "b.snapshot is skipped: it is not a regular file"));
     ck_assert_ptr_nonnull(
-        strstr(told, "c.snapshot is passed over: it is not a regular file"));
-    ck_assert_ptr_nonnull(strstr(told, "d.tmp is passed over: "));
-    ck_assert_ptr_nonnull(strstr(told, "README is passed over: it is not the "
+        strstr(told, "c.snapshot is skipped: it is not a regular file"));
+    ck_assert_ptr_nonnull(strstr(told, "d.tmp is skipped: "));
+    ck_assert_ptr_nonnull(strstr(told, "README is skipped: it is not the "
                                        "name of a snapshot's file"));
-    ck_assert_ptr_nonnull(strstr(told, "F.snapshot is passed over: "));
+    ck_assert_ptr_nonnull(strstr(told, "F.snapshot is skipped: "));
     ck_assert(!exists("f.tmp")); /* was ours */
     ck_assert(exists("d.tmp") && exists("e.tmp") && exists("README"));
     ck_assert_int_eq(access(outside, F_OK), 0);
@@ -818,7 +818,7 @@ START_TEST(too_many_files_are_not_all_known)
         ck_assert_int_eq(link(in_dir("a.snapshot"), to), 0);
     }
     reopen();
-    ck_assert_ptr_nonnull(strstr(told, "is passed over: there are too many"));
+    ck_assert_ptr_nonnull(strstr(told, "is skipped: there are too many"));
     ck_assert_uint_gt(strlen(names()), STORE_COUNT_MAX * 8);
     add("b"); /* and 64 are left */
     ck_assert_uint_lt(strlen(names()), 64 * 16);
@@ -985,11 +985,12 @@ START_TEST(a_full_disk_leaves_a_deleted_one_in_memory)
     store_expire(store);
     ck_assert_str_eq(names(), "a* b");
     ck_assert(!entry("a").on_disk && !entry("b").on_disk);
-    ck_assert_msg(count_told("stays in memory alone until it can be written: "
-                             "cannot write ") == 2 &&
-                      count_told("No space left on device") == 2 &&
-                      count_told("\n") == 2,
-                  "%s", told);
+    ck_assert_msg(
+        count_told(
+            "stays only in memory until it can be written: cannot write ") ==
+                2 &&
+            count_told("No space left on device") == 2 && count_told("\n") == 2,
+        "%s", told);
     ck_assert_int_eq(remove(in_dir("full")), 0);
     store_expire(store);
     ck_assert(exists("a.pinned") && exists("b.snapshot"));
@@ -1001,7 +1002,7 @@ START_TEST(a_full_disk_leaves_a_deleted_one_in_memory)
     ck_assert_int_eq(remove(in_dir("b.snapshot")), 0);
     store_expire(store);
     ck_assert_str_eq(names(), "a*");
-    ck_assert_msg(count_told("is gone: it was in its file alone") == 1, "%s",
+    ck_assert_msg(count_told("is gone: it was only in its file") == 1, "%s",
                   told);
 }
 END_TEST

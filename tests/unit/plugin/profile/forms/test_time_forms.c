@@ -235,14 +235,13 @@ must_refuse(write_form *form, enum profile_kind kind, enum measure measure,
 START_TEST(what_a_profile_does_not_count_is_refused)
 {
     must_refuse(tree_write, PROFILE_CPU, MEASURE_ALLOC_SPACE,
-                "a profile of time is by time or by samples: it does not count "
+                "a profile of time can be shown by time or samples, but not by "
                 "alloc_space");
-    must_refuse(text_write, PROFILE_HEAP, MEASURE_TIME,
-                "it does not count time");
+    must_refuse(text_write, PROFILE_HEAP, MEASURE_TIME, ", but not by time");
     must_refuse(raw_write, PROFILE_WALL, MEASURE_INUSE_SPACE,
-                "take pprof, or collapsed");
+                "use pprof or collapsed");
     must_refuse(raw_write_symbols, PROFILE_CPU, MEASURE_INUSE_SPACE,
-                "take pprof, or collapsed");
+                "use pprof or collapsed");
 }
 END_TEST
 

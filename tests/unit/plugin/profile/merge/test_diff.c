@@ -309,7 +309,7 @@ START_TEST(changes_within_sampling_noise_are_marked)
     options.by_growth = true;
     check(diff, &options,
           "Total: 121.4 MB\n"
-          "~ may be chance: of what was sampled\n"
+          "~ may be chance: within the sampling error\n"
           "    95.4   78.6%  78.6%     95.4   78.6% main\n"
           "    25.0   20.6%  99.2%     25.0   20.6% leak\n"
           "     1.0~   0.8% 100.0%      1.0~   0.8% cache\n");
@@ -329,7 +329,7 @@ START_TEST(callers_follow_what_grew_most)
     options.by_growth = true;
     check(diff, &options,
           "Total: 2.0 MB\n"
-          "~ may be chance: of what was sampled\n"
+          "~ may be chance: within the sampling error\n"
           "     2.0  100.0% 100.0%      2.0  100.0% leak\n"
           "     0.0    0.0% 100.0%      2.0  100.0% main\n"
           "     0.0    0.0% 100.0%      1.0   50.0% cache\n");

@@ -495,8 +495,9 @@ START_TEST(time_of_nodes_is_added_and_another_kind_refused)
     ck_assert_int_eq(merge_add(merge, 10001, one, NULL, &err), 0);
     ck_assert_int_eq(merge_check(merge, other, &err), 0);
     ck_assert_int_eq(merge_check(merge, heap, &err), -1);
-    ck_assert_str_eq(err.text, "it has a profile of the heap, and the others "
-                               "of the processor: they cannot be added up");
+    ck_assert_str_eq(err.text, "its profile is of the heap, and those of the "
+                               "other nodes are of the processor: they cannot "
+                               "be added up");
     merge_free(merge);
     profile_free(one);
     profile_free(other);

@@ -328,7 +328,7 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
     ck_assert_int_eq(unlink(beside), 0);
     ck_assert_int_eq(symlink(ours, beside), 0);
     opens(NULL, path, NULL); /* never through a link */
-    ck_assert_str_eq(why.text, "its symbol index bin.hwindex is passed over: "
+    ck_assert_str_eq(why.text, "its symbol index bin.hwindex is skipped: "
                                "it is a symbolic link");
     ck_assert_int_eq(unlink(ours), 0);
     ck_assert_int_eq(mkfifo(ours, 0600), 0);
@@ -336,12 +336,12 @@ START_TEST(our_own_index_goes_before_the_shipped_one)
     ck_assert_int_eq(unlink(ours), 0);
     ck_assert_int_eq(mkdir(ours, 0700), 0);
     opens(directory, path, NULL);
-    ck_assert_str_eq(why.text, "its symbol index a1a1a1.hwindex is passed "
-                               "over: it is not a regular file");
+    ck_assert_str_eq(why.text, "its symbol index a1a1a1.hwindex is "
+                               "skipped: it is not a regular file");
     ck_assert_int_eq(unlink(beside), 0);
     write_file(beside, "beside");
     opens(directory, path, "beside"); /* but with a warning */
-    ck_assert_ptr_nonnull(strstr(why.text, "a1a1a1.hwindex is passed over"));
+    ck_assert_ptr_nonnull(strstr(why.text, "a1a1a1.hwindex is skipped"));
 }
 END_TEST
 

@@ -166,15 +166,16 @@ static const struct {
     size_t at, size;
     uint64_t value;
 } headers[] = {
-    {"another magic", "no such file", 0, 1, 'h'},
+    {"another magic", "not a symbol index", 0, 1, 'h'},
     {"an earlier format",
-     "its format is 3, and format 4 alone is read: make it anew with "
+     "its format is 3, but only format 4 can be read: make it again with "
      "heapwire-prof --index",
      8, 4, INDEX_VERSION - 1},
-    {"a later format", "its format is 5, and format 4 alone", 8, 4,
+    {"a later format", "its format is 5, but only format 4", 8, 4,
      INDEX_VERSION + 1},
     {"the packed form",
-     "its format is 4 (packed), and format 4 alone is read: make it anew with "
+     "its format is 4 (packed), but only format 4 can be read: make it again "
+     "with "
      "heapwire-prof --index",
      8, 4, INDEX_VERSION | 1 << 16},
     {"another header", "makes no sense", 12, 4, INDEX_HEADER_SIZE + 8},

@@ -559,7 +559,7 @@ START_TEST(a_start_removes_what_was_not_finished)
     ck_assert_uint_eq(files(), 5);
     for (size_t i = 0; i < 3; i++)
         ck_assert_msg(has_logged(odd[i]), "%s: %s", odd[i], logged);
-    ck_assert(has_logged(".tmp is passed over: it cannot be removed"));
+    ck_assert(has_logged(".tmp is skipped: it cannot be removed"));
 }
 END_TEST
 
