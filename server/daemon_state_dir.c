@@ -133,7 +133,7 @@ handle_lost_directory(struct state_dir_watch *watch, const char *why)
         log_fault("the state directory %s was deleted, and heapwired cannot "
                   "make it again: %s: %s",
                   watch->path, why,
-                  stays   ? "serves on by TCP alone"
+                  stays   ? "goes on serving by TCP only"
                   : waits ? "waits for heapwire-run to make it"
                           : "ends, to be started again");
     }

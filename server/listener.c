@@ -404,9 +404,9 @@ try_tcp(uv_timer_t *timer)
     }
     /* Only the first failure of a row is logged. */
     if (l->retry_ms == 0)
-        log_fault("%scannot listen on %s (%s): end what has that port, or set "
-                  "%s to another, or to none; until then it is tried again, "
-                  "and the unix socket is served",
+        log_fault("%scannot listen on %s (%s): stop the program that has that "
+                  "port, or set %s to another, or to none; until then "
+                  "heapwired tries again, and serves the unix socket",
                   listener_log_prefix(l), text, err.text,
                   l->conversation->web ? "http" : "listen");
     l->retry_ms = l->retry_ms ? 2 * l->retry_ms : LISTENER_RETRY_MS;

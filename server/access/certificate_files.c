@@ -160,7 +160,8 @@ read_own(int dir, const char *name, bool is_key, struct buffer *out,
         error_sys(err, ER_WRONG_VALUE, "%s cannot be opened", name);
     else if (!S_ISREG(st.st_mode) || st.st_nlink != 1 ||
              (st.st_uid != geteuid() && geteuid() != 0))
-        error_set(err, ER_WRONG_VALUE, "%s is not a file of our own", name);
+        error_set(err, ER_WRONG_VALUE, "%s is not a file that heapwired owns",
+                  name);
     else if (is_key && st.st_mode & (S_IRWXG | S_IRWXO))
         error_set(err, ER_WRONG_VALUE, "%s was open to others", name);
     else

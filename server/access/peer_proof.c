@@ -130,9 +130,10 @@ peer_envelope_open(struct span bytes, const uint8_t key[PEER_KEY],
     f->text = reader_bytes(&r, reader_u32(&r));
     if (!reader_done(&r) || version != VERSION || verb > PEER_SELECT ||
         f->caller.privileges & ~(uint32_t)PRIVILEGE_ALL) {
-        error_set(err, ER_MALFORMED_PACKET,
-                  "Malformed communication packet: this node does not know "
-                  "such a forwarded statement; run one heapwire on both nodes");
+        error_set(
+            err, ER_MALFORMED_PACKET,
+            "Malformed communication packet: this node does not know such a "
+            "forwarded statement; run the same heapwire on both nodes");
         return -1;
     }
     f->verb = (enum peer_verb)verb;
@@ -237,7 +238,7 @@ check_version(uint8_t version, struct error *err)
         return 0;
     error_set(err, ER_HANDSHAKE,
               "Bad handshake: the other node speaks version %u of the nodes' "
-              "protocol, this one version %d; run one heapwire on both",
+              "protocol, this one version %d; run the same heapwire on both",
               version, PEER_PROTOCOL);
     return -1;
 }

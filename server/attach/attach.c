@@ -294,12 +294,13 @@ note_end(struct stay *s)
     s->lock = linger_begin(plan->state_dir);
     flock(plan->state_lock, LOCK_UN); /* a successor may come */
     s->companion.last = true;
-    fprintf(stderr,
-            "heapwire-run: process %d (%s) has ended; how is not known, for it "
-            "was attached to; heapwired serves what is known of it for %llu s "
-            "more (SIGTERM ends that; --linger 0: not at all)\n",
-            (int)s->attach->target.pid, s->attach->target.exe,
-            (unsigned long long)plan->linger_ms / 1000);
+    fprintf(
+        stderr,
+        "heapwire-run: process %d (%s) has ended; how is not known, because "
+        "heapwire-run was attached to it; heapwired serves what is known of it "
+        "for %llu s more (SIGTERM ends that; --linger 0: not at all)\n",
+        (int)s->attach->target.pid, s->attach->target.exe,
+        (unsigned long long)plan->linger_ms / 1000);
 }
 
 static bool

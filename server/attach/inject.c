@@ -176,7 +176,7 @@ set_agent_call_error(const struct injection *i, int error, struct error *err)
     errno = error;
     error_sys(err, ER_UNKNOWN, "process %d: the agent does not %s%s",
               (int)i->target->pid, start ? "start" : "end",
-              error == EBUSY ? ", for another process serves the state "
+              error == EBUSY ? ", because another process serves the state "
                                "directory (--node-id, --state-dir)"
                              : "");
 }

@@ -338,7 +338,8 @@ choose_sleeping_thread(const struct remote *r,
     int named = 0, looked = 0;
     DIR *dir;
 
-    error_set(err, ER_UNKNOWN, "no thread sleeps where one may be borrowed");
+    error_set(err, ER_UNKNOWN,
+              "no thread sleeps where heapwire-run can use it");
     snprintf(path, sizeof(path), "/proc/%d/task", (int)r->pid);
     dir = opendir(path);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no threads here */

@@ -189,8 +189,8 @@ target_check(struct target *t, pid_t pid, bool force, struct error *err)
     if (n < 0 && (geteuid() == 0 || t->uid == geteuid())) {
         errno = unread;
         error_sys(err, ER_ACCESS_DENIED,
-                  "process %d may not be looked into (that needs "
-                  "CAP_SYS_PTRACE, in its container)",
+                  "process %d may not be traced (that needs CAP_SYS_PTRACE, in "
+                  "its container)",
                   (int)pid);
         return -1;
     }

@@ -110,7 +110,7 @@ write_view(MYSQL_RES *rows, const char *form, const char *file)
         return CLIENT_OK;
     }
     if (is_for_programs(view, binary)) {
-        warnx("%s is for programs, and would fill the terminal: say -o FILE, "
+        warnx("%s is for programs, and would fill the terminal: use -o FILE, "
               "or | PROGRAM",
               form);
         return CLIENT_USAGE;

@@ -38,7 +38,8 @@ static const char help[] =
     "the node that is asked or of NODES: ids with commas between, or ALL.\n"
     "on runs a script on NODES.  sql shows rows.  A SCRIPT or STATEMENT that "
     "is\n"
-    "left out is read from standard input; a STATEMENT there needs no word.\n"
+    "left out is read from standard input; without a word that is a "
+    "STATEMENT.\n"
     "get writes a view of a snapshot, or of the heap now; alone it lists the\n"
     "FORMs that the node has: top, flamegraph, pprof, ...  bundle writes one\n"
     "HTML file that opens offline and can be mailed: the heap now and the "
@@ -49,23 +50,23 @@ static const char help[] =
     "or of a COMMAND that does not run yet.\n\n"
     "VIEW: " TOP_VIEWS "\n\n"
     "  --socket FILE, -S  the node's socket; the only one in /run is found\n"
-    "  --host HOST, -h    or its address\n"
-    "  --port PORT, -P    (9036)\n"
+    "  --host HOST, -h    the node's address, in the place of a socket\n"
+    "  --port PORT, -P    its port (9036)\n"
     "  --user NAME, -u    the account\n"
     "  --password, -p     ask for its password, which ~/.my.cnf may have\n"
-    "  --ssl-ca FILE      use TLS, and trust this certificate alone\n"
+    "  --ssl-ca FILE      use TLS, and trust only this certificate\n"
     "  --defaults-file FILE\n"
     "                     read it in the place of ~/.my.cnf\n"
     "  --execute STATEMENT, -e\n"
-    "                     as sql STATEMENT\n"
+    "                     the same as sql STATEMENT\n"
     "  --json             rows as a JSON array\n"
     "  --tsv              rows with tabs between\n"
     "  --output FILE, -o  get and bundle write there\n"
-    "  --hash-names       in a bundle, functions have no names that one can "
-    "read\n"
+    "  --hash-names       replace the names of functions in a bundle by "
+    "hashes\n"
     "  --batch, -b        top prints tables\n"
     "  --count N, -n      end after N tables\n"
-    "  --interval S, -d   seconds between two (2)\n"
+    "  --interval S, -d   seconds between two tables or looks (2)\n"
     "  --help             print this\n"
     "  --version, -V      print the version\n";
 
@@ -81,7 +82,7 @@ finish_output(void)
 }
 
 static const char commands_help[] =
-    "say diagnose, on, sql, get, bundle, top or doctor";
+    "name a command: diagnose, on, sql, get, bundle, top or doctor";
 
 /* Reads what the command line left out from standard input.  Answers false if
  * that is a terminal or empty, or if it failed, which *status tells. */
@@ -171,7 +172,7 @@ run_bundle(const char *const *given, char **words, int count)
 {
     return given['o'] ? bundle_write(given, words + 1, count - 1, given['N'],
                                      given['o'])
-                      : command_usage("say where: --output FILE", "");
+                      : command_usage("name a file: --output FILE", "");
 }
 
 static enum client_status

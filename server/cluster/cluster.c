@@ -167,11 +167,11 @@ log_many_nodes(struct cluster *c)
     bool many = c->count > c->pool.links_max;
 
     if (many && !c->many)
-        log_line("the cluster has %zu nodes, and %zu of them stay connected: "
-                 "the others are connected to anew by each statement; "
-                 "max_links of [cluster], and the limit of descriptors "
-                 "(ulimit -n), say how many",
-                 c->count, c->pool.links_max);
+        log_line(
+            "the cluster has %zu nodes, and %zu of them stay connected: each "
+            "statement connects to the others again; max_links of [cluster], "
+            "and the limit of descriptors (ulimit -n), say how many",
+            c->count, c->pool.links_max);
     c->many = many;
 }
 

@@ -46,7 +46,7 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_HTTP] = {"http", "http", SETTING_OTHER, FIELD(http),
                      .set = setting_set_http, .print = setting_print_http,
                      .reloadable = true, .argument = "ADDR:PORT|none",
-                     .help = "HTTP (127.0.0.1:9037), likewise"},
+                     .help = "HTTP (127.0.0.1:9037), on the same terms"},
     [CONFIG_HTTP_GET_CHANGES] =
         {"http_get_changes", "http-get-changes", SETTING_TRUTH,
          FIELD(http_get_changes), .words = no_yes, .such_as = "yes or no",
@@ -94,26 +94,26 @@ static const struct setting settings[CONFIG_KEYS] = {
                           FIELD(profiling), .words = profilings,
                           .such_as = "on, prepared or off",
                           .argument = "on|prepared|off",
-                          .help = "from the start, ready to be switched on "
-                                  "(prepared), or nothing is set"},
+                          .help = "profile from the start, be ready for it "
+                                  "(prepared), or set nothing"},
     [CONFIG_PROFILING_SOURCE] =
         {"profiling_source", "profiling-source", SETTING_WORD,
          FIELD(profiling_source), .words = sources,
          .such_as = "auto, jemalloc, interposed or "
                     "patched",
          .argument = "auto|jemalloc|interposed|patched",
-         .help = "who samples: jemalloc's own profiling (auto), or a preload "
-                 "of ours, in front of a shared malloc (interposed) or the "
+         .help = "who samples: jemalloc's own profiling (auto), or heapwire's "
+                 "preloaded recorder, for a shared malloc (interposed) or the "
                  "program's own jemalloc (patched)"},
     [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
                           FIELD(allocator), .most = CONFIG_PATH_MAX - 1,
                           .argument = "auto|NAME",
-                          .help = "which one, where there are several: its "
-                                  "mallctl, or its file (auto)"},
-    [CONFIG_MALLCTL] =
-        {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),
-         .most = CONFIG_PATH_MAX - 1, .argument = "[FILE:]WHERE",
-         .help = "symbol or address of mallctl, where it is not found"},
+                          .help = "which of several allocators: the name of "
+                                  "its mallctl, or its file (auto)"},
+    [CONFIG_MALLCTL] = {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),
+                        .most = CONFIG_PATH_MAX - 1, .argument = "[FILE:]WHERE",
+                        .help =
+                            "symbol or address of mallctl, if it is not found"},
     [CONFIG_PROCESS] = {"process", "process", SETTING_TEXT, FIELD(process),
                         .most = CONFIG_NAME_MAX,
                         .argument = "parent|child|NAME",
@@ -134,9 +134,9 @@ static const struct setting settings[CONFIG_KEYS] = {
         {"allocator_frames", "allocator-frames", SETTING_OTHER,
          FIELD(allocator_frames), .set = setting_set_frames, .reloadable = true,
          .argument = "NAMES",
-         .help =
-             "functions that are the allocator's, too, with commas between: "
-             "pool_new,db::Pool::*; none first: not the ones that are known"},
+         .help = "functions that also belong to the allocator, with commas "
+                 "between: pool_new,db::Pool::*; none first: without those "
+                 "that heapwire knows"},
     [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout",
                         SETTING_NUMBER, FIELD(statement_timeout_s), 1,
                         CONFIG_TIMEOUT_MAX_S, "of seconds", .reloadable = true,
@@ -149,12 +149,15 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_IDLE] = {"idle_timeout", "idle-timeout", SETTING_NUMBER,
                      FIELD(idle_timeout_s), 1, CONFIG_IDLE_MAX_S, "of seconds",
                      .reloadable = true, .argument = "S",
-                     .help = "seconds without a statement (28800)"},
-    [CONFIG_LOGIN_FAILURES] =
-        {"login_failures", "login-failures", SETTING_NUMBER,
-         FIELD(login_failures), 1, CONFIG_LOGIN_FAILURES_MAX,
-         .zero = "no limit", .reloadable = true, .argument = "N",
-         .help = "in a row, before their address has to wait (10); 0: never"},
+                     .help = "seconds without a statement after which a "
+                             "session is closed (28800)"},
+    [CONFIG_LOGIN_FAILURES] = {"login_failures", "login-failures",
+                               SETTING_NUMBER, FIELD(login_failures), 1,
+                               CONFIG_LOGIN_FAILURES_MAX, .zero = "no limit",
+                               .reloadable = true, .argument = "N",
+                               .help =
+                                   "failed logins in a row after which their "
+                                   "address has to wait (10); 0: never"},
     [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", SETTING_NUMBER,
                      FIELD(keep), 1, STORE_KEEP_MAX, "of snapshots",
                      .argument = "N", .help = "snapshots that are kept (64)"},
@@ -171,42 +174,45 @@ static const struct setting settings[CONFIG_KEYS] = {
                      FIELD(marks.ring_ms), 0, CONFIG_EVERY_MAX_S,
                      .such_as = "3600 or 1h", .zero = "off", .reloadable = true,
                      .argument = "S",
-                     .help = "seconds between two that are kept in room of "
+                     .help = "seconds between snapshots that have room of "
                              "their own (3600); 0: none"},
     [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
                            SETTING_OTHER, FIELD(marks),
                            .set = setting_set_at_percent,
                            .print = setting_print_at_percent,
                            .reloadable = true, .argument = "N, N, ...",
-                           .help = "of memory, at which one is taken while "
-                                   "profiling is on (80, 90, 95); none"},
+                           .help = "percent of memory at which one is taken "
+                                   "while profiling is on (80, 90, 95); none"},
     [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth", SETTING_BYTES,
                        FIELD(marks.growth), 0, INT64_MAX,
                        .such_as = "256M or 1G", .zero = "off",
                        .reloadable = true, .argument = "N",
-                       .help = "and when memory has grown by so much (0)"},
+                       .help =
+                           "bytes of growth at which one is taken (0: none)"},
     [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", SETTING_MS,
                       FIELD(marks.every_ms), CONFIG_EVERY_MIN_S,
                       CONFIG_EVERY_MAX_S, .such_as = "3600 or 1h",
                       .zero = "off", .reloadable = true, .argument = "S",
-                      .help = "and by the clock (0)"},
-    [CONFIG_HOURS_LEFT] =
-        {"snapshots.hours_left", "snapshots-hours-left", SETTING_NUMBER,
-         FIELD(marks.hours_left), 0, CONFIG_HOURS_LEFT_MAX, "of hours",
-         .zero = "off", .reloadable = true, .argument = "N",
-         .help = "and where memory meets its limit in so many hours (6); 0"},
-    [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
-                             SETTING_MS, FIELD(marks.min_interval_ms), 1,
-                             CONFIG_EVERY_MAX_S, .such_as = "60 or 1m",
-                             .reloadable = true, .argument = "S",
-                             .help = "between two of those (60)"},
+                      .help =
+                          "seconds between snapshots by the clock (0: none)"},
+    [CONFIG_HOURS_LEFT] = {"snapshots.hours_left", "snapshots-hours-left",
+                           SETTING_NUMBER, FIELD(marks.hours_left), 0,
+                           CONFIG_HOURS_LEFT_MAX, "of hours", .zero = "off",
+                           .reloadable = true, .argument = "N",
+                           .help = "one is taken if memory would meet its "
+                                   "limit in so many hours (6); 0: none"},
+    [CONFIG_MIN_INTERVAL] =
+        {"snapshots.min_interval", "snapshots-min-interval", SETTING_MS,
+         FIELD(marks.min_interval_ms), 1, CONFIG_EVERY_MAX_S,
+         .such_as = "60 or 1m", .reloadable = true, .argument = "S",
+         .help = "seconds at least between two of these (60)"},
     [CONFIG_BUDGETS_EVERY] = {"budgets.every", "budgets-every", SETTING_MS,
                               FIELD(marks.budgets_ms), CONFIG_BUDGETS_MIN_S,
                               CONFIG_EVERY_MAX_S, .such_as = "60 or 5m",
                               .zero = "only at automatic snapshots",
                               .reloadable = true, .argument = "S",
-                              .help = "how often those with a budget are "
-                                      "looked at (60); 0: with snapshots"},
+                              .help = "seconds between checks of budgets (60); "
+                                      "0: only at automatic snapshots"},
     [CONFIG_LINGER] = {"linger", "linger", SETTING_SECONDS, FIELD(linger_s), 0,
                        CONFIG_LINGER_MAX_S, .such_as = "900 or 15m",
                        .zero = "not at all", .argument = "S",
@@ -216,21 +222,22 @@ static const struct setting settings[CONFIG_KEYS] = {
                           FIELD(heartbeat_s), CONFIG_HEARTBEAT_MIN_S,
                           CONFIG_HEARTBEAT_MAX_S, .zero = "never",
                           .argument = "S",
-                          .help = "seconds without a sign of life after which "
-                                  "heapwire-run starts it anew (30); 0"},
+                          .help =
+                              "seconds without a sign of life after which "
+                              "heapwire-run starts it again (30); 0: never"},
     [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
                        SETTING_OTHER, FIELD(budget_percent),
                        .set = setting_set_budget, .print = setting_print_budget,
                        .argument = "N",
                        .help =
-                           "percent of one CPU for every eight: what profiling "
-                           "may cost before it is switched off (1); 0"},
+                           "percent of one CPU, for every eight CPUs, above "
+                           "which profiling is switched off (1); 0: never"},
     [CONFIG_GUARD_TIMEOUT] =
         {"profiler.guard_timeout", "profiler-guard-timeout", SETTING_SECONDS,
          FIELD(guard_s), CONFIG_GUARD_MIN_S, AGENT_SECONDS_MAX, .zero = "never",
          .argument = "S",
-         .help = "seconds without heapwired after which the "
-                 "database switches profiling off (60); 0"},
+         .help = "seconds without heapwired after which the database switches "
+                 "profiling off (60); 0: never"},
     [CONFIG_SYMBOLS_INDEX] =
         {"symbols.index", "symbols-index", SETTING_TRUTH, FIELD(symbols_index),
          .words = off_on, .such_as = "on or off", .argument = "on|off",
@@ -244,8 +251,8 @@ static const struct setting settings[CONFIG_KEYS] = {
                                (uint64_t)CONFIG_READER_MIN_MB << 20,
                                (uint64_t)CONFIG_READER_MAX_MB << 20,
                                .argument = "N",
-                               .help = "what naming addresses may keep of "
-                                       "debug information in memory (256M)"},
+                               .help = "bytes of debug information that naming "
+                                       "addresses may keep in memory (256M)"},
     [CONFIG_DEBUGINFOD_URLS] =
         {"symbols.debuginfod_urls", "symbols-debuginfod-urls", SETTING_TEXT,
          FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX, .argument = "URLS",
@@ -256,7 +263,8 @@ static const struct setting settings[CONFIG_KEYS] = {
                                    SETTING_SECONDS, FIELD(debuginfod_timeout_s),
                                    1, CONFIG_DEBUGINFOD_MAX_S,
                                    .such_as = "120 or 2m", .argument = "S",
-                                   .help = "seconds for one file of it (120)"},
+                                   .help =
+                                       "seconds to fetch one file of it (120)"},
     [CONFIG_CLUSTER_NAME] = {"cluster.name", NULL, SETTING_OTHER,
                              FIELD(cluster.name),
                              .set = setting_set_cluster_name},

@@ -253,7 +253,7 @@ run_foreign(struct session *s)
     struct error err;
 
     error_set(&err, ER_PRIVILEGE,
-              "Access denied; another node's session runs ADMIN FORWARD alone");
+              "Access denied; another node's session runs only ADMIN FORWARD");
     reply_error(&s->reply, &err);
 }
 

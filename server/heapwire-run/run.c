@@ -237,7 +237,7 @@ run_find_allocators(struct run *run, struct error *err)
     /* Settings that cannot be applied cost a line, not the start. */
     if (strchr(wanted, '/') &&
         allocators_name(&run->allocators, wanted, &why) != 0)
-        run_print_line(why.text, "; it is looked for in the database alone");
+        run_print_line(why.text, "; it is looked for only in the database");
     if (*given && allocators_give(&run->allocators, run->exe, given, &why) != 0)
         run_print_line(why.text, "; the setting mallctl is ignored");
     return 0;
@@ -341,8 +341,8 @@ why_no_recorder(const struct run *run)
         return "its malloc is a part of the program, which calls it directly "
                "(profiling_source = patched may record it)";
     if (is_overcommit_strict())
-        return "with vm.overcommit_memory = 2 a page of the recorder's that is "
-               "not there would kill it";
+        return "with vm.overcommit_memory = 2 the kernel may refuse a page of "
+               "the recorder's, which would kill it";
     return NULL;
 }
 
@@ -487,10 +487,10 @@ static const char *
 name_source(const struct run *run)
 {
     if (run->plan.segment >= 0 && *run->patch)
-        return "patched: a recorder of ours samples, to which the program's "
+        return "patched: heapwire's recorder samples, to which the program's "
                "own malloc jumps";
     if (run->plan.segment >= 0)
-        return "interposed: a recorder of ours samples, in front of malloc";
+        return "interposed: heapwire's recorder samples, in front of malloc";
     if (run->plan.prof)
         return "jemalloc: its own profiling";
     if (profiling_is(run, "off"))

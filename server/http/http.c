@@ -210,7 +210,7 @@ refuse_method(struct session *s, const struct http_route *route)
     h->show.answer.more = allow;
     buffer_init(&text, HTTP_STATEMENT_MAX);
     if (route->post) {
-        buffer_text(&text, "this path takes POST alone:\n");
+        buffer_text(&text, "this path takes only POST:\n");
         show_command(s, route, &text);
         if (route->gets)
             buffer_text(&text, "http_get_changes = yes in [node] is for "

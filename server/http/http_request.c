@@ -191,7 +191,8 @@ read_first_line(struct http_request *r, struct span line)
                                           : HTTP_OTHER;
     if (!is_target(target))
         return set_request_error(
-            r, 400, "the target must begin with / and have valid %xx alone");
+            r, 400,
+            "the target must begin with /, and each % must be a valid %xx");
     if (!take_delimited_part(&target, '?', &r->path))
         r->path = target;
     else
@@ -287,7 +288,7 @@ read_request_header(struct head *h, struct span name, struct span value)
     } else if (span_is_nocase(name, "Expect") && !r->http_1_0) {
         r->expects = true;
         if (!span_is_nocase(value, "100-continue"))
-            return set_request_error(r, 417, "Expect takes 100-continue alone");
+            return set_request_error(r, 417, "Expect takes only 100-continue");
     } else if (span_is_nocase(name, "Accept-Encoding")) {
         read_encodings(r, value);
     } else if (span_is_nocase(name, "Accept")) {

@@ -355,7 +355,7 @@ admit_http_connection(struct server *server)
     evicted = find_evicted(server);
     if (!evicted)
         return false;
-    log_ratelimited("connection %u, of HTTP, had to make room",
+    log_ratelimited("closed connection %u, of HTTP, to make room for a new one",
                     evicted->entry.id);
     session_close(evicted);
     return true;
@@ -394,8 +394,9 @@ server_admit_connection(struct server *server, enum transport transport,
         return true;
     if (!logins->first)
         return false;
-    log_ratelimited("connection %u, not logged in yet, had to make room",
-                    logins->first->entry.id);
+    log_ratelimited(
+        "closed connection %u, not logged in yet, to make room for a new one",
+        logins->first->entry.id);
     session_close(logins->first);
     return true;
 }

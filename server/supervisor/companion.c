@@ -167,8 +167,8 @@ has_elder(struct companion *companion)
     if (first && companion->elder)
         fprintf(stderr,
                 "heapwire-run: a database (pid %d) whose heapwire-run was "
-                "killed lives on in %s: its heapwired serves it until it ends, "
-                "then ours begins\n",
+                "killed still runs in %s: its heapwired serves it until it "
+                "ends, and then the new one begins\n",
                 pid, dir);
     return companion->elder;
 }

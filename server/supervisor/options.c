@@ -52,25 +52,22 @@ static const struct {
     [SETTING_JEMALLOC] = {"jemalloc", "auto|no|PATH", "jemalloc",
                           "preload libjemalloc (auto: unless the database "
                           "has its own)"},
-    [SETTING_PROFILING] = {"profiling", "on|prepared|off", "profiling",
-                           "from the start, ready to be switched on "
-                           "(prepared), or nothing is set"},
-    [SETTING_PROFILING_SOURCE] = {"profiling-source",
-                                  "auto|jemalloc|interposed|patched",
-                                  "profiling_source",
-                                  "who samples: jemalloc's own profiling, "
-                                  "or a preload of ours, in front of a "
-                                  "shared malloc (interposed) or the "
-                                  "program's own jemalloc (patched); auto: "
-                                  "jemalloc's where the database has one "
-                                  "that can, else interposed"},
+    [SETTING_PROFILING] =
+        {"profiling", "on|prepared|off", "profiling",
+         "profile from the start, be ready for it (prepared), or set nothing"},
+    [SETTING_PROFILING_SOURCE] =
+        {"profiling-source", "auto|jemalloc|interposed|patched",
+         "profiling_source",
+         "who samples: jemalloc's own profiling, or heapwire's preloaded "
+         "recorder, for a shared malloc (interposed) or the program's own "
+         "jemalloc (patched); auto: jemalloc's where the database has one that "
+         "can, else interposed"},
     [SETTING_ALLOCATOR] = {"allocator", "auto|NAME", "allocator",
-                           "which one, where there are several: its mallctl, "
-                           "or its file (auto); of a library that is loaded "
-                           "later the path, so that none is preloaded"},
+                           "which of several allocators: the name of its "
+                           "mallctl, or its file (auto); for a library that is "
+                           "loaded later its path, so that none is preloaded"},
     [SETTING_MALLCTL] = {"mallctl", "[FILE:]WHERE", "mallctl",
-                         "symbol or address of mallctl, where it is not "
-                         "found"},
+                         "symbol or address of mallctl, if it is not found"},
     [SETTING_PROCESS] = {"process", "parent|child|NAME", "process",
                          "which process of the database (parent)"},
     [SETTING_DUMPABLE] = {"dumpable", "yes|no", "dumpable",
@@ -79,10 +76,9 @@ static const struct {
     [SETTING_START_TIMEOUT] = {"start-timeout", "S", "start_timeout",
                                "seconds in which the database reaches its "
                                "main (20); 0: not watched"},
-    [SETTING_ALLOCATOR_FRAMES] = {"allocator-frames", "NAMES",
-                                  "allocator_frames",
-                                  "functions that are the allocator's, too, "
-                                  "with commas between"},
+    [SETTING_ALLOCATOR_FRAMES] =
+        {"allocator-frames", "NAMES", "allocator_frames",
+         "functions that also belong to the allocator, with commas between"},
     [SETTING_LOG] = {"log", "stderr|syslog|PATH", "log", "heapwired's log"},
     [SETTING_TIMEOUT] = {"statement-timeout", "S", "statement_timeout",
                          "seconds a statement may run (60)"},
@@ -96,7 +92,7 @@ static const struct {
                         "died (900); 0: none"},
     [SETTING_HEARTBEAT] = {"heartbeat", "S", "heartbeat",
                            "seconds without a sign of life after which "
-                           "heapwired is started anew (30); 0: never"},
+                           "heapwired is started again (30); 0: never"},
 };
 
 static void
@@ -106,7 +102,7 @@ print_help(void)
            "       heapwire-run [OPTION...] --attach PID [--dry-run] "
            "[--force]\n"
            "Runs a database with heapwire's agent in it and heapwired beside "
-           "it,\nor puts both into and beside one that runs already.\n\n");
+           "it,\nor adds both to one that runs already.\n\n");
     for (int i = 0; i < SETTINGS; i++) {
         char left[64];
 

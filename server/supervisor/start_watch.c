@@ -227,10 +227,10 @@ print_crash_cause(const struct start_watch *w, int status)
     bool same = WIFSIGNALED(status) && WTERMSIG(status) == w->signal;
 
     fprintf(stderr, "heapwire-run: %s (pid %d) %s\n", name_program(w), w->child,
-            same ? "has ended likewise without heapwire in it: that was not "
-                   "the cause"
-                 : "has not ended likewise without heapwire in it: that may "
-                   "have been the cause");
+            same ? "has ended the same way without heapwire in it: heapwire "
+                   "was not the cause"
+                 : "has not ended the same way without heapwire in it: "
+                   "heapwire may have been the cause");
 }
 
 /* False for signals that somebody sends on purpose, that the kernel's want of

@@ -234,8 +234,8 @@ save_death(struct supervisor *s)
     s->unsaved = deaths_append(s->plan->state_dir, &s->death, &err) != 0;
     if (s->unsaved && !s->logged)
         fprintf(stderr,
-                "heapwire-run: %s: how the database ended is not kept; tried "
-                "again until heapwire-run ends\n",
+                "heapwire-run: %s: cannot record how the database ended; this "
+                "is tried again until heapwire-run ends\n",
                 err.text);
     s->logged = true;
 }

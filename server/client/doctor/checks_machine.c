@@ -78,8 +78,8 @@ check_machine(const struct facts *x, struct finding *f)
         return false;
     return judge(f, VERDICT_WARNING,
                  "run heapwire doctor there, as root or heapwired's user",
-                 "the node's heapwired is no process that is seen here: what "
-                 "its machine allows was not looked at");
+                 "the node's heapwired does not run here, or is hidden: what "
+                 "its machine allows was not checked");
 }
 
 static bool

@@ -98,10 +98,11 @@ const struct top_view top_views[TOP_NUMBERS] = {
                        COLUMNS(functions)},
     [TOP_THREADS] = {.name = "threads",
                      .table = "heap_threads",
-                     .missing = "no node tells its threads' memory (no table "
-                                "heap_threads): what they do",
-                     .empty = "no memory of threads is known (profiling is "
-                              "off, or nothing tells threads): what they do",
+                     .missing = "no node knows its threads' memory (no table "
+                                "heap_threads): this shows what they do",
+                     .empty =
+                         "no memory of threads is known (profiling is off, or "
+                         "threads are not recorded): this shows what they do",
                      .key = {0, 1, 6},
                      .keys = 3,
                      .sort = 2,

@@ -189,11 +189,12 @@ on_auth_switch_packet(struct peer_wire *w, struct span packet,
     size_t mark;
 
     if (head == HEADER_OK)
-        return set_peer_wire_error(err,
-                                   "it accepted the login and proved nothing");
+        return set_peer_wire_error(
+            err, "it accepted the login, but did not prove which node it is");
     if (head != HEADER_END || !span_is(reader_text(&r), PEER_PLUGIN) ||
         is_ahead(w, packet))
-        return set_peer_wire_error(err, "it does not log in other nodes");
+        return set_peer_wire_error(err,
+                                   "it does not accept logins of other nodes");
     if (peer_client_challenge(&w->client, reader_rest(&r), &hello, err) != 0)
         return PEER_WIRE_BROKEN;
     mark = packet_begin(&w->out);
@@ -209,8 +210,8 @@ on_welcome_packet(struct peer_wire *w, struct span packet, struct error *err)
     struct reader r = reader_of(packet.data, packet.size);
 
     if (reader_u8(&r) != HEADER_MORE)
-        return set_peer_wire_error(err,
-                                   "it accepted the login and proved nothing");
+        return set_peer_wire_error(
+            err, "it accepted the login, but did not prove which node it is");
     if (peer_client_welcome(&w->client, reader_rest(&r), err) != 0)
         return PEER_WIRE_BROKEN;
     set_wire_step(w, on_login_ok_packet);
@@ -308,7 +309,7 @@ on_unasked_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     (void)w;
     (void)packet;
-    return set_peer_wire_error(err, "it speaks unasked");
+    return set_peer_wire_error(err, "it sent a packet that was not asked for");
 }
 
 /* What owners call */

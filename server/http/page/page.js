@@ -135,7 +135,7 @@
         if (empty)
             byId('title').textContent = off ? 'Nothing is sampled: profiling is off. “Enable profiling” sees what is ' +
                 'allocated after that, and nothing from before.' :
-                'Nothing is sampled yet. Profiling sees what was allocated since it is on; “Again” looks again.';
+                'Nothing is sampled yet. Profiling sees what is allocated after it was switched on; “Again” looks again.';
     }
 
     function showSample() {
@@ -357,7 +357,7 @@
             if (now !== listing)
                 return;
             clearOf('table');
-            showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : table.cpu ? 'Only of kept profiles: “Keep and copy link” keeps one.' : 'Only of the heap.',
+            showTable(host, table.turned && rows.length === 1 ? turned(rows[0], flamePaint.size) : rows, {...table, none: ask ? table.none : table.cpu ? 'It exists only for kept profiles: “Keep and copy link” keeps one.' : 'It exists only for the heap.',
                 actions: tab === 'snapshots' && actionsOf,
                 press: {snapshots: (row) => {
                     choose({view: row.kind === 'heap' ? '' : 'cpu', snapshot: row.name, base: ''});

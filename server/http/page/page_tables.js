@@ -69,7 +69,7 @@ const pageTables = (function () {
         },
         waste: {
             title: 'Waste', heap: true, needs: 'heap_waste', narrow: true,
-            caption: 'What pages hold and nobody uses, by who made it so.',
+            caption: 'Memory in pages that nobody uses, by the function that keeps it there.',
             bytes: ['waste_bytes', 'error_bytes', 'size_class', 'live_bytes', 'asked_bytes'],
             of: (node, snapshot) => "SELECT coalesce(`function`, concat('(', kind, ')')) AS `function`, waste_bytes, error_bytes, size_class, " +
                 'round(100 * utilization, 2) AS used_percent, live_bytes, asked_bytes, kind FROM heapwire.heap_waste ' +
@@ -77,14 +77,14 @@ const pageTables = (function () {
         },
         trend: {
             title: 'Trend', needs: 'heap_trend', narrow: true, none: 'Nothing is sampled.',
-            caption: 'What each function grows by, as the snapshots tell that are kept each hour while profiling is on.',
+            caption: 'How fast each function grows, by the snapshots that are kept each hour while profiling is on.',
             bytes: ['bytes', 'bytes_per_hour', 'low', 'high'],
             of: (node) => "SELECT `function`, bytes, bytes_per_hour, low, high, growth_percent, " +
                 `${which(node)}points, since, ages, concat_ws(': ', verdict, note) AS verdict ` +
                 `FROM ${of('heap_trend', node)} ORDER BY bytes_per_hour DESC, bytes DESC LIMIT 500`,
         },
         mappings: {
-            title: 'Mappings', needs: 'mappings', narrow: true, caption: 'What the database has mapped. Each time costs some milliseconds for each GB.',
+            title: 'Mappings', needs: 'mappings', narrow: true, caption: 'What the database has mapped. Each look costs some milliseconds for each GB.',
             bytes: ['size', 'rss', 'anon', 'swap'],
             of: (node) => `SELECT coalesce(nullif(owner, ''), nullif(name, ''), concat('(', kind, ')')) AS owner, rss, size, anonymous AS anon, swap, ` +
                 `${which(node)}tid, first_seen, permissions AS mode, start, kind FROM ${of('mappings', node)} ORDER BY rss DESC LIMIT 500`,

@@ -93,7 +93,7 @@
         document.title = title.textContent = one ? `heapwire, node ${one.node_id}` : 'heapwire';
         about.textContent = [`A copy of ${one || rows('memory')[0] ? rows('memory')[0]?.taken || one.since : 'unknown time'} UTC, which asks no node`,
             one && `the database was ${one.state}, profiling: ${one.profiling}`,
-            known.hashed && 'names are hashed, and sentences that may tell them left out',
+            known.hashed && 'names are hashed, and sentences that may contain them are left out',
             rows('threads').length + rows('waste').length > 0 && `threads and waste are of ${names[0]}`].filter(Boolean).join('; ') + '.';
         choice.append(...select(names));
         base.append(...select(['', ...names], 'nothing'));

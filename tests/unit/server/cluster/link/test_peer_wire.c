@@ -246,11 +246,11 @@ static const struct {
     {0, BYTES(""), "does not speak the MySQL"},
     {1, BYTES("\0\0\0\2\0\0\0"), "proved nothing"},
     {1, BYTES(""), "proved nothing"},
-    {1, BYTES("\xfe"), "does not log in other nodes"},
+    {1, BYTES("\xfe"), "does not accept logins of other nodes"},
     {1,
      BYTES("\xfe"
            "caching_sha2_password\0abc"),
-     "does not log in other nodes"},
+     "does not accept logins of other nodes"},
     {1, BYTES("\xfe" PEER_PLUGIN "\0\1"), "challenge of a node is malformed"},
     {2, BYTES("\0\0\0\2\0\0\0"), "proved nothing"},
     {2, BYTES("\1"), "Bad handshake"},
@@ -343,7 +343,7 @@ START_TEST(who_speaks_ahead_is_not_listened_to)
     ck_assert_int_eq(hear(1000), PEER_WIRE_ANSWERED);
     ck_assert(!peer_wire_is_clean(&wire));
     ck_assert_int_eq(peer_wire_next(&wire, cells, &err), PEER_WIRE_BROKEN);
-    ck_assert_str_eq(err.text, "it speaks unasked");
+    ck_assert_str_eq(err.text, "it sent a packet that was not asked for");
 }
 END_TEST
 
