@@ -325,7 +325,7 @@ check_channel(const struct sql_session *session,
     if (!session->channel || statement->kind == STATEMENT_FORWARD)
         return 0;
     error_set(err, ER_PRIVILEGE,
-              "Access denied; another node's session runs ADMIN FORWARD alone");
+              "Access denied; another node's session runs only ADMIN FORWARD");
     return -1;
 }
 

@@ -91,7 +91,7 @@ open_select(struct opening *o, struct span text, struct error *err)
     }
     if (statement.kind != STATEMENT_SELECT) {
         error_set(err, ER_PRIVILEGE,
-                  "Access denied; nodes forward scripts and SELECT alone");
+                  "Access denied; nodes forward only scripts and SELECT");
         return NULL;
     }
     o->statement = &statement;

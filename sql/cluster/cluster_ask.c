@@ -204,7 +204,8 @@ check_cluster_ask(struct handle *handle)
     if (count < CLUSTER_ASKS_MAX)
         return 0;
     error_set(&handle->failure, ER_NOT_SUPPORTED,
-              "a SELECT asks the cluster at most %d things", CLUSTER_ASKS_MAX);
+              "a SELECT may ask the cluster at most %d questions",
+              CLUSTER_ASKS_MAX);
     return -1;
 }
 

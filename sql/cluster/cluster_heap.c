@@ -157,7 +157,7 @@ parse_cluster_name(const char *text, struct cluster_name *out,
                    ? observed_name_parse(out->name, &out->observed, err)
                    : 0;
     error_set(err, ER_WRONG_ARGUMENTS,
-              "'%.*s' names no snapshots of nodes: say cluster, or cluster:b "
+              "'%.*s' names no snapshots of nodes: write cluster, or cluster:b "
               "for what each keeps as b, or cluster@10001,10002:b for those of "
               "at most %d nodes; cluster_by_node shows each node's share",
               SHOWN, text, CLUSTER_IDS_MAX);
@@ -419,8 +419,8 @@ parse_base(const char *of, const struct cluster_name *name, const char *text,
 {
     if (!cluster_name_is(text)) {
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "a sum of nodes is compared with one of the same nodes: say "
-                  "'" SNAPSHOT_CLUSTER ":%.64s', not '%.64s'",
+                  "a sum of nodes is compared with one of the same nodes: "
+                  "write '" SNAPSHOT_CLUSTER ":%.64s', not '%.64s'",
                   text, text);
         return -1;
     }
@@ -428,7 +428,7 @@ parse_base(const char *of, const struct cluster_name *name, const char *text,
         return -1;
     if (strcmp(base->name, SNAPSHOT_NOW) == 0 || base->observed.seconds > 0)
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "a base is a kept snapshot: say '" SNAPSHOT_CLUSTER
+                  "a base is a kept snapshot: write '" SNAPSHOT_CLUSTER
                   ":NAME', and not '%.64s'",
                   text);
     else if (!has_same_nodes(name, base))
@@ -447,8 +447,8 @@ parse_cluster_names(const char *name, const char *base,
 {
     if (!cluster_name_is(name)) {
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "'%.64s' is this node's, its base '%.64s' a sum of nodes: "
-                  "say '" SNAPSHOT_CLUSTER ":%.64s'",
+                  "'%.64s' is a snapshot of this node, but its base '%.64s' is "
+                  "a sum of nodes: write '" SNAPSHOT_CLUSTER ":%.64s'",
                   name, base, name);
         return -1;
     }

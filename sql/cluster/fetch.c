@@ -47,8 +47,7 @@ fetch_refuse(struct handle *handle)
 {
     handle->failed = true;
     error_set(&handle->failure, ER_NOT_SUPPORTED,
-              "what waits for the node, or for a view, can be read by SELECT "
-              "alone");
+              "only a SELECT can read what waits for the node or for a view");
     return SQLITE_ERROR;
 }
 

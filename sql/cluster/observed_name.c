@@ -88,7 +88,7 @@ observed_name_parse(const char *text, struct observed_name *out,
             return 0;
     }
     error_set(err, ER_WRONG_ARGUMENTS,
-              "'%.*s' names no profile that can be taken: say cpu:SECONDS or "
+              "'%.*s' names no profile that can be taken: write cpu:SECONDS or "
               "cpu:SECONDS:HZ, or wall instead of cpu, with 1 to %d seconds "
               "and 1 to %d samples a second; behind one of cpu, :kernel",
               SHOWN, text, OBSERVE_SECONDS_MAX, OBSERVE_HZ_MAX);

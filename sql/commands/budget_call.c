@@ -62,7 +62,7 @@ find_kind(const struct opening *o, struct budget *budget, struct error *err)
     else
         error_set(err, ER_WRONG_ARGUMENTS,
                   "whether '%.*s' is a function or a pool of threads is not "
-                  "known: %.200s; say '" BUDGET_FUNCTION
+                  "known: %.200s; write '" BUDGET_FUNCTION
                   "NAME' or '" PROFILE_POOL "NAME'",
                   BUDGET_SHOWN, budget->name, why.text);
     snapshot_unref(snapshot);

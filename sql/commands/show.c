@@ -305,8 +305,7 @@ show_open(struct opening *o, struct error *err)
         return open_waiting(o, table, &scope, err);
     if ((table->needs & ~(unsigned)(NEED_PEERS | NEED_TIME)) || table->walk) {
         error_set(err, ER_NOT_SUPPORTED,
-                  "a table that waits for the node can be read by SELECT "
-                  "alone");
+                  "only a SELECT can read a table that waits for the node");
         return NULL;
     }
     if (o->describing)

@@ -45,7 +45,7 @@ read_user_lock_name(sqlite3_context *c, sqlite3_value *value, struct span *out)
         !memchr(out->data, 0, out->size))
         return true;
     error_set(&err, ER_USER_LOCK_WRONG_NAME,
-              "Incorrect user-level lock name '%.*s': 1 to %d bytes are one",
+              "Incorrect user-level lock name '%.*s': a name has 1 to %d bytes",
               out->size < USER_LOCK_NAME_MAX ? (int)out->size
                                              : USER_LOCK_NAME_MAX,
               out->data, USER_LOCK_NAME_MAX);

@@ -89,9 +89,9 @@ static const struct {
 } missing[] = {
     {"CREATE EVENT", "there are no events"},
     {"CREATE TRIGGER", "there are no triggers"},
-    {"FUNCTION CODE", "functions are no SQL"},
+    {"FUNCTION CODE", "functions are not written in SQL"},
     {"PARSE_TREE", "EXPLAIN says how a SELECT runs"},
-    {"PROCEDURE CODE", "procedures are no SQL"},
+    {"PROCEDURE CODE", "procedures are not written in SQL"},
     {"PROFILE", "EXPLAIN says how a SELECT runs"},
     {"RELAYLOG EVENTS", "it replicates nothing"},
 };

@@ -64,8 +64,8 @@ take_arguments(struct script_call *call, struct observe_request *request,
     request->kernel = i < call->argument_count;
     if (request->kernel && !span_is(call->arguments[i].text, "kernel")) {
         error_set(err, ER_WRONG_ARGUMENTS,
-                  "what a profile may have besides is \"kernel\", the "
-                  "kernel's functions");
+                  "the last argument may only be \"kernel\", for the kernel's "
+                  "functions");
         script_blame(call, i);
         return -1;
     }

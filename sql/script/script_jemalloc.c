@@ -147,9 +147,9 @@ jemalloc_flush_tcaches(struct script_call *call, struct error *err)
                  (double)report.after.tcache.value / (1 << 20));
     error_set(err, ER_NOT_SUPPORTED,
               "the threads' caches%s cannot be flushed from outside: "
-              "jemalloc's thread.tcache.flush acts on the calling thread "
-              "alone, which would be the agent's; each thread trims its own as "
-              "it allocates, and gives it back when it ends; at the next start "
+              "jemalloc's thread.tcache.flush acts only on the calling thread, "
+              "which would be the agent's; each thread trims its own as it "
+              "allocates, and gives it back when it ends; at the next start "
               "tcache_max or lg_tcache_max makes them smaller",
               held);
     return STEP_FAIL;

@@ -186,7 +186,7 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
 
     if (instance_has(receiver, name->text))
         return fail_at(p, name->offset,
-                       "it is an instance that has '%.*s': "
+                       "'%.*s' is a method of an instance: write "
                        "%s.getInstance().%.*s(...)",
                        (int)shown_method_name_size(name->text), name->text.data,
                        receiver->class_name,

@@ -53,7 +53,7 @@ list_one(struct buffer *out, const struct store_entry *entry, int width)
                   width, entry->name, taken,
                   entry->bytes / (heap ? megabyte : 1e9), heap ? "MB" : "s ",
                   entry->samples, entry->pinned ? "  pinned" : "",
-                  entry->on_disk ? "" : "  in memory alone",
+                  entry->on_disk ? "" : "  only in memory",
                   entry->truncated ? "  cut off" : "",
                   *entry->reason ? "  " : "", entry->reason);
 }
@@ -174,7 +174,7 @@ describe_store_entry(struct buffer *out, const struct store_entry *entry)
                                  : append_time_profile_facts)(out, entry);
     buffer_format(out, "pinned: %s\nkept: %s, %" PRIu64 " bytes\n",
                   entry->pinned ? "yes" : "no",
-                  entry->on_disk ? "on disk" : "in memory alone", entry->size);
+                  entry->on_disk ? "on disk" : "only in memory", entry->size);
     if (entry->truncated)
         buffer_text(out, "the dump was cut off\n");
     write_entry_text(out, "note", entry->note);
@@ -243,7 +243,7 @@ delete_each(struct script_call *call, const char *pattern,
     for (size_t i = 0; i < count; i++)
         if (list[i].pinned && fnmatch(pattern, list[i].name, 0) == 0)
             buffer_format(text, "%s%s",
-                          pinned++ ? ", " : "; kept, for they are pinned: ",
+                          pinned++ ? ", " : "; kept, because they are pinned: ",
                           list[i].name);
     return 0;
 }

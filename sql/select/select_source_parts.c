@@ -80,13 +80,13 @@ select_source_waste(struct handle *handle, struct select_source *source,
 
     *has = profile->waste != NULL;
     if (!*has)
-        warn_unknown_rows(handle, source, "waste",
-                          profile->nodes > 0
-                              ? "is not known of several nodes' sum: "
-                                "cluster_heap_waste has each node's"
-                              : "is known only where jemalloc's size classes "
-                                "(heapwire.malloc_bins) are known of when the "
-                                "snapshot was taken");
+        warn_unknown_rows(
+            handle, source, "waste",
+            profile->nodes > 0
+                ? "is not known of several nodes' sum: "
+                  "cluster_heap_waste has each node's"
+                : "is known only with jemalloc's counts by size class "
+                  "(heapwire.malloc_bins) at the time of the snapshot");
     if (!*has || source->waste.list)
         return SQLITE_OK;
     if (waste_rows_make(&source->waste, profile, source->functions,
@@ -176,7 +176,7 @@ is_by_node(struct handle *handle, struct select_source *source)
     if (strncasecmp(source->label, SNAPSHOT_CLUSTER_BY_NODE, size) != 0)
         return false;
     warn_unknown_rows(handle, source, "pools",
-                      "are not known by node: say '" SNAPSHOT_CLUSTER
+                      "are not known by node: write '" SNAPSHOT_CLUSTER
                       "' in the place of '" SNAPSHOT_CLUSTER_BY_NODE "'");
     return true;
 }

@@ -17,7 +17,8 @@
 #include "sql.h"
 
 #define SNAPSHOT_COMMENT                                                       \
-    "cpu:10, wall:10:20, ... that a condition takes so; else each kept one"
+    "A condition such as cpu:10 or wall:10:20 takes one; without it, each "    \
+    "kept one"
 
 /* Sets seconds, rounded to microseconds. */
 static void
@@ -81,13 +82,15 @@ static const struct catalog_column functions[] = {
      "As in the call graph; (inline) follows inlined ones"},
     {"module", &type_text, "The program or library that has it"},
     {"flat_samples", &type_ubigint_nn,
-     "In which it ran itself; by ptrace one stands for any time, so weigh by "
-     "flat_time"},
-    {"flat_time", &type_double_nn, "Seconds, likewise"},
-    {"flat_percent", &type_double_nn, "Of all time in the call graph"},
-    {"cum_samples", &type_ubigint_nn, "In which it or whatever it called ran"},
-    {"cum_time", &type_double_nn, "Seconds, likewise"},
-    {"cum_percent", &type_double_nn, "Of all time in the call graph"},
+     "Samples in which it ran itself; one by ptrace may stand for any time, so "
+     "compare flat_time"},
+    {"flat_time", &type_double_nn, "Seconds in which it ran itself"},
+    {"flat_percent", &type_double_nn, "Percent of all time in the call graph"},
+    {"cum_samples", &type_ubigint_nn,
+     "Samples in which it or whatever it called ran"},
+    {"cum_time", &type_double_nn,
+     "Seconds in which it or whatever it called ran"},
+    {"cum_percent", &type_double_nn, "Percent of all time in the call graph"},
     {"flat_error", &type_double_nn,
      "The standard error of flat_time, by sampling"},
     {"cum_error", &type_double_nn, "The standard error of cum_time"},
@@ -127,7 +130,8 @@ static const struct catalog_column stacks[] = {
     {"stack", &type_ubigint, "Its number within the snapshot, from 1",
      CATALOG_KEY},
     {"depth", &type_ubigint_nn, "Frames"},
-    {"samples", &type_ubigint_nn, "By ptrace one stands for any time"},
+    {"samples", &type_ubigint_nn,
+     "Number of samples; one by ptrace may stand for any time"},
     {"time", &type_double_nn, "Seconds, its weight"},
     {"function", &type_text, "The leaf, which ran"},
     {"folded", &type_longtext,

@@ -89,8 +89,10 @@ static const struct catalog_column diagnosis_columns[] = {
      "kept, outside the allocator, cache that fills, limit too low, not known "
      "yet or nothing unusual"},
     {"certainty", &type_name_nn, "possible, likely or certain"},
-    {"subject", &type_256, "The function, or what else it is about; NULL: all"},
-    {"bytes", &type_bigint, "That it is about; NULL: it is not about bytes"},
+    {"subject", &type_256,
+     "The function or other thing that it is about; NULL: the whole database"},
+    {"bytes", &type_bigint,
+     "How many bytes it is about; NULL: it is not about bytes"},
     {"why", &type_text_nn, "What was seen"},
     {"steps", &type_plain_text_nn,
      "What to do, a line each, the least risky first"},

@@ -77,8 +77,10 @@ static const struct catalog_column columns[] = {
     {"can_profile", &type_boolean, "Built with --enable-prof"},
     {"opt_prof", &type_boolean, "Started with prof:true"},
     {"active", &type_boolean, "Whether allocations are sampled"},
-    {"serves_malloc", &type_boolean, "Whether the process's malloc is its"},
-    {"serves_new", &type_boolean, "Whether its operator new is"},
+    {"serves_malloc", &type_boolean,
+     "Whether the process's malloc is this one's"},
+    {"serves_new", &type_boolean,
+     "Whether the process's operator new is this one's"},
     {"allocated", &type_bigint, "Bytes in use; NULL: built without statistics"},
     {"resident", &type_bigint, "Bytes in memory, by its count"},
     {"found", &type_name_nn,
@@ -104,7 +106,7 @@ jemalloc_stats(const struct catalog_scope *scope, struct rowset *out)
     else
         error_set(
             &why, ER_UNKNOWN,
-            "the database does not allocate through jemalloc, which alone "
+            "the database does not allocate through jemalloc: only jemalloc "
             "has such statistics; heapwire.memory has the kernel's figures");
     rowset_fail(out, &why);
     return NULL;
@@ -223,7 +225,7 @@ static const struct catalog_column arena_columns[] = {
     {"threads", &type_bigint_nn, "Threads that allocate from it"},
     {"small_allocated", &type_bigint_nn,
      "Bytes in use, of size classes in bins"},
-    {"large_allocated", &type_bigint_nn, "Bytes in use, larger ones"},
+    {"large_allocated", &type_bigint_nn, "Bytes in use, of larger allocations"},
     {"active", &type_bigint_nn, "Bytes of pages in use"},
     {"dirty", &type_bigint_nn, "Bytes of free pages not given back yet"},
     {"muzzy", &type_bigint_nn, "Bytes of free pages the kernel may take"},

@@ -93,9 +93,9 @@ static const struct catalog_column mappings[] = {
      "Bytes in memory, also where others share them; all together memory.rss; "
      "NULL: not a part of that, or not counted"},
     {"dirty", &type_bigint,
-     "Of them, written and not in a file; NULL: a part of a mapping, or of a "
-     "large process"},
-    {"anonymous", &type_bigint, "Of rss, no file's"},
+     "Bytes of rss that were written and are in no file; NULL: the row is a "
+     "part of a mapping, or the process is large"},
+    {"anonymous", &type_bigint, "Bytes of rss that are no file's"},
     {"swap", &type_bigint, "Bytes swapped out"},
     {"permissions", &type_word, "rwx, p private or s shared"},
     {"kind", &type_name_nn,

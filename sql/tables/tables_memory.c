@@ -114,12 +114,12 @@ produce_memory_history(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column memory_history[] = {
     CATALOG_NODE_ID,
-    {"at", &type_time, "UTC; of a time that a database was there"},
+    {"at", &type_time, "UTC; only times when a database was there"},
     {"seconds", &type_ubigint_nn,
      "How many the row stands for: 1, of the last two hours; 60, of a week; "
      "3600, of twelve weeks: of these it is the one with the highest rss, of "
      "those with the allocator's figures if there are any"},
-    {"pid", &type_ubigint_nn, "Of the database then"},
+    {"pid", &type_ubigint_nn, "The process id of the database then"},
     {"started", &type_time, "When that database came up, UTC"},
     {"profiling", &type_boolean_nn, "Whether it was on"},
     {"responsive", &type_boolean_nn,
@@ -129,7 +129,8 @@ static const struct catalog_column memory_history[] = {
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
     {"cgroup_cache", &type_bigint,
-     "Of them file pages, which the kernel takes back first"},
+     "Bytes of cgroup_current that are file pages, which the kernel takes back "
+     "first"},
     {"cgroup_limit", &type_bigint,
      "The smallest limit of the cgroup and those around it; NULL: none"},
     {"allocated", &type_bigint,
@@ -538,12 +539,15 @@ static const struct catalog_column memory_columns[] = {
     {"mapped", &type_bigint, "Bytes of address space in use"},
     {"retained", &type_bigint, "Bytes of address space kept, without memory"},
     {"rss", &type_bigint, "Bytes in memory, by the kernel's count"},
-    {"rss_file", &type_bigint, "Of them mapped files and shared memory"},
-    {"rss_shared", &type_bigint, "Of these shared memory, not of files"},
+    {"rss_file", &type_bigint,
+     "Bytes of rss that are mapped files and shared memory"},
+    {"rss_shared", &type_bigint,
+     "Bytes of rss_file that are shared memory and not of files"},
     {"cgroup_current", &type_bigint,
      "Bytes that the cgroup uses, page cache included"},
     {"cgroup_cache", &type_bigint,
-     "Of them file pages, which the kernel takes back first"},
+     "Bytes of cgroup_current that are file pages, which the kernel takes back "
+     "first"},
     {"cgroup_limit", &type_bigint,
      "The smallest limit of the cgroup and those around it; NULL: none"},
     {"profile_bytes", &type_bigint,
@@ -563,9 +567,10 @@ static const struct catalog_column memory_columns[] = {
     {"full_at", &type_time,
      "When it meets the cgroup's limit or what the machine has left, as it "
      "grows, UTC; NULL: note says why"},
-    {"hours_left", &type_double, "Until then"},
+    {"hours_left", &type_double, "Hours until full_at"},
     {"growth_per_hour", &type_bigint,
-     "Bytes an hour: by that rate; NULL: it does not grow, or not for sure"},
+     "Bytes an hour by which it grows; NULL: it does not grow, or that is not "
+     "certain"},
 };
 
 const struct catalog_table tables_memory[] = {

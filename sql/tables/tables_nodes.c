@@ -198,7 +198,7 @@ static const struct catalog_column nodes[] = {
     {"alive", &type_boolean,
      "Whether it answers, and its database does; NULL: it was not asked yet", 0,
      NEED_PEERS},
-    {"since", &type_time, "In that state; UTC", 0, NEED_PEERS},
+    {"since", &type_time, "Since when it is in that state, UTC", 0, NEED_PEERS},
     {"version", &type_name, "Of heapwire there", 0, NEED_PEERS},
     {"state", &type_name,
      "Of its database, as in heapwire.profiler; unreachable: it does not "
@@ -209,8 +209,8 @@ static const struct catalog_column nodes[] = {
     {"last_error", &type_text,
      "Why it did not answer; NULL: it did, the last time", 0, NEED_PEERS},
     {"last_error_at", &type_time, "UTC", 0, NEED_PEERS},
-    {"round_trip_ms", &type_double, "Of its last answer's first byte", 0,
-     NEED_PEERS},
+    {"round_trip_ms", &type_double,
+     "Milliseconds until the first byte of its last answer", 0, NEED_PEERS},
     {"profiling", &type_name, "As in heapwire.profiler; NULL: not known", 0,
      NEED_PEERS},
 };

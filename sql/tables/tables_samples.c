@@ -133,10 +133,10 @@ static const struct catalog_column threads[] = {
     {"live_bytes", &type_ubigint_nn,
      "In use, allocated by the thread, whoever uses it"},
     {"live_objects", &type_ubigint_nn, "In use, allocated by the thread"},
-    {"percent", &type_double_nn, "Of all bytes in use"},
+    {"percent", &type_double_nn, "Percent of all bytes in use"},
     {"top_function", &type_text,
      "The function that itself allocated most of live_bytes"},
-    {"top_bytes", &type_ubigint, "What that is"},
+    {"top_bytes", &type_ubigint, "Bytes in use that it allocated"},
     {"samples", &type_ubigint_nn, "Sampled objects that these are made from"},
     {"number", &type_ubigint,
      "jemalloc's own of the thread; NULL where a recorder profiles"},
@@ -202,7 +202,7 @@ pools_cell(struct heap_position *position, size_t column, struct value *out)
 static const struct catalog_column pools[] = {
     {"snapshot", &type_name_nn, HEAP_SNAPSHOT_COMMENT},
     {"base", &type_name_nn,
-     "What it is compared with: base = '...' must say it"},
+     "What it is compared with: base = '...' must name it"},
     {"pool", &type_name, "As in heap_threads"},
     {"grown_bytes", &type_bigint_nn,
      "More in use than before, allocated by its threads"},
@@ -212,7 +212,7 @@ static const struct catalog_column pools[] = {
      "grown_bytes is no sampling noise, as in heap_diff"},
     {"top_function", &type_text,
      "The function that itself grew most in the pool; NULL: none grew"},
-    {"top_bytes", &type_bigint, "By what it grew"},
+    {"top_bytes", &type_bigint, "Bytes by which it grew"},
 };
 
 static const struct heap_walk pools_walk = {
@@ -343,10 +343,13 @@ static const struct catalog_column churn[] = {
     {"function", &type_text,
      "Its leaf, which allocates; NULL where all frames are the allocator's"},
     {"allocated_bytes", &type_double_nn,
-     "A second, since the recorder's first sample"},
-    {"freed_bytes", &type_double_nn, "A second, likewise"},
-    {"allocated_objects", &type_double_nn, "A second, likewise"},
-    {"freed_objects", &type_double_nn, "A second, likewise"},
+     "Bytes per second since the recorder's first sample"},
+    {"freed_bytes", &type_double_nn,
+     "Bytes per second since the recorder's first sample"},
+    {"allocated_objects", &type_double_nn,
+     "Objects per second since the recorder's first sample"},
+    {"freed_objects", &type_double_nn,
+     "Objects per second since the recorder's first sample"},
 };
 
 static const struct heap_walk churn_walk = {HEAP_CHURN, 20000, 1, churn_cell};

@@ -184,11 +184,13 @@ static const struct catalog_column deaths[] = {
      "When its memory was looked at last, UTC: by memory_history, or with "
      "last_snapshot; NULL: never"},
     {"profiling", &type_boolean, "Whether it was on then"},
-    {"rss", &type_bigint, "Bytes, of that time"},
+    {"rss", &type_bigint, "Bytes in memory at that time"},
     {"cgroup_current", &type_bigint, NULL},
     {"cgroup_limit", &type_bigint, NULL},
-    {"allocated", &type_bigint, "The last that is known"},
-    {"resident", &type_bigint, "Likewise, by jemalloc's count"},
+    {"allocated", &type_bigint,
+     "The last known bytes in use, by jemalloc's count"},
+    {"resident", &type_bigint,
+     "The last known bytes in memory, by jemalloc's count"},
     {"allocator_sampled", &type_time,
      "When these two were taken, UTC: up to ten seconds before rss was; above "
      "70% of the limit, a second"},
@@ -303,11 +305,11 @@ produce_snapshots(const struct catalog_scope *scope, struct rowset *out)
     {"stacks", &type_ubigint_nn}, \
     {"bytes", &type_ubigint_nn, "In use, estimated from the samples; " \
      "nanoseconds for cpu and wall"}, \
-    {"objects", &type_ubigint_nn, "Likewise; samples for cpu and wall"}, \
+    {"objects", &type_ubigint_nn, "Objects in use, estimated from the samples; for cpu and wall the number of samples"}, \
     {"truncated", &type_boolean_nn, "Whether the dump was cut off"}, \
     {"note", &type_text_nn, "What could not be named, and why"}, \
     {"cause", &type_name_nn, "asked, mark, schedule, imported; ring: kept by default"}, \
-    {"reason", &type_text_nn, "Which mark, ..."}, \
+    {"reason", &type_text_nn, "Which mark was reached, or what else caused it"}, \
     {"pinned", &type_boolean_nn, "Whether it stays when room is needed"}, \
     {"on_disk", &type_boolean_nn, "Whether it survives this heapwired"}, \
     {"size", &type_ubigint_nn, "Bytes on disk, or in memory"}, \

@@ -58,18 +58,22 @@ produce_symbol_indexes(const struct catalog_scope *scope, struct rowset *out)
 
 static const struct catalog_column symbol_indexes[] = {
     CATALOG_NODE_ID,
-    {"build_id", &type_256, "Of the object, and the name of the file",
+    {"build_id", &type_256,
+     "The build-id of the object, which also names the index file",
      CATALOG_KEY},
     {"object", &type_text, "NULL: not seen since the start"},
     {"state", &type_name_nn,
      "ready, shipped (beside the object), wanted, making, failed or none"},
-    {"bytes", &type_ubigint, "Of the file; NULL: no index was made"},
+    {"bytes", &type_ubigint,
+     "Bytes of the index file; NULL: no index was made"},
     {"debug_bytes", &type_ubigint,
-     "Of debug information in the object itself; NULL: none, or not seen"},
+     "Bytes of debug information in the object itself; NULL: none, or not "
+     "seen"},
     {"made", &type_time, "UTC; NULL: no index was made"},
-    {"milliseconds", &type_ubigint, "That it took; NULL: an earlier heapwired"},
+    {"milliseconds", &type_ubigint,
+     "How long that took; NULL: an earlier heapwired made it"},
     {"last_used", &type_time, "When names were wanted of it, UTC"},
-    {"note", &type_text_nn, "Why it failed, or another one goes unused"},
+    {"note", &type_text_nn, "Why it failed, or why another index is not used"},
 };
 
 const struct catalog_table tables_symbols[] = {

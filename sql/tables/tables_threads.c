@@ -189,7 +189,8 @@ static const struct catalog_column threads[] = {
      "The address of the futex (mutex, condition, ...) that it waits for; "
      "NULL: none"},
     {"owner", &type_ubigint,
-     "The thread that holds this mutex; NULL: it is no mutex that tells"},
+     "The thread that holds this mutex; NULL: it is no mutex, or one that does "
+     "not record its owner"},
     {"deadlock", &type_ubigint,
      "Threads of one number wait for each other for ever; NULL: it is in no "
      "deadlock"},
@@ -205,7 +206,7 @@ static const struct catalog_column threads[] = {
      "whole",
      0, NEED_THREADS},
     {"pause_us", &type_ubigint,
-     "Microseconds that it was stopped for; 0: it was not, for it waited; "
+     "Microseconds that it was stopped for; 0: it was not, because it waited; "
      "NULL: there is no stack",
      0, NEED_THREADS},
     {"kernel_stack", &type_mediumtext,

@@ -84,11 +84,12 @@ static const struct catalog_column trend[] = {
     {"function", &type_text_nn, "As in heap_functions: what itself allocated"},
     {"bytes", &type_ubigint_nn, "In use now"},
     {"bytes_per_hour", &type_bigint,
-     "By which that grows; NULL: not known yet"},
+     "Bytes an hour by which that grows; NULL: not known yet"},
     {"low", &type_bigint, "The interval that holds it in 98 of 100"},
     {"high", &type_bigint, NULL},
     {"growth_percent", &type_double,
-     "Of what all functions that grow grow by; NULL: it does not grow"},
+     "Its share of the growth of all growing functions; NULL: it does not "
+     "grow"},
     {"ages", &type_256,
      "How old what is in use is, where a recorder knows: under 1 s 3 %, over "
      "1 day 97 %"},

@@ -96,11 +96,14 @@ static const struct catalog_column waste[] = {
      "The leaf that allocated what keeps the slabs; NULL: no function's"},
     {"size_class", &type_ubigint, "Bytes of a region; NULL: of no class"},
     {"live_bytes", &type_ubigint,
-     "In use of the class, by the function, as regions; NULL: no function's"},
-    {"live_objects", &type_ubigint, "Likewise"},
+     "Bytes in use in regions of the class that the function allocated; NULL: "
+     "of no function"},
+    {"live_objects", &type_ubigint,
+     "Objects in use of the class that the function allocated; NULL: of no "
+     "function"},
     {"asked_bytes", &type_ubigint,
-     "Of live_bytes what the program asked for; NULL where a recorder does not "
-     "tell"},
+     "Bytes of live_bytes that the program asked for; NULL: only a recorder "
+     "knows"},
     {"waste_bytes", &type_bigint_nn,
      "Held and used by nobody: the class's free regions by the share of its "
      "regions in use"},

@@ -417,7 +417,7 @@ skip_order_of_values(struct parser *p, const struct node *node)
         parser_advance(p);
         if (parser_accept(p, "LAST"))
             return parser_refuse(p, "FROM LAST",
-                                 "turn the window's ORDER BY round");
+                                 "reverse the window's ORDER BY");
         parser_advance(p);
     }
     if (token_is(&p->token, "RESPECT") && token_is(parser_ahead(p), "NULLS")) {

@@ -23,7 +23,7 @@ read_bound(struct parser *p, const char **bound, struct node **distance)
     }
     if (token_is(&p->token, "INTERVAL"))
         return parser_refuse(p, "INTERVAL of a frame",
-                             "order by UNIX_TIMESTAMP(), and say seconds");
+                             "order by UNIX_TIMESTAMP(), and give seconds");
     if (!unbounded) {
         *distance = p->grammar->operators(p, BINDS_BIT_OR);
         if (!*distance)

@@ -80,9 +80,9 @@ static const struct {
     {PEER_SELECT, "ADMIN FORWARD 'CALL admin_execute(1, ''x'')'", ONCE},
     {PEER_SELECT, "ADMIN FORWARD 'ADMIN FORWARD ''00'''", ONCE},
     {PEER_SELECT, "ADMIN FORWARD 'SET autocommit = 0'",
-     "1227/42000 Access denied; nodes forward scripts and SELECT alone"},
+     "1227/42000 Access denied; nodes forward only scripts and SELECT"},
     {PEER_SELECT, "ADMIN FORWARD 'KILL 1'",
-     "1227/42000 Access denied; nodes forward scripts and SELECT alone"},
+     "1227/42000 Access denied; nodes forward only scripts and SELECT"},
     {PEER_SCRIPT, "ADMIN FORWARD 'bad'", "1045/28000 the seal is wrong"},
 };
 
@@ -114,7 +114,7 @@ START_TEST(another_nodes_session_runs_nothing_else)
     sql_session_set_channel(h.session, &channel);
     ck_assert_str_eq(harness_run(&h, others[_i]),
                      "1227/42000 Access denied; another node's session runs "
-                     "ADMIN FORWARD alone");
+                     "only ADMIN FORWARD");
     ck_assert_int_eq(opened, 0);
 }
 END_TEST

@@ -470,7 +470,7 @@ static const struct {
     {"SELECT dot('cluster@99999999999999999999')",
      "1210/HY000 'cluster@99999999999999999999' names no"},
     {"SELECT dot('cluster:b', 'a')",
-     "1210/HY000 a sum of nodes is compared with one of the same nodes: say "
+     "1210/HY000 a sum of nodes is compared with one of the same nodes: write "
      "'cluster:a', not 'a'"},
     {"SELECT dot('b', 'cluster:a')", "1210/HY000 'b' is this node's"},
     {"SELECT dot('cluster:b', 'cluster@10001:a')",
@@ -518,9 +518,9 @@ START_TEST(a_node_whose_snapshot_is_of_another_kind_is_left_out)
     ck_assert_str_eq(run("SELECT collapsed('cluster@10001,10002:b') c"),
                      "c\nalpha 1000000\nbeta 200000");
     ck_assert_str_eq(run("SHOW WARNINGS"),
-                     "Level|Code|Message\nWarning|#1210|node 10002: it has a "
-                     "profile of the processor, and the others of the heap: "
-                     "they cannot be added up");
+                     "Level|Code|Message\nWarning|#1210|node 10002: its "
+                     "profile is of the processor, and those of the other "
+                     "nodes are of the heap: they cannot be added up");
 }
 END_TEST
 

@@ -40,12 +40,12 @@ static const struct {
     {"CALL budget('pool worker-*', '1M')", "OK", "pool worker-*|#1048576"},
     {"CALL heapwire.budget('pool io-1', '1M')",
      "1210/HY000 'io-1' is a thread's name: a pool's has a * in the place of "
-     "each number; say 'pool io-*'",
+     "each number; write 'pool io-*'",
      NULL},
     {"CALL heapwire.budget('nowhere', '1M')",
      "1210/HY000 no function and no pool of threads called 'nowhere' has "
-     "memory in use: heapwire.heap_functions and heap_threads list them; of "
-     "one that is still to come, say 'function NAME' or 'pool NAME'",
+     "memory in use: heapwire.heap_functions and heap_threads list them; for "
+     "one that is still to come, write 'function NAME' or 'pool NAME'",
      NULL},
     {"CALL heapwire.budget('f', NULL)",
      "1032/HY000 there is no budget of 'f': SELECT name FROM heapwire.budgets "

@@ -320,8 +320,8 @@ END_TEST
 START_TEST(it_is_for_select_alone)
 {
     ck_assert_str_eq(harness_run(&h, "set @x = dot('a')"),
-                     "1235/42000 what waits for the node, or for a view, can "
-                     "be read by SELECT alone");
+                     "1235/42000 only a SELECT can read what waits for the "
+                     "node or for a view");
     ck_assert_str_eq(harness_run(&h, "do dot('a')"), "OK");
     ck_assert_str_eq(harness_run(&h, "select length(dot('a')) > 9 into @x"),
                      "OK");

@@ -168,7 +168,7 @@ static const struct {
     {"select weight_string(a as char(3))", "use HEX"},
     {"select values(a) from t", "nothing is inserted"},
     {"select nth_value(a, 1) from last over () from t",
-     "turn the window's ORDER BY round"},
+     "reverse the window's ORDER BY"},
     {"select lag(a) ignore nulls over () from t", "leave them out by WHERE"},
     {"select sum(a) over (order by a groups between 1 preceding and 1 "
      "following) from t",
@@ -176,7 +176,7 @@ static const struct {
     {"select sum(a) over (order by a rows 1 preceding exclude ties) from t",
      "use a narrower frame"},
     {"select sum(a) over (order by a range interval 1 day preceding) from t",
-     "order by UNIX_TIMESTAMP(), and say seconds"},
+     "order by UNIX_TIMESTAMP(), and give seconds"},
     {"select * from t partition (p)", "no table has partitions"},
     {"select * from {oj t left join u on 1}", "leave out the braces"},
     {"select * from t procedure analyse()", "DESCRIBE has the types"},

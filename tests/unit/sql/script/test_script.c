@@ -132,8 +132,8 @@ static const struct {
     {"HeapProf.enable()", 1, 10,
      "HeapProf has no method 'enable' with 0 arguments; it has getInstance()"},
     {"CpuProf.profile(1)", 1, 9,
-     "it is an instance that has 'profile': CpuProf.getInstance().profile("
-     "...)"},
+     "'profile' is a method of an instance: write CpuProf.getInstance()."
+     "profile(...)"},
     {"HeapProf.getInstance().foo()", 1, 24,
      "an instance of HeapProf has no method 'foo' with 0 arguments; it has "
      "enable_prof([Num]), disable_prof(), has_enable(), state(), diagnose(), "

@@ -338,9 +338,9 @@ START_TEST(snapshots_are_listed_described_pinned_and_deleted)
     run_whole(HEAP "pin(\"heap_1\")");
     expect("System.print(" HEAP "snapshots())",
            "heap_1       2026-11-21 02:31:07         0.0 MB         0 samples"
-           "  pinned  in memory alone\n"
+           "  pinned  only in memory\n"
            "longer_name  2026-11-21 02:31:07         0.0 MB         0 samples"
-           "  in memory alone\n\n");
+           "  only in memory\n\n");
     ck_assert_int_eq(store_find(scripted.store, "heap_1", &entry, &err), 0);
     ck_assert(entry.pinned);
     run_whole(HEAP "unpin(\"heap_1\")");
@@ -363,7 +363,7 @@ START_TEST(many_are_deleted_by_a_pattern)
         scripted_keep(kept[i]);
     run_whole(HEAP "pin(\"nightly_2\")");
     expect("System.print(" HEAP "delete_like(\"nightly_*\"))",
-           "1 deleted; kept, for they are pinned: nightly_2\n");
+           "1 deleted; kept, because they are pinned: nightly_2\n");
     expect("System.print(" HEAP "delete_like(\"nightly\"))", "1 deleted\n");
     expect("System.print(" HEAP "delete_like(\"*z*\"))", "0 deleted\n");
     expect("System.print(" HEAP "delete_like(\"*_n*t\\%_4*\"))", "1 deleted\n");

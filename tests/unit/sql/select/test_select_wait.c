@@ -371,8 +371,8 @@ START_TEST(set_cannot_wait)
 {
     ck_assert_str_eq(
         harness_run(&h, "SET @a = (SELECT count(*) FROM heapwire.heap_stacks)"),
-        "1235/42000 what waits for the node, or for a view, can be read by "
-        "SELECT alone");
+        "1235/42000 only a SELECT can read what waits for the node or for a "
+        "view");
     ck_assert_uint_eq(scripted.submitted, 0);
 }
 END_TEST

@@ -177,9 +177,8 @@ static const struct {
     const char *warning;
 } unknown[] = {
     {"heap_threads", make_plain,
-     "snapshot 'now': threads are not known: neither a recorder noted them nor "
-     "has jemalloc's profile lines by thread, or an older heapwire kept the "
-     "snapshot"},
+     "snapshot 'now': threads are not known: neither a recorder nor jemalloc's "
+     "profile recorded them, or the snapshot is from an older heapwire"},
     {"heap_ages", make_plain,
      "snapshot 'now': ages are known only of a database that records its heap: "
      "heapwire-run --profiling-source interposed"},
