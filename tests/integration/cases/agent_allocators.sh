@@ -65,13 +65,13 @@ CONF=prof:true,prof_active:false,prof_thread_active_init:false
 host_up
 expect "before enable" "" "$(agent_field note)"
 agent enable >/dev/null || fail "enable, threads"
-agent_field note | grep -q "^1 of 1 threads are not sampled: they were born" ||
+agent_field note | grep -q "^1 of 1 threads are not sampled: they were created" ||
     fail "threads: $(agent_field note)"
 host_down
 # So are those of a program that has profiling on by itself without them.
 CONF=prof:true,prof_active:true,prof_thread_active_init:false
 host_up
-agent_field note | grep -q "^1 of 1 threads are not sampled: they were born" ||
+agent_field note | grep -q "^1 of 1 threads are not sampled: they were created" ||
     fail "threads, its own word: $(agent_field note)"
 host_down
 CONF=prof:true,prof_active:false

@@ -268,7 +268,7 @@ status=0
 same "a failed start" "9 $orphan 0" \
     "$status $(heapwired_of $way) $(gone "$orphan" || echo 0)"
 check
-said $way "a database (pid $elder) whose heapwire-run was killed lives on" ||
+said $way "a database (pid $elder) whose heapwire-run was killed still runs" ||
     fault "not said: $(cat "$work/$way.err")"
 serves $way || fault "the orphan does not serve"
 "$bin/heapwire-run" --config "$work/$way.ini" --state-dir "$work/$way" -- \

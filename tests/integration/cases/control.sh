@@ -94,7 +94,7 @@ contains "too small a rate" "a page or more; reset(12, true) does it" \
     "$(prof 'reset(12)' || true)"
 contains "too large a rate" "30" "$(prof 'reset(31, true)' || true)"
 prof 'snapshot("base")' >/dev/null
-contains "a baseline" "delete them first, or say reset(18, true)" \
+contains "a baseline" "delete them first, or use reset(18, true)" \
     "$(prof 'reset(18)' || true)"
 same "nothing changed" "131072	2" "$(one 'sample_rate, resets')"
 prof 'reset(18, true)' >/dev/null

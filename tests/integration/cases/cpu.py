@@ -340,7 +340,7 @@ def test_the_kernels_functions(two):
         lambda: local(two.node, "/pprof/profile?seconds=1&kernel=1&type=text"))
     assert "with the kernel's functions" in head_of(two, "'kernel'")
     plain = head_of(two, "'cpu:1', 'kernel'")
-    assert "the base alone has the kernel's functions" in plain, plain
+    assert "only the base has the kernel's functions" in plain, plain
     assert "by chance" not in plain, plain
     two.rows(f"ADMIN EXECUTE ON {BUSY} 'HeapProf.getInstance().delete(\"kernel\")'")
     assert "[k]" not in two.value("SELECT collapsed('cpu:1')")
@@ -483,7 +483,7 @@ def test_a_node_that_fails_is_named_with_its_reason(two):
         head = two.value("SELECT top('cluster:wall:1')").replace(" \n", " ")
         assert re.search(
             rf"^1 of 2 nodes, without {IDLE} \(process {pid} cannot be sampled: "
-            r".* gdb \(process \d+\) traces it: one debugger at a time can\)",
+            r".* gdb \(process \d+\) traces it: a process can have only one tracer at a time\)",
             head, re.M), head
         assert "different rates" not in head and "aeMain" in head, head
         gdb.kill()

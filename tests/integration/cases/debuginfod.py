@@ -214,8 +214,8 @@ def test_another_build_is_refused():
             other = f.read()
         with ran(answer=other) as (node, w, _, program):
             functions(w)
-            wait_for(lambda: f"({program.build_id}) was fetched: what came is "
-                     "of another build" in node.log())
+            wait_for(lambda: f"({program.build_id}) was fetched: the fetched "
+                     "file is of another build" in node.log())
             assert not has_names(w)
     del work
 
@@ -227,8 +227,8 @@ def test_a_server_that_hangs():
             began = time.monotonic()
             functions(w)
             assert not has_names(w)
-            wait_for(lambda: f"({program.build_id}) was fetched: it did not "
-                     "come in 3 s" in node.log())
+            wait_for(lambda: f"({program.build_id}) was fetched: the servers "
+                     "did not send it within 3 s" in node.log())
             print(f"  given up after {time.monotonic() - began:.1f} s")
             heapwired_is_well(node, w)
             same("no process is left", "", subprocess.run(

@@ -80,7 +80,7 @@ class Misfits:
         other = StandIn(10010, KEY, protocol=2)
         self.add(10010, other.port, "ERROR submit failed for {at}: Bad "
                  "handshake: the other node speaks version 2 of the nodes' "
-                 "protocol, this one version 1; run one heapwire on both")
+                 "protocol, this one version 1; run the same heapwire on both")
         older = StandIn(10011, KEY, version=b"0.0.9",
                         answer=no_such_statement())
         self.add(10011, older.port, "ERROR that is not known here")

@@ -113,7 +113,7 @@ if mount -t tmpfs -o size=16k tmpfs "$work/small" 2>/dev/null; then
     sql "source $work/many.sql" >/dev/null
     rm "$work/small/filler"
     same "after the disk was full" false "$(prof 'has_enable()')"
-    contains "the log says so" "lines before this are lost" \
+    contains "the log says so" "lines before this one were lost" \
         "$(cat "$work/small/log")"
     check
     grep -qvE '^[0-9-]+ [0-9:]+Z heapwired\[' "$work/small/log" &&

@@ -590,7 +590,7 @@ def test_statuses_and_what_to_do():
             status, out, err = heapwire(*s, *words)
             assert (status, out) == (FAILED, b""), (words, out)
             assert err.startswith("heapwire: ") and says in err, err
-        for words, says in (((), "say diagnose, on, sql"),
+        for words, says in (((), "name a command: diagnose, on, sql"),
                             (("tell",), "bundle, top or doctor"),
                             (("sql",), "too few"),
                             (("on", "10001"), "too few"),

@@ -177,7 +177,7 @@ expect "the preloaded by its name" "$ours:$JEMALLOC" \
     "$($start --allocator "$(basename "$JEMALLOC")" -- env | field LD_PRELOAD)"
 for path in /no/such "$(command -v env)"; do
     $start --allocator "$path" -- true 2>"$WORK/err" || fail "--allocator $path"
-    file_has "$WORK/err" "$path.*; it is looked for in the database alone" ||
+    file_has "$WORK/err" "$path.*; it is looked for only in the database" ||
         fail "$(cat "$WORK/err")"
 done
 $start --explain --jemalloc /etc/passwd -- true 2>"$WORK/err" >"$WORK/out"

@@ -314,8 +314,8 @@ for what in "nnp filter-openat" "nnp filter-prlimit ids" "raw-nnp raw-filter" \
     check
     wait_for 60 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
     case $what in
-    *openat | *prlimit*) says_why "seccomp filter under which the agent's thread" ;;
-    *raw*) says_why "what the agent's thread could not give up" ;;
+    *openat | *prlimit*) says_why "seccomp filter that forbids system calls which the agent's thread needs" ;;
+    *raw*) says_why "privileges that the agent's thread could not give up" ;;
     *) says_why "no thread could be started" ;;
     esac
     changed 0
@@ -340,7 +340,7 @@ changed 0
 what="nnp filter-openat short-worker"
 # shellcheck disable=SC2086
 change $what
-says_why "seccomp filter under which the agent's thread"
+says_why "seccomp filter that forbids system calls which the agent's thread needs"
 changed 0
 # One that is served: while its agent is aside, for another thread's change.
 enabled() { # also before there is an agent
@@ -430,7 +430,7 @@ what="nnp served hold=12 filter-openat"
 change $what
 check
 wait_for 60 without_agent || fault "$what: $(cat "/proc/$host"/task/*/comm)"
-says_why "seccomp filter under which the agent's thread"
+says_why "seccomp filter that forbids system calls which the agent's thread needs"
 changed 0
 
 finish_test

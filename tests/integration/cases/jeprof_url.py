@@ -79,7 +79,7 @@ def test_jeprof_of_kept():
                 assert status == 200 or b"heapwire.snapshots" in got.body, got
         time = local(node, "/snapshot/busy/pprof/heap")
         same("a profile of time", 400, time.status)
-        assert "take pprof" in time.text, time.text
+        assert "use pprof" in time.text, time.text
         same("there are symbols", b"num_symbols: 1\n",
              local(node, "/snapshot/before/pprof/symbol").body)
         same("no parameters", 400,

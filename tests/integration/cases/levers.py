@@ -224,7 +224,7 @@ def test_note_names_the_arena_and_the_lever():
         p.of("make_dirty(200)")
         wait_for(lambda: b"rss stays" in p.sql.query("SELECT note FROM heapwire.memory")[0][0])
         (note,), = p.sql.query("SELECT note FROM heapwire.memory")
-        assert re.search(rb"rss stays, for \d+\.\d MB of free pages are kept, \d+\.\d MB of "
+        assert re.search(rb"rss stays, because \d+\.\d MB of free pages are kept, \d+\.\d MB of "
                          rb"them in (idle )?arena \d+ .*: background_thread is 0, .*"
                          rb"background_threads\(true, 3600\).*purge\(\)", note), note
         p.pull("purge()")
@@ -251,7 +251,7 @@ def test_decay_ends_by_itself():
         wait_for(lambda: p.of(f"decay(0), decay(1), decay({made})") ==
                  (*before, [600000, 0]), tell=lambda: p.of(f"decay({made})"))
         wait_for(lambda: "decay() of root ended at " in p.log())
-        assert "for its time was over" in p.log(), p.log()
+        assert "because its time was over" in p.log(), p.log()
         assert "decay: not in force; the last one ended at " in p.pull("state()")
 
 
@@ -301,7 +301,7 @@ def test_a_second_one_and_undo():
         said = p.pull("undo()")
         assert "decay: not in force" in said, said
         assert p.of("decay(0), decay(1)") == before
-        assert "for it was undone" in p.pull("state()")
+        assert "because it was undone" in p.pull("state()")
         assert p.sql.query("SELECT lever, in_force, value, ended_how FROM heapwire.levers") == [
             [b"decay", b"0", None, b"it was undone"],
             [b"background_threads", b"0", None, None]]
@@ -364,7 +364,7 @@ def test_wrong_arguments():
 def test_tcaches_are_not_flushed_from_outside():
     with Program() as p:
         said = refused(p.sql, "flush_tcaches()", 1235)
-        assert "thread.tcache.flush acts on the calling thread alone" in said, said
+        assert "thread.tcache.flush acts only on the calling thread" in said, said
         assert re.search(r"caches \([0-9.]+ MB in all\)", said), said
 
 

@@ -54,7 +54,7 @@ head -c 90 "$dir/one.heap" >"$dir/cut.heap"
 printf 'HWSNAP\r\n' >"$dir/a.snapshot"
 expect 1 "--base=$dir/a.snapshot $dir/b.snapshot" --text "$dir/a.snapshot" \
     "$dir/b.snapshot"
-expect 1 "one.heap is a profile, not a program; to show what grew since, say \
+expect 1 "one.heap is a profile, not a program; to show what grew since, use \
 --base=$dir/one.heap BINARY $dir/cut.heap" --text "$dir/one.heap" "$dir/cut.heap"
 silent_stdout
 
@@ -74,7 +74,7 @@ expect 2 "not a fraction from 0 to 1: nan" --dot --edgefraction=nan a b
 expect 2 "needs BINARY and PROFILE" --dot
 expect 1 "is jemalloc's own profile, without names" --dot "$dir/one.heap"
 expect 2 "needs BINARY and PROFILE" --dot /bin/true a b
-expect 2 "nothing to show: say --dot, --text" /bin/true a
+expect 2 "nothing to show: give --dot, --text" /bin/true a
 expect 2 "one form at a time, not also --text" --dot --text /bin/true a
 
 expect 1 "$dir/none.heap" --dot /bin/true "$dir/none.heap"
@@ -241,17 +241,17 @@ unused() { # TEXT FLAGS...
     rm -rf "$index"
 }
 ln -s "$dir/symbols/$id.hwindex" "$index"
-unused "mapped.hwindex is passed over: it is a symbolic link"
+unused "mapped.hwindex is skipped: it is a symbolic link"
 mkdir "$index"
-unused "mapped.hwindex is passed over: it is not a regular file"
+unused "mapped.hwindex is skipped: it is not a regular file"
 echo x >"$index"
 chmod 606 "$index"
-unused "mapped.hwindex is passed over: it is world-writable"
+unused "mapped.hwindex is skipped: it is world-writable"
 cp "$dir/symbols/$id.hwindex" "$index"
 unused "is unusable"
 mapped=$(readelf -n "$dir/mapped" | sed -n 's/.*Build ID: //p')
 mkfifo "$dir/symbols/$mapped.hwindex"
-unused "$mapped.hwindex is passed over: it is not a regular file" \
+unused "$mapped.hwindex is skipped: it is not a regular file" \
     --symbols="$dir/symbols"
 expect 0 "cannot look for indexes in --symbols=$dir/none: No such file" --text \
     --symbols="$dir/none" "$dir/mapped" "$dir/mapped.heap"
@@ -268,7 +268,7 @@ cp "$dir/mapped" "$bold"
 ln -s nowhere "$bold.hwindex"
 sed "s,00:00 0 .*,08:01 1 $bold," "$dir/one.heap" >"$dir/bold.heap"
 for words in "$dir/?[1mother: names are wrong" \
-    "?[1mother: its symbol index ?[1mother.hwindex is passed over"; do
+    "?[1mother: its symbol index ?[1mother.hwindex is skipped"; do
     expect 0 "$words" --text "$dir/mapped" "$dir/bold.heap"
 done
 mkdir "$dir/else"

@@ -64,8 +64,8 @@ $killed, with prof:true set and $JEMALLOC preloaded: it is started again without
 heapwire-run: $fault was killed by signal 11 (SIGSEGV) before it served, with \
 heapwire's agent in it, which may be why it did: it is started again, once, \
 without any of that; heapwire knows nothing of it then
-heapwire-run: $fault has not ended likewise without heapwire in it: that may \
-have been the cause" "$status $(cat "$WORK/out") $said"
+heapwire-run: $fault has not ended the same way without heapwire in it: \
+heapwire may have been the cause" "$status $(cat "$WORK/out") $said"
 run --profiling off --jemalloc no -- "$fault" never 11 5
 expect "nothing of ours" "5 main prof=0 jemalloc=0 " \
     "$status $(cat "$WORK/out") $said"
@@ -78,8 +78,8 @@ ours="heapwire's agent in it, prof:true set and $JEMALLOC preloaded, which \
 may be why it did: it is started again, once, without any of that; heapwire \
 knows nothing of it then (--profiling off: never prof:true; \
 --jemalloc no: never that preload)"
-without="has not ended likewise without heapwire in it: that may have been the \
-cause"
+without="has not ended the same way without heapwire in it: heapwire may \
+have been the cause"
 for signal in "6 (SIGABRT)" "11 (SIGSEGV)" "25 (SIGXFSZ)" "16 (SIGSTKFLT)"; do
     run -- "$fault" agent "${signal%% *}" 5
     expect "in main, $signal" "5 main prof=1 jemalloc=1
@@ -98,8 +98,8 @@ run -- "$fault" main 11
 expect "not ours" "139 main prof=1 jemalloc=1
 main prof=0 jemalloc=0 heapwire-run: $fault was killed by signal 11 (SIGSEGV) \
 before it served, with $ours
-heapwire-run: $fault has ended likewise without heapwire in it: that was not \
-the cause" "$status $(cat "$WORK/out") $said"
+heapwire-run: $fault has ended the same way without heapwire in it: heapwire \
+was not the cause" "$status $(cat "$WORK/out") $said"
 run --start-timeout 0 -- "$fault" agent 6 5
 expect "in main, not watched" "134 main prof=1 jemalloc=1" \
     "$status $(cat "$WORK/out")"

@@ -85,7 +85,7 @@ cmp -s "$work/one.dot" "$work/again.dot" ||
     fault "without its binary it reads as before"
 log=$(cat "$work/node/heapwired.log")
 contains "the log names a cut file" "snapshots/cut" "$log"
-contains "so is a link" "link.snapshot is passed over: it is a symbolic link" \
+contains "so is a link" "link.snapshot is skipped: it is a symbolic link" \
     "$log"
 check
 [ ! -e "$snapshots/x.tmp" ] || fault "what was being written is removed"
@@ -109,7 +109,7 @@ start_node "$work/new-server" --port "$redis_port" --bind 127.0.0.1 \
     --save '' --dir "$work"
 wait_for 60 prof 'has_enable()'
 same "none is there" NULL "$(listed)"
-contains "and why" "kept in memory alone, until heapwired ends: " \
+contains "and why" "kept only in memory, until heapwired ends: " \
     "$(cat "$work/node/heapwired.log")"
 contains "with what is wrong" "is open to others (chmod 700)" \
     "$(cat "$work/node/heapwired.log")"

@@ -427,7 +427,7 @@ done
 
 for format in '3' '4 (packed)'; do
     contains "a file of another format is refused by it" "its format is \
-$format, and format 4 alone is read: make it anew with heapwire-prof --index" \
+$format, but only format 4 can be read: make it again with heapwire-prof --index" \
         "$(log)"
 done
 
@@ -435,7 +435,7 @@ done
 mv "$index" "$work/moved.hwindex"
 ln -s "$work/moved.hwindex" "$index"
 restart
-contains "the log names a link" "$id.hwindex is passed over: it is a symbolic link" "$(log)"
+contains "the log names a link" "$id.hwindex is skipped: it is a symbolic link" "$(log)"
 same_names "names beside a link"
 wait_for 60 is_state failed || sql 'select * from heapwire.symbol_indexes'
 contains "why" "is in the way: it is a symbolic link" \
@@ -479,12 +479,12 @@ start
 same_names "names of a stripped program"
 same "its state" shipped "$(state)"
 
-# ---- and passed over there: names are poor, and the log says why ----
+# ---- and skipped there: names are poor, and the log says why ----
 mv "$work/load.hwindex" "$work/moved.hwindex"
 ln -s "$work/moved.hwindex" "$work/load.hwindex"
 restart
 same "a snapshot" poor "$(prof 'snapshot("poor")')"
-passed="its symbol index load.hwindex is passed over: it is a symbolic link"
+passed="its symbol index load.hwindex is skipped: it is a symbolic link"
 contains "the snapshot's note" "$passed" \
     "$(sql "select note from heapwire.snapshots where name = 'poor'")"
 wait_for 60 is_state failed || sql 'select * from heapwire.symbol_indexes'

@@ -28,7 +28,7 @@ wait_for 60 redis-cli -p "$port" ping
 wait_for 60 told "state: inactive"
 warned=$(sql "ADMIN EXECUTE ON 10001
     'HeapProf.getInstance().enable_prof()'; SHOW WARNINGS")
-threads="[0-9]* of [0-9]* threads are not sampled: they were born while \
+threads="[0-9]* of [0-9]* threads are not sampled: they were created while \
 prof.thread_active_init was false"
 matches() { # WHAT EXPRESSION TEXT
     check

@@ -80,7 +80,7 @@ same "the list" "after before" "$(prof 'snapshots()' | cut -d ' ' -f 1 | sort | 
 contains "its description" 'program: ' "$(prof 'describe("after")')"
 prof 'pin("after")' >/dev/null
 contains "pinned" 'pinned' "$(prof 'snapshots()' | grep after)"
-refused "a reset that makes them incomparable" 'delete them first, or say reset(0, true)' \
+refused "a reset that makes them incomparable" 'delete them first, or use reset(0, true)' \
     'HeapProf.getInstance().reset()'
 prof 'reset(18, true)' >/dev/null
 prof 'snapshot("later")' >/dev/null

@@ -73,7 +73,7 @@ kill "$database"
 check
 wait_for 60 has_deaths 1 || fault "its end is not kept"
 same "how it ended" "1 NULL NULL $redis" "$(sql "SELECT how = 'ended; its exit \
-status is not known, for heapwire-run was not its parent', exit_status,
+status is not known, because heapwire-run was not its parent', exit_status,
     killed_by, program FROM heapwire.deaths" | xargs)"
 
 # The database in a pid namespace of its own: its pids are seen from outside.

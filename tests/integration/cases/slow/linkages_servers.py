@@ -303,7 +303,7 @@ class Chdb(Polars):
     # As ClickHouse has compiled in; but of its threads, born with
     # prof_thread_active_init:false, none is sampled.
     states = ("active",)
-    words = "threads are not sampled: they were born"
+    words = "threads are not sampled: they were created"
 
 
 def once(kind, look=None):

@@ -67,7 +67,7 @@ def check(node, wire, told, known):
     """All that is listed can be read, and what was kept last is listed."""
     listed = {name: int(stacks) for name, stacks in wire.query(
         "SELECT name, stacks FROM heapwire.snapshots")}
-    assert "passed over" not in node.log(), node.log()
+    assert "is skipped" not in node.log(), node.log()
     files = set(os.listdir(os.path.join(node.state, "snapshots")))
     assert files == {n.decode() + ".snapshot" for n in listed}, (files, listed)
     for name in told[-(KEEP - 1):]:
