@@ -458,7 +458,7 @@ def test_strict_overcommit(_):
         said_of_it = why_not(
             "unshare", "--mount", "sh", "-c", 'mount --bind "$0" '
             '/proc/sys/vm/overcommit_memory && exec "$@"', f.name)
-    assert "with vm.overcommit_memory = 2 a page" in said_of_it, said_of_it
+    assert "with vm.overcommit_memory = 2 the kernel" in said_of_it, said_of_it
 
 
 @in_parallel

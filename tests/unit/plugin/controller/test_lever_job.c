@@ -143,8 +143,8 @@ START_TEST(a_decay_is_shorter_longer_or_the_same)
                 {-1, 0, {-1, 10000}, "risk: decay to a shorter time"},
                 {-1, 20000, {-1, 10000}, "risk: decay to a longer time"},
                 {-1, 0, {10000, 10000}, "; decay to a shorter time"},
-                {10000, -1, {10000, -1}, "already"},
-                {10000, 0, {10000, 0}, "already"}};
+                {10000, -1, {10000, -1}, "present values"},
+                {10000, 0, {10000, 0}, "present values"}};
     const struct lever_counts none = {.rss.known = false};
     struct lever_request request = {.lever = AGENT_DECAY,
                                     .dirty_ms = rows[_i].dirty,

@@ -741,7 +741,7 @@ START_TEST(without_jemalloc_the_owners_are_the_parts)
     facts.owned_by_jemalloc = (struct fact){true, MB_OF(80)};
     write_page(&facts);
     ck_assert_double_eq_tol(sum_of_parts(), 1000, 0.5);
-    ck_assert(strstr(page.data, "     80.0 MB    8 %  jemalloc's, which does"));
+    ck_assert(strstr(page.data, "     80.0 MB    8 %  jemalloc's, whose own"));
     ck_assert(strstr(page.data, "     20.0 MB    2 %  not attributed, or new"));
 }
 END_TEST

@@ -472,7 +472,8 @@ static const struct {
     {"SELECT dot('cluster:b', 'a')",
      "1210/HY000 a sum of nodes is compared with one of the same nodes: write "
      "'cluster:a', not 'a'"},
-    {"SELECT dot('b', 'cluster:a')", "1210/HY000 'b' is this node's"},
+    {"SELECT dot('b', 'cluster:a')",
+     "1210/HY000 'b' is a snapshot of this node"},
     {"SELECT dot('cluster:b', 'cluster@10001:a')",
      "1210/HY000 'cluster:b' and its base 'cluster@10001:a' must be of the "
      "same nodes"},

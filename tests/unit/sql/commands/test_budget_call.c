@@ -105,7 +105,7 @@ START_TEST(without_a_profile_the_name_says_its_kind)
     scripted.status.hello.active = false;
     ck_assert_str_eq(harness_run(&h, "CALL budget('cache', 1)"),
                      "1210/HY000 whether 'cache' is a function or a pool of "
-                     "threads is not known: profiling is not active; say "
+                     "threads is not known: profiling is not active; write "
                      "'function NAME' or 'pool NAME'");
     scripted.status.hello.active = true;
     scripted.answer = ANSWER_FAIL;

@@ -123,7 +123,7 @@ START_TEST(wrong_names_say_what_is_right)
     ck_assert(observed_name_is(wrong[_i]));
     ck_assert_int_eq(observed_name_parse(wrong[_i], &name, &err), -1);
     ck_assert_uint_eq(err.code, ER_WRONG_ARGUMENTS);
-    ck_assert_ptr_nonnull(strstr(err.text, "say cpu:SECONDS"));
+    ck_assert_ptr_nonnull(strstr(err.text, "write cpu:SECONDS"));
 }
 END_TEST
 

@@ -244,15 +244,15 @@ static const struct {
     {0, BYTES("HTTP/1.1 400 Bad Request"), "does not speak the MySQL"},
     {0, BYTES("\x0a"), "does not speak the MySQL"},
     {0, BYTES(""), "does not speak the MySQL"},
-    {1, BYTES("\0\0\0\2\0\0\0"), "proved nothing"},
-    {1, BYTES(""), "proved nothing"},
+    {1, BYTES("\0\0\0\2\0\0\0"), "but did not prove which node"},
+    {1, BYTES(""), "but did not prove which node"},
     {1, BYTES("\xfe"), "does not accept logins of other nodes"},
     {1,
      BYTES("\xfe"
            "caching_sha2_password\0abc"),
      "does not accept logins of other nodes"},
     {1, BYTES("\xfe" PEER_PLUGIN "\0\1"), "challenge of a node is malformed"},
-    {2, BYTES("\0\0\0\2\0\0\0"), "proved nothing"},
+    {2, BYTES("\0\0\0\2\0\0\0"), "but did not prove which node"},
     {2, BYTES("\1"), "Bad handshake"},
     {2, BYTES("\xff"), "no reason"}};
 
