@@ -40,7 +40,7 @@
 #include "stats_take.h"
 #include "symbolizer.h"
 #include "waste.h"
-#include "waste_take.h"
+#include "snapshot_waste.h"
 
 enum {
     MAPS_ARENA_BYTES = 64 << 20,

@@ -33,7 +33,7 @@
 #include "stats.h"
 #include "stats_allocators.h"
 #include "store.h"
-#include "waste_take.h"
+#include "snapshot_waste.h"
 
 /* Refuses a reset that would leave kept snapshots which nothing can be compared
  * with any more. */

@@ -19,7 +19,7 @@
 #include "stats.h"
 #include "stats_allocators.h"
 #include "waste.h"
-#include "waste_take.h"
+#include "snapshot_waste.h"
 
 static struct fact
 fact_of(struct stats_figure figure)

@@ -36,7 +36,6 @@
 #include "own_file.h"
 #include "process_stat.h"
 #include "recorded_process.h"
-#include "recording_note.h"
 #include "store.h"
 
 enum {

@@ -1,5 +1,6 @@
 /*
- * recorded_process.c - makes a greeting for a process that never sent one.
+ * recorded_process.c - makes a greeting for a process that never sent one, and
+ * what is kept beside its segment.
  *
  * The recorder works from the first malloc on, the agent only once it has
  * started; a database that dies before that, or forks itself away, leaves a
@@ -16,12 +17,17 @@
 #include <unistd.h>
 
 #include "agent_protocol.h"
+#include "buffer.h"
 #include "clock.h"
+#include "controller.h"
 #include "errors.h"
 #include "files.h"
 #include "process_stat.h"
+#include "profile.h"
+#include "reader.h"
 #include "segment_file.h"
 #include "segment_read.h"
+#include "snapshot_head.h"
 
 void
 recorded_process_boot(char *out, size_t size)
@@ -106,4 +112,51 @@ recorded_process_hello(int segment, const struct segment_owner *owner,
         hello->lg_sample++;
     recorded_process_boot(hello->boot_id, sizeof(hello->boot_id));
     find_exe(segment, owner, hello->exe, sizeof(hello->exe));
+}
+
+/*
+ * ---- the note beside a segment ----
+ *
+ * The format is the time of the monotonic clock (u64), and behind it the head
+ * of a snapshot with an empty profile: that has all the fields, a version and a
+ * checksum already, so that the note needs no format of its own.
+ */
+
+bool
+recording_note_write(const struct recording *recording, struct buffer *out)
+{
+    struct profile none = {.rate = 1, .note = ""};
+    const struct snapshot_body body = {0};
+    const struct snapshot snapshot = {.taken_ms = recording->taken_ms,
+                                      .hello = recording->hello,
+                                      .memory = recording->memory,
+                                      .profile = &none};
+    struct buffer head;
+
+    buffer_init(&head, SEGMENT_FILE_NOTE_MAX);
+    snapshot_head_encode(&snapshot, &body, &head);
+    buffer_u64(out, recording->monotonic_ms);
+    buffer_add(out, head.data, head.size);
+    out->failed |= head.failed;
+    buffer_fini(&head);
+    return !out->failed;
+}
+
+bool
+recording_note_read(const struct buffer *note, struct recording *out)
+{
+    struct reader r = reader_of(note->data, note->size);
+    struct snapshot_head head;
+    struct span rest;
+    struct error ignored;
+
+    out->monotonic_ms = reader_u64(&r);
+    rest = reader_rest(&r);
+    if (r.failed ||
+        snapshot_head_decode(rest.data, rest.size, &head, &ignored) != 0)
+        return false;
+    out->hello = head.entry.hello;
+    out->memory = head.entry.memory;
+    out->taken_ms = head.entry.taken_ms;
+    return true;
 }

@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "errors.h"
 
@@ -21,7 +23,15 @@ struct refusal {
 };
 
 /* Whether this refusal is to be logged; true notes it as logged. */
-bool refusal_is_reportable(struct refusal *refusal, const char *why,
-                           uint64_t now_ms);
+static inline bool
+refusal_is_reportable(struct refusal *refusal, const char *why, uint64_t now_ms)
+{
+    if (strncmp(refusal->why, why, sizeof(refusal->why) - 1) == 0 &&
+        now_ms - refusal->at_ms < REFUSAL_EVERY_MS)
+        return false;
+    snprintf(refusal->why, sizeof(refusal->why), "%s", why);
+    refusal->at_ms = now_ms;
+    return true;
+}
 
 #endif

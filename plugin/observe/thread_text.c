@@ -15,7 +15,6 @@
 #include "errors.h"
 #include "function_name.h"
 #include "names.h"
-#include "thread_groups.h"
 #include "processes.h"
 #include "threads.h"
 #include "view_options.h"

@@ -97,4 +97,30 @@ void thread_list_unref(struct thread_list *list); /* NULL is fine */
 const struct thread_entry *thread_list_find(const struct thread_list *list,
                                             int32_t tid);
 
+/* ---- threads with equal stacks ----
+ * Those without a stack are one group for each reason. */
+
+struct thread_group {
+    /* Ascending by tid; borrowed from the list. */
+    const struct thread_entry *const *threads;
+    size_t count; /* at least 1 */
+};
+
+struct thread_groups {
+    struct thread_group *list; /* the largest first, then by their first tid */
+    size_t count;
+    /* the groups' arrays, one after the other */
+    const struct thread_entry **threads;
+};
+
+/* -1: no memory. */
+int thread_groups_init(struct thread_groups *groups,
+                       const struct thread_list *list);
+void thread_groups_fini(struct thread_groups *groups); /* zeroed is fine */
+
+/* Sets of[i] to the group of thread i of the list, for all threads. */
+void thread_groups_each(const struct thread_groups *groups,
+                        const struct thread_list *list,
+                        const struct thread_group **of);
+
 #endif

@@ -1,5 +1,6 @@
 /*
- * snapshot_waste.h - what a snapshot's waste is counted from, in its body.
+ * snapshot_waste.h - what a snapshot's waste is counted from: taken from
+ * jemalloc's statistics, and in its body.
  *
  * The layout stands in snapshot_file.c.
  */
@@ -10,6 +11,12 @@ struct buffer;
 struct error;
 struct profile;
 struct reader;
+struct stats;
+struct waste_heap;
+
+/* out->at_ms is 0, and nothing is known, if the statistics are not jemalloc's
+ * or lack its size classes. */
+void waste_take(const struct stats *stats, struct waste_heap *out);
 
 /* profile->waste must not be NULL. */
 void snapshot_waste_encode(const struct profile *profile, struct buffer *out);

@@ -8,7 +8,7 @@
  * each page must be readable: another stack lies behind a guard page or a gap.
  * What was found stays true while the thread lives, so it is remembered, by the
  * end and not in thread-local memory, which the agent has none of.  The kernel
- * is asked as recorder/record/stack_headroom.c does it: rt_sigprocmask reads
+ * is asked as recorder/record/take_sample.c does it: rt_sigprocmask reads
  * the set of signals (EFAULT where it cannot) before it refuses the unknown
  * operation.  At most PROBES_MAX system calls a sample.
  */

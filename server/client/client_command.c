@@ -16,7 +16,7 @@
 
 #include "buffer.h"
 #include "show_rows.h"
-#include "sql_string.h"
+#include "client.h"
 
 enum { STATEMENT_MAX = 16 << 20, ID_BYTES = 32 };
 

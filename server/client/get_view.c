@@ -18,7 +18,7 @@
 #include "clean_text.h"
 #include "output_file.h"
 #include "show_rows.h"
-#include "sql_string.h"
+#include "client.h"
 
 enum { STATEMENT_MAX = 4096, FORMS_MAX = 4096, BINARY_CHARSET = 63 };
 

@@ -18,7 +18,6 @@
 #include "observe.h"
 #include "sql_cursor.h"
 #include "sql_session.h"
-#include "thread_groups.h"
 #include "thread_text.h"
 #include "threads.h"
 

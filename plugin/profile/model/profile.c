@@ -19,7 +19,6 @@
 #include "hash.h"
 #include "heap_dump.h"
 #include "live_parts.h"
-#include "live_sizes.h"
 #include "memory.h"
 #include "search.h"
 #include "texts.h"

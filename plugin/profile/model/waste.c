@@ -14,7 +14,7 @@
 
 #include "arena.h"
 #include "errors.h"
-#include "live_sizes.h"
+#include "live_parts.h"
 #include "profile.h"
 #include "size_class.h"
 #include "waste_work.h"

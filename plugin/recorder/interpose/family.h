@@ -1,7 +1,7 @@
 /*
  * family.h - the replacement of each function of an allocator: of libc's or
  * whatever else the loader has (interpose.c), and of one that is linked into
- * the program (patched.c).
+ * the program (patch_program.c).
  *
  * Most calls count bytes or look at a filter, and end in a jump to the real
  * function.  r is a constant where these are inlined.

@@ -11,7 +11,6 @@
 #include "claim_segment.h"
 #include "family.h"
 #include "interpose.h"
-#include "interpose_new.h"
 #include "patch_program.h"
 
 static __attribute__((constructor)) void

@@ -15,4 +15,9 @@ REAL_FUNCTIONS(INTERPOSE)
 INTERPOSED void *reallocarray(void *block, size_t count, size_t size);
 INTERPOSED void cfree(void *block);
 
+/* Before main, once the real functions are found and before the recorder
+ * begins: tries whether operator new calls malloc by its name
+ * (interpose_new.c). */
+void interpose_new_begin(void);
+
 #endif

@@ -7,9 +7,8 @@
  * before main, to see whether the count of bytes changes.  An exception that an
  * operator throws passes through these frames (-fexceptions).
  */
-#include "interpose_new.h"
-
 #include "interpose.h"
+
 #include "take_sample.h"
 
 /* Whether an operator is to be counted here, as its malloc is not ours. */

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -25,8 +26,8 @@
 #include <unistd.h>
 
 #include "claim_segment.h"
+#include "family.h"
 #include "patch_plan.h"
-#include "patched.h"
 #include "segment.h"
 
 enum {
@@ -48,6 +49,52 @@ struct patching {
     uint8_t *copy;        /* a private copy of those pages; NULL: none */
     uint8_t *island;      /* NULL: none */
 };
+
+/* ---- the replacements ---- */
+
+struct patched_entry {
+    const char *name;
+    void (*replacement)(void); /* has the type of the function of that name */
+    size_t offset;
+};
+
+/* The moved entries; NULL: the program has no such function. */
+static struct real_functions patched;
+
+#define PATCHED(result, name, parameters, arguments, missing)                  \
+    static result patched_##name parameters                                    \
+    {                                                                          \
+        return family_##name(&patched FAMILY_AND arguments);                   \
+    }
+REAL_MALLOC(PATCHED)
+REAL_JEMALLOC(PATCHED)
+#undef PATCHED
+
+#define ENTRY(result, name, parameters, arguments, missing)                    \
+    {#name, (void (*)(void))patched_##name,                                    \
+     offsetof(struct real_functions, name)},
+static const struct patched_entry entries[] = {REAL_MALLOC(ENTRY)
+                                                   REAL_JEMALLOC(ENTRY)};
+#undef ENTRY
+
+static const struct patched_entry *
+patched_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+        if (strcmp(entries[i].name, name) == 0)
+            return &entries[i];
+    return NULL;
+}
+
+/* Sets where the program's function goes on; call it before the replacement can
+ * be called. */
+static void
+patched_set(const struct patched_entry *entry, const void *moved)
+{
+    memcpy((char *)&patched + entry->offset, &moved, sizeof(moved));
+}
+
+/* ---- the program ---- */
 
 // NOLINTBEGIN(performance-no-int-to-ptr): addresses come from a plan
 

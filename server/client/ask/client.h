@@ -11,6 +11,8 @@
 
 #include "reader.h"
 
+struct buffer;
+
 enum client_status {
     CLIENT_OK,
     /* a node failed, or the statement, or writing its output */
@@ -26,5 +28,8 @@ enum client_status {
  * together with CLIENT_FAILED mean that those of some nodes are missing. */
 MYSQL_RES *client_ask(const char *const *given, struct span statement,
                       bool may_lack, enum client_status *status);
+
+/* Writes a text as a string of SQL, with its quotes. */
+void sql_string(const char *text, struct buffer *out);
 
 #endif

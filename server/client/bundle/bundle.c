@@ -24,7 +24,7 @@
 #include "clean_text.h"
 #include "output_file.h"
 #include "show_rows.h"
-#include "sql_string.h"
+#include "client.h"
 
 enum {
     FILE_MAX = 256 << 20,

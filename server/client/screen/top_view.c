@@ -10,7 +10,7 @@
 #include "top_view.h"
 
 #include "buffer.h"
-#include "sql_string.h"
+#include "client.h"
 
 #define COLUMNS(array)                                                         \
     .columns = (array), .count = sizeof(array) / sizeof((array)[0])

@@ -7,7 +7,6 @@
 #include "failing_memory.h"
 #include "names.h"
 #include "suite.h"
-#include "thread_groups.h"
 #include "thread_text.h"
 #include "threads.h"
 

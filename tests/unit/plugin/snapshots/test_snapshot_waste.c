@@ -3,7 +3,7 @@
 
 #include "buffer.h"
 #include "failing_memory.h"
-#include "live_sizes.h"
+#include "live_parts.h"
 #include "snapshot.h"
 #include "snapshot_body.h"
 #include "snapshot_file.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "functions.h"
-#include "live_sizes.h"
+#include "live_parts.h"
 #include "size_class.h"
 #include "suite.h"
 #include "waste.h"
