@@ -353,7 +353,7 @@ read_waste(const struct profile *profile, struct functions *functions,
 
     if (!profile->waste)
         return 0;
-    if (waste_rows_make(&rows, profile, functions, err) != 0)
+    if (waste_rows_init(&rows, profile, functions, err) != 0)
         return -1;
     for (uint32_t i = 0; i < rows.count && !out->waste.function; i++) {
         const struct waste_row *row = &rows.list[i];
@@ -408,7 +408,7 @@ read_trends(const struct node_sources *from, struct arena *arena,
 
     if (!from->trends)
         return 0;
-    if (heap_trend_make(from->trends, from->snapshot, from->options, &rows,
+    if (heap_trend_init(from->trends, from->snapshot, from->options, &rows,
                         err) != 0)
         return -1;
     for (size_t i = 0; i < rows.count && out->trend_count < FACTS_TRENDS; i++) {

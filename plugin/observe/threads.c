@@ -170,7 +170,7 @@ list_tids(struct thread_list *list, struct error *err)
     for (size_t i = 0; i < list->count && rc == 0; i++)
         list->list[i] = (struct thread_entry){.tid = tids.list[i].tid,
                                               .pid = tids.list[i].pid};
-    sample_tids_free(&tids);
+    sample_tids_fini(&tids);
     return rc;
 }
 

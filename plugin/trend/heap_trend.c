@@ -436,7 +436,7 @@ make_trend_rows(const struct heap_past *past, const struct snapshot *now,
 }
 
 int
-heap_trend_make(struct heap_trends *trends, struct snapshot *now,
+heap_trend_init(struct heap_trends *trends, struct snapshot *now,
                 const struct view_options *options, struct heap_trend_rows *out,
                 struct error *err)
 {

@@ -71,7 +71,7 @@ void heap_trends_free(struct heap_trends *trends); /* NULL is fine */
 /* now: a fresh snapshot, or NULL: the last of the ring; without either there
  * are no rows.  options: for the names (wrappers, cancelled).  May wait for the
  * disk; any thread.  -1 with *err, and nothing to free. */
-int heap_trend_make(struct heap_trends *trends, struct snapshot *now,
+int heap_trend_init(struct heap_trends *trends, struct snapshot *now,
                     const struct view_options *options,
                     struct heap_trend_rows *out, struct error *err);
 void heap_trend_fini(struct heap_trend_rows *rows);

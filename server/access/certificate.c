@@ -240,7 +240,7 @@ fill_certificate_fields(X509 *cert, EVP_PKEY *key, const char *host,
 }
 
 int
-certificate_make(struct certificate *out, const char *host, const char *address,
+certificate_init(struct certificate *out, const char *host, const char *address,
                  struct error *err)
 {
     struct certificate c = {.leaf = X509_new(), .key = EVP_EC_gen("P-256")};

@@ -37,7 +37,7 @@ int certificate_parse(struct certificate *out, struct span certs,
 
 /* Self-signed, ECDSA on P-256, which old clients know, too.  Good for
  * localhost, for host and for address, a numeric one ("" for none). */
-int certificate_make(struct certificate *out, const char *host,
+int certificate_init(struct certificate *out, const char *host,
                      const char *address, struct error *err);
 int certificate_print(const struct certificate *c, struct buffer *certs,
                       struct buffer *key, struct error *err);

@@ -275,7 +275,7 @@ certificate_own(struct certificate *out, int dir, const char *address,
         return 0;
     if (gethostname(host, sizeof(host) - 1) != 0)
         host[0] = '\0';
-    if (certificate_make(&c, host, address, err) != 0 ||
+    if (certificate_init(&c, host, address, err) != 0 ||
         save_own(&c, dir, err) != 0) {
         certificate_fini(&c);
         return -1;

@@ -73,7 +73,7 @@ remove_first(struct function_views *views)
 }
 
 void
-function_views_end(struct function_views *views)
+function_views_fini(struct function_views *views)
 {
     while (views->first)
         remove_first(views);

@@ -31,6 +31,6 @@ struct function_views {
 /* The list ends with an entry whose name is NULL. */
 const struct function *function_views_list(void);
 
-void function_views_end(struct function_views *views);
+void function_views_fini(struct function_views *views);
 
 #endif

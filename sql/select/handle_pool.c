@@ -452,7 +452,7 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
      * values. */
     put_statement(handle, statement);
     reset_produced_tables(handle);
-    slots_free(&handle->slots);
+    slots_fini(&handle->slots);
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->session = NULL;
     handle->cancelled = NULL;

@@ -105,8 +105,8 @@ static void
 end_select_query(struct select_cursor *c)
 {
     query_close(&c->query);
-    function_views_end(&c->views);
-    select_sources_end(&c->sources);
+    function_views_fini(&c->views);
+    select_sources_fini(&c->sources);
     while (c->fetch.asks) {
         struct cluster_ask *ask = c->fetch.asks;
 

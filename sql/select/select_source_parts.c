@@ -65,7 +65,7 @@ select_source_parts(struct handle *handle, struct select_source *source,
     /* Made once per source; they are dropped with it. */
     if (!*has || source->parts.threads)
         return SQLITE_OK;
-    if (part_rows_make(&source->parts, profile, source->functions,
+    if (part_rows_init(&source->parts, profile, source->functions,
                        &handle->failure) == 0)
         return SQLITE_OK;
     handle->failed = true;
@@ -89,7 +89,7 @@ select_source_waste(struct handle *handle, struct select_source *source,
                   "(heapwire.malloc_bins) at the time of the snapshot");
     if (!*has || source->waste.list)
         return SQLITE_OK;
-    if (waste_rows_make(&source->waste, profile, source->functions,
+    if (waste_rows_init(&source->waste, profile, source->functions,
                         &handle->failure) == 0)
         return SQLITE_OK;
     handle->failed = true;
@@ -147,7 +147,7 @@ make_pools(struct handle *handle, struct select_source *source)
     by_pool = source->of ? source->by_pool : source->pool_sum->profile;
     source->pool_functions = functions_new(by_pool, &options, &handle->failure);
     if (source->pool_functions &&
-        pool_rows_make(&source->pools, by_pool, source->pool_functions,
+        pool_rows_init(&source->pools, by_pool, source->pool_functions,
                        &handle->failure) == 0)
         return SQLITE_OK;
     handle->failed = true;

@@ -75,7 +75,7 @@ unload_select_snapshot(struct select_sources *sources,
 }
 
 void
-select_sources_end(struct select_sources *sources)
+select_sources_fini(struct select_sources *sources)
 {
     /* A difference comes behind its two snapshots in the list and pins them. */
     for (size_t i = sources->count; i > 0; i--) {
@@ -456,7 +456,7 @@ select_source_calls(struct handle *handle, struct select_source *source)
         source->tree = call_tree_new(source->profile, &options, CALL_TREE_SHORT,
                                      CALL_TREE_BY_NAME, &handle->failure);
     if (source->tree &&
-        (source->calls.list || call_rows_make(&source->calls, source->tree,
+        (source->calls.list || call_rows_init(&source->calls, source->tree,
                                               &options, &handle->failure) == 0))
         return SQLITE_OK;
     handle->failed = true;

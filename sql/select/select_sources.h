@@ -69,7 +69,7 @@ struct select_sources {
     bool no_base; /* the warning that the base has no name was given */
 };
 
-void select_sources_end(struct select_sources *sources);
+void select_sources_fini(struct select_sources *sources);
 
 /*
  * Pins, for a table, the kept snapshot called name, the fresh one (NULL or

@@ -176,7 +176,7 @@ slot_clear(struct slot *slot)
 }
 
 void
-slots_free(struct slots *slots)
+slots_fini(struct slots *slots)
 {
     while (slots->used > 0)
         slot_clear(&slots->slots[--slots->used]);

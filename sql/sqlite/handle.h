@@ -83,7 +83,7 @@ struct slots {
 };
 
 void slot_clear(struct slot *slot);
-void slots_free(struct slots *slots);
+void slots_fini(struct slots *slots);
 
 /* COLLATION_TEXT stands in for SQLite's own BINARY, too, which is that of all
  * that names none: columns, DISTINCT, UNION, MIN, joins.  Two cases need its

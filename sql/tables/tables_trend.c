@@ -69,7 +69,7 @@ produce_trend(const struct catalog_scope *scope, struct rowset *out)
         view_cache_get_wrappers(node->views, wrappers);
     options.wrappers = wrappers;
     options.cancelled = scope->cancelled;
-    if (heap_trend_make(node->trends, scope->snapshot, &options, &rows, &err) !=
+    if (heap_trend_init(node->trends, scope->snapshot, &options, &rows, &err) !=
         0) {
         rowset_fail(out, &err);
         return;

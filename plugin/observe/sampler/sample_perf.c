@@ -435,7 +435,7 @@ open_round(struct perf *perf, size_t *opened, struct error *err)
         error = open_thread(perf, tids.list[i].tid);
         ++*opened;
     }
-    sample_tids_free(&tids);
+    sample_tids_fini(&tids);
     return error;
 }
 
@@ -456,7 +456,7 @@ open_newborn(struct perf *perf, struct error *err)
         error = list_newborn(perf, &tids, err);
     /* these have no events */
     perf->run->report->unseen += (uint32_t)tids.count;
-    sample_tids_free(&tids);
+    sample_tids_fini(&tids);
     return error;
 }
 
@@ -588,7 +588,7 @@ sample_by_perf(struct sample_run *run, char *why, struct error *err)
     if (rc == 0)
         rc = run_perf_sampling(&perf, err);
     close_events(&perf);
-    sample_tids_free(&perf.tids);
+    sample_tids_fini(&perf.tids);
     perf_rings_fini(&perf.rings);
     mem_free(perf.fds);
     mem_free(perf.own_pids);

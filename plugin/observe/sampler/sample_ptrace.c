@@ -595,6 +595,6 @@ sample_by_ptrace(struct sample_run *run, char *why, struct error *err)
 out:
     thread_tracer_free(s.tracer);
     mem_free(s.list);
-    sample_tids_free(&s.tids);
+    sample_tids_fini(&s.tids);
     return rc;
 }

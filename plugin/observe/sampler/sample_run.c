@@ -75,7 +75,7 @@ check_main_process(struct sample_run *run)
     if (process_stat_is_over(&stat)) {
         more = sample_tids_list(run->options->pid, &tids, NULL) == 0 &&
                tids.count > 1;
-        sample_tids_free(&tids);
+        sample_tids_fini(&tids);
     }
     return more;
 }

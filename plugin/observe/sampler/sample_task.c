@@ -245,7 +245,7 @@ sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err)
 }
 
 void
-sample_tids_free(struct sample_tids *tids)
+sample_tids_fini(struct sample_tids *tids)
 {
     mem_free(tids->list);
     memset(tids, 0, sizeof(*tids));

@@ -66,6 +66,6 @@ int sample_tids_list(int32_t pid, struct sample_tids *tids, struct error *err);
  * same file. */
 int sample_tids_list_all(const struct processes *processes,
                          struct sample_tids *tids, struct error *err);
-void sample_tids_free(struct sample_tids *tids); /* zeroed is fine */
+void sample_tids_fini(struct sample_tids *tids); /* zeroed is fine */
 
 #endif

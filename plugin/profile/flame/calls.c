@@ -42,7 +42,7 @@ struct listing {
 static int
 prepare_call_rows(struct listing *l, struct error *err)
 {
-    if (call_rows_make(&l->rows, l->tree, l->options, err) != 0)
+    if (call_rows_init(&l->rows, l->tree, l->options, err) != 0)
         return -1;
     l->named = mem_zalloc((size_t)l->rows.count + 1, sizeof(*l->named));
     l->numbers =

@@ -459,7 +459,7 @@ add_rows_of(struct call_rows *rows, const struct call_tree_cut *cut,
 }
 
 int
-call_rows_make(struct call_rows *out, const struct call_tree *tree,
+call_rows_init(struct call_rows *out, const struct call_tree *tree,
                const struct view_options *options, struct error *err)
 {
     struct call_tree_cut cut = call_tree_cut_at(tree, 0, CALL_ROWS_FRAMES_MAX);

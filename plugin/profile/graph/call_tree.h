@@ -116,7 +116,7 @@ struct call_rows {
 
 /* The rows of tree, with siblings in its order; options may cancel it.  -1 with
  * *err, and nothing to free. */
-int call_rows_make(struct call_rows *out, const struct call_tree *tree,
+int call_rows_init(struct call_rows *out, const struct call_tree *tree,
                    const struct view_options *options, struct error *err);
 void call_rows_fini(struct call_rows *rows); /* zeroed is fine */
 uint32_t call_row_depth(const struct call_rows *rows, uint32_t i);

@@ -196,7 +196,7 @@ make_ages(struct part_rows *rows, const struct live_parts *parts)
 }
 
 int
-part_rows_make(struct part_rows *out, const struct profile *profile,
+part_rows_init(struct part_rows *out, const struct profile *profile,
                struct functions *functions, struct error *err)
 {
     memset(out, 0, sizeof(*out));

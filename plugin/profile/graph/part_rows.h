@@ -34,7 +34,7 @@ struct part_rows {
 
 /* functions: the profile's, which has parts.  -1 with *err, and nothing to
  * free. */
-int part_rows_make(struct part_rows *out, const struct profile *profile,
+int part_rows_init(struct part_rows *out, const struct profile *profile,
                    struct functions *functions, struct error *err);
 void part_rows_fini(struct part_rows *rows); /* zeroed is fine */
 

@@ -154,7 +154,7 @@ judge_pools(struct pool_rows *rows, struct significance_change *changes)
 }
 
 int
-pool_rows_make(struct pool_rows *out, const struct profile *profile,
+pool_rows_init(struct pool_rows *out, const struct profile *profile,
                struct functions *functions, struct error *err)
 {
     size_t stacks = profile->stack_count + 1;

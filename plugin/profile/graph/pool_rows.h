@@ -28,7 +28,7 @@ struct pool_rows {
 };
 
 /* functions: the profile's.  -1 with *err, and nothing to free. */
-int pool_rows_make(struct pool_rows *out, const struct profile *profile,
+int pool_rows_init(struct pool_rows *out, const struct profile *profile,
                    struct functions *functions, struct error *err);
 void pool_rows_fini(struct pool_rows *rows); /* zeroed is fine */
 

@@ -138,8 +138,8 @@ add_function_row(struct waste_rows *rows, const struct waste *waste,
     row->has_asked = method == WASTE_SAMPLES;
     row->live_bytes = row->objects * (double)of->size;
     row->waste = row->objects * waste->each[number];
-    row->error =
-        fmin(waste_free(of), (sqrt(variance) + bound) * waste->each[number]);
+    row->error = fmin(waste_free_bytes(of),
+                      (sqrt(variance) + bound) * waste->each[number]);
 }
 
 /* Adds the row of a class's regions in use that no stack has, and which keep
@@ -153,7 +153,7 @@ add_unseen_row(struct waste_rows *rows, const struct waste *waste,
     struct waste_row *row;
     double variance = 0;
 
-    if (waste->unseen[number] <= 0 || waste_free(of) <= 0)
+    if (waste->unseen[number] <= 0 || waste_free_bytes(of) <= 0)
         return;
     for (size_t i = 0; i < waste->count; i++)
         if (waste->parts[i].number == number)
@@ -163,7 +163,8 @@ add_unseen_row(struct waste_rows *rows, const struct waste *waste,
     row->objects = waste->unseen[number];
     row->live_bytes = row->objects * (double)of->size;
     row->waste = row->objects * waste->each[number];
-    row->error = fmin(waste_free(of), sqrt(variance) * waste->each[number]);
+    row->error =
+        fmin(waste_free_bytes(of), sqrt(variance) * waste->each[number]);
 }
 
 static void
@@ -192,8 +193,8 @@ add_other_rows(struct waste_rows *rows, const struct waste_heap *heap)
         heap->arenas_left_out ? "counted, some arenas are missing" : "counted";
 
     for (uint32_t i = 0; i < heap->class_count; i++) {
-        ends += waste_ends(&heap->classes[i]);
-        all -= waste_free(&heap->classes[i]);
+        ends += waste_end_bytes(&heap->classes[i]);
+        all -= waste_free_bytes(&heap->classes[i]);
     }
     add_other_row(rows, "slab ends", ends, "active", "counted");
     add_other_row(rows, "large padding", (double)heap->large_padding, "active",
@@ -222,7 +223,7 @@ compare_rows_by_waste(const void *a, const void *b)
 }
 
 int
-waste_rows_make(struct waste_rows *out, const struct profile *profile,
+waste_rows_init(struct waste_rows *out, const struct profile *profile,
                 struct functions *functions, struct error *err)
 {
     const struct waste *waste = profile->waste;

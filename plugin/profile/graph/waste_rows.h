@@ -38,7 +38,7 @@ struct waste_rows {
 
 /* functions: the profile's, which has waste; borrows both.  -1 with *err, and
  * nothing to free. */
-int waste_rows_make(struct waste_rows *out, const struct profile *profile,
+int waste_rows_init(struct waste_rows *out, const struct profile *profile,
                     struct functions *functions, struct error *err);
 void waste_rows_fini(struct waste_rows *rows); /* zeroed is fine */
 

@@ -77,7 +77,7 @@ compare_parts_by_stack(const void *a, const void *b)
 }
 
 void
-live_parts_end(struct live_parts *parts)
+live_parts_finish(struct live_parts *parts)
 {
     struct live_part *list = (struct live_part *)parts->list;
     size_t kept = 0;
@@ -147,7 +147,7 @@ compare_sizes_by_stack(const void *a, const void *b)
 }
 
 void
-live_sizes_end(struct live_sizes *sizes)
+live_sizes_finish(struct live_sizes *sizes)
 {
     struct live_size *list = (struct live_size *)sizes->list;
     size_t kept = 0;

@@ -48,7 +48,7 @@ struct live_parts *live_parts_new(struct arena *arena,
 /* Appends a part.  There is room. */
 void live_parts_add(struct live_parts *parts, const struct live_part *part);
 /* Sorts the parts, and adds equal ones up. */
-void live_parts_end(struct live_parts *parts);
+void live_parts_finish(struct live_parts *parts);
 
 /* ---- by size class ---- */
 
@@ -72,6 +72,6 @@ struct live_sizes *live_sizes_new(struct arena *arena,
 void live_sizes_add(struct live_sizes *sizes, uint32_t stack,
                     const struct heap_stack *from);
 /* Sorts the sizes, and adds equal ones up. */
-void live_sizes_end(struct live_sizes *sizes);
+void live_sizes_finish(struct live_sizes *sizes);
 
 #endif

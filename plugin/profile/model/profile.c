@@ -459,10 +459,10 @@ take_dump_stacks(struct profile *profile, struct heap_dump *dump)
     add_dump_stacks(&t, dump);
     hash_index_fini(&t.index);
     if (t.parts)
-        live_parts_end(t.parts);
+        live_parts_finish(t.parts);
     profile->parts = t.parts;
     if (t.sizes)
-        live_sizes_end(t.sizes);
+        live_sizes_finish(t.sizes);
     profile->sizes = t.sizes;
     if (arena_adopt(profile->arena, dump->stacks.indices) != 0)
         return -1;

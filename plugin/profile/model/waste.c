@@ -66,7 +66,7 @@ count_each(struct waste_work *work)
         double all = fmax(regions, work->have[i]);
 
         waste->each[i] =
-            all > 0 ? waste_free(&waste->heap.classes[i]) / all : 0;
+            all > 0 ? waste_free_bytes(&waste->heap.classes[i]) / all : 0;
         waste->unseen[i] = all - work->have[i];
     }
 }

@@ -72,8 +72,8 @@ struct waste {
 
 /* Of a class's slabs: the bytes of free regions, and the bytes at their ends
  * that no region has. */
-double waste_free(const struct waste_class *of);
-double waste_ends(const struct waste_class *of);
+double waste_free_bytes(const struct waste_class *of);
+double waste_end_bytes(const struct waste_class *of);
 /* The number of the smallest class that holds size; class_count: none. */
 uint32_t waste_class_find(const struct waste_heap *heap, uint64_t size);
 

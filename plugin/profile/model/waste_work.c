@@ -6,7 +6,7 @@
 #include "profile.h"
 
 double
-waste_free(const struct waste_class *of)
+waste_free_bytes(const struct waste_class *of)
 {
     double regions = (double)of->slabs * (double)of->regions;
 
@@ -16,7 +16,7 @@ waste_free(const struct waste_class *of)
 }
 
 double
-waste_ends(const struct waste_class *of)
+waste_end_bytes(const struct waste_class *of)
 {
     double used = (double)of->regions * (double)of->size;
 

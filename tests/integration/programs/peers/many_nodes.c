@@ -436,7 +436,7 @@ identify(char **argv)
 
     if (peer_key_make(&key, argv[4], argv[5], &err) != 0 ||
         peer_identity_make(&all.self, &prover, 1, all.first_id, &err) != 0 ||
-        certificate_make(&certificate, "localhost", "", &err) != 0)
+        certificate_init(&certificate, "localhost", "", &err) != 0)
         give_up(err.text);
     all.tls = tls_context_new(&certificate, &err);
     if (!all.tls)

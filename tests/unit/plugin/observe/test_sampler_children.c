@@ -334,7 +334,7 @@ START_TEST(threads_of_another_process_are_not_listed)
     ck_assert_uint_gt(tids.count, 0);
     for (size_t i = 0; i < tids.count; i++)
         ck_assert_int_eq(tids.list[i].pid, process);
-    sample_tids_free(&tids);
+    sample_tids_fini(&tids);
     end();
 }
 END_TEST

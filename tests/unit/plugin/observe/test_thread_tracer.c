@@ -134,7 +134,7 @@ START_TEST(many_are_copied_together)
     ck_assert(calls < MANY / 2 ||
               clock_ms() - began_ms > CALL_MS * (calls - MANY / 2));
     thread_tracer_free(tracer);
-    sample_tids_free(&tids);
+    sample_tids_fini(&tids);
     end();
 }
 END_TEST

@@ -155,7 +155,7 @@ static void
 judge_with(struct snapshot *now)
 {
     heap_trend_fini(&rows);
-    ck_assert_msg(heap_trend_make(trends, now, &view_defaults, &rows, &err) ==
+    ck_assert_msg(heap_trend_init(trends, now, &view_defaults, &rows, &err) ==
                       0,
                   "%s", err.text);
     snapshot_unref(now);
@@ -518,7 +518,7 @@ START_TEST(a_damaged_one_is_passed_over)
     damage(&list[count - 1]); /* the last, which is asked for by its name */
     heap_trend_fini(&rows);
     open_store(dir);
-    ck_assert_int_eq(heap_trend_make(trends, NULL, &view_defaults, &rows, &err),
+    ck_assert_int_eq(heap_trend_init(trends, NULL, &view_defaults, &rows, &err),
                      -1);
     ck_assert_ptr_nonnull(strstr(err.text, list[count - 1].name));
 }
@@ -551,7 +551,7 @@ START_TEST(memory_that_runs_out_is_told)
         ck_assert_uint_lt(at, 5000);
         allocations = 0;
         failing = at;
-        rc = heap_trend_make(trends, now, &view_defaults, &rows, &err);
+        rc = heap_trend_init(trends, now, &view_defaults, &rows, &err);
         failing = 0;
         ck_assert(rc == 0 || err.code == ER_OUT_OF_MEMORY);
     }

@@ -28,7 +28,7 @@ setup(void)
 
     buffer_init(&certs, CERTIFICATE_FILE_MAX);
     buffer_init(&key, CERTIFICATE_FILE_MAX);
-    ck_assert_int_eq(certificate_make(&made, "db-1.example", "10.1.2.3", &err),
+    ck_assert_int_eq(certificate_init(&made, "db-1.example", "10.1.2.3", &err),
                      0);
     ck_assert_int_eq(certificate_print(&made, &certs, &key, &err), 0);
     snprintf(directory, sizeof(directory), "/tmp/hw-certificate-XXXXXX");
@@ -91,7 +91,7 @@ START_TEST(a_strange_name_or_no_address_is_left_out)
 
     for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
         ck_assert_int_eq(
-            certificate_make(&c, hosts[i].host, hosts[i].address, &err), 0);
+            certificate_init(&c, hosts[i].host, hosts[i].address, &err), 0);
         ck_assert_int_eq(X509_check_host(c.leaf, "localhost", 9, 0, NULL), 1);
         ck_assert_int_eq(X509_check_host(c.leaf, "evil", 4, 0, NULL), 0);
         ck_assert_int_eq(X509_check_ip_asc(c.leaf, "0.0.0.0", 0), 0);
@@ -161,7 +161,7 @@ START_TEST(anothers_key_and_an_encrypted_one_are_refused)
 
     buffer_init(&other_certs, CERTIFICATE_FILE_MAX);
     buffer_init(&other_key, CERTIFICATE_FILE_MAX);
-    ck_assert_int_eq(certificate_make(&other, "", "", &err), 0);
+    ck_assert_int_eq(certificate_init(&other, "", "", &err), 0);
     ck_assert_int_eq(certificate_print(&other, &other_certs, &other_key, &err),
                      0);
     ck_assert_int_eq(

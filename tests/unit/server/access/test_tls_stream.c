@@ -28,7 +28,7 @@ setup(void)
     struct certificate certificate;
 
     failing = allocations = 0;
-    ck_assert_int_eq(certificate_make(&certificate, "", "", &err), 0);
+    ck_assert_int_eq(certificate_init(&certificate, "", "", &err), 0);
     context = tls_context_new(&certificate, &err);
     ck_assert_ptr_nonnull(context);
     certificate_fini(&certificate);

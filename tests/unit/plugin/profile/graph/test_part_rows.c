@@ -18,7 +18,7 @@ set_up(void)
     profile = fixture_parts();
     functions = functions_new(profile, NULL, &err);
     ck_assert_ptr_nonnull(functions);
-    ck_assert_int_eq(part_rows_make(&rows, profile, functions, &err), 0);
+    ck_assert_int_eq(part_rows_init(&rows, profile, functions, &err), 0);
 }
 
 static void
@@ -63,7 +63,7 @@ START_TEST(the_top_function_is_that_of_most_bytes)
                                "@ 0x1000 0x2001 0x5001\nt*: 1: 600 [0: 0]\n",
                                fixture_part_names, marks, 1);
     functions = functions_new(profile, NULL, &err);
-    ck_assert_int_eq(part_rows_make(&rows, profile, functions, &err), 0);
+    ck_assert_int_eq(part_rows_init(&rows, profile, functions, &err), 0);
     ck_assert_uint_eq(rows.thread_count, 1);
     ck_assert_str_eq(rows.threads[0].top, "cache");
 }
@@ -102,7 +102,7 @@ START_TEST(want_of_memory_is_an_error)
         allocations = 0;
         failing = last;
         err.code = 0;
-        rc = part_rows_make(&rows, profile, functions, &err);
+        rc = part_rows_init(&rows, profile, functions, &err);
         failing = 0;
         ck_assert(rc == 0 || err.code == ER_OUT_OF_MEMORY);
     }

@@ -285,7 +285,7 @@ pools_of(unsigned fail_at, struct profile **difference,
     if (*difference)
         *functions = functions_new(*difference, &options, &err);
     if (*functions)
-        rc = pool_rows_make(rows, *difference, *functions, &err);
+        rc = pool_rows_init(rows, *difference, *functions, &err);
     failing = 0;
     profile_free(roots[0]);
     profile_free(roots[1]);
@@ -343,7 +343,7 @@ START_TEST(a_pool_of_several_nodes_is_one_row)
     sum = merge_finish(merge, "", &err);
     ck_assert_msg(sum != NULL, "%s", err.text);
     functions = functions_new(sum, &view_defaults, &err);
-    ck_assert_int_eq(pool_rows_make(&rows, sum, functions, &err), 0);
+    ck_assert_int_eq(pool_rows_init(&rows, sum, functions, &err), 0);
     ck_assert_uint_eq(rows.count, 3);
     ck_assert_str_eq(rows.list[0].pool, "io-*");
     ck_assert_str_eq(rows.list[0].top, "cache");

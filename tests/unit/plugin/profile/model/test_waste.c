@@ -178,7 +178,7 @@ START_TEST(a_mean_between_classes_names_the_one_that_is_empty)
     struct error err = {0};
 
     ck_assert(profile->wasted);
-    ck_assert_int_eq(waste_rows_make(&rows, profile, functions, &err), 0);
+    ck_assert_int_eq(waste_rows_init(&rows, profile, functions, &err), 0);
     row = find_row(&rows, "cache", 160);
     ck_assert_ptr_nonnull(row);
     ck_assert_str_eq(row->method, "one class");
@@ -277,8 +277,8 @@ START_TEST(chance_does_not_make_more_waste_than_there_is)
     struct profile *profile = fixture_wasteful(
         "heap_v2/1\n@ 0x2001 0x5001\nt*: 100: 16000 [0: 0]\n", &few);
 
-    ck_assert_double_eq_tol(profile->waste_bytes, waste_free(&few.classes[0]),
-                            1e-3);
+    ck_assert_double_eq_tol(profile->waste_bytes,
+                            waste_free_bytes(&few.classes[0]), 1e-3);
     profile_free(profile);
 }
 END_TEST

@@ -399,7 +399,7 @@ set_up(void)
     reset();
     self = peer_node("blue", PEER_SECRET, ASKS);
     asked = peer_end_point(ASKED);
-    ck_assert_int_eq(certificate_make(&certificate, "", "", &err), 0);
+    ck_assert_int_eq(certificate_init(&certificate, "", "", &err), 0);
     node_tls = tls_context_new(&certificate, &err);
     links_tls = tls_context_for_links(&err);
     certificate_fini(&certificate);
