@@ -41,7 +41,7 @@ enum {
 
 void
 agent_client_init(struct agent_client *client, const char *state_dir,
-                  int wake_fd, const bool *stop)
+                  int wake_fd, const atomic_bool *stop)
 {
     memset(client, 0, sizeof(*client));
     client->state_dir = state_dir;
@@ -272,7 +272,7 @@ receive_agent_reply(int fd, struct agent_client_answer *answer)
 static bool
 is_agent_client_stopping(const struct agent_client *client)
 {
-    return __atomic_load_n(client->stop, __ATOMIC_ACQUIRE);
+    return atomic_load_explicit(client->stop, memory_order_acquire);
 }
 
 /* 1: the reply to id; 0: not before the deadline; -1: the connection ended, or

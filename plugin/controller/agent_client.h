@@ -10,6 +10,7 @@
 #ifndef HW_AGENT_CLIENT_H
 #define HW_AGENT_CLIENT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,7 +41,7 @@ struct agent_client {
     struct node_status status;
     struct snapshot_memory memory; /* as of the last stats_take */
     struct waste_heap waste;       /* likewise */
-    const bool *stop;              /* atomic: the controller is ending */
+    const atomic_bool *stop;       /* the controller is ending */
 };
 
 /* A descriptor in a reply is the caller's; absent ones are -1. */
@@ -50,7 +51,7 @@ struct agent_client_answer {
 };
 
 void agent_client_init(struct agent_client *client, const char *state_dir,
-                       int wake_fd, const bool *stop);
+                       int wake_fd, const atomic_bool *stop);
 void agent_client_fini(struct agent_client *client);
 /* Whether two greetings are of one process. */
 bool agent_client_same_incarnation(const struct agent_hello *a,

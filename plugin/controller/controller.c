@@ -75,7 +75,7 @@ struct controller {
     char absence[NODE_ABSENCE_MAX]; /* copied into status */
     struct node_arrival absent;     /* likewise */
     struct last last;
-    bool stop; /* atomic: read without the lock too */
+    atomic_bool stop; /* read without the lock, too */
 
     struct agent_client client; /* for whoever has the agent, with: */
     struct overhead_limit overhead_limit;
@@ -399,7 +399,7 @@ greeter_main(void *arg)
     uint64_t greeted = 0, drained;
     int64_t left;
 
-    while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+    while (!atomic_load_explicit(&c->stop, memory_order_acquire)) {
         jobs_greeter_take(&c->jobs);
         if (c->client.status.state != NODE_CONNECTED ||
             agent_client_input_pending(&c->client) ||
@@ -496,7 +496,7 @@ fail:
 static void
 join_threads(struct controller *c)
 {
-    __atomic_store_n(&c->stop, true, __ATOMIC_RELEASE);
+    atomic_store_explicit(&c->stop, true, memory_order_release);
     (void)eventfd_write(c->wake_fd, 1);
     observer_stop(&c->observer); /* it may wait for a job */
     if (c->symbolizer)

@@ -434,7 +434,7 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
 static void
 enter_dump_stage(struct dump_progress *progress, enum dump_stage stage)
 {
-    __atomic_store_n(&progress->stage, stage, __ATOMIC_RELAXED);
+    atomic_store_explicit(&progress->stage, stage, memory_order_relaxed);
 }
 
 static int
@@ -459,8 +459,8 @@ name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
     struct names *names = NULL;
 
     /* before naming begins, which counts named: readers divide by it */
-    __atomic_store_n(&progress->addresses, (unsigned)heap->address_count,
-                     __ATOMIC_RELAXED);
+    atomic_store_explicit(&progress->addresses, (unsigned)heap->address_count,
+                          memory_order_relaxed);
     if (symbolizer_resolve(symbolizer, &request, &names, err) != 0)
         return NULL;
     return names;

@@ -7,6 +7,7 @@
 #ifndef HW_DUMP_H
 #define HW_DUMP_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "agent_protocol.h"
@@ -70,10 +71,10 @@ void dump_fini(struct dump *dump); /* a zeroed struct is fine */
 enum dump_stage { DUMP_TAKING = 1, DUMP_NAMING, DUMP_MAKING };
 enum { DUMP_STAGES = DUMP_MAKING };
 
-/* The progress, for other threads to read: atomics. */
+/* The progress, for other threads to read. */
 struct dump_progress {
-    unsigned stage;            /* enum dump_stage; 0: not begun */
-    unsigned named, addresses; /* while DUMP_NAMING */
+    atomic_uint stage;            /* enum dump_stage; 0: not begun */
+    atomic_uint named, addresses; /* while DUMP_NAMING */
 };
 
 /* NULL with *err.  The snapshot has no name yet. */

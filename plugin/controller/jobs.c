@@ -113,7 +113,7 @@ on_job_flight_run(struct flight *flight)
     job->at_ms = clock_ms();
     job->generation = jobs->generation;
     pthread_mutex_unlock(&jobs->flights.lock);
-    __atomic_store_n(&job->progress.stage, 1, __ATOMIC_RELAXED);
+    atomic_store_explicit(&job->progress.stage, 1, memory_order_relaxed);
     jobs->run(job);
 }
 
@@ -135,9 +135,10 @@ on_job_flight_progress(struct flight *flight, struct progress *out)
 {
     struct job *job = (struct job *)flight;
     struct dump_progress *p = &job->progress;
-    unsigned stage = __atomic_load_n(&p->stage, __ATOMIC_RELAXED);
-    unsigned named = __atomic_load_n(&p->named, __ATOMIC_RELAXED);
-    unsigned addresses = __atomic_load_n(&p->addresses, __ATOMIC_RELAXED);
+    unsigned stage = atomic_load_explicit(&p->stage, memory_order_relaxed);
+    unsigned named = atomic_load_explicit(&p->named, memory_order_relaxed);
+    unsigned addresses =
+        atomic_load_explicit(&p->addresses, memory_order_relaxed);
 
     if (stage == 0)
         return false; /* it has not begun */

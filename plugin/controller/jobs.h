@@ -32,7 +32,7 @@ struct job {
     struct job_result result;   /* the job's own references */
     uint64_t at_ms;      /* monotonic: when it began; then when it finished */
     uint64_t generation; /* of jobs, when it began */
-    struct dump_progress progress; /* atomics: written without the lock */
+    struct dump_progress progress; /* written without the lock */
 };
 
 struct jobs {

@@ -370,7 +370,7 @@ stats_together(int64_t a_ms, int64_t b_ms)
 struct stats *
 stats_ref(struct stats *stats)
 {
-    __atomic_add_fetch(&stats->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&stats->references, 1, memory_order_relaxed);
     return stats;
 }
 
@@ -378,8 +378,8 @@ stats_ref(struct stats *stats)
 void
 stats_unref(struct stats *stats)
 {
-    if (!stats ||
-        __atomic_sub_fetch(&stats->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!stats || atomic_fetch_sub_explicit(&stats->references, 1,
+                                            memory_order_acq_rel) > 1)
         return;
     arena_free(stats->arena);
     mem_free(stats);

@@ -6,6 +6,7 @@
 #ifndef HW_STATS_H
 #define HW_STATS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,7 +86,7 @@ struct stats {
      * the database has no jemalloc; or NULL. */
     const char *unusable;
     struct arena *arena; /* holds the arrays and the text */
-    int references;      /* atomic */
+    atomic_int references;
 };
 
 enum {

@@ -12,6 +12,7 @@
  */
 #include "names.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,8 +35,8 @@ struct names {
     size_t capacity, count;
     struct texts *texts;
     size_t limit;
-    int references;
-    struct names_made *made[NAMES_MADE_KINDS]; /* atomic */
+    atomic_int references;
+    struct names_made *_Atomic made[NAMES_MADE_KINDS];
     char note[NOTE_MAX];
 };
 
@@ -69,7 +70,7 @@ names_count_memory(struct names *names, const struct arena_meter *meter)
 struct names *
 names_ref(struct names *names)
 {
-    __atomic_add_fetch(&names->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&names->references, 1, memory_order_relaxed);
     return names;
 }
 
@@ -88,8 +89,8 @@ names_memory(const struct names *names)
 void
 names_free(struct names *names)
 {
-    if (!names ||
-        __atomic_sub_fetch(&names->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!names || atomic_fetch_sub_explicit(&names->references, 1,
+                                            memory_order_acq_rel) > 1)
         return;
     for (unsigned i = 0; i < NAMES_MADE_KINDS; i++)
         if (names->made[i])
@@ -368,14 +369,15 @@ names_keep_made(struct names *names, unsigned kind, struct names_made *made)
 {
     struct names_made *none = NULL;
 
-    return __atomic_compare_exchange_n(&names->made[kind], &none, made, false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return atomic_compare_exchange_strong_explicit(&names->made[kind], &none,
+                                                   made, memory_order_acq_rel,
+                                                   memory_order_acquire);
 }
 
 struct names_made *
 names_made(const struct names *names, unsigned kind)
 {
-    return __atomic_load_n(&names->made[kind], __ATOMIC_ACQUIRE);
+    return atomic_load_explicit(&names->made[kind], memory_order_acquire);
 }
 
 void

@@ -12,14 +12,15 @@
 struct thread_list *
 thread_list_ref(struct thread_list *list)
 {
-    __atomic_add_fetch(&list->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&list->references, 1, memory_order_relaxed);
     return list;
 }
 
 void
 thread_list_unref(struct thread_list *list)
 {
-    if (!list || __atomic_sub_fetch(&list->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!list || atomic_fetch_sub_explicit(&list->references, 1,
+                                           memory_order_acq_rel) > 1)
         return;
     names_free(list->names);
     arena_free(list->arena); /* list lies in it */

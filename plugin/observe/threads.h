@@ -64,7 +64,7 @@ struct thread_list {
     size_t clashes;       /* files of children that overlap others' code */
     size_t unjoined;      /* children whose own libraries were not looked at */
     struct arena *arena;  /* holds all of it but names */
-    int references;       /* atomic */
+    atomic_int references;
 };
 
 struct threads_options {

@@ -14,6 +14,10 @@
  *           key first.  Only then are the stack's sums added to.
  * A hash or a key with SEGMENT_CLAIM marks a slot whose writer is at work, or
  * was interrupted for ever: a reader ignores the slot.
+ *
+ * The fields have plain types and are accessed by the __atomic builtins, not by
+ * stdatomic.h: their layout is a format that other programs map or copy, and C
+ * leaves the representation of an _Atomic type open.
  */
 #ifndef HW_SEGMENT_H
 #define HW_SEGMENT_H

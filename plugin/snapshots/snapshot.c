@@ -31,7 +31,7 @@ snapshot_new(void)
 struct snapshot *
 snapshot_ref(struct snapshot *snapshot)
 {
-    __atomic_add_fetch(&snapshot->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
     return snapshot;
 }
 
@@ -39,8 +39,8 @@ snapshot_ref(struct snapshot *snapshot)
 void
 snapshot_unref(struct snapshot *snapshot)
 {
-    if (!snapshot ||
-        __atomic_sub_fetch(&snapshot->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1,
+                                               memory_order_acq_rel) > 1)
         return;
     profile_free(snapshot->profile);
     mem_free(snapshot);

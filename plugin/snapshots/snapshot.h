@@ -6,6 +6,7 @@
 #ifndef HW_SNAPSHOT_H
 #define HW_SNAPSHOT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +65,7 @@ struct snapshot {
     struct agent_hello hello; /* incarnation, rate, active since, ... */
     struct snapshot_memory memory;
     struct profile *profile;
-    int references; /* atomic */
+    atomic_int references;
 };
 
 uint64_t snapshot_serial(void);      /* a new one */

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
@@ -103,11 +104,11 @@ enum { TRIES = 10 };
 static int
 choose_name(const char *stem, char *name, size_t size)
 {
-    static unsigned made;
-    int length =
-        snprintf(name, size, "%s.%d-%u-%llx" TMP_FILE_ENDING, stem,
-                 (int)getpid(), __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED),
-                 (unsigned long long)clock_ms());
+    static atomic_uint made;
+    int length = snprintf(
+        name, size, "%s.%d-%u-%llx" TMP_FILE_ENDING, stem, (int)getpid(),
+        atomic_fetch_add_explicit(&made, 1, memory_order_relaxed),
+        (unsigned long long)clock_ms());
 
     if (length > 0 && (size_t)length < size)
         return 0;

@@ -241,14 +241,15 @@ out:
 struct heap_sums *
 heap_sums_ref(struct heap_sums *sums)
 {
-    __atomic_add_fetch(&sums->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&sums->references, 1, memory_order_relaxed);
     return sums;
 }
 
 void
 heap_sums_unref(struct heap_sums *sums)
 {
-    if (!sums || __atomic_sub_fetch(&sums->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!sums || atomic_fetch_sub_explicit(&sums->references, 1,
+                                           memory_order_acq_rel) > 1)
         return;
     mem_free(sums->functions);
     mem_free(sums->stacks);

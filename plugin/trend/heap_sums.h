@@ -7,6 +7,7 @@
 #ifndef HW_HEAP_SUMS_H
 #define HW_HEAP_SUMS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,7 @@ struct heap_sums {
                                           * largest ones only */
     size_t function_count, stack_count;
     double bytes; /* of the whole profile */
-    int references;
+    atomic_int references;
 };
 
 /* What the sums leave out, of the profile that rows are made of. */

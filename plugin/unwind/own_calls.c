@@ -104,10 +104,10 @@ are_there(const struct given_tables *tables, const struct walked *w,
 
         if (object == last || object == before)
             continue;
-        if (__atomic_load_n(&object->unused, __ATOMIC_RELAXED) ||
+        if (atomic_load_explicit(&object->unused, memory_order_relaxed) ||
             !own_object_is_there(object))
             return false;
-        checked = __atomic_load_n(&object->checked, __ATOMIC_RELAXED);
+        checked = atomic_load_explicit(&object->checked, memory_order_relaxed);
         *least = checked < *least ? checked : *least;
         before = last;
         last = object;
@@ -126,9 +126,10 @@ count_checked(const struct given_tables *tables, const struct walked *w)
         struct own_object *object = object_of(tables, w, i);
 
         if (object != last &&
-            __atomic_load_n(&object->checked, __ATOMIC_RELAXED) <
+            atomic_load_explicit(&object->checked, memory_order_relaxed) <
                 OWN_CALLS_CHECKED)
-            __atomic_fetch_add(&object->checked, 1, __ATOMIC_RELAXED);
+            atomic_fetch_add_explicit(&object->checked, 1,
+                                      memory_order_relaxed);
         last = object;
     }
 }
@@ -149,8 +150,8 @@ check(const struct own_calls *calls, const struct given_tables *tables,
     /* The frame before the first difference led to a wrong caller: that one's
      * table is wrong.  Without a common frame nothing can be blamed. */
     else if (same > 0)
-        __atomic_store_n(&object_of(tables, w, same - 1)->unused, 1,
-                         __ATOMIC_RELAXED);
+        atomic_store_explicit(&object_of(tables, w, same - 1)->unused, 1,
+                              memory_order_relaxed);
     for (uint32_t i = same; i < count; i++)
         frames[i] = theirs[i];
     return count;

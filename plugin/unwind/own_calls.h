@@ -8,6 +8,7 @@
 #ifndef HW_OWN_CALLS_H
 #define HW_OWN_CALLS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,15 +23,15 @@ enum {
 struct own_object {
     struct unwind_table table;
     const void *start, *map, *frames; /* as _dl_find_object says */
-    uint32_t checked; /* stacks on which both unwinders agreed */
-    uint32_t unused;  /* bool: they differed, or it was unloaded */
+    _Atomic uint32_t checked; /* stacks on which both unwinders agreed */
+    _Atomic uint32_t unused;  /* bool: they differed, or it was unloaded */
 };
 
 /* Immutable but for the objects' last two fields and the memo; never freed. */
 struct given_tables {
     struct unwind_source source;
     struct own_object *const *objects; /* by index of source.list */
-    uint64_t *memo;
+    _Atomic uint64_t *memo;
 };
 
 /* How the caller takes a stack. */

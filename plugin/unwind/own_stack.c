@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/auxv.h>
@@ -37,7 +38,7 @@ enum {
  * whole, so no lock is needed; a thread that finds another's word in its slot
  * counts anew.  A word of a thread that ended may be taken over by one whose
  * stack is at the same place: glibc reuses stacks whole. */
-static uint64_t known[KNOWN_STACKS];
+static _Atomic uint64_t known[KNOWN_STACKS];
 
 static uint64_t
 thread_pointer(void)
@@ -63,7 +64,8 @@ is_stack_page_readable(uint64_t address)
 /* Probes further pages and remembers them; false: not all that are needed are
  * readable.  errno is the database's and is restored. */
 static bool
-probe_stack_pages(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
+probe_stack_pages(_Atomic uint64_t *word, uint64_t end, uint64_t pages,
+                  uint64_t needed)
 {
     const int error = errno;
     const uint64_t most = pages + PROBES_MAX;
@@ -71,8 +73,8 @@ probe_stack_pages(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
     while (pages < needed && pages < most &&
            is_stack_page_readable((end / PAGE - pages - 1) * PAGE))
         pages++;
-    __atomic_store_n(word, end >> END_BITS << PAGES_BITS | pages,
-                     __ATOMIC_RELAXED);
+    atomic_store_explicit(word, end >> END_BITS << PAGES_BITS | pages,
+                          memory_order_relaxed);
     errno = error;
     return pages == needed;
 }
@@ -80,12 +82,12 @@ probe_stack_pages(uint64_t *word, uint64_t end, uint64_t pages, uint64_t needed)
 static uint64_t
 main_stack_end(void)
 {
-    static uint64_t end;
-    uint64_t found = __atomic_load_n(&end, __ATOMIC_RELAXED);
+    static _Atomic uint64_t end;
+    uint64_t found = atomic_load_explicit(&end, memory_order_relaxed);
 
     if (found == 0) {
         found = getauxval(AT_RANDOM);
-        __atomic_store_n(&end, found, __ATOMIC_RELAXED);
+        atomic_store_explicit(&end, found, memory_order_relaxed);
     }
     return found;
 }
@@ -93,7 +95,8 @@ main_stack_end(void)
 uint64_t
 own_stack_end(uint64_t here)
 {
-    uint64_t end = thread_pointer(), word, pages, needed, *place;
+    uint64_t end = thread_pointer(), word, pages, needed;
+    _Atomic uint64_t *place;
 
     /* above the control block: not this thread's own stack, so it can only be
      * the main thread's, whose block is not on the stack */
@@ -107,7 +110,7 @@ own_stack_end(uint64_t here)
     if (needed >> PAGES_BITS)
         return 0;
     place = &known[(end * 0x9e3779b97f4a7c15ULL >> 32) % KNOWN_STACKS];
-    word = __atomic_load_n(place, __ATOMIC_RELAXED);
+    word = atomic_load_explicit(place, memory_order_relaxed);
     pages = word >> PAGES_BITS == end >> END_BITS
                 ? word & (((uint64_t)1 << PAGES_BITS) - 1)
                 : 0;

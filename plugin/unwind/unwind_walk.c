@@ -15,6 +15,7 @@
  */
 #include "unwind_walk.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -356,11 +357,12 @@ enum { NUMBER_BITS = 16 };
  * word holds the address (48 bits) and the number (16): threads race for slots,
  * but each reads a word whole, and so never another address's rule. */
 static uint32_t
-recall_number(const struct unwind_code *code, uint64_t *memo, uint64_t pc)
+recall_number(const struct unwind_code *code, _Atomic uint64_t *memo,
+              uint64_t pc)
 {
     uint64_t hash = pc * 0x9e3779b97f4a7c15ULL >> 32;
-    uint64_t *word = &memo[hash % UNWIND_MEMO_WORDS];
-    uint64_t known = __atomic_load_n(word, __ATOMIC_RELAXED);
+    _Atomic uint64_t *word = &memo[hash % UNWIND_MEMO_WORDS];
+    uint64_t known = atomic_load_explicit(word, memory_order_relaxed);
     uint32_t number;
 
     if (known >> NUMBER_BITS == pc)
@@ -368,7 +370,8 @@ recall_number(const struct unwind_code *code, uint64_t *memo, uint64_t pc)
     number =
         unwind_table_number(code->table, code->offset + (pc - code->start));
     if (number < UNWIND_RULES_MAX)
-        __atomic_store_n(word, pc << NUMBER_BITS | number, __ATOMIC_RELAXED);
+        atomic_store_explicit(word, pc << NUMBER_BITS | number,
+                              memory_order_relaxed);
     return number;
 }
 
@@ -457,7 +460,7 @@ step_to_call(struct frame *f, const uint8_t *bytes, enum unwind_end *why)
 }
 
 size_t
-unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
+unwind_walk_calls(const struct unwind_source *source, _Atomic uint64_t *memo,
                   const struct thread_stack *stack,
                   const struct unwind_call *call,
                   const struct unwind_calls *out, enum unwind_end *why)

@@ -8,6 +8,7 @@
 #ifndef HW_UNWIND_WALK_H
 #define HW_UNWIND_WALK_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,7 +77,8 @@ enum { UNWIND_MEMO_WORDS = 2048 };
 
 /* Like unwind_walk, but starts at a call and uses tables alone: it ends at code
  * without a rule, and at the frame of a signal (UNWIND_END_SIGNAL). */
-size_t unwind_walk_calls(const struct unwind_source *source, uint64_t *memo,
+size_t unwind_walk_calls(const struct unwind_source *source,
+                         _Atomic uint64_t *memo,
                          const struct thread_stack *stack,
                          const struct unwind_call *call,
                          const struct unwind_calls *out, enum unwind_end *why);

@@ -130,7 +130,7 @@ view_new(size_t max)
 struct view *
 view_ref(struct view *view)
 {
-    __atomic_add_fetch(&view->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&view->references, 1, memory_order_relaxed);
     return view;
 }
 
@@ -139,7 +139,8 @@ view_ref(struct view *view)
 void
 view_unref(struct view *view)
 {
-    if (!view || __atomic_sub_fetch(&view->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!view || atomic_fetch_sub_explicit(&view->references, 1,
+                                           memory_order_acq_rel) > 1)
         return;
     atomic_fetch_sub_explicit(&alive, view->counted, memory_order_relaxed);
     buffer_fini(&view->bytes);

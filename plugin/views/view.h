@@ -24,7 +24,7 @@ struct view_options;
 struct view {
     struct buffer bytes;
     size_t counted; /* what view_finish() added to view_bytes_alive() */
-    int references;
+    atomic_int references;
 };
 
 struct view *view_new(size_t max); /* one reference; NULL: no memory */

@@ -8,6 +8,7 @@
  * on), "mark" (counting begins) and "tell FILE" (what was counted since).
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ struct counts {
     uint64_t longest_ns;
 };
 
-static unsigned stacks, threads, phase, told;
+static unsigned stacks, threads;
+static atomic_uint phase, told;
 static struct counts counts[THREADS_MAX];
 static void **kept;
 
@@ -112,13 +114,13 @@ worker(void *arg)
     unsigned seen = 0;
 
     for (unsigned i = 0;; i++) {
-        unsigned at = __atomic_load_n(&phase, __ATOMIC_ACQUIRE);
+        unsigned at = atomic_load_explicit(&phase, memory_order_acquire);
 
         if (at != seen) {
             seen = at;
             if (at % 2) /* a mark; else: written, leave it as it is */
                 memset(mine, 0, sizeof(*mine));
-            __atomic_add_fetch(&told, 1, __ATOMIC_RELEASE);
+            atomic_fetch_add_explicit(&told, 1, memory_order_release);
         }
         random = random * 1664525 + 1013904223;
         free(held[i % HELD]);
@@ -135,9 +137,9 @@ worker(void *arg)
 static void
 enter_phase(unsigned to)
 {
-    __atomic_store_n(&told, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&phase, to, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&told, __ATOMIC_ACQUIRE) < threads)
+    atomic_store_explicit(&told, 0, memory_order_release);
+    atomic_store_explicit(&phase, to, memory_order_release);
+    while (atomic_load_explicit(&told, memory_order_acquire) < threads)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #include "process_stat.h"
 
-static volatile bool quiet;
+static atomic_bool quiet;
 
 void
 agent_log(const char *format, ...)

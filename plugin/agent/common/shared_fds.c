@@ -5,6 +5,7 @@
 #include "shared_fds.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ static volatile struct shared {
     int fd;
     bool closed;
 } shared[SHARED_FDS_MAX];
-static volatile bool recording;
+static atomic_bool recording;
 
 struct shared_fds_file
 shared_fds_file_of(int fd)

@@ -10,6 +10,7 @@
  */
 #include "jemalloc.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "own_calls.h"
@@ -20,9 +21,9 @@ enum { LED_HERE_MAX = 8 /* frames of ours, and of the hook before */ };
 
 static const char hook_name[] = "experimental.hooks.prof_backtrace";
 
-static uint64_t by_library;                /* atomic */
-static backtrace_fn *before;               /* set before the hook is */
-static const struct given_tables *current; /* atomic; NULL: not now */
+static _Atomic uint64_t by_library;
+static backtrace_fn *_Atomic before;               /* set before the hook is */
+static const struct given_tables *_Atomic current; /* NULL: not now */
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames as jemalloc's");
 
@@ -33,7 +34,7 @@ take_by_library(const struct unwind_call *call, uint64_t *frames)
     void *all[OWN_CALLS_MAX + LED_HERE_MAX];
     unsigned total = 0, first = 0, count;
 
-    __atomic_fetch_add(&by_library, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&by_library, 1, memory_order_relaxed);
     before(all, &total, OWN_CALLS_MAX + LED_HERE_MAX);
     while (first < total && first < LED_HERE_MAX &&
            (uint64_t)all[first] != call->pc)
@@ -55,9 +56,9 @@ take_backtrace(void **vec, unsigned *len, unsigned max_len)
         (uint64_t)__builtin_dwarf_cfa(), frame[0]};
 
     if (max_len == OWN_CALLS_MAX)
-        *len =
-            own_calls_take(&calls, __atomic_load_n(&current, __ATOMIC_ACQUIRE),
-                           &call, (uint64_t *)vec);
+        *len = own_calls_take(
+            &calls, atomic_load_explicit(&current, memory_order_acquire), &call,
+            (uint64_t *)vec);
     else
         before(vec, len, max_len);
 }
@@ -68,11 +69,11 @@ backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables)
     backtrace_fn *there = NULL, *ours = take_backtrace;
     int error;
 
-    __atomic_store_n(&current, tables, __ATOMIC_RELEASE);
+    atomic_store_explicit(&current, tables, memory_order_release);
     error = mallctl_read(mallctl, hook_name, &there, sizeof(there));
     if (error != 0 || there == ours || !there)
         return error;
-    __atomic_store_n(&before, there, __ATOMIC_RELEASE);
+    atomic_store_explicit(&before, there, memory_order_release);
     return mallctl(hook_name, NULL, NULL, &ours, sizeof(ours));
 }
 
@@ -81,7 +82,7 @@ backtrace_unhook(mallctl_fn *mallctl)
 {
     backtrace_fn *there = NULL, *old = before;
 
-    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+    atomic_store_explicit(&current, NULL, memory_order_release);
     if (old && mallctl_read(mallctl, hook_name, &there, sizeof(there)) == 0 &&
         there == take_backtrace)
         (void)mallctl(hook_name, NULL, NULL, &old, sizeof(old));
@@ -90,12 +91,12 @@ backtrace_unhook(mallctl_fn *mallctl)
 bool
 backtrace_by_library(uint64_t *count)
 {
-    *count = __atomic_load_n(&by_library, __ATOMIC_RELAXED);
-    return __atomic_load_n(&current, __ATOMIC_ACQUIRE) != NULL;
+    *count = atomic_load_explicit(&by_library, memory_order_relaxed);
+    return atomic_load_explicit(&current, memory_order_acquire) != NULL;
 }
 
 void
 backtrace_stop(void)
 {
-    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+    atomic_store_explicit(&current, NULL, memory_order_release);
 }

@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -44,7 +45,7 @@ struct given {
 };
 
 static struct given given[OBJECTS_MAX];
-static size_t given_count;
+static atomic_size_t given_count;
 static uint64_t given_bytes;
 static unsigned lists;
 
@@ -126,7 +127,7 @@ open_table(struct search *search, const void *bytes, uint64_t size)
     for (size_t i = 0; i < out->code_count; i++)
         out->codes[i].table = &out->object.table;
     given_bytes += size;
-    __atomic_store_n(&given_count, given_count + 1, __ATOMIC_RELEASE);
+    atomic_store_explicit(&given_count, given_count + 1, memory_order_release);
     return 0;
 }
 
@@ -178,8 +179,8 @@ static bool
 is_usable(struct given *g)
 {
     if (!own_object_is_there(&g->object))
-        __atomic_store_n(&g->object.unused, 1, __ATOMIC_RELAXED);
-    return !__atomic_load_n(&g->object.unused, __ATOMIC_RELAXED);
+        atomic_store_explicit(&g->object.unused, 1, memory_order_relaxed);
+    return !atomic_load_explicit(&g->object.unused, memory_order_relaxed);
 }
 
 bool
@@ -195,7 +196,7 @@ struct list {
     struct given_tables tables;
     struct own_object *objects[CODES_MAX];
     struct unwind_code codes[CODES_MAX];
-    uint64_t memo[UNWIND_MEMO_WORDS];
+    _Atomic uint64_t memo[UNWIND_MEMO_WORDS];
 };
 
 static void
@@ -247,7 +248,8 @@ given_tables_differed(const char **path)
     uint32_t count = 0;
 
     for (size_t i = 0; i < given_count; i++)
-        if (__atomic_load_n(&given[i].object.unused, __ATOMIC_RELAXED) &&
+        if (atomic_load_explicit(&given[i].object.unused,
+                                 memory_order_relaxed) &&
             own_object_is_there(&given[i].object)) {
             *path = given[i].path;
             count++;

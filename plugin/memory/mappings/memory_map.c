@@ -86,14 +86,15 @@ memory_range_is_anonymous(const struct memory_range *range)
 struct memory_map *
 memory_map_ref(struct memory_map *map)
 {
-    __atomic_add_fetch(&map->references, 1, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&map->references, 1, memory_order_relaxed);
     return map;
 }
 
 void
 memory_map_unref(struct memory_map *map)
 {
-    if (!map || __atomic_sub_fetch(&map->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!map || atomic_fetch_sub_explicit(&map->references, 1,
+                                          memory_order_acq_rel) > 1)
         return;
     arena_free(map->arena);
     mem_free(map->list);

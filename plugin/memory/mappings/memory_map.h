@@ -7,6 +7,7 @@
 #ifndef HW_MEMORY_MAP_H
 #define HW_MEMORY_MAP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,7 +74,7 @@ struct memory_map {
     const char *remark;  /* what is missing, and why; "" */
     const char *failure; /* why there is nothing; NULL: there is */
     struct arena *arena; /* the texts */
-    int references;      /* atomic */
+    atomic_int references;
 };
 
 /* NULL without memory. */

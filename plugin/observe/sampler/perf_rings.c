@@ -144,7 +144,8 @@ perf_rings_drain(struct perf_rings *rings, uint64_t until_ns,
 
     for (size_t i = 0; i < rings->count; i++) {
         ring = &rings->list[i];
-        /* Acquire: what lies before the head has been written. */
+        /* Acquire: what lies before the head has been written.  The page is
+         * the kernel's, whose header has plain types: no stdatomic.h. */
         ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
         ring->tail = ring->page->data_tail;
         find_next_record_time(ring);

@@ -13,6 +13,7 @@
 #ifndef HW_BLOCK_FILTER_H
 #define HW_BLOCK_FILTER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,45 +26,48 @@ enum {
 /* Set once, counters before mask: a signal handler that frees meanwhile sees
  * few counters or all of them. */
 struct block_filter {
-    uint8_t *pages, *counters;
-    uint64_t mask; /* of counters */
+    _Atomic uint8_t *pages, *counters;
+    _Atomic uint64_t mask; /* of counters */
 };
 
 extern struct block_filter block_filter;
 
-static inline uint8_t *
+static inline _Atomic uint8_t *
 block_filter_page(const void *block)
 {
     return &block_filter
                 .pages[(uint64_t)block >> 12 & (BLOCK_FILTER_PAGES - 1)];
 }
 
-static inline uint8_t *
+static inline _Atomic uint8_t *
 block_filter_counter(const void *block)
 {
     uint64_t address = (uint64_t)block;
     uint64_t page = (address >> 12) * 0x9e3779b97f4a7c15ULL >> 24;
+    uint64_t mask =
+        atomic_load_explicit(&block_filter.mask, memory_order_relaxed);
 
-    return &block_filter
-                .counters[(page + (address >> 4 & 255)) & block_filter.mask];
+    return &block_filter.counters[(page + (address >> 4 & 255)) & mask];
 }
 
 static inline bool
 block_filter_hits(const void *block)
 {
-    return __atomic_load_n(block_filter_page(block), __ATOMIC_RELAXED) != 0 &&
-           __atomic_load_n(block_filter_counter(block), __ATOMIC_RELAXED) != 0;
+    return atomic_load_explicit(block_filter_page(block),
+                                memory_order_relaxed) != 0 &&
+           atomic_load_explicit(block_filter_counter(block),
+                                memory_order_relaxed) != 0;
 }
 
 static inline void
-block_filter_count(uint8_t *place, int step)
+block_filter_count(_Atomic uint8_t *place, int step)
 {
-    uint8_t old = __atomic_load_n(place, __ATOMIC_RELAXED);
+    uint8_t old = atomic_load_explicit(place, memory_order_relaxed);
 
     while (old != BLOCK_FILTER_FULL && (step > 0 || old > 0) &&
-           !__atomic_compare_exchange_n(place, &old, (uint8_t)(old + step),
-                                        true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED)) {
+           !atomic_compare_exchange_weak_explicit(
+               place, &old, (uint8_t)(old + step), memory_order_relaxed,
+               memory_order_relaxed)) {
     }
 }
 

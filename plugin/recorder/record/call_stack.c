@@ -13,6 +13,7 @@
 #include "call_stack.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unwind.h>
@@ -28,7 +29,7 @@ struct call_stack {
 /* The code of this library. */
 static uint64_t own_start, own_end;
 
-static const struct given_tables *tables; /* atomic */
+static const struct given_tables *_Atomic tables;
 
 _Static_assert((int)SEGMENT_DEPTH_MAX == (int)OWN_CALLS_MAX, "all frames");
 
@@ -120,7 +121,7 @@ uint32_t
 call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX])
 {
     const struct given_tables *given =
-        __atomic_load_n(&tables, __ATOMIC_ACQUIRE);
+        atomic_load_explicit(&tables, memory_order_acquire);
     const struct own_calls calls = {.library = take_by_library,
                                     .hidden_start = own_start,
                                     .hidden_end = own_end,
@@ -138,7 +139,7 @@ call_stack_take(uint64_t frames[SEGMENT_DEPTH_MAX])
 void
 heapwire_recorder_tables(const struct given_tables *given)
 {
-    __atomic_store_n(&tables, given, __ATOMIC_RELEASE);
+    atomic_store_explicit(&tables, given, memory_order_release);
 }
 
 void

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -237,11 +238,12 @@ begin_segment_recording(int fd, const struct segment_header *found)
     call_stack_warm_up();
     recorder_local = (struct recorder_local){.sampler.left = 0};
     /* The switch recorder_alive comes last: until then no sample is taken. */
-    block_filter.pages = memory + PAGE;
-    block_filter.counters = memory + PAGE + BLOCK_FILTER_PAGES;
-    __atomic_store_n(&block_filter.mask, counter_count - 1, __ATOMIC_RELEASE);
+    block_filter.pages = (_Atomic uint8_t *)memory + PAGE;
+    block_filter.counters = block_filter.pages + BLOCK_FILTER_PAGES;
+    atomic_store_explicit(&block_filter.mask, counter_count - 1,
+                          memory_order_release);
     *(uint32_t *)memory = 1;
-    recorder_alive = (uint32_t *)memory;
+    recorder_alive = (_Atomic uint32_t *)memory;
     return true;
 }
 
@@ -281,8 +283,8 @@ void
 heapwire_recorder_stop(bool stopped)
 {
     if (recorder_state.header && recorder_state.pid == (uint64_t)getpid())
-        __atomic_store_n((uint32_t *)recorder_alive, !stopped,
-                         __ATOMIC_RELEASE);
+        atomic_store_explicit((_Atomic uint32_t *)recorder_alive, !stopped,
+                              memory_order_release);
 }
 
 void

@@ -7,6 +7,7 @@
 #ifndef HW_RECORDER_STATE_H
 #define HW_RECORDER_STATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,12 +48,12 @@ extern __thread struct recorder_local recorder_local;
 
 /* 1 while this process records.  It lies in private memory that a child of fork
  * or of a raw clone finds zeroed. */
-extern const volatile uint32_t *recorder_alive;
+extern const _Atomic uint32_t *recorder_alive;
 
 static inline bool
 recorder_is_alive(void)
 {
-    return __atomic_load_n(recorder_alive, __ATOMIC_RELAXED) != 0;
+    return atomic_load_explicit(recorder_alive, memory_order_relaxed) != 0;
 }
 
 #endif

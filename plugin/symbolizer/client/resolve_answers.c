@@ -30,7 +30,7 @@ static void
 count_named(const struct resolve_job *job)
 {
     if (job->request->named)
-        __atomic_add_fetch(job->request->named, 1, __ATOMIC_RELAXED);
+        atomic_fetch_add_explicit(job->request->named, 1, memory_order_relaxed);
 }
 
 static void

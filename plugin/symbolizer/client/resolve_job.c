@@ -466,8 +466,9 @@ resolve_kept_find(struct resolve_job *job)
         return NULL;
     }
     if (job->request->named)
-        __atomic_store_n(job->request->named, (unsigned)job->request->count,
-                         __ATOMIC_RELAXED);
+        atomic_store_explicit(job->request->named,
+                              (unsigned)job->request->count,
+                              memory_order_relaxed);
     return names_ref(kept->names);
 }
 

@@ -82,7 +82,7 @@ struct resolve_request {
                             by program headers; NULL */
     const atomic_bool *cancelled; /* if set, it ends soon with the names so far;
                                    * NULL */
-    unsigned *named; /* NULL, or counts the named addresses, atomically */
+    atomic_uint *named;           /* NULL, or counts the named addresses */
     /* Opens the mapped file; resolve closes it; -1: cannot.  NULL: files are
      * opened by path, without comparing device and inode. */
     int (*open_object)(void *arg, const struct mapping *mapping);

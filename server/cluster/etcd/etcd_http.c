@@ -9,6 +9,7 @@
 #include "etcd_session.h"
 
 #include <curl/curl.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "buffer.h"
@@ -34,7 +35,7 @@ struct etcd_http {
     struct transfer question, stream;
     struct buffer asked, lines; /* the stream's request; its answer so far */
     size_t taken;               /* bytes of lines that were returned already */
-    int woken;                  /* atomic: any thread sets it */
+    atomic_bool woken;          /* any thread sets it */
 };
 
 struct etcd_http *
@@ -227,7 +228,7 @@ check_end(const struct transfer *t, const char *endpoint, struct error *err)
 bool
 etcd_http_is_woken(const struct etcd_http *http)
 {
-    return __atomic_load_n(&http->woken, __ATOMIC_ACQUIRE);
+    return atomic_load_explicit(&http->woken, memory_order_acquire);
 }
 
 int
@@ -328,12 +329,12 @@ etcd_http_poke(struct etcd_http *http)
 void
 etcd_http_wake(struct etcd_http *http)
 {
-    __atomic_store_n(&http->woken, 1, __ATOMIC_RELEASE);
+    atomic_store_explicit(&http->woken, true, memory_order_release);
     curl_multi_wakeup(http->multi);
 }
 
 void
 etcd_http_resume(struct etcd_http *http)
 {
-    __atomic_store_n(&http->woken, 0, __ATOMIC_RELEASE);
+    atomic_store_explicit(&http->woken, false, memory_order_release);
 }

@@ -5,6 +5,7 @@
  * handler may interrupt it, call it, and leave by longjmp.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 enum { AREA = 1 << 30, ALIGN = 64 };
 
 static char area[AREA] __attribute__((aligned(4096)));
-static size_t used;
+static atomic_size_t used;
 
 EXPORTED void *malloc(size_t size);
 EXPORTED void *calloc(size_t count, size_t size);
@@ -30,7 +31,7 @@ malloc(size_t size)
 
     if (size > AREA / 2)
         return NULL;
-    at = __atomic_fetch_add(&used, room, __ATOMIC_RELAXED);
+    at = atomic_fetch_add_explicit(&used, room, memory_order_relaxed);
     if (at > AREA - room) {
         errno = ENOMEM;
         return NULL;

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -56,8 +57,8 @@ watch(void *arg)
         int size;
 
         for (size_t i = 0; i < tables->source.count; i++)
-            compared += __atomic_exchange_n(&tables->objects[i]->checked, 0,
-                                            __ATOMIC_RELAXED);
+            compared += atomic_exchange_explicit(&tables->objects[i]->checked,
+                                                 0, memory_order_relaxed);
         differed = given_tables_differed(&path);
         size = snprintf(text, sizeof(text), "%llu %u %-100s\n", compared,
                         differed, path);

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ enum {
     SIGNAL_STACK = 8192 /* too small for a backtrace */
 };
 
-static bool stop;
+static atomic_bool stop;
 static char **arguments;
 
 SITE(kept, malloc(size))
@@ -60,9 +61,10 @@ work(void *argument)
         free(blocks[at % KEPT]);
         blocks[at % KEPT] = site_kept.take(100);
         free(realloc(site_passing.take(at % 3000), 50));
-    } while (!__atomic_load_n(&stop, __ATOMIC_RELAXED));
+    } while (!atomic_load_explicit(&stop, memory_order_relaxed));
     for (int i = 0; i < KEPT; i++) {
         if (blocks[i]) {
+            /* plain fields: C++ includes their header, too */
             __atomic_fetch_add(&site_kept.objects, 1, __ATOMIC_RELAXED);
             __atomic_fetch_add(&site_kept.bytes, 100, __ATOMIC_RELAXED);
         }
@@ -81,7 +83,7 @@ start_workers(pthread_t workers[WORKERS])
 static void
 stop_workers(const pthread_t workers[WORKERS])
 {
-    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    atomic_store_explicit(&stop, true, memory_order_relaxed);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i], NULL);
 }

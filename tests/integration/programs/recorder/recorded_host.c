@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ extern void *memalign(size_t align, size_t size);
 
 static struct truth *truth;
 static struct thread threads[THREADS_MAX];
-static struct block *shared[SHARED_BLOCKS]; /* exchanged atomically */
+static struct block *_Atomic shared[SHARED_BLOCKS];
 static long steps;
 static const char *end; /* how, or NULL */
 static int *volatile nowhere;
@@ -203,8 +204,8 @@ hand_over(struct thread *t, struct block *b)
     count(t, &itself, 1);
     *given = *b;
     b->memory = NULL;
-    found = __atomic_exchange_n(&shared[draw(t, SHARED_BLOCKS)], given,
-                                __ATOMIC_ACQ_REL);
+    found = atomic_exchange_explicit(&shared[draw(t, SHARED_BLOCKS)], given,
+                                     memory_order_acq_rel);
     if (!found)
         return;
     drop(t, found);

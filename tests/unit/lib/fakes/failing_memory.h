@@ -6,6 +6,7 @@
 #ifndef HW_FAILING_MEMORY_H
 #define HW_FAILING_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "memory.h"
@@ -19,12 +20,15 @@ void *__real_mem_alloc_unset(size_t size);
 void *__real_mem_zalloc(size_t count, size_t size);
 void *__real_mem_realloc(void *old, size_t size);
 
-static unsigned allocations, failing; /* failing 0: none does */
+static atomic_uint allocations;
+static unsigned failing; /* failing 0: none does */
 
 static bool
 fails(void)
 {
-    return __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED) == failing;
+    return atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed) +
+               1 ==
+           failing;
 }
 
 void *

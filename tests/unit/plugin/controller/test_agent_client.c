@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +34,7 @@ enum {
 
 static struct agent_client client;
 static int agent, wake_pipe[2];
-static bool stop;
+static atomic_bool stop;
 
 static void
 set_up(void)

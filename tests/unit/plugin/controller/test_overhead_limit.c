@@ -16,7 +16,7 @@ enum { SPAN_US = 600000 }; /* readings must not be nearer */
 static struct agent agent;
 static struct agent_client client;
 static struct overhead_limit limit;
-static const bool never = false;
+static const atomic_bool never = false;
 static char logged[1024];
 
 static void

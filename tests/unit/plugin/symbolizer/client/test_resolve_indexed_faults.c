@@ -83,10 +83,10 @@ START_TEST(without_memory_names_are_right_or_missing_or_it_is_an_error)
     make_index(7);
     expected = resolve(&options);
     for (unsigned n = 1; !done; n += _i < 4 ? 1 + n / 8 : 1) {
-        __atomic_store_n(&allocations, 0, __ATOMIC_RELAXED);
+        atomic_store_explicit(&allocations, 0, memory_order_relaxed);
         failing = n;
         names = try_to_resolve(&options, FUNCTIONS, &err);
-        done = __atomic_load_n(&allocations, __ATOMIC_RELAXED) < n;
+        done = atomic_load_explicit(&allocations, memory_order_relaxed) < n;
         failing = 0;
         if (!names) {
             ck_assert_ptr_nonnull(strstr(err.text, "memory"));
@@ -183,7 +183,7 @@ START_TEST(without_memory_here_the_helper_names_the_rest)
     names_free(resolve(&here));
     all = allocations;
     for (unsigned n = 1; n < all; n += all / 30) {
-        __atomic_store_n(&allocations, 0, __ATOMIC_RELAXED);
+        atomic_store_explicit(&allocations, 0, memory_order_relaxed);
         failing = n;
         names = try_to_resolve(&here, FUNCTIONS, &err);
         failing = 0;
