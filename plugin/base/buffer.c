@@ -129,6 +129,14 @@ buffer_text(struct buffer *b, const char *text)
 }
 
 void
+buffer_sentence(struct buffer *b, const char *text)
+{
+    if (b->size > 0)
+        buffer_text(b, "; ");
+    buffer_text(b, text);
+}
+
+void
 buffer_char(struct buffer *b, char c)
 {
     buffer_add(b, &c, 1);
@@ -202,6 +210,15 @@ buffer_u64(struct buffer *b, uint64_t v)
 }
 
 /* Seven bits a byte, the lowest first; the top bit says that more follow. */
+void
+buffer_double(struct buffer *b, double v)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    buffer_u64(b, bits);
+}
+
 void
 buffer_leb(struct buffer *b, uint64_t v)
 {

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "reader.h"
 
 struct buffer {
     char *data; /* NUL-terminated once anything was added */
@@ -25,6 +28,8 @@ void buffer_drop_front(struct buffer *b, size_t size);
 
 void buffer_add(struct buffer *b, const void *data, size_t size);
 void buffer_text(struct buffer *b, const char *text);
+/* The same, behind "; " if there is text before. */
+void buffer_sentence(struct buffer *b, const char *text);
 void buffer_char(struct buffer *b, char c);
 void buffer_format(struct buffer *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -36,6 +41,7 @@ void buffer_u16(struct buffer *b, uint16_t v);
 void buffer_u24(struct buffer *b, uint32_t v);
 void buffer_u32(struct buffer *b, uint32_t v);
 void buffer_u64(struct buffer *b, uint64_t v);
+void buffer_double(struct buffer *b, double v); /* its bits */
 void buffer_leb(struct buffer *b, uint64_t v);
 void buffer_lenenc(struct buffer *b, uint64_t v);
 void buffer_lenenc_bytes(struct buffer *b, const void *data, size_t size);
@@ -44,5 +50,21 @@ void buffer_lenenc_bytes(struct buffer *b, const void *data, size_t size);
  * NULL when there is none (and the buffer has failed). */
 char *buffer_reserve(struct buffer *b, size_t size);
 void buffer_claim(struct buffer *b, size_t size);
+
+/* All bytes; "" without any. */
+static inline struct span
+buffer_span(const struct buffer *b)
+{
+    return (struct span){b->data ? b->data : "", b->size};
+}
+
+/* buffer_fini, after its memory was overwritten: it held a secret. */
+static inline void
+buffer_wipe(struct buffer *b)
+{
+    if (b->data)
+        explicit_bzero(b->data, b->capacity);
+    buffer_fini(b);
+}
 
 #endif

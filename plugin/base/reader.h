@@ -56,6 +56,12 @@ reader_skip_blanks(struct reader *r)
         r->pos++;
 }
 
+static inline struct span
+span_of(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
 bool span_is(struct span s, const char *text);        /* exact */
 bool span_is_nocase(struct span s, const char *text); /* ASCII case */
 bool span_same_nocase(struct span a, struct span b);
@@ -65,6 +71,29 @@ bool span_is_any(struct span s, const char *words);
 int span_compare_nocase(struct span s, const char *text);
 /* s without the blanks, tabs and line ends around it. */
 struct span span_trim(struct span s);
+
+static inline bool
+span_starts_with(struct span s, const char *text)
+{
+    size_t size = strlen(text);
+
+    return s.size >= size && memcmp(s.data, text, size) == 0;
+}
+
+/* Bytes of a name or word that an error shows, for "%.*s". */
+enum { SPAN_SHOWN = 64 };
+
+static inline int
+span_shown(struct span s)
+{
+    return s.size < SPAN_SHOWN ? (int)s.size : SPAN_SHOWN;
+}
+
+static inline bool
+text_starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
 
 /* The last part of a path: points into it, and all of it without a slash. */
 static inline const char *

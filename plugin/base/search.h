@@ -32,7 +32,16 @@ search_above(const void *items, size_t count, size_t item_size, size_t field,
     return low;
 }
 
-/* The same, by the name of a member of an array of structs. */
+/* For qsort and bsearch of uint64_t. */
+static inline int
+compare_u64(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* As search_above, by the name of a member of an array of structs. */
 #define SEARCH_ABOVE(items, count, member, key)                                \
     search_above((items), (count), sizeof(*(items)),                           \
                  offsetof(__typeof__(*(items)), member), (key))

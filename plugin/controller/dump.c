@@ -437,12 +437,6 @@ enter_dump_stage(struct dump_progress *progress, enum dump_stage stage)
     atomic_store_explicit(&progress->stage, stage, memory_order_relaxed);
 }
 
-static int
-open_dump_object(void *arg, const struct mapping *mapping)
-{
-    return objects_open(arg, mapping->device, mapping->inode);
-}
-
 static struct names *
 name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
                     struct objects *objects, struct symbolizer *symbolizer,
@@ -454,7 +448,7 @@ name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
                                       .allocator_address =
                                           dump->hello.mallctl_address,
                                       .named = &progress->named,
-                                      .open_object = open_dump_object,
+                                      .open_object = objects_open_mapping,
                                       .arg = objects};
     struct names *names = NULL;
 

@@ -31,13 +31,6 @@ enum {
     GROWTH_MS = 10000        /* over which growth is measured */
 };
 
-static bool
-is_sample_of_same_process(const struct history_sample *a,
-                          const struct history_sample *b)
-{
-    return a->pid == b->pid && a->start_ticks == b->start_ticks;
-}
-
 /* Whether heapwire-run has recorded this end: that of its child, which is the
  * database, or a wrapper that ended after it.  A heapwired that lingers after a
  * death also meets the successor that heapwire-run starts beside it, whose end
@@ -105,7 +98,7 @@ took_its_place(const struct ends *ends, const struct history_sample *now)
 {
     const struct history_sample *before = &ends->seen;
 
-    return before->pid != 0 && !is_sample_of_same_process(before, now) &&
+    return before->pid != 0 && !history_same_process(before, now) &&
            (ends->adopted ||
             before->at_ms - before->started_ms >= LIFETIME_MIN_MS) &&
            now->started_ms > before->at_ms &&
@@ -157,7 +150,7 @@ read_history(struct ends *ends, struct history *history)
     if (!history_last(history, 0, INT64_MAX, seen))
         return;
     while (history_read(history, &next, &sample, 1) == 1)
-        if (first.pid == 0 && is_sample_of_same_process(&sample, seen) &&
+        if (first.pid == 0 && history_same_process(&sample, seen) &&
             sample.rss.known && seen->at_ms - sample.at_ms <= GROWTH_MS)
             first = sample;
     if (first.pid == 0 || first.at_ms == seen->at_ms)

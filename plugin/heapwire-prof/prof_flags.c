@@ -18,6 +18,7 @@
 
 #include "errors.h"
 #include "index_files.h"
+#include "reader.h"
 #include "view.h"
 
 enum { FLAGS_MAX = 64, FORMS_MAX = 24, FLAG_FIRST = 256 };
@@ -54,12 +55,6 @@ print_flag_error(const char *text, const char *what)
 {
     fprintf(stderr, "heapwire-prof: %s%s; see --help\n", text, what);
     return -1;
-}
-
-static bool
-flag_begins_with(const char *word, const char *start)
-{
-    return strncmp(word, start, strlen(start)) == 0;
 }
 
 static int
@@ -238,7 +233,7 @@ parse_flags(int argc, char **argv, const struct flags *flags,
         if (i == ':')
             return print_flag_error("a value is missing: ", word);
         if (i == '?')
-            return flag_begins_with(word, "--allocator-frames=")
+            return text_starts_with(word, "--allocator-frames=")
                        ? print_flag_error(
                              "--allocator-frames keeps all of them, and "
                              "--allocator-frame=NAME leaves out another: "

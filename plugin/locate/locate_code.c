@@ -15,6 +15,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "locate_functions.h"
 #include "locate_work.h"
 
 static const struct reference *
@@ -95,15 +96,6 @@ names_something(struct locate_work *work, uint64_t address, uint64_t place,
     return false;
 }
 
-static uint32_t
-load_code_u32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le32toh(v);
-}
-
 /* --- x86-64 --- */
 
 enum { RDI = 7, MOVE_WITHIN = 192, CALL_WITHIN = 64, FIFTH_WITHIN = 96 };
@@ -135,7 +127,7 @@ call_x86(const struct locate_work *work, const struct piece *piece, size_t at)
     if (piece->bytes[at] != 0xe8 || at + 5 > piece->size)
         return 0;
     target = piece->address + at + 5 +
-             (uint64_t)(int64_t)(int32_t)load_code_u32(piece->bytes + at + 1);
+             (uint64_t)(int64_t)(int32_t)locate_load_u32(piece->bytes + at + 1);
     return elf_is_code(work->elf, target) ? target : 0;
 }
 
@@ -191,7 +183,7 @@ see_lea(struct locate_work *work, const struct piece *piece, const uint8_t *p)
 {
     size_t next = (size_t)(p - piece->bytes) + 7;
     uint64_t address = piece->address + next +
-                       (uint64_t)(int64_t)(int32_t)load_code_u32(p + 3);
+                       (uint64_t)(int64_t)(int32_t)locate_load_u32(p + 3);
     uint32_t what;
 
     if (names_something(work, address, piece->address + next, &what))
@@ -205,7 +197,7 @@ see_mov(struct locate_work *work, const struct piece *piece, const uint8_t *p)
     size_t next = (size_t)(p - piece->bytes) + 5;
     uint32_t what;
 
-    if (names_something(work, load_code_u32(p + 1), piece->address + next,
+    if (names_something(work, locate_load_u32(p + 1), piece->address + next,
                         &what))
         follow_x86(work, piece, next,
                    (p[0] & 7) | (next > 5 && p[-1] == 0x41 ? 8 : 0), what);
@@ -255,7 +247,7 @@ passed_arm(const struct piece *piece, size_t at, unsigned reg)
     if (reg == 0)
         return at;
     for (; at < end && at + 4 <= piece->size; at += 4) {
-        if (load_code_u32(piece->bytes + at) == (0xaa0003e0 | reg << 16))
+        if (locate_load_u32(piece->bytes + at) == (0xaa0003e0 | reg << 16))
             return at + 4; /* mov x0, reg */
     }
     return 0;
@@ -272,7 +264,7 @@ static bool
 has_fifth_arm(const struct piece *piece, size_t at)
 {
     for (size_t n = 0; at >= 4 && n < BRANCH_WITHIN; n++) {
-        uint32_t w = load_code_u32(piece->bytes + (at -= 4));
+        uint32_t w = locate_load_u32(piece->bytes + (at -= 4));
 
         if (is_branch(w))
             return false;
@@ -289,7 +281,7 @@ follow_arm(struct locate_work *work, const struct piece *piece, size_t at,
     size_t end = at + (size_t)4 * BRANCH_WITHIN;
 
     for (; at < end && at + 4 <= piece->size; at += 4) {
-        uint32_t w = load_code_u32(piece->bytes + at);
+        uint32_t w = locate_load_u32(piece->bytes + at);
         uint64_t target;
 
         if (!is_branch(w))
@@ -313,7 +305,8 @@ see_arm(struct locate_work *work, const struct piece *piece)
         pages[k] = NO_PAGE;
     for (i += -(piece->address + i) % 4; i < piece->end && i + 4 <= piece->size;
          i += 4) {
-        uint32_t w = load_code_u32(piece->bytes + i), reg = w % REGISTERS, what;
+        uint32_t w = locate_load_u32(piece->bytes + i), reg = w % REGISTERS,
+                 what;
         uint64_t place = piece->address + i, address, immediate;
         size_t next;
 
@@ -330,8 +323,9 @@ see_arm(struct locate_work *work, const struct piece *piece)
 
             if (literal > piece->size || piece->size - literal < 8)
                 continue;
-            address = load_code_u32(piece->bytes + literal) |
-                      (uint64_t)load_code_u32(piece->bytes + literal + 4) << 32;
+            address = locate_load_u32(piece->bytes + literal) |
+                      (uint64_t)locate_load_u32(piece->bytes + literal + 4)
+                          << 32;
         } else if ((w & 0xff800000) == 0x91000000) { /* add reg, reg, imm */
             address = pages[w >> 5 & 31];
             immediate = w >> 10 & 0xfff;

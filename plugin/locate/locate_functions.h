@@ -7,8 +7,10 @@
 #ifndef HW_LOCATE_FUNCTIONS_H
 #define HW_LOCATE_FUNCTIONS_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct elf_file;
 
@@ -37,5 +39,15 @@ bool locate_functions_next(const struct locate_functions *functions,
 /* The function around address: [*start, *end). */
 bool locate_functions_around(const struct locate_functions *functions,
                              uint64_t address, uint64_t *start, uint64_t *end);
+
+/* Little-endian, as instructions and their operands are. */
+static inline uint32_t
+locate_load_u32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return le32toh(v);
+}
 
 #endif

@@ -32,6 +32,7 @@
 #include "errors.h"
 #include "locate_functions.h"
 #include "memory.h"
+#include "search.h"
 
 enum {
     REACHED_MAX = 2048,
@@ -68,15 +69,6 @@ struct locate_inner {
 /* What each direct call or jump out of a function does. */
 typedef bool (*on_call)(struct locate_inner *inner, uint64_t target);
 
-static uint32_t
-load_instruction_u32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le32toh(v);
-}
-
 /* Reads the code of [start, end), at most max bytes; returns how many.  0 when
  * it cannot be read, or the limit is used up. */
 static size_t
@@ -99,7 +91,7 @@ read_function_code(struct locate_inner *inner, uint64_t start, uint64_t end,
 static uint64_t
 pc_relative_address(const uint8_t *at, uint64_t next)
 {
-    return next + (uint64_t)(int64_t)(int32_t)load_instruction_u32(at);
+    return next + (uint64_t)(int64_t)(int32_t)locate_load_u32(at);
 }
 
 /* Calls see for the targets of what may be a call in [start, end), until it
@@ -114,7 +106,7 @@ see_calls(struct locate_inner *inner, uint64_t start, uint64_t end, on_call see)
 
     for (size_t i = 0; i + 5 <= size + (arm ? 1 : 0); i += arm ? 4 : 1) {
         if (arm) { /* bl, b */
-            uint32_t w = load_instruction_u32(body + i);
+            uint32_t w = locate_load_u32(body + i);
 
             if ((w & 0x7c000000) != 0x14000000)
                 continue;
@@ -146,12 +138,12 @@ is_stub(const struct locate_inner *inner, uint64_t address)
         elf_read_at(inner->elf, offset, sizeof(code), code) != 0)
         return true;
     if (inner->elf->machine == EM_AARCH64) {
-        if (load_instruction_u32(code) == 0xd503245f) /* bti c */
+        if (locate_load_u32(code) == 0xd503245f) /* bti c */
             i = 4;
-        return (load_instruction_u32(code + i) & 0x9f00001f) ==
+        return (locate_load_u32(code + i) & 0x9f00001f) ==
                0x90000010; /* adrp x16 */
     }
-    if (load_instruction_u32(code) == 0xfa1e0ff3) /* endbr64 */
+    if (locate_load_u32(code) == 0xfa1e0ff3) /* endbr64 */
         i = 4;
     if (code[i] == 0xf2) /* bnd */
         i++;
@@ -210,14 +202,6 @@ see_inner(struct locate_inner *inner, uint64_t target)
 
 /* ---- fast paths: x86-64 ---- */
 
-static int
-compare_code_addresses(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* Only writable data counts: linkers merge equal read-only texts of jemalloc
  * and of the program. */
 static bool
@@ -274,7 +258,7 @@ end_of_fast(struct locate_inner *inner, uint64_t start, uint64_t end)
         shared = shared ||
                  (is_lea(code + i) &&
                   bsearch(&address, inner->variables, inner->variable_count,
-                          sizeof(address), compare_code_addresses));
+                          sizeof(address), compare_u64));
     }
     for (size_t i = 0; i + 5 <= size; i++) {
         address = pc_relative_address(code + i + 1, start + i + 5);
@@ -339,7 +323,7 @@ find_reachable_functions(struct locate_inner *inner)
     }
     qsort(inner->list, inner->count, sizeof(inner->list[0]), compare_reached);
     qsort(inner->variables, inner->variable_count, sizeof(inner->variables[0]),
-          compare_code_addresses);
+          compare_u64);
     /* Twice: the second finds operator new, which jumps to what the first
      * found. */
     for (int i = 0; i < FAST_STEPS; i++)

@@ -336,12 +336,6 @@ write_newest_sample(struct history *history, int ring)
     history->faulty = faulty;
 }
 
-static bool
-same_database(const struct history_sample *a, const struct history_sample *b)
-{
-    return a->pid == b->pid && a->start_ticks == b->start_ticks;
-}
-
 /* The sample that is so many before the latest; NULL: there is none. */
 static struct history_sample *
 latest_sample(struct history *history, int ring, uint64_t but)
@@ -397,7 +391,7 @@ thin_sample(struct history *history, int ring,
     struct history_sample *last = latest_sample(history, ring, 0);
 
     if (!in_slot(last, ring, sample->at_ms) ||
-        (!same_database(last, sample) &&
+        (!history_same_process(last, sample) &&
          !in_slot(latest_sample(history, ring, 1), ring, sample->at_ms))) {
         append_sample(history, ring, sample);
         return true;
@@ -557,7 +551,7 @@ find_last(const struct history *history, int ring, int64_t from_ms,
             continue;
         if (!found)
             *out = *sample;
-        if (!found || same_database(out, sample))
+        if (!found || history_same_process(out, sample))
             take_allocators(out, sample);
         found = true;
     }

@@ -78,4 +78,11 @@ bool history_last(struct history *history, int64_t from_ms, int64_t until_ms,
 /* Makes the file another user's.  -1 with errno. */
 int history_give(struct history *history, uid_t uid, gid_t gid);
 
+static inline bool
+history_same_process(const struct history_sample *a,
+                     const struct history_sample *b)
+{
+    return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
 #endif

@@ -185,9 +185,7 @@ function_name_shorten(struct span name, struct buffer *out)
 static bool
 function_text_starts_with(const char *text, const char *end, const char *word)
 {
-    size_t size = strlen(word);
-
-    return (size_t)(end - text) >= size && memcmp(text, word, size) == 0;
+    return span_starts_with((struct span){text, (size_t)(end - text)}, word);
 }
 
 /* The position behind "operator" and its sign, which may look like brackets;

@@ -26,14 +26,6 @@ struct writer {
 };
 
 static bool
-rust_text_starts_with(struct span text, const char *word)
-{
-    size_t size = strlen(word);
-
-    return text.size >= size && memcmp(text.data, word, size) == 0;
-}
-
-static bool
 is_hash_digit(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'f');
@@ -112,8 +104,7 @@ find_word_outside_brackets(struct span text, const char *word)
     int depth = 0;
 
     for (size_t i = 0; i < text.size; i++) {
-        if (depth == 0 &&
-            rust_text_starts_with(skip_rust_prefix(text, i), word))
+        if (depth == 0 && span_starts_with(skip_rust_prefix(text, i), word))
             return i;
         depth += bracket_depth_change(text, i);
     }
@@ -124,11 +115,11 @@ find_word_outside_brackets(struct span text, const char *word)
 static bool
 is_non_rust_bracket(struct span inner)
 {
-    return rust_text_starts_with(inner, "lambda") ||
-           rust_text_starts_with(inner, "unnamed") ||
-           rust_text_starts_with(inner, "anonymous") ||
-           rust_text_starts_with(inner, "init>") ||
-           rust_text_starts_with(inner, "clinit>");
+    return span_starts_with(inner, "lambda") ||
+           span_starts_with(inner, "unnamed") ||
+           span_starts_with(inner, "anonymous") ||
+           span_starts_with(inner, "init>") ||
+           span_starts_with(inner, "clinit>");
 }
 
 static void
@@ -178,13 +169,12 @@ put_angles(struct writer *w, struct span text, struct span inner, size_t first,
         return true; /* arguments of a type or, in the older mangling, of a
                         function */
     if (is_non_rust_bracket((struct span){inner.data, inner.size + 1}) ||
-        (!ends && !rust_text_starts_with(rest, "::")) ||
-        (ends && w->size == first))
+        (!ends && !span_starts_with(rest, "::")) || (ends && w->size == first))
         return false;
     w->rust = true;
     if (w->size == first)
         return put_self(w, inner, nesting);
-    if (rust_text_starts_with(inner, "impl ")) {
+    if (span_starts_with(inner, "impl ")) {
         w->size = first; /* what precedes it is the module of the impl block */
         return put_implemented(w, skip_rust_prefix(inner, strlen("impl ")),
                                nesting);
@@ -201,7 +191,7 @@ crate_size(struct span text)
     struct span inner;
 
     if (!take_bracket(text, &inner) ||
-        !rust_text_starts_with(skip_rust_prefix(text, inner.size + 2), "::"))
+        !span_starts_with(skip_rust_prefix(text, inner.size + 2), "::"))
         return 0;
     for (size_t i = 0; i < inner.size; i++)
         if (!is_hash_digit(inner.data[i]))
@@ -231,7 +221,7 @@ put_path(struct writer *w, struct span text, unsigned nesting)
         } else if (c == '[' && w->size > first && crate_size(text) > 0) {
             text = skip_rust_prefix(text, crate_size(text));
             w->rust = true;
-        } else if (rust_text_starts_with(text, " [clone ")) {
+        } else if (span_starts_with(text, " [clone ")) {
             append_rust_text(w, text.data, text.size);
             break;
         } else if (strchr("()>[] ,&*", c)) {
@@ -253,13 +243,11 @@ skip_qualifiers(struct span text)
     const size_t count = sizeof(words) / sizeof(words[0]);
 
     for (size_t i = 0; i < count;) {
-        size_t size =
-            rust_text_starts_with(text, words[i]) ? strlen(words[i]) : 0;
+        size_t size = span_starts_with(text, words[i]) ? strlen(words[i]) : 0;
 
         /* A lifetime ('a), an ABI ("C") or for<'a>: up to the next blank. */
-        if (rust_text_starts_with(text, "'") ||
-            rust_text_starts_with(text, "\"") ||
-            rust_text_starts_with(text, "for<"))
+        if (span_starts_with(text, "'") || span_starts_with(text, "\"") ||
+            span_starts_with(text, "for<"))
             size = find_word_outside_brackets(text, " ") < text.size
                        ? find_word_outside_brackets(text, " ") + 1
                        : 0;
@@ -289,7 +277,7 @@ put_type(struct writer *w, struct span text, unsigned nesting)
     text = skip_qualifiers(text);
     if (text.size == 0 || nesting == NESTING_MAX)
         return false;
-    if (rust_text_starts_with(text, "fn(")) {
+    if (span_starts_with(text, "fn(")) {
         append_rust_text(w, function, strlen(function));
         return true;
     }
@@ -298,7 +286,7 @@ put_type(struct writer *w, struct span text, unsigned nesting)
             return false;
         if (*text.data == '[')
             return put_element(w, inner, nesting + 1);
-        if (rust_text_starts_with(inner, "dyn "))
+        if (span_starts_with(inner, "dyn "))
             return put_type(w, inner, nesting + 1);
         if (inner.size == 0)
             append_rust_text(w, unit, strlen(unit));
@@ -324,7 +312,7 @@ without_hash(struct span name)
     if (name.size <= HASH)
         return name;
     end = skip_rust_prefix(name, name.size - HASH);
-    if (!rust_text_starts_with(end, "::h"))
+    if (!span_starts_with(end, "::h"))
         return name;
     for (size_t i = HASH - DIGITS; i < HASH; i++)
         if (!is_hash_digit(end.data[i]))

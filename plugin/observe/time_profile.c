@@ -28,8 +28,10 @@
 #include "kernel_names.h"
 #include "memory.h"
 #include "names.h"
+#include "objects.h"
 #include "processes.h"
 #include "profile.h"
+#include "search.h"
 #include "stack_sums.h"
 #include "symbolizer.h"
 #include "threads.h"
@@ -57,12 +59,6 @@ enter_observe_stage(const struct observing *observing, enum observe_stage stage)
 }
 
 /* ---- code and names ---- */
-
-static int
-open_observed_object(void *arg, const struct mapping *mapping)
-{
-    return objects_open(arg, mapping->device, mapping->inode);
-}
 
 /* What joining children's code gave. */
 struct joined {
@@ -106,7 +102,7 @@ open_code(const struct observing *observing, struct code_map *map,
           struct error *err)
 {
     const struct unwind_request request = {.maps = &map->maps,
-                                           .open_object = open_observed_object,
+                                           .open_object = objects_open_mapping,
                                            .arg = &map->objects,
                                            .cancel_fd = observing->stop_fd,
                                            .cancelled = observing->cancelled};
@@ -146,7 +142,7 @@ name_observed_addresses(const struct observing *observing, struct code_map *map,
                                       .addresses = addresses,
                                       .count = count,
                                       .cancelled = observing->cancelled,
-                                      .open_object = open_observed_object,
+                                      .open_object = objects_open_mapping,
                                       .arg = &map->objects};
     struct names *names = NULL;
 
@@ -445,14 +441,6 @@ walk_thread(void *arg, const struct thread_copy *copy, uint64_t *addresses,
                                  room, end);
 }
 
-static int
-compare_frame_addresses(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* All addresses of the stacks, ascending and distinct; the caller frees them.
  * NULL: no memory. */
 static uint64_t *
@@ -475,7 +463,7 @@ collect_addresses(const struct thread_list *threads, size_t *count)
                    t->depth * sizeof(*addresses));
         all += t->depth;
     }
-    qsort(addresses, all, sizeof(*addresses), compare_frame_addresses);
+    qsort(addresses, all, sizeof(*addresses), compare_u64);
     for (size_t i = 0; i < all; i++)
         if (i == 0 || addresses[i] != addresses[i - 1])
             addresses[kept++] = addresses[i];

@@ -95,6 +95,12 @@ objects_open(struct objects *objects, uint64_t device, uint64_t inode)
     return fd;
 }
 
+int
+objects_open_mapping(void *objects, const struct mapping *mapping)
+{
+    return objects_open(objects, mapping->device, mapping->inode);
+}
+
 /* The file's build-id as text; "" if it has none or cannot be read.  The
  * descriptor is a duplicate: objects_clear() may close the original
  * meanwhile. */

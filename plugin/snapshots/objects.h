@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct error;
+struct mapping;
 struct mappings;
 struct profile;
 
@@ -38,6 +39,8 @@ void objects_put(struct objects *objects, uint64_t device, uint64_t inode,
                  int fd);
 /* A fresh descriptor that the caller closes, or -1. */
 int objects_open(struct objects *objects, uint64_t device, uint64_t inode);
+/* The same, for requests that open mappings' files; objects: struct objects. */
+int objects_open_mapping(void *objects, const struct mapping *mapping);
 
 enum { MODULES_MAX = 1024 /* executable mappings of files */ };
 

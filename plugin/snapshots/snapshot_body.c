@@ -51,9 +51,7 @@ enum {
 };                                                         /* of the profile */
 enum { IN_ALLOCATOR = 1, HAS_SYMBOL = 2, IS_WRAPPED = 4 }; /* of a location */
 
-/* Estimates are finite and small enough to be added up.  Times reach until the
- * year 9999, and may be as far before 1970. */
-static const double real_max = 1e300;
+/* Times reach until the year 9999, and may be as far before 1970. */
 static const int64_t time_max_ms = 253402300799999;
 
 /* ---- encoding ---- */
@@ -76,15 +74,6 @@ put_body_text(struct encoder *e, const char *text)
     if (texts_add_lasting(e->texts, text, &number) != 0)
         e->failed = true;
     buffer_lenenc(e->out, number);
-}
-
-static void
-put_real(struct buffer *out, double real)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &real, sizeof(bits));
-    buffer_u64(out, bits);
 }
 
 static void
@@ -138,11 +127,11 @@ put_stack(struct buffer *out, const struct profile_stack *stack)
     buffer_lenenc(out, stack->in_use.bytes);
     buffer_lenenc(out, stack->ever.objects);
     buffer_lenenc(out, stack->ever.bytes);
-    put_real(out, stack->objects);
-    put_real(out, stack->bytes);
-    put_real(out, stack->objects_ever);
-    put_real(out, stack->bytes_ever);
-    put_real(out, stack->variance);
+    buffer_double(out, stack->objects);
+    buffer_double(out, stack->bytes);
+    buffer_double(out, stack->objects_ever);
+    buffer_double(out, stack->bytes_ever);
+    buffer_double(out, stack->variance);
 }
 
 static void
@@ -172,8 +161,8 @@ put_profile(struct encoder *e, const struct profile *profile)
                         (profile->waste ? WASTE : 0)));
     buffer_u64(e->out, (uint64_t)profile->origin.taken_ms);
     buffer_u64(e->out, (uint64_t)profile->origin.active_since_ms);
-    put_real(e->out, profile->objects_ever);
-    put_real(e->out, profile->bytes_ever);
+    buffer_double(e->out, profile->objects_ever);
+    buffer_double(e->out, profile->bytes_ever);
     put_body_text(e, profile->program);
     put_body_text(e, profile->note);
     put_body_text(e, profile->memory);
@@ -318,17 +307,6 @@ get_u32(struct decoder *d)
     return (uint32_t)number;
 }
 
-static double
-get_real(struct decoder *d)
-{
-    uint64_t bits = reader_u64(&d->r);
-    double real;
-
-    memcpy(&real, &bits, sizeof(real));
-    d->r.failed |= !(real >= 0 && real <= real_max);
-    return real;
-}
-
 static int64_t
 get_time(struct decoder *d)
 {
@@ -406,11 +384,11 @@ get_stack(struct decoder *d, size_t location_count, struct profile_stack *stack)
     stack->in_use.bytes = reader_lenenc(&d->r);
     stack->ever.objects = reader_lenenc(&d->r);
     stack->ever.bytes = reader_lenenc(&d->r);
-    stack->objects = get_real(d);
-    stack->bytes = get_real(d);
-    stack->objects_ever = get_real(d);
-    stack->bytes_ever = get_real(d);
-    stack->variance = get_real(d);
+    stack->objects = snapshot_read_real(&d->r);
+    stack->bytes = snapshot_read_real(&d->r);
+    stack->objects_ever = snapshot_read_real(&d->r);
+    stack->bytes_ever = snapshot_read_real(&d->r);
+    stack->variance = snapshot_read_real(&d->r);
 }
 
 static void
@@ -470,8 +448,8 @@ get_profile(struct decoder *d, struct profile *profile)
     profile->weighted = flags & WEIGHTED;
     profile->origin.taken_ms = get_time(d);
     profile->origin.active_since_ms = get_time(d);
-    profile->objects_ever = get_real(d);
-    profile->bytes_ever = get_real(d);
+    profile->objects_ever = snapshot_read_real(&d->r);
+    profile->bytes_ever = snapshot_read_real(&d->r);
     profile->program = get_text(d);
     profile->note = get_text(d);
     profile->memory = get_text(d);

@@ -23,18 +23,10 @@ enum {
     PART_BYTES = 20
 };
 
-static const double real_max = 1e300; /* as in snapshot_body.c */
+/* Estimates are finite and small enough to be added up. */
+static const double real_max = 1e300;
 
 /* ---- encoding ---- */
-
-static void
-put_amount(struct buffer *out, double amount)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &amount, sizeof(bits));
-    buffer_u64(out, bits);
-}
 
 void
 snapshot_parts_encode(const struct profile *profile, struct buffer *out)
@@ -60,16 +52,16 @@ snapshot_parts_encode(const struct profile *profile, struct buffer *out)
         buffer_lenenc(out, part->thread);
         buffer_u8(out, (uint8_t)part->age);
         buffer_lenenc(out, part->samples);
-        put_amount(out, part->objects);
-        put_amount(out, part->bytes);
+        buffer_double(out, part->objects);
+        buffer_double(out, part->bytes);
         stack = part->stack;
     }
 }
 
 /* ---- decoding ---- */
 
-static size_t
-read_list_count(struct reader *r, size_t least, size_t max)
+size_t
+snapshot_read_count(struct reader *r, size_t least, size_t max)
 {
     uint64_t count = reader_lenenc(r);
 
@@ -87,8 +79,8 @@ read_below(struct reader *r, uint64_t limit)
     return r->failed ? 0 : (uint32_t)number;
 }
 
-static double
-read_part_amount(struct reader *r)
+double
+snapshot_read_real(struct reader *r)
 {
     uint64_t bits = reader_u64(r);
     double amount;
@@ -102,7 +94,7 @@ static int
 read_heap_threads(struct reader *r, bool foreign, bool numbered,
                   struct arena *arena, struct heap_threads *to)
 {
-    size_t count = read_list_count(r, THREAD_BYTES, HEAP_THREADS_MAX);
+    size_t count = snapshot_read_count(r, THREAD_BYTES, HEAP_THREADS_MAX);
     struct heap_thread *list = arena_alloc(arena, count * sizeof(*list));
 
     if (!list)
@@ -148,8 +140,8 @@ read_live_part(struct reader *r, const struct profile *profile, size_t threads,
     part->age = reader_u8(r);
     r->failed |= part->age >= HEAP_AGE_CLASSES;
     part->samples = reader_lenenc(r);
-    part->objects = read_part_amount(r);
-    part->bytes = read_part_amount(r);
+    part->objects = snapshot_read_real(r);
+    part->bytes = snapshot_read_real(r);
 }
 
 int
@@ -165,7 +157,7 @@ snapshot_parts_decode(struct reader *r, bool foreign, bool numbered,
     if (read_heap_threads(r, foreign, numbered, profile->arena,
                           &parts->threads) != 0)
         return -1;
-    parts->count = read_list_count(r, PART_BYTES, PARTS_MAX);
+    parts->count = snapshot_read_count(r, PART_BYTES, PARTS_MAX);
     list = arena_alloc(profile->arena, parts->count * sizeof(*list));
     if (!list)
         return -1;

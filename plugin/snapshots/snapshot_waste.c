@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "reader.h"
 #include "size_class.h"
+#include "snapshot_parts.h"
 #include "stats.h"
 #include "waste.h"
 
@@ -28,8 +29,6 @@ enum {
 };
 
 enum { HAS_SIZES = 1, ARENAS_LEFT_OUT = 2 };
-
-static const double real_max = 1e300; /* as in snapshot_body.c */
 
 static void
 encode_sizes(const struct live_sizes *sizes, struct buffer *out)
@@ -102,32 +101,12 @@ read_sql_size(struct reader *r)
     return bytes;
 }
 
-static size_t
-read_number_of(struct reader *r, size_t least, size_t max)
-{
-    uint64_t count = reader_lenenc(r);
-
-    r->failed |= count > max || count > reader_left(r) / least;
-    return r->failed ? 0 : (size_t)count;
-}
-
-static double
-read_positive(struct reader *r)
-{
-    uint64_t bits = reader_u64(r);
-    double real;
-
-    memcpy(&real, &bits, sizeof(real));
-    r->failed |= !(real >= 0 && real <= real_max);
-    return real;
-}
-
 /* Sizes ascend by stack and number of the size class, each pair once. */
 static int
 read_sizes(struct reader *r, struct profile *profile)
 {
     struct live_sizes *sizes = arena_alloc(profile->arena, sizeof(*sizes));
-    size_t count = read_number_of(r, SIZE_BYTES, SIZES_MAX);
+    size_t count = snapshot_read_count(r, SIZE_BYTES, SIZES_MAX);
     struct live_size *list = arena_alloc(profile->arena, count * sizeof(*list));
 
     if (!sizes || !list)
@@ -142,9 +121,9 @@ read_sizes(struct reader *r, struct profile *profile)
         r->failed |=
             list[i].number >= SIZE_CLASSES ||
             (i > 0 && step == 0 && list[i].number <= list[i - 1].number);
-        list[i].objects = read_positive(r);
-        list[i].bytes = read_positive(r);
-        list[i].variance = read_positive(r);
+        list[i].objects = snapshot_read_real(r);
+        list[i].bytes = snapshot_read_real(r);
+        list[i].variance = snapshot_read_real(r);
     }
     *sizes = (struct live_sizes){list, count};
     profile->sizes = sizes;
@@ -155,7 +134,7 @@ static void
 read_classes(struct reader *r, struct waste_heap *heap)
 {
     heap->class_count =
-        (uint32_t)read_number_of(r, CLASS_BYTES, WASTE_CLASSES_MAX);
+        (uint32_t)snapshot_read_count(r, CLASS_BYTES, WASTE_CLASSES_MAX);
     r->failed |= heap->class_count == 0;
     for (uint32_t i = 0; i < heap->class_count && !r->failed; i++) {
         struct waste_class *of = &heap->classes[i];

@@ -233,6 +233,13 @@ is_tmp(const struct file_store *store, const char *name)
            store->kind->is_stem(name, strcspn(name, "."));
 }
 
+static void
+report_unusable(const struct file_scan *scan, const char *name, const char *why)
+{
+    if (scan->unusable)
+        scan->unusable(scan->arg, name, why);
+}
+
 /* Each name is one of three: a leftover of a killed writer, which is removed; a
  * file of the kind; or somebody else's, which is reported and left alone. */
 static void
@@ -246,18 +253,18 @@ scan_file(const struct file_store *store, const struct file_scan *scan,
 
     if (is_tmp(store, name)) {
         if (tmp_file_clean(store->fd, name) != 0)
-            scan->unusable(scan->arg, name, "it cannot be removed");
+            report_unusable(scan, name, "it cannot be removed");
         return;
     }
     if (!parse_store_file_name(store, &file)) {
         snprintf(why_foreign, sizeof(why_foreign), "it is not the name of %s",
                  store->kind->what);
-        scan->unusable(scan->arg, name, why_foreign);
+        report_unusable(scan, name, why_foreign);
         return;
     }
     file.fd = open_store_file(store, name, &st, &why);
     if (file.fd < 0) {
-        scan->unusable(scan->arg, name, why ? why : "it cannot be opened");
+        report_unusable(scan, name, why ? why : "it cannot be opened");
         return;
     }
     file.bytes = (uint64_t)st.st_size;
@@ -388,20 +395,12 @@ give_file(void *arg, const struct file_found *file)
     gift->rc = rc;
 }
 
-static void
-ignore_unusable_file(void *arg, const char *name, const char *why)
-{
-    (void)arg;
-    (void)name;
-    (void)why;
-}
-
 int
 file_store_give(const struct file_store *store, uid_t uid, gid_t gid,
                 struct error *err)
 {
     struct gift gift = {store, uid, gid, err, 0};
-    struct file_scan scan = {give_file, ignore_unusable_file, &gift};
+    struct file_scan scan = {give_file, NULL, &gift};
 
     if (file_store_scan(store, &scan, err) != 0 || gift.rc != 0)
         return -1;

@@ -56,6 +56,7 @@ struct file_found {
  * removes what a killed process was writing. */
 struct file_scan {
     void (*found)(void *arg, const struct file_found *file);
+    /* or NULL */
     void (*unusable)(void *arg, const char *name, const char *why);
     void *arg;
 };

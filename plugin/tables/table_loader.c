@@ -27,6 +27,7 @@
 #include "errors.h"
 #include "files.h"
 #include "memory.h"
+#include "objects.h"
 #include "thread.h"
 #include "unwind_tables.h"
 
@@ -116,19 +117,13 @@ table_loader_free(struct table_loader *loader)
 
 /* ---- the thread ---- */
 
-static int
-open_table_object(void *arg, const struct mapping *mapping)
-{
-    return objects_open(arg, mapping->device, mapping->inode);
-}
-
 static void *
 load_main(void *arg)
 {
     struct table_loader *loader = arg;
     struct code_map *map = &loader->map;
     struct unwind_request request = {.maps = &map->maps,
-                                     .open_object = open_table_object,
+                                     .open_object = objects_open_mapping,
                                      .arg = &map->objects,
                                      .cancel_fd = loader->cancel_fd};
     struct unwind_loaded loaded;

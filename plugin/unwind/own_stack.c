@@ -8,9 +8,9 @@
  * each page must be readable: another stack lies behind a guard page or a gap.
  * What was found stays true while the thread lives, so it is remembered, by the
  * end and not in thread-local memory, which the agent has none of.  The kernel
- * is asked as recorder/record/take_sample.c does it: rt_sigprocmask reads
- * the set of signals (EFAULT where it cannot) before it refuses the unknown
- * operation.  At most PROBES_MAX system calls a sample.
+ * is asked by rt_sigprocmask, which reads the set of signals (EFAULT where it
+ * cannot) before it refuses the unknown operation (EINVAL), and so changes
+ * nothing.  At most PROBES_MAX system calls a sample.
  */
 #include "own_stack.h"
 
@@ -53,8 +53,8 @@ thread_pointer(void)
     return pointer;
 }
 
-static bool
-is_stack_page_readable(uint64_t address)
+bool
+own_stack_is_readable(uint64_t address)
 {
     return syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
                    SET_BYTES) == 0 ||
@@ -71,7 +71,7 @@ probe_stack_pages(_Atomic uint64_t *word, uint64_t end, uint64_t pages,
     const uint64_t most = pages + PROBES_MAX;
 
     while (pages < needed && pages < most &&
-           is_stack_page_readable((end / PAGE - pages - 1) * PAGE))
+           own_stack_is_readable((end / PAGE - pages - 1) * PAGE))
         pages++;
     atomic_store_explicit(word, end >> END_BITS << PAGES_BITS | pages,
                           memory_order_relaxed);

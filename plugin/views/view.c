@@ -77,15 +77,6 @@ add_view_key_text(struct buffer *key, const char *text)
     buffer_lenenc_bytes(key, text ? text : "", text ? strlen(text) : 0);
 }
 
-static void
-add_double(struct buffer *key, double number)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &number, sizeof(bits));
-    buffer_u64(key, bits);
-}
-
 /* Every option that changes the bytes must be here: a missing one would answer
  * a request with another one's view. */
 void
@@ -99,8 +90,8 @@ view_key(struct buffer *key, const struct view_form *form,
     buffer_u8(key, (uint8_t)options->measure);
     buffer_u8(key, (uint8_t)options->granularity);
     buffer_u32(key, options->nodecount);
-    add_double(key, options->nodefraction);
-    add_double(key, options->edgefraction);
+    buffer_double(key, options->nodefraction);
+    buffer_double(key, options->edgefraction);
     buffer_u32(key, options->maxdegree);
     buffer_u8(key, options->allocator_frames);
     buffer_u8(key, options->show_bytes);

@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <openssl/crypto.h>
-
 #include "buffer.h"
 #include "errors.h"
 #include "files.h"
@@ -29,20 +27,6 @@ init_key(struct buffer *b)
     buffer_init(b, CERTIFICATE_FILE_MAX);
     /* on failure the buffer is marked as failed */
     (void)buffer_reserve(b, CERTIFICATE_FILE_MAX);
-}
-
-static void
-wipe_key_buffer(struct buffer *b)
-{
-    if (b->data)
-        OPENSSL_cleanse(b->data, b->capacity);
-    buffer_fini(b);
-}
-
-static struct span
-certificate_text_span(const struct buffer *b)
-{
-    return (struct span){b->data ? b->data : "", b->size};
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -120,8 +104,8 @@ certificate_read(struct certificate *out, const char *cert_path,
     if (read_named("tls_cert", cert_path, false, &certs, err) != 0 ||
         read_named("tls_key", key_path, true, &key, err) != 0)
         goto out;
-    if (certificate_parse(out, certificate_text_span(&certs),
-                          certificate_text_span(&key), &cause) != 0) {
+    if (certificate_parse(out, buffer_span(&certs), buffer_span(&key),
+                          &cause) != 0) {
         error_set(err, ER_WRONG_VALUE, "tls_cert = %s, tls_key = %s: %s",
                   cert_path, key_path, cause.text);
         goto out;
@@ -139,7 +123,7 @@ certificate_read(struct certificate *out, const char *cert_path,
                              days);
     rc = 0;
 out:
-    wipe_key_buffer(&key);
+    buffer_wipe(&key);
     buffer_fini(&certs);
     return rc;
 }
@@ -181,8 +165,7 @@ load_own(struct certificate *out, int dir, struct error *err)
     init_key(&key);
     if (read_own(dir, CERTIFICATE_OWN_KEY, true, &key, err) != 0 ||
         read_own(dir, CERTIFICATE_OWN, false, &certs, err) != 0 ||
-        certificate_parse(&c, certificate_text_span(&certs),
-                          certificate_text_span(&key), err) != 0)
+        certificate_parse(&c, buffer_span(&certs), buffer_span(&key), err) != 0)
         goto out;
     days = certificate_days_left(&c);
     if (days < CERTIFICATE_EXPIRING) {
@@ -193,7 +176,7 @@ load_own(struct certificate *out, int dir, struct error *err)
     *out = c;
     rc = 0;
 out:
-    wipe_key_buffer(&key);
+    buffer_wipe(&key);
     buffer_fini(&certs);
     return rc;
 }
@@ -248,7 +231,7 @@ save_own(const struct certificate *c, int dir, struct error *err)
     }
     rc = 0;
 out:
-    wipe_key_buffer(&key);
+    buffer_wipe(&key);
     buffer_fini(&certs);
     return rc;
 }

@@ -373,9 +373,7 @@ load_file(struct config *config, const char *path, struct config_faults *faults)
                              "others " CONFIG_PRIVATE);
     }
     /* The whole block: text may have been longer before an error. */
-    if (text.data)
-        explicit_bzero(text.data, text.capacity);
-    buffer_fini(&text);
+    buffer_wipe(&text);
 }
 
 int

@@ -242,9 +242,7 @@ read_secret(struct config_cluster *cluster, struct config_faults *faults)
                      "(heapwire-passwd --cluster-secret prints one)",
                      PEER_SECRET_MIN, CONFIG_SECRET_MAX);
 out:
-    if (text.data)
-        explicit_bzero(text.data, text.size);
-    buffer_fini(&text);
+    buffer_wipe(&text);
 }
 
 /* A wildcard address listens on the peer's address, too. */

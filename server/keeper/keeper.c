@@ -211,8 +211,8 @@ question_init(struct question *q, enum keeper_call call)
 static void
 question_fini(struct question *q)
 {
-    keeper_message_fini(&q->asked);
-    keeper_message_fini(&q->answer);
+    buffer_wipe(&q->asked);
+    buffer_wipe(&q->answer);
 }
 
 /* Reports why, and hangs up, so that keeper_watch starts another. */

@@ -424,7 +424,7 @@ answer_secrets_question(struct safe *safe, const struct buffer *asked,
         error_memory(&err, "an answer");
     }
     /* What was appended before the error is wiped: it may be half a result. */
-    keeper_message_fini(out);
+    buffer_wipe(out);
     buffer_init(out, KEEPER_ANSWER_MAX);
     buffer_u8(out, 1);
     buffer_u16(out, err.code);
@@ -473,8 +473,8 @@ keeper_serve(const struct arguments *arguments)
             answer_secrets_question(&safe, &asked, &given);
             served = keeper_send(KEEPER_FD, &given, KEEPER_ANSWER_MS) == 0;
         }
-        keeper_message_fini(&asked);
-        keeper_message_fini(&given);
+        buffer_wipe(&asked);
+        buffer_wipe(&given);
     }
     for (size_t i = 0; i < KEYS; i++)
         EVP_PKEY_free(safe.keys[i]);

@@ -29,14 +29,6 @@ _Static_assert(sizeof(struct config) +
 
 /* ---- messages ---- */
 
-void
-keeper_message_fini(struct buffer *message)
-{
-    if (message->data)
-        OPENSSL_cleanse(message->data, message->capacity);
-    buffer_fini(message);
-}
-
 /* Waits until the socket can be written or read.  -1 with errno, ETIMEDOUT when
  * the deadline has passed.  UINT64_MAX: none. */
 static int

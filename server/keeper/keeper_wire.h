@@ -47,9 +47,6 @@ enum keeper_call {
     KEEPER_CALLS
 };
 
-/* Wipes a message and frees it. */
-void keeper_message_fini(struct buffer *message);
-
 /* -1 with errno: ETIMEDOUT, EPIPE if the other end is gone, EMSGSIZE; or
  * ENOMEM, after which the next message can come.  timeout_ms is for the whole
  * message; -1: no limit until its first byte. */

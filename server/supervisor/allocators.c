@@ -28,12 +28,6 @@
 
 enum { ALLOCATORS_TEXT_MAX = 64 * 1024 };
 
-static bool
-begins_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 static int
 add_allocator(struct allocators *a, const char *path,
               enum allocator_origin origin, const struct locate *file,
@@ -71,15 +65,15 @@ examine_allocator_file(struct allocators *a, const char *path, int fd,
         a->own_malloc =
             (file.marks & LOCATE_JEMALLOC) || locate_exports_malloc(fd);
     }
-    if (!a->asan && (begins_with(name, "libasan.so") ||
-                     begins_with(name, "libclang_rt.asan")))
+    if (!a->asan && (text_starts_with(name, "libasan.so") ||
+                     text_starts_with(name, "libclang_rt.asan")))
         a->asan = mem_strdup(path);
     if (file.marks & LOCATE_JEMALLOC)
         return add_allocator(a, path, origin, &file, err);
     /* Only the first of them is named in a message. */
-    if (!a->other &&
-        ((file.marks & LOCATE_TCMALLOC) || begins_with(name, "libtcmalloc") ||
-         begins_with(name, "libmimalloc")))
+    if (!a->other && ((file.marks & LOCATE_TCMALLOC) ||
+                      text_starts_with(name, "libtcmalloc") ||
+                      text_starts_with(name, "libmimalloc")))
         a->other = mem_strdup(path);
     return 0;
 }
@@ -294,7 +288,7 @@ names_are_safe(const struct locate *file)
     static const char debian_12_amd64[] =
         "1d5163c246dc9cd2b4d339f2ac42efd95c6e0ae1";
 
-    return !begins_with(file->version, "5.3.0") ||
+    return !text_starts_with(file->version, "5.3.0") ||
            strcmp(file->build_id, debian_12_amd64) == 0;
 }
 

@@ -37,14 +37,11 @@ static const struct column columns[] = {
 static int
 check_import_name(struct span name, struct error *err)
 {
-    enum { SHOWN = 64 };
-
     if (snapshot_is_name(name.data, name.size))
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _)",
-              (int)(name.size < SHOWN ? name.size : SHOWN), name.data,
-              SNAPSHOT_NAME_MAX);
+              span_shown(name), name.data, SNAPSHOT_NAME_MAX);
     return -1;
 }
 

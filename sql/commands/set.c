@@ -35,14 +35,6 @@ text_value(struct span text)
     return value;
 }
 
-static struct span
-setting_text_span(const char *text)
-{
-    struct span span = {text, strlen(text)};
-
-    return span;
-}
-
 static int
 add_pending_value(struct pending *p, const struct variable *variable,
                   struct span name, const struct value *value)
@@ -62,8 +54,7 @@ static int
 add_pending_variable(struct pending *p, const char *name,
                      const struct value *given)
 {
-    const struct variable *variable =
-        variable_find(setting_text_span(name), p->err);
+    const struct variable *variable = variable_find(span_of(name), p->err);
     struct span none = {"", 0};
     struct value value;
 
@@ -124,9 +115,9 @@ set_names(struct pending *p, const struct assignment *a)
             i++;
     if (i == sizeof(charsets) / sizeof(charsets[0]))
         return unknown_charset(p, a->text);
-    charset = text_value(setting_text_span(charsets[i].name));
-    collation = text_value(
-        a->name.size ? a->name : setting_text_span(charsets[i].collation));
+    charset = text_value(span_of(charsets[i].name));
+    collation =
+        text_value(a->name.size ? a->name : span_of(charsets[i].collation));
     if (a->name.size && !is_charset_collation(charsets[i].name, a->name)) {
         error_set(
             p->err, ER_WRONG_VALUE,

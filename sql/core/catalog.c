@@ -15,8 +15,6 @@
 #include "errors.h"
 #include "sql_session.h"
 
-enum { SHOWN = 64 }; /* bytes of an unknown name in its error */
-
 /* clang-format off: a line each */
 #define TYPE(id, name, type, width, flags)                                     \
     const struct catalog_type type_##id = {name, type, width, flags};          \
@@ -188,16 +186,10 @@ catalog_nothing(const struct catalog_scope *scope, struct rowset *out)
     (void)out;
 }
 
-static int
-shown_name_size(struct span name)
-{
-    return (int)(name.size < SHOWN ? name.size : SHOWN);
-}
-
 int
 catalog_unknown_database(struct span name, struct error *err)
 {
-    error_set(err, ER_BAD_DB, "Unknown database '%.*s'", shown_name_size(name),
+    error_set(err, ER_BAD_DB, "Unknown database '%.*s'", span_shown(name),
               name.data);
     return -1;
 }
@@ -210,7 +202,7 @@ catalog_table(const char *database, struct span name, struct error *err)
             span_is_nocase(name, tables[i]->name))
             return tables[i];
     error_set(err, ER_NO_SUCH_TABLE, "Table '%s.%.*s' doesn't exist", database,
-              shown_name_size(name), name.data);
+              span_shown(name), name.data);
     return NULL;
 }
 

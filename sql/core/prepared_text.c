@@ -14,8 +14,6 @@
 #include "memory.h"
 #include "sql_session.h"
 
-enum { SHOWN = 64 }; /* bytes of a name in an error */
-
 static atomic_size_t kept; /* bytes of all sessions' texts */
 
 static size_t
@@ -142,6 +140,6 @@ prepared_text_unknown(struct span name, const char *given_to, struct error *err)
 {
     error_set(err, ER_UNKNOWN_STATEMENT,
               "Unknown prepared statement handler (%.*s) given to %s",
-              name.size < SHOWN ? (int)name.size : SHOWN, name.data, given_to);
+              span_shown(name), name.data, given_to);
     return -1;
 }

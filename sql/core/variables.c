@@ -22,14 +22,6 @@
 
 #define ENGINE_VARIABLE "default_storage_engine"
 
-enum { SHOWN = 64 }; /* bytes of a name or value in an error */
-
-static int
-shown_variable_size(struct span text)
-{
-    return (int)(text.size < SHOWN ? text.size : SHOWN);
-}
-
 const struct variable *
 variable_find(struct span name, struct error *err)
 {
@@ -50,7 +42,7 @@ variable_find(struct span name, struct error *err)
             low = middle + 1;
     }
     error_set(err, ER_UNKNOWN_VARIABLE, "Unknown system variable '%.*s'",
-              shown_variable_size(name), name.data);
+              span_shown(name), name.data);
     return NULL;
 }
 
@@ -112,7 +104,7 @@ refuse_variable_value(const struct variable *variable, struct span value,
 {
     error_set(err, ER_WRONG_VALUE,
               "Variable '%s' can't be set to the value of '%.*s'",
-              variable->name, shown_variable_size(value), value.data);
+              variable->name, span_shown(value), value.data);
     return -1;
 }
 
@@ -123,7 +115,7 @@ variable_refuse(const char *name, struct span value, uint64_t least,
     error_set(err, ER_WRONG_VALUE,
               "Variable '%s' can't be set to the value of '%.*s'; it takes "
               "%" PRIu64 " to %" PRIu64,
-              name, shown_variable_size(value), value.data, least, most);
+              name, span_shown(value), value.data, least, most);
     return -1;
 }
 
@@ -261,7 +253,7 @@ accept_engine(struct span name, struct value *out, struct error *err)
     error_set(err, ER_UNKNOWN_ENGINE,
               "Unknown storage engine '%.*s'; heapwire, InnoDB and MyISAM are "
               "known",
-              shown_variable_size(name), name.data);
+              span_shown(name), name.data);
     return -1;
 }
 

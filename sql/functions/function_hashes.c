@@ -175,12 +175,6 @@ call_unhex(sqlite3_context *c, int argc, sqlite3_value **argv)
     function_buffer_bytes(c, &out);
 }
 
-static bool
-is_base64_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Returns the six bits of a letter; -1: it has none. */
 static int
 base64_digit(char c)
@@ -202,7 +196,7 @@ read_base64(struct buffer *out, struct span text)
     for (size_t i = 0; i < text.size; i++) {
         int digit = base64_digit(text.data[i]);
 
-        if (is_base64_blank(text.data[i]))
+        if (is_blank(text.data[i]))
             continue;
         if (text.data[i] == '=' ? count < 2 || count > 3 || ++padding > 2
                                 : digit < 0 || padding > 0)

@@ -69,12 +69,6 @@ read_json(sqlite3_context *c, sqlite3_value **argv, int place,
     return fault == JSON_FINE && !out->failed;
 }
 
-static struct span
-buffer_text_span(const struct buffer *b)
-{
-    return (struct span){b->data ? b->data : "", b->size};
-}
-
 /* Checks a path.  False: it is NULL, or the statement fails. */
 static bool
 read_json_path(sqlite3_context *c, sqlite3_value *value, struct span *out,
@@ -168,7 +162,7 @@ find_part(sqlite3_context *c, int argc, sqlite3_value **argv, int place,
 {
     if (!read_json(c, argv, 0, document))
         return false;
-    *out = buffer_text_span(document);
+    *out = buffer_span(document);
     return argc <= place || find_value(c, argv[place], *out, out);
 }
 
@@ -240,7 +234,7 @@ function_json_form(sqlite3_context *c, sqlite3_value *value)
     struct buffer document;
 
     if (read_json(c, &value, 0, &document))
-        return_json(c, buffer_text_span(&document));
+        return_json(c, buffer_span(&document));
     buffer_fini(&document);
 }
 
@@ -300,7 +294,7 @@ call_json_unquote(sqlite3_context *c, int argc, sqlite3_value **argv)
         return;
     }
     if (read_json(c, argv, 0, &document))
-        return_text(c, buffer_text_span(&document));
+        return_text(c, buffer_span(&document));
     buffer_fini(&document);
 }
 
@@ -323,7 +317,7 @@ return_json_matches(sqlite3_context *c, struct span document, int argc,
     if (all.failed)
         function_fits(c, SELECT_VALUE_MAX + 1);
     else if (m.count > 0 && !m.stopped)
-        return_json(c, many ? buffer_text_span(&all) : m.first);
+        return_json(c, many ? buffer_span(&all) : m.first);
     buffer_fini(&all);
 }
 
@@ -344,7 +338,7 @@ call_json_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (!right)
         return;
     if (read_json(c, argv, 0, &document))
-        return_json_matches(c, buffer_text_span(&document), argc, argv, many);
+        return_json_matches(c, buffer_span(&document), argc, argv, many);
     buffer_fini(&document);
 }
 
@@ -399,7 +393,7 @@ call_json_depth(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (read_json(c, argv, 0, &document))
-        sqlite3_result_int64(c, (int)json_depth(buffer_text_span(&document)));
+        sqlite3_result_int64(c, (int)json_depth(buffer_span(&document)));
     buffer_fini(&document);
 }
 
@@ -430,8 +424,8 @@ call_json_type(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (read_json(c, argv, 0, &document)) {
-        kind = json_kind(buffer_text_span(&document));
-        name = kind == JSON_NUMBER ? number_type(buffer_text_span(&document))
+        kind = json_kind(buffer_span(&document));
+        name = kind == JSON_NUMBER ? number_type(buffer_span(&document))
                                    : names[kind];
         function_text(c, name, strlen(name));
     }
@@ -456,7 +450,7 @@ call_json_keys(sqlite3_context *c, int argc, sqlite3_value **argv)
             buffer_add(&keys, name.data, name.size);
         }
         buffer_text(&keys, "]");
-        return_json(c, buffer_text_span(&keys));
+        return_json(c, buffer_span(&keys));
     }
     buffer_fini(&keys);
     buffer_fini(&document);
@@ -487,8 +481,8 @@ call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         right = read_json_path(c, argv[i], &path, &many);
         if (right)
-            json_find(buffer_text_span(&document), path, add_match,
-                      charge_match, &m);
+            json_find(buffer_span(&document), path, add_match, charge_match,
+                      &m);
         found += m.count > 0;
         right = right && !m.stopped;
     }
@@ -573,7 +567,7 @@ call_json_contains(sqlite3_context *c, int argc, sqlite3_value **argv)
     buffer_init(&document, 0);
     if (read_json(c, argv, 1, &candidate) &&
         find_part(c, argc, argv, 2, &document, &value)) {
-        is = json_value_contains(&in, value, buffer_text_span(&candidate));
+        is = json_value_contains(&in, value, buffer_span(&candidate));
         if (!in.stopped)
             sqlite3_result_int(c, is);
     }

@@ -158,10 +158,8 @@ peek_sql_byte(const struct lexer *lexer, size_t n)
 static bool
 lexer_starts_with(const struct lexer *lexer, const char *text)
 {
-    size_t size = strlen(text);
-
-    return size <= (size_t)(lexer->end - lexer->pos) &&
-           memcmp(lexer->pos, text, size) == 0;
+    return span_starts_with(
+        (struct span){lexer->pos, (size_t)(lexer->end - lexer->pos)}, text);
 }
 
 struct lexer

@@ -191,8 +191,6 @@ parse_budget(struct parser *p, struct sql_statement *out)
     return parser_expect_operator(p, ")");
 }
 
-enum { SHOWN = 64 }; /* bytes of a name in an error */
-
 int
 parse_change(struct parser *p, struct sql_statement *out)
 {
@@ -350,9 +348,8 @@ parse_call_statement(struct parser *p, struct sql_statement *out)
         if (span_is_nocase(name.table, "budget"))
             return parse_budget(p, out);
     }
-    size = name.table.size < SHOWN ? (int)name.table.size : SHOWN;
-    database_size =
-        name.database.size < SHOWN ? (int)name.database.size : SHOWN;
+    size = span_shown(name.table);
+    database_size = span_shown(name.database);
     error_set(p->err, ER_FUNCTION_UNKNOWN,
               "PROCEDURE %.*s%s%.*s does not exist", database_size,
               name.has_database ? name.database.data : "",

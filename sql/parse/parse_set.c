@@ -16,8 +16,6 @@
 #include "sql_session.h"
 #include "variables.h"
 
-enum { SHOWN = 64 }; /* bytes of what was typed in an error */
-
 static const struct {
     const char *name;
     uint64_t least, most;
@@ -26,12 +24,6 @@ static const struct {
                offsetof(struct sql_statement, parallel)},
               {"heapwire_timeout", 1, TIMEOUT_MAX_S,
                offsetof(struct sql_statement, timeout_s)}};
-
-static int
-shown_setting_size(struct span text)
-{
-    return (int)(text.size < SHOWN ? text.size : SHOWN);
-}
 
 /* Reads the number for the limit called name. */
 static int
@@ -49,7 +41,7 @@ parse_statement_limit(struct parser *p, struct span name,
         error_set(p->err, ER_UNKNOWN_VARIABLE,
                   "'%.*s' cannot be set for one statement; heapwire_timeout "
                   "and heapwire_parallel can",
-                  shown_setting_size(name), name.data);
+                  span_shown(name), name.data);
         return -1;
     }
     if (p->token.kind != TOKEN_INTEGER)

@@ -12,8 +12,6 @@
 #include "errors.h"
 #include "parse.h"
 
-enum { SHOWN = 64 }; /* bytes of a name in an error */
-
 /* table [column | 'pattern'] */
 static int
 parse_describe_table(struct parser *p, struct sql_statement *out)
@@ -51,7 +49,7 @@ parse_format(struct parser *p, enum explain_format *out)
     error_set(p->err, ER_UNKNOWN_EXPLAIN_FORMAT,
               "Unknown EXPLAIN format name: '%.*s'; allowed are TRADITIONAL, "
               "JSON and TREE",
-              format.size < SHOWN ? (int)format.size : SHOWN, format.data);
+              span_shown(format), format.data);
     return -1;
 }
 

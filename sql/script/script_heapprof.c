@@ -24,16 +24,7 @@
 
 /* ---- arguments in, results out ---- */
 
-enum {
-    SHOWN = 64, /* bytes of a wrong word in its error */
-    STATE_TEXT_MAX = 16384
-};
-
-static int
-shown_snapshot_name_size(struct span text)
-{
-    return (int)(text.size < SHOWN ? text.size : SHOWN);
-}
+enum { STATE_TEXT_MAX = 16384 };
 
 enum step
 script_blame(struct script_call *call, size_t i)
@@ -62,7 +53,7 @@ script_check_name(struct span name, struct error *err)
         return 0;
     error_set(err, ER_WRONG_ARGUMENTS,
               "'%.*s' is not a snapshot's name (1 to %d of a-z, 0-9, _); %s",
-              shown_snapshot_name_size(name), name.data, SNAPSHOT_NAME_MAX,
+              span_shown(name), name.data, SNAPSHOT_NAME_MAX,
               names_sampling(name) ? "a script takes such a profile by "
                                      "CpuProf.getInstance().profile(10)"
                                    : "snapshot() returns one");

@@ -20,14 +20,6 @@
 #include "sql.h"
 #include "view.h"
 
-enum { NAME_SHOWN = 64 }; /* bytes of an unknown name in its error */
-
-static size_t
-shown_method_name_size(struct span name)
-{
-    return name.size < NAME_SHOWN ? name.size : NAME_SHOWN;
-}
-
 const char *
 script_class(struct span name)
 {
@@ -142,7 +134,7 @@ script_unknown_name(struct script_parser *p)
     buffer_init(&known, ERROR_TEXT_MAX);
     list_script_classes(&known);
     fail_at(p, p->token.offset, "unknown name '%.*s'; the classes are %s",
-            (int)shown_method_name_size(p->token.text), p->token.text.data,
+            span_shown(p->token.text), p->token.text.data,
             known.data ? known.data : "");
     buffer_fini(&known);
 }
@@ -188,9 +180,8 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
         return fail_at(p, name->offset,
                        "'%.*s' is a method of an instance: write "
                        "%s.getInstance().%.*s(...)",
-                       (int)shown_method_name_size(name->text), name->text.data,
-                       receiver->class_name,
-                       (int)shown_method_name_size(name->text),
+                       span_shown(name->text), name->text.data,
+                       receiver->class_name, span_shown(name->text),
                        name->text.data);
     buffer_init(&known, ERROR_TEXT_MAX);
     list_methods(&known, receiver->class_name ? receiver->class_name : "",
@@ -198,8 +189,8 @@ fail_unknown_method(struct script_parser *p, const struct script_node *receiver,
     fail_at(p, name->offset,
             "%s%s has no method '%.*s' with %zu argument%s; it has %s",
             receiver->type == SCRIPT_INSTANCE ? "an instance of " : "",
-            script_describe(receiver), (int)shown_method_name_size(name->text),
-            name->text.data, arguments, arguments == 1 ? "" : "s",
+            script_describe(receiver), span_shown(name->text), name->text.data,
+            arguments, arguments == 1 ? "" : "s",
             known.data ? known.data : "no methods");
     buffer_fini(&known);
     return -1;

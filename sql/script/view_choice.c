@@ -16,10 +16,7 @@
 #include "errors.h"
 #include "filter.h"
 
-enum {
-    SHOWN = 64,   /* bytes of a wrong word in its error */
-    WORD_MAX = 32 /* bytes of a word or a number */
-};
+enum { WORD_MAX = 32 /* bytes of a word or a number */ };
 
 enum kind {
     KIND_FLAG,
@@ -57,12 +54,6 @@ static const struct word {
     {"seconds", KIND_SECONDS, offsetof(struct view_choice, seconds)},
 #undef WORD
 };
-
-static int
-shown_choice_size(struct span text)
-{
-    return (int)(text.size < SHOWN ? text.size : SHOWN);
-}
 
 static const struct word *
 find_choice_word(struct span name)
@@ -141,7 +132,7 @@ fail_word(const struct word *word, struct span given, const char *allowed,
           struct error *err)
 {
     error_set(err, ER_WRONG_ARGUMENTS, "%s takes one of %s, not '%.*s'",
-              word->name, allowed, shown_choice_size(given), given.data);
+              word->name, allowed, span_shown(given), given.data);
     return -1;
 }
 
@@ -191,7 +182,7 @@ fail_unknown_choice(struct span word, struct error *err)
               "focus, ignore, nodecount, nodefraction, edgefraction, "
               "maxdegree, show_bytes, allocator_frames, by_growth, "
               "by_thread, by_pool, force and seconds",
-              shown_choice_size(word), word.data);
+              span_shown(word), word.data);
     return -1;
 }
 

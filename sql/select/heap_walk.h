@@ -115,6 +115,13 @@ cell_text(struct value *out, const char *text)
     out->size = strlen(text);
 }
 
+static inline void
+cell_int(struct value *out, uint64_t number)
+{
+    out->type = VALUE_INT;
+    out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
+}
+
 /* An unknown text is NULL. */
 static inline void
 cell_known(struct value *out, const char *text)

@@ -178,13 +178,6 @@ static const struct catalog_column diff[] = {
 static const struct heap_walk diff_walk = {HEAP_FUNCTIONS, 3000, 1, diff_cell,
                                            true};
 
-static void
-set_heap_int_cell(struct value *out, uint64_t number)
-{
-    out->type = VALUE_INT;
-    out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
-}
-
 static const char *
 frame_name(const struct heap_position *position, size_t frame)
 {
@@ -249,10 +242,10 @@ heap_stacks_cell(struct heap_position *position, size_t column,
         cell_text(out, position->source->label);
         break;
     case STACKS_STACK:
-        set_heap_int_cell(out, (uint64_t)position->at + 1);
+        cell_int(out, (uint64_t)position->at + 1);
         break;
     case STACKS_DEPTH:
-        set_heap_int_cell(out, position->frame_count);
+        cell_int(out, position->frame_count);
         break;
     case STACKS_BYTES:
         cell_estimate(out, stack->bytes);
@@ -270,7 +263,7 @@ heap_stacks_cell(struct heap_position *position, size_t column,
         break;
     case STACKS_SIZE_CLASS:
         if (stack->size_class > 0)
-            set_heap_int_cell(out, stack->size_class);
+            cell_int(out, stack->size_class);
         break;
     default:
         break;
@@ -327,10 +320,10 @@ frames_cell(struct heap_position *position, size_t column, struct value *out)
         cell_text(out, position->source->label);
         break;
     case FRAMES_STACK:
-        set_heap_int_cell(out, (uint64_t)position->at + 1);
+        cell_int(out, (uint64_t)position->at + 1);
         break;
     case FRAMES_DEPTH:
-        set_heap_int_cell(out, position->frame);
+        cell_int(out, position->frame);
         break;
     case FRAMES_FUNCTION:
         cell_text(out, frame_name(position, position->frame));
@@ -343,19 +336,19 @@ frames_cell(struct heap_position *position, size_t column, struct value *out)
         break;
     case FRAMES_LINE:
         if (frame->line)
-            set_heap_int_cell(out, frame->line);
+            cell_int(out, frame->line);
         break;
     case FRAMES_INLINED:
         /* An address has the inlined functions first; only the last frame is
          * called. */
-        set_heap_int_cell(out, at->frame + 1 < location->frame_count);
+        cell_int(out, at->frame + 1 < location->frame_count);
         break;
     case FRAMES_MODULE:
         cell_known(out, location->module);
         break;
     case FRAMES_MODULE_OFFSET:
         if (*location->module)
-            set_heap_int_cell(out, location->module_offset);
+            cell_int(out, location->module_offset);
         break;
     case FRAMES_BYTES:
         cell_estimate(out, stack->bytes);
@@ -400,10 +393,10 @@ calls_cell(struct heap_position *position, size_t column, struct value *out)
         cell_text(out, position->source->label);
         break;
     case CALLS_FRAME:
-        set_heap_int_cell(out, (uint64_t)position->at + 1);
+        cell_int(out, (uint64_t)position->at + 1);
         break;
     case CALLS_LEVEL:
-        set_heap_int_cell(out, call_row_depth(calls, position->at));
+        cell_int(out, call_row_depth(calls, position->at));
         break;
     case CALLS_LABEL:
         buffer_clear(&position->text);

@@ -177,14 +177,6 @@ append_note_bytes(struct buffer *note, const char *before, double bytes,
     buffer_text(note, after);
 }
 
-static void
-append_note_sentence(struct buffer *note, const char *text)
-{
-    if (note->size > 0)
-        buffer_text(note, "; ");
-    buffer_text(note, text);
-}
-
 static const char *
 find_allocator_option(const struct stats *stats, const char *name)
 {
@@ -203,28 +195,27 @@ explain_allocator(const struct stats *stats, struct buffer *note)
     /* The agent does not answer now, but did before. */
     if (stats->failure && stats->allocator_ms > 0) {
         clock_text(stats->allocator_ms, at, sizeof(at));
-        append_note_sentence(note, "the allocator's figures are of ");
+        buffer_sentence(note, "the allocator's figures are of ");
         buffer_format(note, "%s UTC: %s", at, stats->failure);
         return;
     }
     if (stats->failure) {
-        append_note_sentence(note, "the allocator's figures are not known: ");
+        buffer_sentence(note, "the allocator's figures are not known: ");
         buffer_text(note, stats->failure);
         return;
     }
     if (stats->unusable) {
-        append_note_sentence(note, stats->unusable);
+        buffer_sentence(note, stats->unusable);
         return;
     }
     if (stats->named_count == 0) {
-        append_note_sentence(
-            note, "the database does not allocate through jemalloc: only "
-                  "the kernel's figures are known");
+        buffer_sentence(note,
+                        "the database does not allocate through jemalloc: only "
+                        "the kernel's figures are known");
         return;
     }
     if (!stats->allocated.known) {
-        append_note_sentence(note,
-                             "this jemalloc was built without statistics");
+        buffer_sentence(note, "this jemalloc was built without statistics");
         return;
     }
     if (subtract_figures(stats->active, stats->allocated, &gap) && gap > 0)
@@ -246,7 +237,7 @@ explain_free(const struct stats *stats, struct buffer *note)
     buffer_init(&text, NOTE_SHOWN);
     free_pages_write(stats, &text);
     if (text.size > 0)
-        append_note_sentence(note, text.data);
+        buffer_sentence(note, text.data);
     buffer_fini(&text);
 }
 
@@ -273,7 +264,7 @@ explain_levers(const struct catalog_scope *scope, struct buffer *note)
         if (!status.levers[i].in_force || (status.state != NODE_CONNECTED &&
                                            status.state != NODE_UNRESPONSIVE))
             continue;
-        append_note_sentence(note, "in force (heapwire.levers): ");
+        buffer_sentence(note, "in force (heapwire.levers): ");
         lever_write_force((enum node_lever)i, &status.levers[i], note);
     }
 }
@@ -287,7 +278,7 @@ explain_elsewhere(const struct stats *stats, struct buffer *note)
     buffer_init(&text, ELSEWHERE_TEXT_MAX);
     elsewhere_write(stats, &text);
     if (text.size > 0)
-        append_note_sentence(note, text.data);
+        buffer_sentence(note, text.data);
     buffer_fini(&text);
 }
 
@@ -305,9 +296,9 @@ explain_rss(const struct stats *stats, struct buffer *note)
     int64_t gap;
 
     if (!stats->rss.known) {
-        append_note_sentence(
-            note, "rss is not known: the database is in a pid namespace "
-                  "that heapwired does not see");
+        buffer_sentence(note,
+                        "rss is not known: the database is in a pid namespace "
+                        "that heapwired does not see");
         return;
     }
     if (!subtract_figures(stats->rss, stats->resident, &gap))
@@ -360,14 +351,14 @@ explain_cgroup(const struct stats *stats, struct buffer *note)
     char text[64];
 
     if (!stats->cgroup_current.known)
-        append_note_sentence(note, "the cgroup cannot be read from here");
+        buffer_sentence(note, "the cgroup cannot be read from here");
     else if (!stats->cgroup_limit.known)
-        append_note_sentence(note, "no cgroup of the database has a limit");
+        buffer_sentence(note, "no cgroup of the database has a limit");
     else if (stats->cgroup_limit.value > 0) {
         snprintf(text, sizeof(text), "the cgroup uses %.0f%% of its limit",
                  100.0 * (double)stats->cgroup_current.value /
                      (double)stats->cgroup_limit.value);
-        append_note_sentence(note, text);
+        buffer_sentence(note, text);
     }
 }
 
@@ -383,7 +374,7 @@ explain_profile(const struct catalog_scope *scope, struct buffer *note)
     char since[CLOCK_TEXT];
 
     if (!snapshot) {
-        append_note_sentence(note, "profile_bytes is NULL: ");
+        buffer_sentence(note, "profile_bytes is NULL: ");
         buffer_text(note, scope->no_total);
         return;
     }
@@ -438,7 +429,7 @@ explain_outlook(const struct outlook *outlook, struct buffer *note)
         append_duration(note, " in", outlook->left_s);
         return;
     }
-    append_note_sentence(note, "full_at is NULL: ");
+    buffer_sentence(note, "full_at is NULL: ");
     buffer_text(note, outlook->why);
 }
 
@@ -471,7 +462,7 @@ add_memory_note(const struct catalog_scope *scope,
     explain_elsewhere(scope->stats, &note);
     explain_rss(scope->stats, &note);
     if (scope->stats->children)
-        append_note_sentence(&note, scope->stats->children);
+        buffer_sentence(&note, scope->stats->children);
     explain_cgroup(scope->stats, &note);
     explain_outlook(outlook, &note);
     explain_profile(scope, &note);

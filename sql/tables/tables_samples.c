@@ -20,13 +20,6 @@
 #include "sql.h"
 #include "texts.h"
 
-static void
-set_sample_int_cell(struct value *out, uint64_t number)
-{
-    out->type = VALUE_INT;
-    out->integer = number < INT64_MAX ? (int64_t)number : INT64_MAX;
-}
-
 /* Sets the leaf's name; NULL where all frames are the allocator's. */
 static void
 set_leaf(const struct heap_position *position, struct value *out)
@@ -80,7 +73,7 @@ threads_cell(struct heap_position *position, size_t column, struct value *out)
         break;
     case THREADS_TID:
         if (row->thread->tid)
-            set_sample_int_cell(out, row->thread->tid);
+            cell_int(out, row->thread->tid);
         break;
     case THREADS_NAME:
         cell_known(out, row->thread->name);
@@ -107,11 +100,11 @@ threads_cell(struct heap_position *position, size_t column, struct value *out)
             cell_estimate(out, row->top_bytes);
         break;
     case THREADS_SAMPLES:
-        set_sample_int_cell(out, row->samples);
+        cell_int(out, row->samples);
         break;
     case THREADS_NUMBER:
         if (row->thread->number)
-            set_sample_int_cell(out, row->thread->number - 1);
+            cell_int(out, row->thread->number - 1);
         break;
     default:
         break;
@@ -240,7 +233,7 @@ ages_cell(struct heap_position *position, size_t column, struct value *out)
         cell_text(out, position->source->label);
         break;
     case AGES_STACK:
-        set_sample_int_cell(out, (uint64_t)row->stack + 1);
+        cell_int(out, (uint64_t)row->stack + 1);
         break;
     case AGES_FUNCTION:
         set_leaf(position, out);
@@ -249,7 +242,7 @@ ages_cell(struct heap_position *position, size_t column, struct value *out)
         cell_text(out, heap_age_name(row->age));
         break;
     case AGES_FROM:
-        set_sample_int_cell(out, heap_age_from_s(row->age));
+        cell_int(out, heap_age_from_s(row->age));
         break;
     case AGES_BYTES:
         cell_estimate(out, row->bytes);
@@ -314,7 +307,7 @@ churn_cell(struct heap_position *position, size_t column, struct value *out)
         cell_text(out, position->source->label);
         break;
     case CHURN_STACK:
-        set_sample_int_cell(out, (uint64_t)position->at + 1);
+        cell_int(out, (uint64_t)position->at + 1);
         break;
     case CHURN_FUNCTION:
         set_leaf(position, out);

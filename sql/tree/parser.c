@@ -185,8 +185,6 @@ parser_name(struct parser *p, struct span *out)
 
 /* ---- a ? or @name whose value the parser needs ---- */
 
-enum { SHOWN = 64 }; /* bytes of a name in an error */
-
 static int
 wrong_arguments(struct parser *p, const char *why)
 {
@@ -227,8 +225,7 @@ read_parameter_variable(struct parser *p, const struct value **out)
         return 0;
     error_set(p->err, ER_WRONG_ARGUMENTS,
               "Incorrect arguments: the variable %.*s is NULL",
-              token.text.size < SHOWN ? (int)token.text.size : SHOWN,
-              token.text.data);
+              span_shown(token.text), token.text.data);
     return -1;
 }
 

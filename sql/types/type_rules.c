@@ -25,16 +25,10 @@ enum {
     BIGINT_SAFE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
 };
 
-static struct result_type
-column_result_type(enum column_type type)
-{
-    return result_type_of(type);
-}
-
 struct operands
 operands_none(void)
 {
-    struct result_type none = column_result_type(COLUMN_NULL);
+    struct result_type none = result_type_of(COLUMN_NULL);
     struct operands out = {0, none, none, none, none};
 
     return out;
@@ -56,7 +50,7 @@ operands_add(struct operands *o, struct result_type type)
 static struct result_type
 temporal_result_type(enum column_type type, bool loose)
 {
-    struct result_type out = column_result_type(type);
+    struct result_type out = result_type_of(type);
 
     out.loose = loose;
     return out;
@@ -76,7 +70,7 @@ interval_result_type(struct result_type from, struct result_type amount,
         span_is_any(unit, "DAY WEEK MONTH QUARTER YEAR YEAR_MONTH"))
         return from;
     if (!result_type_is_temporal(from.type))
-        return column_result_type(COLUMN_TEXT);
+        return result_type_of(COLUMN_TEXT);
     return temporal_result_type(from.type == COLUMN_TIME ? COLUMN_TIME
                                                          : COLUMN_DATETIME,
                                 from.loose || !whole);
@@ -108,11 +102,11 @@ cast_result_type(const struct tree_call *call)
         {"DOUBLE", COLUMN_DOUBLE},     {"SIGNED", COLUMN_BIGINT},
         {"TIME", COLUMN_TIME},         {"UNSIGNED", COLUMN_BIGINT},
     };
-    struct result_type out = column_result_type(COLUMN_TEXT);
+    struct result_type out = result_type_of(COLUMN_TEXT);
 
     for (size_t i = 0; i < COUNT(types); i++)
         if (strcmp(call->type, types[i].name) == 0)
-            out = column_result_type(types[i].type);
+            out = result_type_of(types[i].type);
     out.past = strcmp(call->type, "UNSIGNED") == 0;
     out.flags = out.past ? COLUMN_UNSIGNED : 0;
     /* DATETIME(3) has a fraction. */
@@ -149,9 +143,8 @@ absolute_result_type(struct result_type from)
     if (from.hex || (from.past && result_type_is_integer(from)))
         return result_type_unsigned();
     if (result_type_is_integer(from))
-        return column_result_type(COLUMN_BIGINT);
-    return result_type_is_exact(from) ? from
-                                      : column_result_type(COLUMN_DOUBLE);
+        return result_type_of(COLUMN_BIGINT);
+    return result_type_is_exact(from) ? from : result_type_of(COLUMN_DOUBLE);
 }
 
 /* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits.  ROUND(x,
@@ -167,7 +160,7 @@ rounded_result_type(struct result_type from, const struct node *digits)
                    ? absolute_result_type(from)
                    : result_type_decimal(whole + 1, 0);
     if (!result_type_is_exact(from))
-        return column_result_type(COLUMN_DOUBLE);
+        return result_type_of(COLUMN_DOUBLE);
     return result_type_decimal(whole + 1,
                                !digits ? 0
                                : digits->kind == NODE_INTEGER
@@ -185,13 +178,13 @@ summed_result_type(struct result_type from, size_t whole, size_t decimals)
     return result_type_is_exact(from)
                ? result_type_decimal(result_type_integer_digits(from) + whole,
                                      from.decimals + decimals)
-               : column_result_type(COLUMN_DOUBLE);
+               : result_type_of(COLUMN_DOUBLE);
 }
 
 static struct result_type
 sized_result_type(enum column_type type, uint32_t width)
 {
-    struct result_type out = column_result_type(type);
+    struct result_type out = result_type_of(type);
 
     out.width = width;
     return out;
@@ -205,7 +198,7 @@ integer_part_type(struct result_type from)
 
     if (from.type != COLUMN_DECIMAL)
         return absolute_result_type(from);
-    return whole < BIGINT_SAFE_DIGITS ? column_result_type(COLUMN_BIGINT)
+    return whole < BIGINT_SAFE_DIGITS ? result_type_of(COLUMN_BIGINT)
                                       : result_type_decimal(whole + 1, 0);
 }
 
@@ -215,7 +208,7 @@ epoch_result_type(const struct node *first, const struct operands *given)
 {
     return first && first->kind == NODE_STRING &&
                    !memchr(first->name.data, '.', first->name.size)
-               ? column_result_type(COLUMN_BIGINT)
+               ? result_type_of(COLUMN_BIGINT)
                : absolute_result_type(given->all);
 }
 
@@ -242,17 +235,17 @@ fixed_return_type(enum function_type type)
     case RETURNS_BYTES:
         return sized_result_type(COLUMN_BLOB, VIEW_BYTES_MAX);
     case RETURNS_BINARY:
-        return column_result_type(COLUMN_BLOB);
+        return result_type_of(COLUMN_BLOB);
     case RETURNS_BIGINT:
-        return column_result_type(COLUMN_BIGINT);
+        return result_type_of(COLUMN_BIGINT);
     case RETURNS_UNSIGNED:
         return result_type_unsigned();
     case RETURNS_DOUBLE:
-        return column_result_type(COLUMN_DOUBLE);
+        return result_type_of(COLUMN_DOUBLE);
     case RETURNS_DATE:
-        return column_result_type(COLUMN_DATE);
+        return result_type_of(COLUMN_DATE);
     default:
-        return column_result_type(COLUMN_TEXT);
+        return result_type_of(COLUMN_TEXT);
     }
 }
 
@@ -281,8 +274,8 @@ function_return_type(enum function_type type, const struct node *node,
     case RETURNS_MOVED:
         return moved_result_type(node->call, given);
     case RETURNS_LATER:
-        return interval_result_type(given->first,
-                                    column_result_type(COLUMN_DOUBLE), hour);
+        return interval_result_type(given->first, result_type_of(COLUMN_DOUBLE),
+                                    hour);
     case RETURNS_SECONDS:
         return temporal_result_type(second ? COLUMN_TEXT : COLUMN_DATETIME,
                                     !result_type_is_integer(given->first));
@@ -315,10 +308,10 @@ of_call(const struct node *node, const struct operands *given)
 
     if (call->form == CALL_CAST || call->form == CALL_CONVERT)
         return call->type ? cast_result_type(call)
-                          : column_result_type(COLUMN_TEXT);
+                          : result_type_of(COLUMN_TEXT);
     /* CHAR(228) gives bytes, unless USING names a character set */
     if (span_is_nocase(node->name, "CHAR"))
-        return column_result_type(
+        return result_type_of(
             call->has_using && !call->is_binary ? COLUMN_TEXT : COLUMN_BLOB);
     function_table_find(node->name, &type, &width);
     out = function_return_type(type, node, given);
@@ -332,7 +325,7 @@ of_call(const struct node *node, const struct operands *given)
 static struct result_type
 integer_literal_type(struct span text)
 {
-    struct result_type out = column_result_type(COLUMN_BIGINT);
+    struct result_type out = result_type_of(COLUMN_BIGINT);
     uint64_t value = 0;
     bool large = false;
 
@@ -359,14 +352,14 @@ decimal_literal_type(struct span text)
 
     if (!point || memchr(text.data, 'e', text.size) ||
         memchr(text.data, 'E', text.size))
-        return column_result_type(COLUMN_DOUBLE);
+        return result_type_of(COLUMN_DOUBLE);
     return result_type_decimal(whole, text.size - whole - 1);
 }
 
 static struct result_type
 string_literal_type(const struct node *node)
 {
-    struct result_type out = column_result_type(COLUMN_TEXT);
+    struct result_type out = result_type_of(COLUMN_TEXT);
 
     out.width = (uint32_t)node->name.size;
     return out;
@@ -375,7 +368,7 @@ string_literal_type(const struct node *node)
 static struct result_type
 boolean_result_type(void)
 {
-    struct result_type out = column_result_type(COLUMN_BIGINT);
+    struct result_type out = result_type_of(COLUMN_BIGINT);
 
     out.width = 1;
     return out;
@@ -384,10 +377,10 @@ boolean_result_type(void)
 static struct result_type
 temporal_literal_type(const struct node *node)
 {
-    struct result_type out = column_result_type(
-        span_is_nocase(node->word, "DATE")   ? COLUMN_DATE
-        : span_is_nocase(node->word, "TIME") ? COLUMN_TIME
-                                             : COLUMN_DATETIME);
+    struct result_type out =
+        result_type_of(span_is_nocase(node->word, "DATE")   ? COLUMN_DATE
+                       : span_is_nocase(node->word, "TIME") ? COLUMN_TIME
+                                                            : COLUMN_DATETIME);
 
     out.loose = memchr(node->name.data, '.', node->name.size);
     return out;
@@ -402,9 +395,9 @@ negated_result_type(struct result_type of_what)
     if (of_what.past || of_what.hex)
         return result_type_decimal(20, 0);
     if (result_type_is_integer(of_what))
-        return column_result_type(COLUMN_BIGINT);
+        return result_type_of(COLUMN_BIGINT);
     return result_type_is_exact(of_what) ? of_what
-                                         : column_result_type(COLUMN_DOUBLE);
+                                         : result_type_of(COLUMN_DOUBLE);
 }
 
 /* A sum has the decimals of the longer operand, a product those of both, a
@@ -418,7 +411,7 @@ arithmetic_result_type(enum tree_operator op, struct result_type left,
     left = left.hex ? result_type_unsigned() : result_type_number(left);
     right = right.hex ? result_type_unsigned() : result_type_number(right);
     if (!result_type_is_exact(left) || !result_type_is_exact(right))
-        return column_result_type(COLUMN_DOUBLE);
+        return result_type_of(COLUMN_DOUBLE);
     whole = result_type_integer_digits(left);
     other = result_type_integer_digits(right);
     if (op == OP_DIVIDE)
@@ -431,7 +424,7 @@ arithmetic_result_type(enum tree_operator op, struct result_type left,
          * remainder only the left one. */
         return left.past || (right.past && op != OP_MOD)
                    ? result_type_unsigned()
-                   : column_result_type(COLUMN_BIGINT);
+                   : result_type_of(COLUMN_BIGINT);
     if (op == OP_TIMES)
         return result_type_decimal(whole + other,
                                    left.decimals + right.decimals);
@@ -453,7 +446,7 @@ operator_result_type(enum tree_operator op, const struct operands *given)
     case OP_DIV:
         return given->first.past || given->last.past
                    ? result_type_unsigned()
-                   : column_result_type(COLUMN_BIGINT);
+                   : result_type_of(COLUMN_BIGINT);
     case OP_BIT_OR:
     case OP_BIT_AND:
     case OP_BIT_XOR:
@@ -464,15 +457,15 @@ operator_result_type(enum tree_operator op, const struct operands *given)
     case OP_CONCAT:
     case OP_ARROW:
     case OP_ARROW_TEXT:
-        return column_result_type(COLUMN_TEXT);
+        return result_type_of(COLUMN_TEXT);
     case OP_POSITIVE:
         return given->first;
     case OP_NEGATIVE:
         return negated_result_type(given->first);
     case OP_BINARY:
-        return column_result_type(COLUMN_BLOB);
+        return result_type_of(COLUMN_BLOB);
     default:
-        return column_result_type(COLUMN_BIGINT);
+        return result_type_of(COLUMN_BIGINT);
     }
 }
 
@@ -482,12 +475,12 @@ type_of_node(const struct node *node, const struct operands *given)
     struct result_type out;
 
     if (node->introduced)
-        return node->binary                ? column_result_type(COLUMN_BLOB)
+        return node->binary                ? result_type_of(COLUMN_BLOB)
                : node->kind == NODE_STRING ? string_literal_type(node)
-                                           : column_result_type(COLUMN_TEXT);
+                                           : result_type_of(COLUMN_TEXT);
     switch (node->kind) {
     case NODE_NULL:
-        return column_result_type(COLUMN_NULL);
+        return result_type_of(COLUMN_NULL);
     case NODE_TRUE:
     case NODE_FALSE:
         return boolean_result_type();
@@ -498,7 +491,7 @@ type_of_node(const struct node *node, const struct operands *given)
     case NODE_STRING:
         return string_literal_type(node);
     case NODE_HEX:
-        out = column_result_type(COLUMN_BLOB);
+        out = result_type_of(COLUMN_BLOB);
         out.hex = true;
         return out;
     case NODE_TEMPORAL:
@@ -509,7 +502,7 @@ type_of_node(const struct node *node, const struct operands *given)
         /* -2^63 fits into a BIGINT, though 2^63 does not. */
         if (node->op == OP_NEGATIVE && node->first->kind == NODE_INTEGER &&
             span_is(node->first->text, "9223372036854775808"))
-            return column_result_type(COLUMN_BIGINT);
+            return result_type_of(COLUMN_BIGINT);
         return operator_result_type(node->op, given);
     case NODE_BINARY:
         return operator_result_type(node->op, given);
@@ -518,6 +511,6 @@ type_of_node(const struct node *node, const struct operands *given)
     case NODE_COLLATE:
         return given->first;
     default:
-        return column_result_type(COLUMN_BIGINT);
+        return result_type_of(COLUMN_BIGINT);
     }
 }

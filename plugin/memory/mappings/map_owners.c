@@ -132,14 +132,6 @@ is_guard(const struct memory_range *before, const struct memory_range *range)
            before->end == range->start && before->size <= GUARD_MAX;
 }
 
-static int
-compare_stack_sizes(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* The size that most stacks of one thread have: other mappings may have been
  * joined with neighbours.  If no two agree, the limit's default. */
 static uint64_t
@@ -155,7 +147,7 @@ usual_stack_size(const struct owners *o)
             count_threads_in(o, &o->from[i], &first) == 1)
             sizes[count++] = o->from[i].size;
     if (count > 0)
-        qsort(sizes, count, sizeof(*sizes), compare_stack_sizes);
+        qsort(sizes, count, sizeof(*sizes), compare_u64);
     for (size_t i = 0; i < count; i++) {
         run = i > 0 && sizes[i] == sizes[i - 1] ? run + 1 : 1;
         if (run > most) {

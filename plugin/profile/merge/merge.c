@@ -90,14 +90,6 @@ merge_write_shares(struct merge *m, struct buffer *out)
     write_share(m, others, out);
 }
 
-static void
-write_sentence(struct buffer *out, const char *text)
-{
-    if (out->size > 0)
-        buffer_text(out, "; ");
-    buffer_text(out, text);
-}
-
 /* Whether the nodes were sampled for different times: by more than timers are
  * late. */
 static bool
@@ -110,17 +102,17 @@ static void
 merge_write_note(const struct merge *m, const char *missing, struct buffer *out)
 {
     if (*missing)
-        write_sentence(out, missing);
+        buffer_sentence(out, missing);
     if (m->mixed_rates)
-        write_sentence(out, "the nodes sample at different rates");
+        buffer_sentence(out, "the nodes sample at different rates");
     if (has_mixed_durations(m))
-        write_sentence(out, "the nodes were sampled for different times");
+        buffer_sentence(out, "the nodes were sampled for different times");
     for (uint32_t i = 0; i < texts_count(m->notes); i++) {
         if (i == MERGE_NOTES_SHOWN) {
-            write_sentence(out, "other nodes have notes, too");
+            buffer_sentence(out, "other nodes have notes, too");
             break;
         }
-        write_sentence(out, texts_get(m->notes, i));
+        buffer_sentence(out, texts_get(m->notes, i));
     }
 }
 
@@ -204,13 +196,6 @@ locate_merged(void *arg, const struct location *location,
     return 0;
 }
 
-static void
-add_sum_saturated(uint64_t *to, uint64_t n)
-{
-    if (__builtin_add_overflow(*to, n, to))
-        *to = UINT64_MAX;
-}
-
 /* keyed_walk.add */
 static void
 add_merged_counts(void *arg, struct profile_stack *to, uint32_t number,
@@ -224,10 +209,10 @@ add_merged_counts(void *arg, struct profile_stack *to, uint32_t number,
     to->bytes_ever += from->bytes_ever;
     to->waste += from->waste;
     to->variance += from->variance;
-    add_sum_saturated(&to->in_use.objects, from->in_use.objects);
-    add_sum_saturated(&to->in_use.bytes, from->in_use.bytes);
-    add_sum_saturated(&to->ever.objects, from->ever.objects);
-    add_sum_saturated(&to->ever.bytes, from->ever.bytes);
+    profile_add_saturated(&to->in_use.objects, from->in_use.objects);
+    profile_add_saturated(&to->in_use.bytes, from->in_use.bytes);
+    profile_add_saturated(&to->ever.objects, from->ever.objects);
+    profile_add_saturated(&to->ever.bytes, from->ever.bytes);
 }
 
 /* ---- a node ---- */
@@ -284,7 +269,7 @@ add_merged_head(struct merge *m, uint64_t node, const struct profile *profile)
                 : profile->unseen.why;
     out->accumulated |= profile->accumulated;
     out->wasted |= profile->wasted;
-    add_sum_saturated(&out->samples, profile->samples);
+    profile_add_saturated(&out->samples, profile->samples);
     return 0;
 }
 

@@ -216,17 +216,10 @@ find_or_add_profile_stack(struct taking *t, const struct heap_stack *from)
 }
 
 static void
-add_count_saturated(uint64_t *to, uint64_t n)
-{
-    if (__builtin_add_overflow(*to, n, to))
-        *to = UINT64_MAX;
-}
-
-static void
 add_sampled_counts(struct profile_sampled *to, uint64_t objects, uint64_t bytes)
 {
-    add_count_saturated(&to->objects, objects);
-    add_count_saturated(&to->bytes, bytes);
+    profile_add_saturated(&to->objects, objects);
+    profile_add_saturated(&to->bytes, bytes);
 }
 
 /*
@@ -380,7 +373,7 @@ add_thread_shares(struct taking *t, const struct heap_dump *dump,
         one = estimate_share(&dump->shares[t->share], dump->rate);
         sum.objects += one.objects;
         sum.bytes += one.bytes;
-        add_count_saturated(&samples, dump->shares[t->share].objects);
+        profile_add_saturated(&samples, dump->shares[t->share].objects);
     }
     count = t->share - first;
     if (from->objects == 0)
@@ -429,7 +422,7 @@ add_dump_stacks(struct taking *t, const struct heap_dump *dump)
                 add_stack_part(t, to, from, &in_use);
             if (t->sizes)
                 live_sizes_add(t->sizes, (uint32_t)(to - t->list), from);
-            add_count_saturated(&profile->samples, from->objects);
+            profile_add_saturated(&profile->samples, from->objects);
             profile->accumulated |= from->objects_ever > 0;
         }
 }

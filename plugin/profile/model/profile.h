@@ -170,4 +170,11 @@ double profile_scale(uint64_t count, uint64_t bytes, uint64_t rate);
 void profile_add_estimate(struct heap_estimate *to, uint64_t objects,
                           uint64_t bytes, double scale);
 
+static inline void
+profile_add_saturated(uint64_t *to, uint64_t n)
+{
+    if (__builtin_add_overflow(*to, n, to))
+        *to = UINT64_MAX;
+}
+
 #endif

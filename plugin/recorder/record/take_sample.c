@@ -13,12 +13,10 @@
 #include "take_sample.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "call_stack.h"
+#include "own_stack.h"
 #include "recorder_state.h"
 #include "sample_table.h"
 #include "sample_thin.h"
@@ -85,25 +83,10 @@ insert_taken_sample(struct segment_sample *sample)
  * A sample takes some KB of stack in a call that expects none, and overflowing
  * a small stack would crash the program.  Where a stack ends is not known:
  * programs bring their own, and swap them.  But it ends in a page that cannot
- * be read, and rt_sigprocmask() tells: it reads the set of signals first
- * (EFAULT), and then refuses the invalid operation (EINVAL) without changing
- * anything.
+ * be read.
  */
 
-enum {
-    PAGE = 4096,
-    STACK_HEADROOM = 2 * PAGE,
-    NO_SUCH_CHANGE = -1,
-    SET_BYTES = 8
-};
-
-static bool
-is_stack_address_readable(uint64_t address)
-{
-    return syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
-                   SET_BYTES) == 0 ||
-           errno != EFAULT;
-}
+enum { PAGE = 4096, STACK_HEADROOM = 2 * PAGE };
 
 /* Whether 8 KB below here are mapped.  Asks the kernel only if the thread is
  * deeper than before. */
@@ -117,7 +100,7 @@ stack_has_headroom(uint64_t here)
     if (l->stack_low != 0 && low >= l->stack_low && high <= known_high)
         return true;
     for (uint64_t page = high - PAGE; page >= low; page -= PAGE) {
-        if (!is_stack_address_readable(page))
+        if (!own_stack_is_readable(page))
             return false;
     }
     if (l->stack_low == 0 || low > known_high || high < l->stack_low ||

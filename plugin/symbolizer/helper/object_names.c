@@ -23,6 +23,7 @@
 #include "object_index.h"
 #include "object_sources.h"
 #include "object_symbols.h"
+#include "search.h"
 #include "symbol_index.h"
 
 static const size_t readable_bytes_max = (size_t)512 << 20;
@@ -308,14 +309,6 @@ index_leaves_out(struct object_names *object, uint32_t i)
 
 /* ---- DWARF ---- */
 
-static int
-compare_addresses_by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* Sorts addresses and drops equal ones: offsets ascend, but segments may have
  * another order in memory than in the file. */
 static uint32_t
@@ -324,7 +317,7 @@ sort_distinct(uint64_t *list, uint32_t count)
     uint32_t kept = 0;
 
     if (count > 0)
-        qsort(list, count, sizeof(*list), compare_addresses_by_value);
+        qsort(list, count, sizeof(*list), compare_u64);
     for (uint32_t i = 0; i < count; i++)
         if (kept == 0 || list[kept - 1] != list[i])
             list[kept++] = list[i];
@@ -381,7 +374,7 @@ read_chain(struct object_names *object, uint64_t address,
 
     if (object->address_count > 0)
         found = bsearch(&address, object->addresses, object->address_count,
-                        sizeof(address), compare_addresses_by_value);
+                        sizeof(address), compare_u64);
     if (!found)
         return object->from.over_budget ? DWARF_OVER_BUDGET : DWARF_DAMAGED;
     return dwarf_chain_at(object->from.dwarf,

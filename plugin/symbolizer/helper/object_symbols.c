@@ -38,12 +38,6 @@ struct symbol_table {
     size_t count;
 };
 
-static struct span
-span_of_symbol_name(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 static size_t
 size_without_version(struct span name)
 {
@@ -74,8 +68,8 @@ is_allocators(const char *name)
         return name[1] == 'Z' && name[2] == 'n' &&
                (name[3] == 'w' || name[3] == 'a');
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (name[0] == all[i][0] && is_same_name(span_of_symbol_name(name),
-                                                 span_of_symbol_name(all[i])))
+        if (name[0] == all[i][0] &&
+            is_same_name(span_of(name), span_of(all[i])))
             return true;
     return false;
 }
@@ -329,7 +323,7 @@ symbol_table_alias(const struct symbol_table *table,
 
     for (const struct symbol *s = symbol; s < end && s->start == symbol->start;
          s++)
-        if (is_same_name(span_of_symbol_name(s->name), name) &&
+        if (is_same_name(span_of(s->name), name) &&
             (!widest || s->size > widest->size))
             widest = s;
     return widest;

@@ -140,14 +140,6 @@ add_debug_candidate(void *arg, const struct file_found *file)
     all->candidates[all->count++] = candidate;
 }
 
-static void
-skip_unusable_file(void *arg, const char *name, const char *why)
-{
-    (void)arg;
-    (void)name;
-    (void)why;
-}
-
 /* Removes the files that were unused for the longest time, until there is room
  * for one of this size.  -1 with *err. */
 static int
@@ -155,7 +147,7 @@ evict_debug_files(struct debug_fetcher *fetcher, uint64_t bytes,
                   struct error *err)
 {
     struct debug_candidates *all = mem_zalloc(1, sizeof(*all));
-    struct file_scan scan = {add_debug_candidate, skip_unusable_file, all};
+    struct file_scan scan = {add_debug_candidate, NULL, all};
     int rc = -1;
 
     if (!all)

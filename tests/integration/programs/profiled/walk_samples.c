@@ -33,12 +33,6 @@ fail(const char *why)
     exit(1);
 }
 
-static int
-open_object(void *arg, const struct mapping *mapping)
-{
-    return objects_open(arg, mapping->device, mapping->inode);
-}
-
 static size_t
 read_samples(void)
 {
@@ -106,10 +100,11 @@ main(int argc, char **argv)
     tables = options.store ? unwind_tables_new(&options, &err) : NULL;
     if (!tables || code_map_open(&map, atoi(argv[1]), &err) != 0)
         fail(err.text);
-    if (unwind_tables_load(
-            tables,
-            &(struct unwind_request){&map.maps, open_object, &map.objects, -1},
-            &loaded, &err) != 0)
+    if (unwind_tables_load(tables,
+                           &(struct unwind_request){&map.maps,
+                                                    objects_open_mapping,
+                                                    &map.objects, -1},
+                           &loaded, &err) != 0)
         fail(err.text);
     if (loaded.missing)
         fprintf(stderr, "%" PRIu32 " without a table: %s: %s\n", loaded.missing,

@@ -42,12 +42,6 @@ static const char *const names[][2] = {
     {"f(int) const && noexcept", "f && noexcept"},
 };
 
-static struct span
-span_of(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 START_TEST(names_are_shortened_as_jeprof_does)
 {
     struct buffer out;

@@ -9,12 +9,6 @@
 
 static const uint8_t nonce[AUTH_NONCE + 1] = "abcdefghijklmnopqrst";
 
-static struct span
-span_of(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 static struct verifier
 verifier_of(const char *password)
 {

@@ -55,12 +55,6 @@ teardown(void)
     buffer_fini(&key);
 }
 
-static struct span
-span_of(const struct buffer *b)
-{
-    return (struct span){b->data, b->size};
-}
-
 START_TEST(what_is_made_is_self_signed_and_good_for_years)
 {
     static const char *const names[] = {"localhost", "db-1.example"};
@@ -107,16 +101,16 @@ START_TEST(what_is_printed_is_read_and_cut_anywhere_refused)
     struct error err;
 
     ck_assert_int_eq(
-        certificate_parse(&c, span_of(&certs), span_of(&key), &err), 0);
+        certificate_parse(&c, buffer_span(&certs), buffer_span(&key), &err), 0);
     ck_assert_int_eq(X509_cmp(c.leaf, made.leaf), 0);
     certificate_fini(&c);
     /* Without its last newline it is whole. */
     for (size_t size = 0; size + 1 < certs.size; size++)
         ck_assert_int_eq(certificate_parse(&c, (struct span){certs.data, size},
-                                           span_of(&key), &err),
+                                           buffer_span(&key), &err),
                          -1);
     for (size_t size = 0; size + 1 < key.size; size++)
-        ck_assert_int_eq(certificate_parse(&c, span_of(&certs),
+        ck_assert_int_eq(certificate_parse(&c, buffer_span(&certs),
                                            (struct span){key.data, size}, &err),
                          -1);
 }
@@ -131,7 +125,8 @@ START_TEST(a_chain_is_kept_and_has_a_ceiling)
     buffer_init(&many, CERTIFICATE_FILE_MAX);
     for (int count = 1; count <= CERTIFICATE_CHAIN_MAX + 2; count++) {
         buffer_add(&many, certs.data, certs.size);
-        if (certificate_parse(&c, span_of(&many), span_of(&key), &err) != 0) {
+        if (certificate_parse(&c, buffer_span(&many), buffer_span(&key),
+                              &err) != 0) {
             ck_assert_int_eq(count, CERTIFICATE_CHAIN_MAX + 2);
             ck_assert_str_eq(err.text, "holds more than 11 certificates");
             break;
@@ -143,8 +138,8 @@ START_TEST(a_chain_is_kept_and_has_a_ceiling)
     buffer_add(&many, certs.data, certs.size);
     buffer_text(&many, "-----BEGIN CERTIFICATE-----\nAAAA\n"
                        "-----END CERTIFICATE-----\n");
-    ck_assert_int_eq(certificate_parse(&c, span_of(&many), span_of(&key), &err),
-                     -1);
+    ck_assert_int_eq(
+        certificate_parse(&c, buffer_span(&many), buffer_span(&key), &err), -1);
     buffer_fini(&many);
 }
 END_TEST
@@ -164,11 +159,12 @@ START_TEST(anothers_key_and_an_encrypted_one_are_refused)
     ck_assert_int_eq(certificate_init(&other, "", "", &err), 0);
     ck_assert_int_eq(certificate_print(&other, &other_certs, &other_key, &err),
                      0);
-    ck_assert_int_eq(
-        certificate_parse(&c, span_of(&certs), span_of(&other_key), &err), -1);
+    ck_assert_int_eq(certificate_parse(&c, buffer_span(&certs),
+                                       buffer_span(&other_key), &err),
+                     -1);
     ck_assert_str_eq(err.text, "the key is not the certificate's");
     ck_assert_int_eq(certificate_parse(
-                         &c, span_of(&certs),
+                         &c, buffer_span(&certs),
                          (struct span){encrypted, sizeof(encrypted) - 1}, &err),
                      -1);
     ck_assert_ptr_nonnull(strstr(err.text, "without a passphrase"));

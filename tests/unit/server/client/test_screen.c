@@ -16,7 +16,7 @@ static struct screen_node nodes[SCREEN_NODES_MAX];
 static struct screen_line lines[SCREEN_HEIGHT_MAX];
 
 static struct span
-span_of(const char *text)
+span_or_none(const char *text)
 {
     return (struct span){text, text ? strlen(text) : 0};
 }
@@ -200,7 +200,7 @@ START_TEST(hostile_names_are_shown_and_do_nothing)
     struct screen_line line;
 
     line_start(&line, SCREEN_PLAIN, 40);
-    line_add(&line, span_of(hostile[_i].name), 0, 40);
+    line_add(&line, span_or_none(hostile[_i].name), 0, 40);
     ck_assert_str_eq(line.text, hostile[_i].shown);
 }
 END_TEST
@@ -212,14 +212,14 @@ START_TEST(wide_characters_are_not_cut_in_half)
 
     for (unsigned width = 0; width < 8; width++) {
         line_start(&line, SCREEN_PLAIN, 40);
-        line_left(&line, span_of(wide), width);
+        line_left(&line, span_or_none(wide), width);
         ck_assert_uint_eq(line.width, width);
     }
     line_start(&line, SCREEN_PLAIN, 3);
-    line_add(&line, span_of(wide), 0, 40);
+    line_add(&line, span_or_none(wide), 0, 40);
     ck_assert_uint_eq(line.width, 2);
     line_start(&line, SCREEN_PLAIN, 40);
-    line_add(&line, span_of(wide), 2, 40);
+    line_add(&line, span_or_none(wide), 2, 40);
     ck_assert_uint_eq(line.width, 4);
 }
 END_TEST
@@ -304,8 +304,9 @@ END_TEST
 
 START_TEST(too_many_rows_are_cut_and_said)
 {
-    struct span cells[] = {span_of("1"), span_of("1"), span_of("1"),
-                           span_of("1"), span_of("1"), span_of("f")};
+    struct span cells[] = {span_or_none("1"), span_or_none("1"),
+                           span_or_none("1"), span_or_none("1"),
+                           span_or_none("1"), span_or_none("f")};
     struct grid *grid = grid_new(TOP_FUNCTIONS);
 
     for (unsigned i = 0; i < 3 * TOP_ROWS_MAX; i++)

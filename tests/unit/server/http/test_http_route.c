@@ -7,12 +7,6 @@
 #include "http_route.h"
 #include "suite.h"
 
-static struct span
-span_of(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 static const struct {
     const char *path, *query; /* a path that has two: POST's, or "GET /…" */
     const char *statement;    /* NULL: refused */

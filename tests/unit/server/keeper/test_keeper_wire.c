@@ -28,7 +28,7 @@ set_up(void)
 static void
 tear_down(void)
 {
-    keeper_message_fini(&message);
+    buffer_wipe(&message);
     close(ends[0]);
     if (ends[1] >= 0)
         close(ends[1]);
@@ -55,7 +55,7 @@ START_TEST(a_message_arrives_as_it_was_sent)
         buffer_clear(&sent);
         buffer_text(&sent, "a question");
     }
-    keeper_message_fini(&sent);
+    buffer_wipe(&sent);
 }
 END_TEST
 
@@ -105,7 +105,7 @@ START_TEST(unread_output_is_given_up)
     hang_up();
     ck_assert_int_eq(keeper_send(ends[0], &large, 1000), -1);
     ck_assert_int_eq(errno, EPIPE);
-    keeper_message_fini(&large);
+    buffer_wipe(&large);
 }
 END_TEST
 
@@ -172,7 +172,7 @@ START_TEST(a_configuration_comes_without_its_secrets)
     ck_assert_ptr_null(users_named(read.users, "eve"));
     config_fini(&read);
     config_fini(&config);
-    keeper_message_fini(&bytes);
+    buffer_wipe(&bytes);
 }
 END_TEST
 
@@ -191,7 +191,7 @@ START_TEST(a_configuration_that_is_cut_off_is_none)
         config_fini(&read);
     }
     config_fini(&config);
-    keeper_message_fini(&bytes);
+    buffer_wipe(&bytes);
 }
 END_TEST
 

@@ -6,12 +6,6 @@
 #include "collate.h"
 #include "suite.h"
 
-static struct span
-span_of(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 static int
 sign(int order)
 {

@@ -8,12 +8,6 @@
 
 #define NINES "99999999999999999999999999999999999999" /* 38 */
 
-static struct span
-span_of(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 static struct decimal
 number(const char *text)
 {

@@ -61,12 +61,6 @@ add_kv(const char *key, const char *value)
 }
 
 static struct span
-span_of(const char *t)
-{
-    return (struct span){t, strlen(t)};
-}
-
-static struct span
 all(void)
 {
     return (struct span){text.data, text.size};
