@@ -474,8 +474,7 @@ exchange_with_helper(struct helper *h, struct helper_exchange *x,
     enum helper_take taken = HELPER_TAKE_MORE;
     int ready;
 
-    /* else it is a later question that failed */
-    if (!x->sent && h->out.failed) {
+    if (!x->sent && h->out.failed) { /* sent: a later question's failure */
         error_memory(err, "a question to the symboliser");
         return record_helper_failure(h, err);
     }
