@@ -123,7 +123,7 @@ static const struct {
     {FACT_CLOCK_OFF_MS, "-5000", FACTS, NULL, "the clock", VERDICT_WARNING,
      "5.0 s behind"},
     {FACT_STATE, "connected", FACTS, NULL, "this machine", VERDICT_WARNING,
-     "not looked at"},
+     "not checked"},
 };
 
 START_TEST(verdicts)

@@ -66,7 +66,7 @@ static const struct {
     {CPU "profile(-1)", 31, "seconds takes a whole number"},
     {CPU "profile(1, 0)", 34, "hz takes a whole number from 1 to 1000"},
     {CPU "profile_wall(1, 1001)", 39, "hz takes a whole number"},
-    {CPU "profile(1, 99, \"Kernel\")", 38, "is \"kernel\""},
+    {CPU "profile(1, 99, \"Kernel\")", 38, "only be \"kernel\""},
     {CPU "snapshot(\"b\", 0)", 37, "seconds takes a whole number"},
     {CPU "snapshot(0)", 32, "seconds takes a whole number"},
     {CPU "snapshot(1, 0)", 35, "hz takes a whole number"},
