@@ -51,7 +51,7 @@ enum {
     END_MS = 3500 /* heapwire-run waits for 5 s */
 };
 
-/* Leaving root */
+/* ---- leaving root ---- */
 
 /* SIGHUP and a new keeper read the file as the new user. */
 static void
@@ -76,8 +76,8 @@ leave_root(void *arg, const struct account *account)
     struct error err;
 
     /* Root owns the directory still, so nobody can replace a name in it. */
-    if (listener_give(&d->local, account->uid, account->gid, &err) != 0 ||
-        listener_give(&d->http_local, account->uid, account->gid, &err) != 0 ||
+    if (listener_chown(&d->local, account->uid, account->gid, &err) != 0 ||
+        listener_chown(&d->http_local, account->uid, account->gid, &err) != 0 ||
         store_give(controller_store(d->controller), account->uid, account->gid,
                    &err) != 0 ||
         (indexes &&
@@ -126,7 +126,7 @@ leave_root(void *arg, const struct account *account)
     return 0;
 }
 
-/* Signals */
+/* ---- signals ---- */
 
 static void
 stop_daemon_services(void *arg)
@@ -207,7 +207,7 @@ start_signals(struct daemon *d)
     pthread_sigmask(SIG_UNBLOCK, &waits, NULL);
 }
 
-/* Start */
+/* ---- start ---- */
 
 static void
 log_text(const char *line)

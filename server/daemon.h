@@ -67,8 +67,8 @@ void listener_open_tcp(struct listener *l, struct server *server,
 void listener_renew(struct listener *l);
 bool listener_is_open(const struct listener *l);
 /* Gives the unix socket's file to a user that heapwired will become. */
-int listener_give(const struct listener *l, uid_t uid, gid_t gid,
-                  struct error *err);
+int listener_chown(const struct listener *l, uid_t uid, gid_t gid,
+                   struct error *err);
 /* Closes and unlinks; l may be freed once the loop has called back (handles ==
  * 0). */
 void listener_close(struct listener *l);

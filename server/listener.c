@@ -208,7 +208,7 @@ on_listener_handle_closed(uv_handle_t *handle)
         reopen_listener(l, &address);
 }
 
-/* Unix */
+/* ---- unix ---- */
 
 static bool
 is_socket_served(const struct sockaddr_un *name)
@@ -291,7 +291,8 @@ listener_open_local(struct listener *l, struct server *server,
 }
 
 int
-listener_give(const struct listener *l, uid_t uid, gid_t gid, struct error *err)
+listener_chown(const struct listener *l, uid_t uid, gid_t gid,
+               struct error *err)
 {
     if (!*l->path || lchown(l->path, uid, gid) == 0)
         return 0;
@@ -300,7 +301,7 @@ listener_give(const struct listener *l, uid_t uid, gid_t gid, struct error *err)
     return -1;
 }
 
-/* TCP */
+/* ---- TCP ---- */
 
 static socklen_t
 socket_address(const struct config_address *from,
@@ -339,9 +340,9 @@ note_port(struct listener *l)
         l->server->node.port = l->address.port;
 }
 
-/* Set once, on the listening socket: accepted ones inherit them.  With 60 s of
- * silence and ten probes a second apart, a vanished client is noticed in 70 s.
- */
+/* Set once, on the listening socket: accepted ones inherit them.  After
+ * LISTENER_KEEPALIVE_S of silence ten probes are sent, a second apart, so that
+ * a vanished client is noticed. */
 static int
 set_tcp_options(int fd)
 {
@@ -402,7 +403,7 @@ try_tcp(uv_timer_t *timer)
         log_line("%slistening on %s", listener_log_prefix(l), text);
         return;
     }
-    /* Only the first failure of a row is logged. */
+    /* Of failures one after the other only the first is logged. */
     if (l->retry_ms == 0)
         log_fault("%scannot listen on %s (%s): stop the program that has that "
                   "port, or set %s to another, or to none; until then "

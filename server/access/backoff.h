@@ -34,10 +34,10 @@
 
 enum {
     BACKOFF_SETS = 256,
-    BACKOFF_WAYS = 8, /* entries of a set: 2048 in all */
-    BACKOFF_STEP_MS = 2000,
-    BACKOFF_ADDRESS_STEP_MS = 200,
-    BACKOFF_WAIT_MS = 5000, /* clients give up after 10 s */
+    BACKOFF_WAYS = 8,              /* entries of a set: 2048 in all */
+    BACKOFF_STEP_MS = 2000,        /* between answers to a pair */
+    BACKOFF_ADDRESS_STEP_MS = 200, /* ... and to an address */
+    BACKOFF_WAIT_MS = 5000,        /* clients give up after 10 s */
     BACKOFF_ADDRESS_TIMES =
         10, /* failures of an address, for each free one of a pair */
     BACKOFF_RESET_MS = 10 * 60 * 1000

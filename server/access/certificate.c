@@ -47,7 +47,7 @@ set_certificate_error(struct error *err, const char *what)
     return -1;
 }
 
-/* Reading */
+/* ---- reading ---- */
 
 /* A daemon has no terminal to ask for a passphrase. */
 static int
@@ -156,7 +156,7 @@ certificate_days_left(const struct certificate *c)
     return seconds < 0 ? days - 1 : days;
 }
 
-/* Making */
+/* ---- making ---- */
 
 /* Host names end up in OpenSSL's list syntax, where a comma or a colon would
  * add entries. */

@@ -41,7 +41,7 @@ set_certificate_note(struct certificate_note *said, bool is_fault,
     said->is_fault = is_fault;
 }
 
-/* Those of the configuration */
+/* ---- those of the configuration ---- */
 
 /* As PostgreSQL does: a key that root owns may be readable by a group (Debian's
  * ssl-cert), never by others. */

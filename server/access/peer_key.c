@@ -135,13 +135,13 @@ peer_key_prove(const struct peer_key *key, enum peer_label label,
 int
 peer_key_check(const struct peer_key *key, enum peer_label label,
                struct span transcript, const uint8_t proof[PEER_PROOF],
-               bool *right, struct error *err)
+               bool *valid, struct error *err)
 {
     uint8_t made[PEER_PROOF];
     int rc = peer_key_prove(key, label, transcript, made, err);
 
     if (rc == 0)
-        *right = CRYPTO_memcmp(made, proof, PEER_PROOF) == 0;
+        *valid = CRYPTO_memcmp(made, proof, PEER_PROOF) == 0;
     OPENSSL_cleanse(made, sizeof(made));
     return rc;
 }

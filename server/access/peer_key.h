@@ -37,7 +37,7 @@ struct peer_prover {
                  uint8_t out[PEER_PROOF], struct error *err);
     /* Is it the proof?  -1 with *err: it could not be checked. */
     int (*check)(void *arg, enum peer_label label, struct span transcript,
-                 const uint8_t proof[PEER_PROOF], bool *right,
+                 const uint8_t proof[PEER_PROOF], bool *valid,
                  struct error *err);
     void *arg;
 };
@@ -50,7 +50,7 @@ int peer_key_prove(const struct peer_key *key, enum peer_label label,
                    struct error *err);
 int peer_key_check(const struct peer_key *key, enum peer_label label,
                    struct span transcript, const uint8_t proof[PEER_PROOF],
-                   bool *right, struct error *err);
+                   bool *valid, struct error *err);
 
 /* HMAC-SHA256; -1 with *err where OpenSSL has none. */
 int peer_mac(const uint8_t key[PEER_KEY], const void *data, size_t size,

@@ -207,15 +207,15 @@ take_proven(struct peer_transcript *t, const struct peer_identity *self,
             enum peer_label label, struct span transcript, struct error *err)
 {
     const struct peer_prover *prover = &self->prover;
-    bool right = false;
+    bool valid = false;
     size_t size;
 
     put_transcript_bytes(t, transcript.data, transcript.size);
     size = t->size - PEER_PROOF;
     if (prover->check(prover->arg, label, transcript_prefix(t, size),
-                      t->bytes + size, &right, err) != 0)
+                      t->bytes + size, &valid, err) != 0)
         return -1;
-    if (right)
+    if (valid)
         return 0;
     error_set(err, ER_ACCESS_DENIED,
               "Access denied: the other node does not prove that it is of this "

@@ -36,15 +36,15 @@
 #endif
 
 enum {
-    LINGER_STEP_MS = 250,
+    LINGER_STEP_MS = 250, /* the longest wait once the database has ended */
     /* Time for a heapwired to notice that its heapwire-run has ended, and to
      * give way. */
     GIVES_WAY_MS = 5000,
-    GIVES_WAY_STEP_MS = 50,
+    GIVES_WAY_STEP_MS = 50, /* between looks */
     /* Time for the agent of a heapwire-run that was killed to start or to end.
      */
     SETTLES_MS = 2000,
-    SETTLES_STEP_MS = 5
+    SETTLES_STEP_MS = 5 /* between looks */
 };
 
 struct stay {

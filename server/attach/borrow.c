@@ -8,7 +8,7 @@
  * - What it may read when it goes on is complete before it is sent there, and
  *   never written over: everything that is put onto its stack lies below all
  *   that was put there before.  At the end of a call it is about to return by
- *   the frame of that call; the frame of the next one is another.
+ *   that call's frame; the next call writes a frame of its own below it.
  * - PTRACE_SETREGS alone, which the kernel does as a whole or not at all, sends
  *   it from one such place to another.
  * - No signal is kept back here, and none is caused: so there is no single
@@ -36,16 +36,19 @@ enum {
     FRAME_ALIGN = 16,
     /* sw_reserved of the FXSAVE area: which parts follow */
     STATE_WORDS_AT = 464,
-    FRAME_SIZE = 304 + 128, /* the kernel's struct ucontext and siginfo */
-    STACK_MAX = 80 * 1024,  /* for all texts and frames */
-    ALTSTACK_SAME =
-        /* not valid, so the kernel keeps the present one */
-    0x7fffffff,
-    /* UC_FP_XSTATE, and that ss is to be restored as it is */
+    /* the kernel's struct ucontext and siginfo, of fixed size on x86-64 */
+    FRAME_SIZE = 304 + 128,
+    STACK_MAX = 80 * 1024, /* for all texts and frames */
+    /* ss_flags that the kernel rejects, and so keeps the present stack */
+    ALTSTACK_SAME = 0x7fffffff,
+    /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS (asm/ucontext.h) */
     FRAME_FLAGS = 1 | 2 | 4
 };
 
-static const uint64_t direction_and_trap = 0x400 | 0x100 | 0x40000;
+enum { EFLAGS_TF = 0x100, EFLAGS_DF = 0x400, EFLAGS_AC = 0x40000 };
+
+/* Trap, direction, alignment check: the ABI has them clear at each call. */
+static const uint64_t unsafe_eflags = EFLAGS_TF | EFLAGS_DF | EFLAGS_AC;
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
@@ -150,10 +153,10 @@ put_frame(struct borrowed *b, uint64_t result)
     state = b->below;
     if (take_stack(b, FRAME_SIZE, FRAME_ALIGN) != 0)
         return -1;
-    b->next = b->below;
+    b->next_frame = b->below;
     fill_context(b, state, &context);
     if (write_xsave_state(b, state) != 0 ||
-        remote_write(b->remote, b->next, &context,
+        remote_write(b->remote, b->next_frame, &context,
                      offsetof(ucontext_t, uc_sigmask) + BORROW_MASK_BYTES) != 0)
         return -1;
     return put_links(b, result);
@@ -197,10 +200,10 @@ enter_borrowed_call(struct borrowed *b, uint64_t function, uint64_t first,
     regs.rbx = result; /* where the result is stored */
     regs.rax = 0;
     regs.orig_rax = UINT64_MAX; /* so that no system call is restarted */
-    regs.eflags &= ~direction_and_trap;
+    regs.eflags &= ~unsafe_eflags;
     if (borrow_thread_request(b, PTRACE_SETREGS, (uintptr_t)&regs) != 0)
         return -1;
-    b->frame = b->next;
+    b->frame = b->next_frame;
     b->returned = false;
     /* Not before the registers: the frame alone would restore it. */
     return ptrace(PTRACE_SETSIGMASK, b->sleeper.tid, (void *)BORROW_MASK_BYTES,
@@ -225,22 +228,24 @@ is_fault(struct borrowed *b, int signal)
     return false;
 }
 
-/* At a system call: is it the last one?  Some calls leave their own restart
- * function with the kernel, and then the sleep cannot be resumed. */
+/* At a system call: true if the call returns by it.  Notes a call that leaves a
+ * restart function of its own with the kernel: then the sleep cannot be
+ * resumed. */
 static bool
-is_return(struct borrowed *b)
+check_call_return(struct borrowed *b)
 {
     struct user_regs_struct regs;
 
     if (borrow_thread_request(b, PTRACE_GETREGS, (uintptr_t)&regs) != 0)
         return false;
     if (regs.orig_rax == SYS_nanosleep || regs.orig_rax == SYS_clock_nanosleep)
-        b->forgetful = true;
+        b->restart_lost = true;
     return regs.orig_rax == SYS_rt_sigreturn && regs.rsp == b->frame;
 }
 
-/* A signal that faults cause, but that was sent: it is blocked and sent again,
- * so that it waits as all others do.  SIGSTOP cannot be blocked. */
+/* Keeps back a signal that somebody sent, though it is of a kind that faults
+ * raise: blocks it and sends it again, so that it waits as all others do.
+ * SIGSTOP cannot be blocked. */
 static void
 postpone_sent_signal(struct borrowed *b, int signal)
 {
@@ -271,7 +276,7 @@ await_borrowed_call(struct borrowed *b)
     for (;;) {
         switch (borrow_thread_await(b, until_ms, &signal)) {
         case STOP_CALL:
-            b->returned = is_return(b);
+            b->returned = check_call_return(b);
             if (b->returned)
                 return NULL;
             break;
@@ -298,6 +303,7 @@ await_borrowed_call(struct borrowed *b)
             return "was ended by the end of the process";
         case STOP_LATE:
             borrow_thread_let_go(b, 0);
+            _Static_assert(BORROW_CALL_MS == 5000, "the text says 5 s");
             return "takes more than 5 s, most likely for a lock that another "
                    "thread holds: it goes on by itself, and returns as a "
                    "signal handler does";

@@ -226,7 +226,7 @@ borrow_thread_restore_instead(struct borrowed *b)
     regs = b->regs;
     switch (-(int64_t)regs.rax) {
     case BORROW_RESTART_BLOCK:
-        if (b->forgetful)
+        if (b->restart_lost)
             return; /* then rt_sigreturn restores EINTR */
         regs.orig_rax = RESTART_SYSCALL;
         break;

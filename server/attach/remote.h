@@ -105,7 +105,7 @@ bool sleeper_is_fit(const struct remote *r, const struct landmarks *landmarks,
 
 enum {
     BORROW_STATE_MAX = 16 * 1024,
-    BORROW_STOP_MS = 1000,
+    BORROW_STOP_MS = 1000,     /* for a thread to stop */
     BORROW_MASK_BYTES = 8,     /* of a signal mask, the kernel's */
     BORROW_RESTART_BLOCK = 516 /* what a sleep returns that the kernel resumes
                                     with its remaining time */
@@ -128,13 +128,13 @@ struct borrowed {
     struct user_regs_struct regs;          /* the registers as they were */
     unsigned char state[BORROW_STATE_MAX]; /* floating point and vectors */
     size_t state_size;
-    uint64_t mask;  /* of signals */
-    uint64_t below; /* what was put onto its stack ends here */
-    uint64_t frame; /* the frame by which it returns from the call */
-    uint64_t next;  /* ... and from the next one */
+    uint64_t mask;       /* of signals */
+    uint64_t below;      /* what was put onto its stack ends here */
+    uint64_t frame;      /* the frame by which it returns from the call */
+    uint64_t next_frame; /* ... and from the next call */
     bool seized, stopped;
-    bool returned;  /* it is about to return from a call */
-    bool forgetful; /* the kernel no longer knows how to resume the sleep */
+    bool returned;     /* it is about to return from a call */
+    bool restart_lost; /* the kernel no longer knows how to resume the sleep */
 };
 
 static inline uint64_t

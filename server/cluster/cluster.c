@@ -41,7 +41,7 @@ struct cluster {
     int64_t trouble_ms;
 };
 
-/* Where the others are */
+/* ---- where the others are ---- */
 
 static struct peer_endpoint
 member_peer_endpoint(const struct cluster *c, const struct member *member,
@@ -208,7 +208,7 @@ take_members(struct cluster *c, const struct members *members)
     return 0;
 }
 
-/* What statements call */
+/* ---- what statements call ---- */
 
 static size_t
 list_cluster_peers(void *arg, struct peer_row *out, size_t max)

@@ -21,7 +21,7 @@
 
 enum { LINE_MAX_BYTES = 190 }; /* inih cuts lines at 200 without an error */
 
-/* The file */
+/* ---- the file ---- */
 
 enum section {
     SECTION_OUTSIDE,

@@ -189,21 +189,21 @@ setting_set_etcd(struct config *c, const char *value, struct error *err)
 {
     const char *at = value;
     size_t count = 0;
-    bool right = strlen(value) <= CONFIG_ENDPOINTS_MAX;
+    bool valid = strlen(value) <= CONFIG_ENDPOINTS_MAX;
 
-    while (right) {
+    while (valid) {
         size_t size = strcspn(at, ", \t");
 
-        right = is_endpoint(at, size) && ++count <= CONFIG_ENDPOINTS;
+        valid = is_endpoint(at, size) && ++count <= CONFIG_ENDPOINTS;
         at += size;
         at += strspn(at, " \t");
         if (*at == '\0')
             break;
-        right = right && *at == ',';
+        valid = valid && *at == ',';
         at += *at != '\0';
         at += strspn(at, " \t");
     }
-    if (!right)
+    if (!valid)
         return setting_wrong(err,
                              "must be at most %d of http://HOST:PORT or "
                              "https://HOST:PORT, such as "

@@ -141,7 +141,8 @@ deny_session_login(struct session *s, bool with_password)
 
 /* -1 with *err: the user has as many connections as it may. */
 static int
-check_limit(struct session *s, const struct user *user, struct error *err)
+check_connection_limit(struct session *s, const struct user *user,
+                       struct error *err)
 {
     if (user->max_connections == 0 ||
         registry_count_user(&s->server->registry, user->name, &s->entry) <
@@ -217,13 +218,13 @@ login_admit_user(struct session *s, struct error *err)
     }
     s->guessed = false;
     backoff_succeeded(&s->server->backoff, s->address_key, s->wanted_user);
-    if (check_limit(s, user, err) != 0)
+    if (check_connection_limit(s, user, err) != 0)
         return -1;
     return login_admit(s, user->privileges, true, err);
 }
 
 static void
-admit_user(struct session *s, const char *info)
+finish_user_login(struct session *s, const char *info)
 {
     struct error err;
 
@@ -234,7 +235,7 @@ admit_user(struct session *s, const char *info)
 }
 
 static void
-admit_trusted(struct session *s)
+finish_trusted_login(struct session *s)
 {
     struct error err;
 
@@ -289,9 +290,11 @@ static void
 check_native(struct session *s, struct span answer)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
+    /* An info that begins with 1 is the certificate's proof for MariaDB's
+     * client. */
     char info[1 + AUTH_FINGERPRINT] = "\1";
     uint8_t shown[TLS_DIGEST];
-    bool has_shown, right;
+    bool has_shown, valid;
     struct error err;
 
     if (answer.size == 0) {
@@ -302,14 +305,15 @@ check_native(struct session *s, struct span answer)
         return;
     has_shown = s->tls && tls_stream_digest(s->tls, shown);
     if (keeper_check_native(s->server->keeper, name, s->nonce, answer,
-                            has_shown ? shown : NULL, &right, info + 1,
+                            has_shown ? shown : NULL, &valid, info + 1,
                             &err) != 0)
         session_fail(s, &err);
-    else if (right)
-        admit_user(s, info[1] ? info : "");
+    else if (valid)
+        finish_user_login(s, info[1] ? info : "");
+    /* Asks again whoever it is if any account has sha2 alone: a difference
+     * would tell which names exist. */
     else if (!users_any_sha2_only(s->server->users)) {
         deny_session_login(s, true);
-        /* whatever this user has: a difference would tell which names exist */
     } else {
         s->guessed = true;
         request_auth_switch(s);
@@ -347,7 +351,7 @@ authenticate_session(struct session *s, const struct handshake *h)
 {
     keep_names(s, h);
     if (login_is_trusted(s))
-        admit_trusted(s);
+        finish_trusted_login(s);
     else if (span_is(h->plugin, AUTH_NATIVE))
         check_native(s, h->answer);
     else
@@ -384,7 +388,7 @@ login_answer(struct session *s, struct span packet)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
     struct error err;
-    bool right;
+    bool valid;
 
     /* No password is an empty packet, or a lone NUL (libmysqlclient). */
     if (packet.size == 0 || (packet.size == 1 && packet.data[0] == '\0')) {
@@ -394,11 +398,11 @@ login_answer(struct session *s, struct span packet)
     if (!may_verify_login(s))
         return;
     if (keeper_check_sha2(s->server->keeper, name, s->nonce, packet, false,
-                          &right, &err) != 0) {
+                          &valid, &err) != 0) {
         session_fail(s, &err);
-    } else if (right) {
+    } else if (valid) {
         handshake_fast_ok(&s->reply);
-        admit_user(s, "");
+        finish_user_login(s, "");
     } else {
         deny_session_login(s, true);
     }

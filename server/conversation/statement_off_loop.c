@@ -225,7 +225,7 @@ send_progress_report(struct statement *st, bool known,
 }
 
 static bool
-is_progress_due(struct statement *st, uint64_t now_ms)
+claim_progress_report(struct statement *st, uint64_t now_ms)
 {
     if (now_ms - st->reported_ms < PROGRESS_MS / 2)
         return false;
@@ -240,7 +240,7 @@ statement_on_tick(void *arg)
     struct progress progress = {1, 1, 0, "executing"};
     bool known;
 
-    if (!st->off_loop || !is_progress_due(st, clock_ms()))
+    if (!st->off_loop || !claim_progress_report(st, clock_ms()))
         return;
     known = await_progress(&st->await, &progress);
     update_statement_state(st, known ? &progress : NULL);
@@ -255,7 +255,7 @@ statement_report_waiting(struct statement *st, uint64_t now_ms)
 {
     static const struct progress waits = {1, 1, 0, "waiting for a worker"};
 
-    if (is_progress_due(st, now_ms) &&
+    if (claim_progress_report(st, now_ms) &&
         send_progress_report(st, false, &waits) != 0)
         session_close(st->session);
 }

@@ -506,7 +506,7 @@ put_login(struct question *q, struct span name, const uint8_t *nonce,
 int
 keeper_check_sha2(struct keeper *k, struct span name,
                   const uint8_t nonce[AUTH_NONCE], struct span answer,
-                  bool token, bool *right, struct error *err)
+                  bool token, bool *valid, struct error *err)
 {
     struct question q;
     int rc;
@@ -514,7 +514,7 @@ keeper_check_sha2(struct keeper *k, struct span name,
     question_init(&q, KEEPER_CHECK_SHA2);
     put_login(&q, name, nonce, answer);
     buffer_u8(&q.asked, token);
-    rc = ask_whether(k, &q, right, err);
+    rc = ask_whether(k, &q, valid, err);
     question_fini(&q);
     return rc;
 }
@@ -522,7 +522,7 @@ keeper_check_sha2(struct keeper *k, struct span name,
 int
 keeper_check_native(struct keeper *k, struct span name,
                     const uint8_t nonce[AUTH_NONCE], struct span answer,
-                    const uint8_t *shown, bool *right,
+                    const uint8_t *shown, bool *valid,
                     char fingerprint[AUTH_FINGERPRINT], struct error *err)
 {
     struct question q;
@@ -532,7 +532,7 @@ keeper_check_native(struct keeper *k, struct span name,
     question_init(&q, KEEPER_CHECK_NATIVE);
     put_login(&q, name, nonce, answer);
     buffer_lenenc_bytes(&q.asked, shown, shown ? AUTH_SHA256 : 0);
-    rc = ask_whether(k, &q, right, err);
+    rc = ask_whether(k, &q, valid, err);
     if (rc == 0) {
         text = reader_rest(&q.given);
         if (text.size >= AUTH_FINGERPRINT)
@@ -572,7 +572,7 @@ prove_peer_message(void *arg, enum peer_label label, struct span transcript,
 
 static int
 check_peer_message(void *arg, enum peer_label label, struct span transcript,
-                   const uint8_t proof[PEER_PROOF], bool *right,
+                   const uint8_t proof[PEER_PROOF], bool *valid,
                    struct error *err)
 {
     struct question q;
@@ -582,7 +582,7 @@ check_peer_message(void *arg, enum peer_label label, struct span transcript,
     buffer_add(&q.asked, proof, PEER_PROOF);
     buffer_u8(&q.asked, (uint8_t)label);
     buffer_add(&q.asked, transcript.data, transcript.size);
-    rc = ask_whether(arg, &q, right, err);
+    rc = ask_whether(arg, &q, valid, err);
     question_fini(&q);
     return rc;
 }

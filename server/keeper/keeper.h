@@ -57,12 +57,12 @@ int keeper_become(struct keeper *keeper, const struct account *account,
  * *err: the keeper cannot say. */
 int keeper_check_sha2(struct keeper *keeper, struct span name,
                       const uint8_t nonce[AUTH_NONCE], struct span answer,
-                      bool token, bool *right, struct error *err);
+                      bool token, bool *valid, struct error *err);
 /* shown: SHA-256 of the certificate that the client saw, or NULL; if the answer
- * is right, fingerprint proves the certificate to the client, else it is "". */
+ * is valid, fingerprint proves the certificate to the client, else it is "". */
 int keeper_check_native(struct keeper *keeper, struct span name,
                         const uint8_t nonce[AUTH_NONCE], struct span answer,
-                        const uint8_t *shown, bool *right,
+                        const uint8_t *shown, bool *valid,
                         char fingerprint[AUTH_FINGERPRINT], struct error *err);
 
 /* Proves with the cluster's key. */

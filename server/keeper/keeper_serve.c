@@ -299,7 +299,7 @@ serve_native(struct safe *safe, struct reader *in, struct buffer *out,
     char text[AUTH_FINGERPRINT] = "";
     struct login login;
     struct span shown;
-    bool right;
+    bool valid;
 
     if (read_login_user(safe, in, &login, err) != 0)
         return -1;
@@ -308,14 +308,14 @@ serve_native(struct safe *safe, struct reader *in, struct buffer *out,
         return set_secrets_question_error(err);
     /* privileges: a made-up user has none.  It is looked at last, so that
      * unknown names take as long. */
-    right =
+    valid =
         auth_check_native(&login.user.verifier, login.nonce, login.answer) &&
         login.user.privileges;
-    if (right && shown.size > 0 &&
+    if (valid && shown.size > 0 &&
         auth_fingerprint(&login.user.verifier, login.nonce,
                          (const uint8_t *)shown.data, text) != 0)
         text[0] = '\0';
-    buffer_u8(out, right);
+    buffer_u8(out, valid);
     buffer_text(out, text);
     OPENSSL_cleanse(&login.user, sizeof(login.user));
     return 0;
@@ -379,13 +379,13 @@ serve_check_peer(struct safe *safe, struct reader *in, struct buffer *out,
     struct span proof = reader_bytes(in, PEER_PROOF);
     enum peer_label label = reader_u8(in);
     struct span transcript = reader_rest(in);
-    bool right = false;
+    bool valid = false;
 
     if (check_peer_key(safe, in, err) != 0 ||
         peer_key_check(&safe->peer_key, label, transcript,
-                       (const uint8_t *)proof.data, &right, err) != 0)
+                       (const uint8_t *)proof.data, &valid, err) != 0)
         return -1;
-    buffer_u8(out, right);
+    buffer_u8(out, valid);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    WATCHDOG_MS = 20,
+    WATCHDOG_MS = 20,     /* processor time of one event */
     WATCHDOG_EVERY_MS = 5 /* reads the processor's clock no more often */
 };
 

@@ -41,7 +41,7 @@ enum {
                            they may be nodes */
     SERVER_LOGINS_MAX = 256, /* not yet logged in, of either transport */
     SERVER_INPUT = 64 * 1024,
-    SERVER_TICK_MS = 250,
+    SERVER_TICK_MS = 250,     /* timers of logins and statements */
     SERVER_RESTING_MS = 1000, /* while there is no login and no statement */
     SERVER_STOP_MS = 3000     /* for sessions' last bytes */
 };

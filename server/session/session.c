@@ -29,7 +29,7 @@ enum {
     LOOP_ITERATION_MS = 5 /* of a round; then each session gets one command */
 };
 
-/* Life and death */
+/* ---- life and death ---- */
 
 bool
 session_is_logging_in(enum session_state state)
@@ -147,7 +147,7 @@ session_refresh(struct session *s)
                           sql_session_database(s->sql));
 }
 
-/* Output */
+/* ---- output ---- */
 
 static void
 flush_output(struct session *s)
@@ -173,7 +173,7 @@ finish_closing(struct session *s)
         session_close(s);
 }
 
-/* Input */
+/* ---- input ---- */
 
 /* Garbage before the end of the login gets no answer: it is no MySQL client. */
 static void
@@ -546,7 +546,7 @@ session_process(struct session *s)
         watchdog_mark(&s->server->loop.watchdog, s->entry.id);
 }
 
-/* Events from elsewhere */
+/* ---- events from elsewhere ---- */
 
 void
 session_read_logins(struct loop_task *task)

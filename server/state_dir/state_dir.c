@@ -30,7 +30,7 @@
 #define LOCK_NAME "heapwired.lock"
 
 enum {
-    STATE_LOCK_STEP_MS = 50,
+    STATE_LOCK_STEP_MS = 50, /* between attempts to get the lock */
     LINGERS_MS = 500, /* from a database's end to its heapwire-run's linger */
     NOTICES_MS = 5000 /* until a heapwired notices that its own was killed */
 };

@@ -151,7 +151,7 @@ start_now(struct companion *companion)
  * killed, and whose heapwired serves it?  Ours cannot serve there before that
  * one has ended.  Until then, either database may be the one that stays. */
 static bool
-has_elder(struct companion *companion)
+look_for_elder(struct companion *companion)
 {
     const char *dir = companion->plan->state_dir;
     bool first = !companion->begun;
@@ -178,7 +178,7 @@ companion_start(struct companion *companion)
 {
     const struct plan *plan = companion->plan;
 
-    if (plan->heapwired && plan->state_dir && has_elder(companion)) {
+    if (plan->heapwired && plan->state_dir && look_for_elder(companion)) {
         companion->restart_ms = clock_ms() + ELDER_STEP_MS;
         return;
     }

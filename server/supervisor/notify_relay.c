@@ -52,8 +52,7 @@ milestone_socket_notify(int fd)
 enum {
     MESSAGES_MAX = 64, /* at a time */
     FDS_MAX = 253,     /* as many as the kernel passes in one message */
-    /* no loop, however deep the tree is */
-    DESCENT_MAX = 64
+    DESCENT_MAX = 64   /* levels; pids may be reused while we climb */
 };
 
 int
@@ -90,9 +89,9 @@ notify_relay_close(struct notify_relay *relay)
 }
 
 static bool
-has_notify_prefix(const char *line, size_t size, const char *with)
+has_notify_prefix(const char *line, size_t size, const char *prefix)
 {
-    return size >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
+    return size >= strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0;
 }
 
 /* Removes in place what must not be passed on, and returns the new length.
@@ -110,7 +109,7 @@ filter_notify_lines(char *text, size_t size, bool *stored)
     while (at < size) {
         const char *end = memchr(text + at, '\n', size - at);
         size_t line = (end ? (size_t)(end - text) + 1 : size) - at;
-        bool drop = line <= (end != NULL);
+        bool drop = line == 0 || (end && line == 1); /* an empty line */
 
         *stored = *stored || has_notify_prefix(text + at, line, "FDSTORE=");
         for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)

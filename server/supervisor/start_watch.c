@@ -32,7 +32,7 @@
 enum {
     MILESTONES_SURE = 8,
     MILESTONES_MAX = 64,
-    HALT_STEPS = 100,
+    HALT_STEPS = 100, /* looks: for a second in all */
     HALT_STEP_MS = 10
 };
 

@@ -34,13 +34,13 @@ enum {
     /* A database that ends sooner has failed to start: there is no evidence to
      * keep, and the next start must not wait. */
     LINGER_AFTER_MS = 10000,
-    LINGER_STEP_MS = 250,
+    LINGER_STEP_MS = 250, /* between looks at what it lingers for */
     /* How long, and how often, it is seen whether a daemon leaves root. */
     DAEMON_MS = 10000,
-    DAEMON_STEP_MS = 200,
-    SAVE_STEP_MS = 5000, /* between two attempts to write its end */
-    SIGNALLED = 128,     /* the shell's: 128 + n */
-    ROOT_SHOWN = 64,     /* bytes of a path in a sentence of WHY_MAX */
+    DAEMON_STEP_MS = 200, /* between these looks */
+    SAVE_STEP_MS = 5000,  /* between two attempts to write its end */
+    SIGNALLED = 128,      /* the shell's: 128 + n */
+    ROOT_SHOWN = 64,      /* bytes of a path in a sentence of WHY_MAX */
     WHY_MAX = 256,
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127

@@ -26,8 +26,8 @@
  * we slept counts once. */
 
 enum {
-    PAUSE_MIN_MS = 1000,
-    PAUSE_MAX_MS = 60 * 1000,
+    PAUSE_MIN_MS = 1000,      /* before it is started again; doubles ... */
+    PAUSE_MAX_MS = 60 * 1000, /* ... up to this */
     RAN_WELL_MS = 300 * 1000, /* after that, pauses begin small again */
     STOP_MS = 5000,           /* from SIGTERM to SIGKILL */
     STOP_STEP_MS = 20,

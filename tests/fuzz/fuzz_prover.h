@@ -15,9 +15,9 @@ prove_here(void *arg, enum peer_label label, struct span said,
 
 static int
 check_here(void *arg, enum peer_label label, struct span said,
-           const uint8_t proof[PEER_PROOF], bool *right, struct error *err)
+           const uint8_t proof[PEER_PROOF], bool *valid, struct error *err)
 {
-    return peer_key_check(arg, label, said, proof, right, err);
+    return peer_key_check(arg, label, said, proof, valid, err);
 }
 
 static const struct peer_identity self = {

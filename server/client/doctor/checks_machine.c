@@ -17,8 +17,8 @@
 enum {
     CAP_SYS_ADMIN_BIT = 21,
     CAP_PERFMON_BIT = 38,
-    CLOCK_OFF_MS = 2000,
-    STRICT = 2 /* the value of vm.overcommit_memory */
+    CLOCK_OFF_MS = 2000, /* more is reported */
+    STRICT = 2           /* the value of vm.overcommit_memory */
 };
 
 /* ---- the machine ---- */

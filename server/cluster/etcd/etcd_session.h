@@ -32,7 +32,7 @@ struct etcd_http;
  * others.  The stream goes on during questions. */
 
 enum {
-    ETCD_CONNECT_MS = 2000,
+    ETCD_CONNECT_MS = 2000,  /* to make a connection */
     ETCD_LINES_MAX = 4 << 20 /* bytes of the stream that wait to be read */
 };
 

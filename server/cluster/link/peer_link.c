@@ -381,7 +381,7 @@ deliver_link_row(struct peer_link *l, const struct span *cells)
 
 /* May the packet under way be read to its end? */
 static bool
-can_read_link_packet(struct peer_link *l)
+make_room_for_link_packet(struct peer_link *l)
 {
     shrink_link_input(l);
     if (l->large || !is_link_packet_large(l))
@@ -433,7 +433,7 @@ handle_link_packets(struct peer_link *l)
     } while (is_alive(l) && event != PEER_WIRE_MORE &&
              l->state != PEER_LINK_READY);
     return is_alive(l) && l->state != PEER_LINK_READY &&
-           can_read_link_packet(l) && l->run < PEER_LINK_RUN;
+           make_room_for_link_packet(l) && l->run < PEER_LINK_RUN;
 }
 
 static void
@@ -498,7 +498,7 @@ drive_peer_link(struct peer_link *l)
         fail_text(l, "its descriptor cannot be watched");
 }
 
-/* What owners call */
+/* ---- what owners call ---- */
 
 struct peer_link *
 peer_link_open(const struct peer_link_settings *settings,

@@ -17,7 +17,7 @@
 #include "peers.h"
 #include "tls_stream.h"
 
-/* Nodes */
+/* ---- nodes ---- */
 
 struct peer *
 peer_new(struct peer_pool *pool, const struct peer_endpoint *endpoint,
@@ -74,7 +74,7 @@ peer_note(struct peer *peer, const struct peer_link *link,
     pthread_mutex_unlock(peer->pool->lock);
 }
 
-/* Idle links */
+/* ---- idle links ---- */
 
 static void
 leave_idle(struct peer *peer, struct peer_link *link)
@@ -164,7 +164,7 @@ peer_leave(struct peer *peer)
     peer_drop_idle(peer);
 }
 
-/* Large packets */
+/* ---- large packets ---- */
 
 bool
 peer_pool_grows(struct peer_pool *pool, struct peer_link *link)
@@ -201,7 +201,7 @@ peer_pool_remove_link(struct peer_pool *pool, struct peer_link *link)
     link->starved = link->large = false;
 }
 
-/* The pool */
+/* ---- the pool ---- */
 
 /* Has the link answered a moment ago?  Its node will likely be asked again. */
 static bool

@@ -46,7 +46,7 @@ static step on_greeting_packet, on_auth_switch_packet, on_welcome_packet,
     on_columns_end_packet, on_row_packet, on_unasked_packet;
 
 static enum peer_wire_event
-set_peer_wire_error(struct error *err, const char *why)
+break_peer_wire(struct error *err, const char *why)
 {
     error_set(err, ER_UNKNOWN, "%s", why);
     return PEER_WIRE_BROKEN;
@@ -64,7 +64,8 @@ is_end(struct span packet)
     return head_of(packet) == HEADER_END && packet.size == END_SIZE;
 }
 
-/* Sets the next step.  A row may be large, any other packet may not. */
+/* Sets the next step.  A row may be large, any other packet may not: all cells
+ * of a row together are no larger than one cell may be. */
 static void
 set_wire_step(struct peer_wire *w, step *next)
 {
@@ -76,7 +77,7 @@ set_wire_step(struct peer_wire *w, step *next)
 /* Error numbers that clients keep for themselves, and two that say that our
  * packets were not understood: the connection is of no further use. */
 static bool
-is_clients(unsigned number)
+is_fatal_error_number(unsigned number)
 {
     return number == 0 || number == ER_PACKETS_OUT_OF_ORDER ||
            number == ER_PACKET_TOO_LARGE || (number >= 2000 && number < 3000) ||
@@ -88,17 +89,17 @@ static enum peer_wire_event
 on_error_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     struct reader r = reader_of(packet.data, packet.size);
-    bool answers = w->step == on_column_count_packet ||
-                   w->step == on_column_packet ||
-                   w->step == on_columns_end_packet || w->step == on_row_packet;
+    bool in_answer =
+        w->step == on_column_count_packet || w->step == on_column_packet ||
+        w->step == on_columns_end_packet || w->step == on_row_packet;
     struct span text;
     unsigned number;
 
     reader_u8(&r);
     number = reader_u16(&r);
     text = reader_rest(&r);
-    if (answers && number == PROGRESS)
-        return PEER_WIRE_MORE; /* a progress packet */
+    if (in_answer && number == PROGRESS)
+        return PEER_WIRE_MORE;
     if (text.size >= SQLSTATE && *text.data == '#') {
         text.data += SQLSTATE;
         text.size -= SQLSTATE;
@@ -106,13 +107,13 @@ on_error_packet(struct peer_wire *w, struct span packet, struct error *err)
     error_set(err, (enum error_code)number, "%.*s", (int)text.size, text.data);
     if (*err->text == '\0')
         error_set(err, (enum error_code)number, "it gives no reason");
-    if (!answers || is_clients(number))
+    if (!in_answer || is_fatal_error_number(number))
         return PEER_WIRE_BROKEN;
     set_wire_step(w, on_unasked_packet);
     return PEER_WIRE_ANSWERED;
 }
 
-/* Logging in */
+/* ---- logging in ---- */
 
 static void
 put_response(struct peer_wire *w, bool whole)
@@ -163,9 +164,9 @@ on_greeting_packet(struct peer_wire *w, struct span packet, struct error *err)
     uint32_t capabilities;
 
     if (!read_greeting(packet, &capabilities) || is_ahead(w, packet))
-        return set_peer_wire_error(err, "it does not speak the MySQL protocol");
+        return break_peer_wire(err, "it does not speak the MySQL protocol");
     if (w->tls && !(capabilities & CAPABILITY_SSL))
-        return set_peer_wire_error(err, "it does not encrypt");
+        return break_peer_wire(err, "it does not encrypt");
     set_wire_step(w, on_auth_switch_packet);
     put_response(w, !w->tls);
     return w->tls ? PEER_WIRE_TLS : PEER_WIRE_MORE;
@@ -189,12 +190,11 @@ on_auth_switch_packet(struct peer_wire *w, struct span packet,
     size_t mark;
 
     if (head == HEADER_OK)
-        return set_peer_wire_error(
+        return break_peer_wire(
             err, "it accepted the login, but did not prove which node it is");
     if (head != HEADER_END || !span_is(reader_text(&r), PEER_PLUGIN) ||
         is_ahead(w, packet))
-        return set_peer_wire_error(err,
-                                   "it does not accept logins of other nodes");
+        return break_peer_wire(err, "it does not accept logins of other nodes");
     if (peer_client_challenge(&w->client, reader_rest(&r), &hello, err) != 0)
         return PEER_WIRE_BROKEN;
     mark = packet_begin(&w->out);
@@ -210,7 +210,7 @@ on_welcome_packet(struct peer_wire *w, struct span packet, struct error *err)
     struct reader r = reader_of(packet.data, packet.size);
 
     if (reader_u8(&r) != HEADER_MORE)
-        return set_peer_wire_error(
+        return break_peer_wire(
             err, "it accepted the login, but did not prove which node it is");
     if (peer_client_welcome(&w->client, reader_rest(&r), err) != 0)
         return PEER_WIRE_BROKEN;
@@ -222,12 +222,12 @@ static enum peer_wire_event
 on_login_ok_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     if (head_of(packet) != HEADER_OK || is_ahead(w, packet))
-        return set_peer_wire_error(err, "it does not end the login");
+        return break_peer_wire(err, "it does not end the login");
     set_wire_step(w, on_unasked_packet);
     return PEER_WIRE_READY;
 }
 
-/* Answers */
+/* ---- answers ---- */
 
 static enum peer_wire_event
 on_column_count_packet(struct peer_wire *w, struct span packet,
@@ -237,7 +237,7 @@ on_column_count_packet(struct peer_wire *w, struct span packet,
     uint64_t count;
 
     if (head_of(packet) == HEADER_FILE)
-        return set_peer_wire_error(err, "it asks for a file");
+        return break_peer_wire(err, "it asks for a file");
     count = reader_lenenc(&r);
     if (count == w->columns && reader_done(&r)) {
         w->defined = 0;
@@ -254,8 +254,8 @@ static enum peer_wire_event
 on_column_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     if (is_end(packet))
-        return set_peer_wire_error(
-            err, "the columns of its answer are not all there");
+        return break_peer_wire(err,
+                               "the columns of its answer are not all there");
     if (++w->defined == w->columns)
         set_wire_step(w, on_columns_end_packet);
     return PEER_WIRE_MORE;
@@ -266,8 +266,7 @@ on_columns_end_packet(struct peer_wire *w, struct span packet,
                       struct error *err)
 {
     if (!is_end(packet))
-        return set_peer_wire_error(err,
-                                   "the columns of its answer have no end");
+        return break_peer_wire(err, "the columns of its answer have no end");
     set_wire_step(w, on_row_packet);
     return PEER_WIRE_MORE;
 }
@@ -279,7 +278,7 @@ end_rows(struct peer_wire *w, struct span packet, struct error *err)
 
     reader_bytes(&r, 3); /* its head and its warnings */
     if (reader_u16(&r) & STATUS_MORE_RESULTS)
-        return set_peer_wire_error(err, "it answers more than it was asked");
+        return break_peer_wire(err, "it answers more than it was asked");
     memset(err, 0, sizeof(*err));
     set_wire_step(w, on_unasked_packet);
     return PEER_WIRE_ANSWERED;
@@ -301,7 +300,7 @@ on_row_packet(struct peer_wire *w, struct span packet, struct error *err)
     }
     return reader_done(&r)
                ? PEER_WIRE_ROW
-               : set_peer_wire_error(err, "a row of its answer is malformed");
+               : break_peer_wire(err, "a row of its answer is malformed");
 }
 
 static enum peer_wire_event
@@ -309,10 +308,10 @@ on_unasked_packet(struct peer_wire *w, struct span packet, struct error *err)
 {
     (void)w;
     (void)packet;
-    return set_peer_wire_error(err, "it sent a packet that was not asked for");
+    return break_peer_wire(err, "it sent a packet that was not asked for");
 }
 
-/* What owners call */
+/* ---- what owners call ---- */
 
 void
 peer_wire_init(struct peer_wire *w, const struct peer_identity *self,
@@ -367,9 +366,9 @@ peer_wire_next(struct peer_wire *w, struct span *cells, struct error *err)
         if (state == PACKET_MORE)
             return PEER_WIRE_MORE;
         if (state == PACKET_OUT_OF_ORDER)
-            return set_peer_wire_error(err, "its packets are out of order");
+            return break_peer_wire(err, "its packets are out of order");
         if (state == PACKET_TOO_LARGE)
-            return set_peer_wire_error(err, "a packet of it is too large");
+            return break_peer_wire(err, "a packet of it is too large");
         w->sequence = w->in.sequence;
         event = head_of(packet) == HEADER_ERROR
                     ? on_error_packet(w, packet, err)

@@ -20,9 +20,7 @@
 #include "peers.h"
 #include "reader.h"
 
-struct buffer;
 struct error;
-struct peer_request;
 struct tls_stream;
 
 /* ---- peer_client.c ----

@@ -421,9 +421,9 @@ prove(void *arg, enum peer_label label, struct span said,
 
 static int
 check(void *arg, enum peer_label label, struct span said,
-      const uint8_t proof[PEER_PROOF], bool *right, struct error *err)
+      const uint8_t proof[PEER_PROOF], bool *valid, struct error *err)
 {
-    return peer_key_check(arg, label, said, proof, right, err);
+    return peer_key_check(arg, label, said, proof, valid, err);
 }
 
 static void

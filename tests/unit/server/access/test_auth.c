@@ -58,7 +58,7 @@ answer_sha2(const char *password, uint8_t *out)
 
 static const struct {
     const char *password, *tried;
-    bool right;
+    bool valid;
 } tries[] = {
     {"secret", "secret", true}, {"secret", "Secret", false},
     {"secret", "", false},      {"p\xc3\xa4sswort", "p\xc3\xa4sswort", true},
@@ -74,10 +74,10 @@ START_TEST(the_right_password_alone_passes)
     answer_sha2(tries[_i].tried, sha2);
     ck_assert_int_eq(
         auth_check_native(&v, nonce, (struct span){(char *)sha1, 20}),
-        tries[_i].right);
+        tries[_i].valid);
     ck_assert_int_eq(
         auth_check_sha2(&v, nonce, (struct span){(char *)sha2, 32}),
-        tries[_i].right);
+        tries[_i].valid);
 }
 END_TEST
 
@@ -96,7 +96,7 @@ START_TEST(no_last_byte_passes_but_the_right_one)
         passed += auth_check_native(&v, nonce, (struct span){(char *)sha1, 20});
         passed += auth_check_sha2(&v, nonce, (struct span){(char *)sha2, 32});
     }
-    ck_assert_int_eq(passed, 2); /* after 256 steps each is right again */
+    ck_assert_int_eq(passed, 2); /* after 256 steps each is valid again */
     answer_native("wrong", sha1);
     answer_sha2("wrong", sha2);
     for (int i = 0; i < 256; i++) {
@@ -179,7 +179,7 @@ END_TEST
 
 static const struct {
     const char *text;
-    bool right;
+    bool valid;
 } texts[] = {
     {"sha2 " HEX64, true},
     {"native+sha2 " HEX40 " " HEX64, true},
@@ -204,7 +204,7 @@ START_TEST(verifiers_are_parsed_strictly)
     struct error err;
 
     ck_assert_int_eq(verifier_parse(&v, texts[_i].text, &err),
-                     texts[_i].right ? 0 : -1);
+                     texts[_i].valid ? 0 : -1);
 }
 END_TEST
 
