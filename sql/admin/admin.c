@@ -264,7 +264,8 @@ prepare_admin_script(struct admin_task *task, const struct opening *o,
     if (task->stops && task->parallel == 0)
         task->parallel = 1; /* one after the other: a change that harms one
                              * node must not reach the next */
-    return script_check(task->script, task->session->who.privileges, err);
+    return script_check_privileges(task->script, task->session->who.privileges,
+                                   err);
 }
 
 /* Adds the time that the script samples, which is no part of its limit. */

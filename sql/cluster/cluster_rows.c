@@ -169,7 +169,7 @@ static const struct cluster_ask_ops rows_ops = {start_cluster_rows,
 /* ---- questions ---- */
 
 static void
-write_question(const struct catalog_table *table, bool needy,
+write_question(const struct catalog_table *table, bool needs_node,
                const char *snapshot, const char *of_snapshots,
                const struct cluster_since *since, struct buffer *out)
 {
@@ -177,7 +177,7 @@ write_question(const struct catalog_table *table, bool needy,
     for (size_t i = 1; i < table->column_count; i++)
         /* The column costs the node something, and the statement does not read
          * it. */
-        if (!needy && table->columns[i].needs)
+        if (!needs_node && table->columns[i].needs)
             buffer_text(out, i > 1 ? ", NULL" : "NULL");
         else
             buffer_format(out, "%s`%s`", i > 1 ? ", " : "",
@@ -203,9 +203,10 @@ write_question(const struct catalog_table *table, bool needy,
 /* Must the nodes stop their database for a moment to answer?  Then not all of
  * them do it at once. */
 static bool
-must_ask_serially(const struct catalog_table *of, bool needy)
+must_ask_serially(const struct catalog_table *of, bool needs_node)
 {
-    unsigned needs = of->needs | (needy ? catalog_needs(of, UINT64_MAX) : 0);
+    unsigned needs =
+        of->needs | (needs_node ? catalog_needs(of, UINT64_MAX) : 0);
 
     return (needs & (NEED_TOTAL | NEED_SNAPSHOT | NEED_THREADS)) != 0;
 }
@@ -258,7 +259,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
         !kept   ? ""
         : fresh ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
                 : " WHERE snapshot LIKE '%'";
-    bool needy = table_set_has(&handle->needy, catalog_index(table));
+    bool needs_node = table_set_has(&handle->needs_node, catalog_index(table));
     struct observed_name observed = {0};
     struct buffer question, key;
     struct cluster_ask *ask;
@@ -271,7 +272,7 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     }
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
-    write_question(table, needy, snapshot, of_snapshots, since, &question);
+    write_question(table, needs_node, snapshot, of_snapshots, since, &question);
     write_cluster_rows_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask && since) {
@@ -289,7 +290,8 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     }
     if (rc == SQLITE_OK && !ask)
         rc = request_cluster_rows(handle, table, ids, id_count,
-                                  fresh || must_ask_serially(table->of, needy),
+                                  fresh ||
+                                      must_ask_serially(table->of, needs_node),
                                   observed.seconds, &question, &key, &ask);
     if (rc == SQLITE_OK)
         *out = (const struct cluster_rows *)ask;

@@ -22,9 +22,9 @@ struct arena;
 enum peer_role { PEER_BACKEND, PEER_COMPUTE_NODE };
 
 enum {
-    PEERS_MAX = 16384, /* nodes of a cluster */
-    PEERS_LEFT_MAX = 64,
-    PEERS_LEFT_MS = 24 * 3600 * 1000,
+    PEERS_MAX = 16384,                /* nodes of a cluster */
+    PEERS_LEFT_MAX = 64,              /* nodes that left and are still shown */
+    PEERS_LEFT_MS = 24 * 3600 * 1000, /* ... for so long */
     /* A node that did not answer counts as silent so long; less than the five
      * minutes of docker/'s alert, so that one failure is none. */
     PEER_SILENT_MS = 3 * 60 * 1000,

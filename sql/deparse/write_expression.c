@@ -60,13 +60,13 @@ write_temporal_literal(struct writer *w, const struct node *node)
     char room[TEMPORAL_TEXT];
     struct temporal t;
     struct span text = node->name;
-    bool right;
+    bool valid;
 
     if (time)
-        right = temporal_parse_time(text, &t) && t.kind == TEMPORAL_TIME;
+        valid = temporal_parse_time(text, &t) && t.kind == TEMPORAL_TIME;
     else
-        right = temporal_parse(text, &t) && (!date || t.kind == TEMPORAL_DATE);
-    if (!right || t.more) {
+        valid = temporal_parse(text, &t) && (!date || t.kind == TEMPORAL_DATE);
+    if (!valid || t.more) {
         write_wrong_temporal(w, type, text);
         return;
     }

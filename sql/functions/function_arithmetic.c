@@ -38,7 +38,7 @@ read_number_operand(sqlite3_value *value)
     if (kind == KIND_HEX) {
         n.exact.digits = (decimal_integer)function_natural(value);
         n.decimals = 0;
-    } else if (kind_decimal(value, &n.exact)) {
+    } else if (kind_to_decimal(value, &n.exact)) {
         n.decimals = kind_decimals(value);
         if (n.decimals < 0) /* a date or a time */
             n.decimals = n.exact.scale;
@@ -95,9 +95,9 @@ return_decimal(sqlite3_context *c, struct decimal d, int decimals,
                bool is_quotient)
 {
     if (is_quotient)
-        kind_quotient(c, d, decimals);
+        kind_result_quotient(c, d, decimals);
     else
-        kind_exact(c, d, decimals);
+        kind_result_exact(c, d, decimals);
 }
 
 static void
@@ -123,7 +123,7 @@ call_number(sqlite3_context *c, int argc, sqlite3_value **argv)
     else if (d.scale == 0)
         sqlite3_result_int64(c, (int64_t)d.digits);
     else
-        kind_exact(c, d, d.scale);
+        kind_result_exact(c, d, d.scale);
 }
 
 /* hw_real(x): a double, where SQLite compares numbers with texts. */
@@ -247,7 +247,7 @@ call_divide(sqlite3_context *c, int argc, sqlite3_value **argv)
             fail_range(c, "DECIMAL", argv, "/");
             return;
         }
-    kind_quotient(c, d, a.decimals + QUOTIENT_DECIMALS);
+    kind_result_quotient(c, d, a.decimals + QUOTIENT_DECIMALS);
 }
 
 static void
@@ -472,7 +472,7 @@ finish_average(sqlite3_context *c)
     d = (struct decimal){s->digits, s->scale};
     decimal_widen(&d, s->decimals);
     if (decimal_divide(d, count, further_decimals(s->decimals, d), &d))
-        kind_quotient(c, d, s->decimals + QUOTIENT_DECIMALS);
+        kind_result_quotient(c, d, s->decimals + QUOTIENT_DECIMALS);
     else
         fail_sum(c, "DECIMAL");
 }

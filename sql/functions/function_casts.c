@@ -99,7 +99,7 @@ read_decimal(sqlite3_value *value, struct decimal *out, int *sign)
     struct span text;
 
     *sign = 1;
-    if (kind_decimal(value, out))
+    if (kind_to_decimal(value, out))
         return true;
     if (sqlite3_value_type(value) == SQLITE_FLOAT ||
         kind_of(value) == KIND_HEX) {
@@ -150,7 +150,7 @@ cast_as_decimal(sqlite3_context *c, sqlite3_value *value, int64_t length,
             -1);
         return;
     }
-    kind_exact(c, d, decimals);
+    kind_result_exact(c, d, decimals);
 }
 
 static void
@@ -342,7 +342,7 @@ call_decimal(sqlite3_context *c, int argc, sqlite3_value **argv)
         ((sqlite3_value_type(argv[0]) == SQLITE_BLOB &&
           decimal_of_key(kind_bytes(argv[0]), &d)) ||
          read_decimal(argv[0], &d, &sign)))
-        kind_exact(c, d, sqlite3_value_int(argv[1]));
+        kind_result_exact(c, d, sqlite3_value_int(argv[1]));
     else
         sqlite3_result_value(c, argv[0]);
 }
@@ -371,7 +371,7 @@ call_kind(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (kind >= KIND_EXACT && read_decimal(argv[0], &d, &sign)) {
-        kind_exact(c, d, kind % (KIND_QUOTIENT - KIND_EXACT));
+        kind_result_exact(c, d, kind % (KIND_QUOTIENT - KIND_EXACT));
         return;
     }
     sqlite3_result_value(c, argv[0]);
@@ -401,7 +401,7 @@ call_json(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         snprintf(real, sizeof(real), "%s%s", text.data, whole ? ".0" : "");
         text = (struct span){real, strlen(real)};
-    } else if (!truth && !kind_keeps(argv[0])) {
+    } else if (!truth && !kind_beyond_sqlite(argv[0])) {
         sqlite3_result_value(c, argv[0]);
         return;
     }

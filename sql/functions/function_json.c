@@ -190,7 +190,7 @@ return_json_number(sqlite3_context *c, struct span number)
         sqlite3_result_double(c, strtod(number.data, NULL));
         sqlite3_result_subtype(c, KIND_JSON);
     } else if (decimals > 0 || d.digits < INT64_MIN || d.digits > UINT64_MAX) {
-        kind_exact(c, d, decimals);
+        kind_result_exact(c, d, decimals);
     } else if (d.digits > INT64_MAX) {
         function_unsigned(c, (uint64_t)d.digits);
     } else {
@@ -325,17 +325,17 @@ return_json_matches(sqlite3_context *c, struct span document, int argc,
 static void
 call_json_extract(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-    bool many = argc > 2, right = true, more;
+    bool many = argc > 2, valid = true, more;
     struct buffer document;
     struct span path;
 
     if (function_any_null(argc, argv))
         return;
-    for (int i = 1; i < argc && right; i++) {
-        right = read_json_path(c, argv[i], &path, &more);
-        many |= right && more;
+    for (int i = 1; i < argc && valid; i++) {
+        valid = read_json_path(c, argv[i], &path, &more);
+        many |= valid && more;
     }
-    if (!right)
+    if (!valid)
         return;
     if (read_json(c, argv, 0, &document))
         return_json_matches(c, buffer_span(&document), argc, argv, many);
@@ -461,7 +461,7 @@ static void
 call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct span how = function_argument(argv[1]), path;
-    bool all = span_is_nocase(how, "all"), right = true, many;
+    bool all = span_is_nocase(how, "all"), valid = true, many;
     int found = 0, paths = argc - 2;
     struct buffer document;
     struct error err;
@@ -475,18 +475,18 @@ call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_fail(c, &err);
         return;
     }
-    right = read_json(c, argv, 0, &document);
-    for (int i = 2; i < argc && right; i++) {
+    valid = read_json(c, argv, 0, &document);
+    for (int i = 2; i < argc && valid; i++) {
         struct matches m = {.c = c};
 
-        right = read_json_path(c, argv[i], &path, &many);
-        if (right)
+        valid = read_json_path(c, argv[i], &path, &many);
+        if (valid)
             json_find(buffer_span(&document), path, add_match, charge_match,
                       &m);
         found += m.count > 0;
-        right = right && !m.stopped;
+        valid = valid && !m.stopped;
     }
-    if (right)
+    if (valid)
         sqlite3_result_int(c, all ? found == paths : found > 0);
     buffer_fini(&document);
 }

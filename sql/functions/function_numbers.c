@@ -200,7 +200,7 @@ return_shortened(sqlite3_context *c, sqlite3_value *value, int places,
     struct decimal d;
     char text[80];
 
-    if (kind_decimals(value) < 0 || !kind_decimal(value, &d))
+    if (kind_decimals(value) < 0 || !kind_to_decimal(value, &d))
         return false;
     if (kind_is_integer(value) && places >= 0) {
         sqlite3_result_value(c, value);
@@ -211,7 +211,7 @@ return_shortened(sqlite3_context *c, sqlite3_value *value, int places,
     } else if (kind_of(value) == KIND_UNSIGNED && d.digits <= UINT64_MAX) {
         function_unsigned(c, (uint64_t)d.digits);
     } else {
-        kind_exact(c, d, places < 0 ? 0 : places);
+        kind_result_exact(c, d, places < 0 ? 0 : places);
         if (kind_is_integer(value) && d.digits >= INT64_MIN &&
             d.digits <= INT64_MAX)
             sqlite3_result_subtype(c, KIND_PLAIN);
@@ -395,7 +395,7 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (argc > 2)
         form = find_number_form(c, argv[2]);
     places = places < 0 ? 0 : places;
-    if (kind_decimals(argv[0]) >= 0 && kind_decimal(argv[0], &d))
+    if (kind_decimals(argv[0]) >= 0 && kind_to_decimal(argv[0], &d))
         decimal_text(d, places, digits);
     else
         snprintf(digits, sizeof(digits), "%.*f", places, kind_round(x, places));

@@ -53,14 +53,14 @@ call_like(sqlite3_context *c, int argc, sqlite3_value **argv)
     else if (!function_charge(c, function_argument(argv[0]).size *
                                      function_argument(argv[1]).size /
                                      LIKE_STEPS))
-        /* an empty escape ends in a NUL: none */
+        /* an empty escape: its byte is the NUL behind it, which escapes nothing
+         */
         sqlite3_result_int(c, (binary ? like_match_binary : like_match)(
                                   function_argument(argv[1]),
                                   function_argument(argv[0]), *escape.data));
 }
 
-/* ---- REGEXP: off the event loop, since one step of PCRE2 may read a whole
- * text, and a match may take 100,000 steps from each position ---- */
+/* ---- REGEXP ---- */
 
 static int
 on_regex_callout(pcre2_callout_block *at, void *handle)
@@ -120,20 +120,20 @@ compile_regex(sqlite3_context *c, sqlite3_value *value, uint32_t options)
     return code;
 }
 
-/* Compiles argv[place]; SQLite keeps the result while the pattern is
+/* Compiles argv[argument]; SQLite keeps the result while the pattern is
  * constant. */
 static pcre2_code *
-find_or_compile_regex(sqlite3_context *c, sqlite3_value **argv, int place,
+find_or_compile_regex(sqlite3_context *c, sqlite3_value **argv, int argument,
                       bool *owned)
 {
-    pcre2_code *code = sqlite3_get_auxdata(c, place);
+    pcre2_code *code = sqlite3_get_auxdata(c, argument);
 
     *owned = false;
     if (code)
         /* Each match is work without proportion to its text, so the statement
          * is asked each time. */
         return function_compute(c) ? NULL : code;
-    code = compile_regex(c, argv[place], regex_options(argv));
+    code = compile_regex(c, argv[argument], regex_options(argv));
     *owned = code != NULL;
     return code;
 }
@@ -181,11 +181,11 @@ find_regex_match(sqlite3_context *c, pcre2_code *code, struct span text,
 
 /* Hands the pattern to SQLite, which may free it at once: call it last. */
 static void
-cache_compiled_regex(sqlite3_context *c, int place, pcre2_code *code,
+cache_compiled_regex(sqlite3_context *c, int argument, pcre2_code *code,
                      bool owned)
 {
     if (owned)
-        sqlite3_set_auxdata(c, place, code, free_regex);
+        sqlite3_set_auxdata(c, argument, code, free_regex);
 }
 
 /* x REGEXP y is regexp(y, x) */
@@ -363,8 +363,8 @@ add_keys(struct buffer *out, struct span text)
     while (text.size > 0) {
         const char *from = text.data;
         unsigned weight = collate_take(&text);
-        /* 1 to 4 bytes and 16 bits of weight make three bytes, of 1 + 7, 6 and
-         * 6 bits. */
+        /* 2 bits of size (1 to 4 bytes) and 16 of weight make three bytes of 6
+         * bits each; the first has the highest bit set, too. */
         size_t bytes = (size_t)(text.data - from) - 1;
 
         buffer_char(out, (char)(0x80 | bytes << 4 | weight >> 12));
@@ -441,7 +441,9 @@ call_field(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 /* SUBSTRING_INDEX(x, between, n): the text up to the n-th separator, or from
- * the n-th one counted from the end. */
+ * the n-th one counted from the end.  Separators are found from the left and
+ * do not overlap, also for n < 0: the first pass counts them, the second stops
+ * behind number total + n + 1. */
 static void
 call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -456,8 +458,6 @@ call_substring_index(sqlite3_context *c, int argc, sqlite3_value **argv)
         function_text(c, "", 0);
         return;
     }
-    /* Counting from the end needs the number of separators, so a second pass
-     * finds the position. */
     for (size_t pass = 0; pass < 2; pass++) {
         const char *p = text.data, *end = text.data + text.size, *found;
         int64_t seen = 0;

@@ -145,7 +145,7 @@ return_value(sqlite3_context *c, const struct value *value)
 
     if (value->kind >= KIND_EXACT && value->type == VALUE_TEXT &&
         decimal_read((struct span){value->data, value->size}, &d, &used)) {
-        kind_exact(c, d, value->kind - KIND_EXACT);
+        kind_result_exact(c, d, value->kind - KIND_EXACT);
         return;
     }
     switch (value->type) {

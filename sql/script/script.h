@@ -151,8 +151,8 @@ struct script *script_parse(struct span text, struct arena *arena,
 void script_free(struct script *script); /* NULL is fine */
 
 /* -1 with 1227 if a call needs a privilege that is missing. */
-int script_check(const struct script *script, uint32_t privileges,
-                 struct error *err);
+int script_check_privileges(const struct script *script, uint32_t privileges,
+                            struct error *err);
 /* Runs the script; call it once.  DONE, or FAIL with *err. */
 enum step script_run(struct script *script, const struct script_host *host,
                      struct error *err);

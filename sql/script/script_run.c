@@ -6,8 +6,8 @@
  * node keeps its value (done), so that a variable used twice runs its call
  * once.  The recursion is as deep as the tree, at most SCRIPT_DEPTH_MAX.  A
  * call may block; the caller's thread is the statement's.  Outputs are counted
- * over all running scripts (outputs), since each may have 64 MB that wait for
- * a slow client.
+ * over all running scripts (outputs_bytes), since each may have 64 MB that wait
+ * for a slow client.
  */
 #include "script_tree.h"
 
@@ -29,7 +29,7 @@ struct runner {
     struct error *err;
 };
 
-static atomic_size_t outputs; /* bytes of all scripts' outputs */
+static atomic_size_t outputs_bytes; /* bytes of all scripts' outputs_bytes */
 
 static enum step run_node(struct runner *r, struct script_node *node);
 
@@ -79,8 +79,8 @@ script_call_node(struct script *script, const struct script_host *host,
     step = node->method.call(&call, err);
     if (step == STEP_DONE)
         node->value = call.result;
-    /* The shared dump shows the node before the change; its reference stays
-     * with the call that took it. */
+    /* script->now, the dump that calls share, is of before the change.  Forgets
+     * it; the call that took it keeps the reference. */
     if (step == STEP_DONE && node->method.kind == SCRIPT_CHANGING)
         script->now = NULL;
     if (step == STEP_FAIL && call.blamed > 0) {
@@ -164,7 +164,7 @@ check_output(struct script *script, struct error *err)
                   "the output is larger than %d bytes, or memory ran out",
                   SCRIPT_OUTPUT_MAX);
     else if (more > 0 &&
-             atomic_fetch_add(&outputs, more) + more > SCRIPT_OUTPUTS_MAX)
+             atomic_fetch_add(&outputs_bytes, more) + more > SCRIPT_OUTPUTS_MAX)
         error_set(err, ER_OUT_OF_MEMORY,
                   "Out of memory: the outputs of all scripts that are being "
                   "read are larger than %d MB together; try again later",
@@ -197,8 +197,8 @@ script_run(struct script *script, const struct script_host *host,
 }
 
 int
-script_check(const struct script *script, uint32_t privileges,
-             struct error *err)
+script_check_privileges(const struct script *script, uint32_t privileges,
+                        struct error *err)
 {
     for (const struct script_node *c = script->calls; c; c = c->next_call)
         if (privilege_check(privileges, c->method.privilege, err) != 0)
@@ -206,6 +206,7 @@ script_check(const struct script *script, uint32_t privileges,
     return 0;
 }
 
+/* The script itself lies in its arena. */
 void
 script_free(struct script *script)
 {
@@ -218,6 +219,6 @@ script_free(struct script *script)
         snapshot_unref(c->work.snapshot);
         buffer_fini(&c->work.text);
     }
-    atomic_fetch_sub(&outputs, script->counted);
+    atomic_fetch_sub(&outputs_bytes, script->counted);
     buffer_fini(&script->output);
 }

@@ -221,7 +221,7 @@ take_kept(struct handle *handle, const char *sql, size_t size)
         if (kept->statement && kept->size == size &&
             memcmp(sqlite3_sql(kept->statement), sql, size) == 0) {
             kept->used = ++handle->uses;
-            handle->needy = kept->needy;
+            handle->needs_node = kept->needs_node;
             return kept->statement;
         }
     }
@@ -239,7 +239,7 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
     *out = take_kept(handle, sql, size);
     if (*out)
         return SQLITE_OK;
-    memset(&handle->needy, 0, sizeof(handle->needy));
+    memset(&handle->needs_node, 0, sizeof(handle->needs_node));
     handle->memory.cancelled = handle->cancelled;
     return select_memory_prepare(&handle->memory, handle->db, sql, size, flags,
                                  out);
@@ -289,7 +289,7 @@ put_statement(struct handle *handle, sqlite3_stmt *statement)
         place->statement = statement;
         place->size = size;
         place->used = ++handle->uses;
-        place->needy = handle->needy;
+        place->needs_node = handle->needs_node;
         return;
     }
     if (place->statement == statement)
@@ -353,7 +353,7 @@ handle_new(struct error *err)
 static void
 set_heap_limit(void)
 {
-    select_memory_count();
+    select_memory_install();
     sqlite3_hard_heap_limit64(SELECT_HEAP_MAX);
 }
 
@@ -416,7 +416,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
         put_idle_handle(NULL, slot);
         return NULL;
     }
-    handle->slot = slot;
+    handle->user_slot = slot;
     handle->scope = *scope;
     handle->memory.owner = scope->session->who.user;
     handle->await = await;
@@ -461,6 +461,6 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
     handle->failed = false;
     select_memory_reset(&handle->memory);
     memset(&handle->readable, 0, sizeof(handle->readable));
-    if (!put_idle_handle(handle, handle->slot))
+    if (!put_idle_handle(handle, handle->user_slot))
         handle_free(handle);
 }

@@ -487,7 +487,7 @@ open_named_source(struct heap_cursor *cursor, struct handle *handle,
 
     if (name && !fits_name(walk, name))
         return fail_kind(handle, walk, name, base);
-    rc = select_source(handle, name, base, &cursor->source);
+    rc = select_source_pin(handle, name, base, &cursor->source);
     if (rc == SQLITE_OK &&
         walk->observed != (cursor->source->profile->kind != PROFILE_HEAP))
         return fail_kind(handle, walk, cursor->source->label, base);

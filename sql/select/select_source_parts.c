@@ -102,8 +102,8 @@ static int
 diff_pools(struct handle *handle, struct select_source *source,
            const struct view_options *options)
 {
-    const struct profile *now = source->of->snapshot->profile;
-    const struct profile *base = source->since->snapshot->profile;
+    const struct profile *now = source->now_source->snapshot->profile;
+    const struct profile *base = source->base_source->snapshot->profile;
     struct profile *roots[2] = {NULL, NULL};
 
     if (profile_root(now, options, &roots[0], &handle->failure) == 0 &&
@@ -140,11 +140,11 @@ make_pools(struct handle *handle, struct select_source *source)
     int rc;
 
     options.by_pool = true;
-    rc = source->of ? diff_pools(handle, source, &options)
-                    : sum_pools(handle, source, &options);
+    rc = source->now_source ? diff_pools(handle, source, &options)
+                            : sum_pools(handle, source, &options);
     if (rc != SQLITE_OK)
         return rc;
-    by_pool = source->of ? source->by_pool : source->pool_sum->profile;
+    by_pool = source->now_source ? source->by_pool : source->pool_sum->profile;
     source->pool_functions = functions_new(by_pool, &options, &handle->failure);
     if (source->pool_functions &&
         pool_rows_init(&source->pools, by_pool, source->pool_functions,
@@ -185,10 +185,11 @@ int
 select_source_pools(struct handle *handle, struct select_source *source,
                     bool *has)
 {
-    *has = source->of
-               ? knows_threads(handle, source, source->of->snapshot->profile) &&
+    *has = source->now_source
+               ? knows_threads(handle, source,
+                               source->now_source->snapshot->profile) &&
                      knows_threads(handle, source,
-                                   source->since->snapshot->profile)
+                                   source->base_source->snapshot->profile)
                : !is_by_node(handle, source);
     if (!*has || source->pools.list)
         return SQLITE_OK;

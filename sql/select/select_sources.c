@@ -68,9 +68,9 @@ unload_select_snapshot(struct select_sources *sources,
     source->profile = source->difference = NULL;
     source->snapshot = NULL;
     sources->loaded--;
-    if (source->of) {
-        source->of->readers--;
-        source->since->readers--;
+    if (source->now_source) {
+        source->now_source->readers--;
+        source->base_source->readers--;
     }
 }
 
@@ -86,7 +86,7 @@ select_sources_fini(struct select_sources *sources)
     memset(sources, 0, sizeof(*sources));
 }
 
-/* Takes the snapshot. */
+/* Takes over the caller's reference. */
 static void
 attach_loaded_snapshot(struct select_sources *sources,
                        struct select_source *source, struct snapshot *snapshot,
@@ -98,7 +98,7 @@ attach_loaded_snapshot(struct select_sources *sources,
 }
 
 static void
-take_fresh(struct handle *handle)
+load_fresh_snapshot(struct handle *handle)
 {
     struct select_sources *sources = handle->fetch->sources;
     struct snapshot *fresh = handle->scope.snapshot;
@@ -125,7 +125,7 @@ evict_unused_snapshot(struct handle *handle)
         struct select_source *source = sources->list[i];
 
         if (source->snapshot && source->readers == 0 &&
-            (source->serial || source->of) &&
+            (source->serial || source->now_source) &&
             (!oldest || source->used < oldest->used))
             oldest = source;
     }
@@ -220,7 +220,7 @@ find_stored_snapshot(struct handle *handle, const char *name)
 /* ---- what they name ---- */
 
 static int
-read_kept(struct handle *handle, struct select_source *source)
+load_kept_snapshot(struct handle *handle, struct select_source *source)
 {
     struct snapshot *snapshot;
 
@@ -312,7 +312,7 @@ open_single_source(struct handle *handle, const char *name,
 
         if (rc != SQLITE_OK)
             return rc;
-        take_fresh(handle);
+        load_fresh_snapshot(handle);
     }
     source = find_select_snapshot(handle->fetch->sources, name, NULL);
     if (!source)
@@ -320,7 +320,7 @@ open_single_source(struct handle *handle, const char *name,
     *out = source;
     if (!source)
         return SQLITE_ERROR;
-    return source->snapshot ? SQLITE_OK : read_kept(handle, source);
+    return source->snapshot ? SQLITE_OK : load_kept_snapshot(handle, source);
 }
 
 /* Replaces the advice in the error: a table has no option 'force'. */
@@ -343,8 +343,8 @@ advise_forced_difference(struct error *failure)
 static int
 compute_snapshot_difference(struct handle *handle, struct select_source *source)
 {
-    const struct snapshot *now = source->of->snapshot;
-    const struct snapshot *base = source->since->snapshot;
+    const struct snapshot *now = source->now_source->snapshot;
+    const struct snapshot *base = source->base_source->snapshot;
 
     if (evict_unused_snapshot(handle) != SQLITE_OK)
         return SQLITE_ERROR;
@@ -359,7 +359,7 @@ compute_snapshot_difference(struct handle *handle, struct select_source *source)
     if (!source->difference)
         return SQLITE_ERROR;
     attach_loaded_snapshot(handle->fetch->sources, source,
-                           snapshot_ref(source->of->snapshot),
+                           snapshot_ref(source->now_source->snapshot),
                            source->difference);
     return SQLITE_OK;
 }
@@ -393,8 +393,8 @@ open_difference_source(struct handle *handle, const char *name,
         *out = source = add_select_snapshot(handle, now->label, base->label);
     rc = SQLITE_ERROR;
     if (source) {
-        source->of = now;
-        source->since = base;
+        source->now_source = now;
+        source->base_source = base;
         rc = compute_snapshot_difference(handle, source);
     }
     if (rc != SQLITE_OK) {
@@ -464,8 +464,8 @@ select_source_calls(struct handle *handle, struct select_source *source)
 }
 
 int
-select_source(struct handle *handle, const char *name, const char *base,
-              struct select_source **out)
+select_source_pin(struct handle *handle, const char *name, const char *base,
+                  struct select_source **out)
 {
     struct select_source *source = NULL;
     bool cluster;
@@ -574,22 +574,23 @@ select_source_next(struct handle *handle, size_t *at, const char *base,
 
     *out = NULL;
     if (!handle->fetch || (base && cluster_name_is(base)))
-        return select_source(handle, NULL, base,
-                             out); /* which sets the reason */
+        return select_source_pin(handle, NULL, base, out); /* sets the reason */
     sources = handle->fetch->sources;
     rc = *at == 0 ? begin_list(handle, base) : SQLITE_OK;
     while (rc == SQLITE_OK && *at <= sources->count) {
         size_t number = (*at)++;
         struct select_source *source =
             number ? sources->list[number - 1] : &sources->fresh;
+        bool listed = number == 0 ? !observed && handle->names_now
+                                  : is_full_snapshot_name(source) &&
+                                        source->observed == observed;
 
         if (handle->cancelled && atomic_load(handle->cancelled))
             return SQLITE_INTERRUPT;
-        if (number == 0 ? observed || !handle->names_now
-                        : !is_full_snapshot_name(source) ||
-                              source->observed != observed)
+        if (!listed)
             continue;
-        rc = select_source(handle, number ? source->label : NULL, base, out);
+        rc =
+            select_source_pin(handle, number ? source->label : NULL, base, out);
         if (rc != SQLITE_ERROR || is_fatal(&handle->failure))
             return rc;
         warn_of_skipped_snapshot(handle, source);

@@ -52,9 +52,10 @@ struct select_source {
     unsigned readers;  /* it stays in memory while any table reads it */
     bool warned;   /* the warning that it is unreadable or empty was given */
     uint64_t used; /* when a table last asked for it, as a count */
-    struct select_source *of, *since; /* the two snapshots of a difference */
-    uint64_t serial;                  /* of a kept one; 0: not kept */
-    bool observed;                    /* of a kept one: not of the heap */
+    struct select_source *now_source,
+        *base_source; /* the two snapshots of a difference */
+    uint64_t serial;  /* of a kept one; 0: not kept */
+    bool observed;    /* of a kept one: not of the heap */
     char name[SNAPSHOT_NAME_MAX + 1], alias[SNAPSHOT_NAME_MAX + 1];
 };
 
@@ -77,8 +78,8 @@ void select_sources_fini(struct select_sources *sources);
  * of the two.  Returns SQLite's codes, as fetch_needs does.  The caller is one
  * of its readers from then on.
  */
-int select_source(struct handle *handle, const char *name, const char *base,
-                  struct select_source **out);
+int select_source_pin(struct handle *handle, const char *name, const char *base,
+                      struct select_source **out);
 
 /* The options with which functions and calls are made; wrappers has
  * WRAPPERS_TEXT_BYTES. */

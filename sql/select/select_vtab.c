@@ -234,7 +234,7 @@ vtab_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
     /* SQLite plans all readers of a statement before any of them reads. */
     if (catalog_needs(vtab->table, info->colUsed) != 0)
-        table_set_add(&vtab->handle->needy, vtab->index);
+        table_set_add(&vtab->handle->needs_node, vtab->index);
     select_vtab_plan(vtab->table, info);
     return SQLITE_OK;
 }
@@ -267,9 +267,9 @@ produce_table_rows(struct handle *handle, size_t index)
 {
     const struct catalog_table *table = catalog_at(index);
     struct rowset *rows = &handle->tables[index];
-    bool needy = table_set_has(&handle->needy, index);
+    bool needs = table_set_has(&handle->needs_node, index);
     int rc = fetch_needs(
-        handle, table->needs | (needy ? catalog_needs(table, UINT64_MAX) : 0));
+        handle, table->needs | (needs ? catalog_needs(table, UINT64_MAX) : 0));
 
     if (rc != SQLITE_OK)
         return rc;

@@ -200,7 +200,7 @@ bits_of(sqlite3_value *value, uint64_t *out)
     struct decimal d;
     struct span bytes;
 
-    if (kind_is_decimal(value) && kind_decimal(value, &d))
+    if (kind_is_decimal(value) && kind_to_decimal(value, &d))
         *out = bits_of_decimal(d);
     else if (sqlite3_value_type(value) == SQLITE_INTEGER)
         *out = (uint64_t)sqlite3_value_int64(value);
@@ -406,7 +406,7 @@ function_compare(sqlite3_value *a, sqlite3_value *b, enum compare_how how)
     if (is_json_text(a) || is_json_text(b))
         return compare_json(a, b);
     if (kind_decimals(a) >= 0 && kind_decimals(b) >= 0 &&
-        kind_decimal(a, &exact_a) && kind_decimal(b, &exact_b))
+        kind_to_decimal(a, &exact_a) && kind_to_decimal(b, &exact_b))
         return decimal_compare(exact_a, exact_b);
     if (compare_temporal_values(a, b, &order))
         return order;

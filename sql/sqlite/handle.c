@@ -112,7 +112,7 @@ counted_realloc(void *old, int size)
 }
 
 void
-select_memory_count(void)
+select_memory_install(void)
 {
     sqlite3_mem_methods counted;
 
@@ -216,11 +216,13 @@ collation_add(sqlite3 *db)
     return 0;
 }
 
+/* 160 times 64 operations of SQLite's machine, or 64 bytes in a function for
+ * each 64 operations, take about a quarter of a millisecond: then the statement
+ * leaves the event loop, or looks at the clock. */
 enum {
-    PROGRESS_OPS = 64,    /* of SQLite's machine between two checks */
-    BYTES_PER_STEP = 64,  /* bytes that a function handles in that time */
-    STEPS_PER_CHECK = 160 /* about a quarter of a millisecond; then it leaves
-                           * the event loop, or looks at the clock */
+    PROGRESS_OPS = 64,   /* operations in a step */
+    BYTES_PER_STEP = 64, /* bytes that a function handles in that time */
+    STEPS_PER_CHECK = 160
 };
 
 bool

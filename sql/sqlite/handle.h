@@ -49,7 +49,7 @@ struct select_memory {
 };
 
 /* Call it once, before any other use of SQLite. */
-void select_memory_count(void);
+void select_memory_install(void);
 
 /* sqlite3_prepare_v3, counted.  SQLite's time to prepare doubles with each
  * level of views, and grows with the square of the number of windows; only its
@@ -121,15 +121,15 @@ struct kept_statement {
     sqlite3_stmt *statement;
     size_t size; /* bytes of its text */
     uint64_t used;
-    struct table_set needy; /* as in struct handle */
+    struct table_set needs_node; /* as in struct handle */
 };
 
 struct handle {
     sqlite3 *db;
     struct handle *next; /* the next idle one */
     struct kept_statement kept[STATEMENTS_KEPT];
-    uint64_t uses;     /* count of statements' uses */
-    const char **slot; /* its user's slot in the pool */
+    uint64_t uses;          /* count of statements' uses */
+    const char **user_slot; /* its user's entry in the pool */
     struct table_set created;
     struct function_use *functions; /* user data of SQLite's functions */
     /* Members from here on belong to the present statement. */
@@ -137,11 +137,12 @@ struct handle {
     struct sql_session *session; /* of scope, for @x := y */
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
-    const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
-    struct await *await;          /* NULL: it cannot wait, or be cancelled */
-    struct table_set readable;    /* the tables it may read */
-    struct table_set needy;   /* those of which it reads columns with needs */
-    struct table_set bounded; /* of nodes', asked from some time on */
+    const atomic_bool *cancelled;   /* NULL: it cannot be cancelled */
+    struct await *await;            /* NULL: it cannot wait, or be cancelled */
+    struct table_set readable;      /* the tables it may read */
+    struct table_set needs_node;    /* of which it reads a column that has
+                                     * needs (enum catalog_needs) */
+    struct table_set bounded;       /* of nodes', asked from some time on */
     bool names_snapshot, names_now; /* as in struct deparsed */
     uint64_t charged; /* bytes, since it last said that it computes for long */
     int64_t recursion_left; /* rows that its recursive queries may still read of

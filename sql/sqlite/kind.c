@@ -21,6 +21,9 @@ enum {
                          variables have no more */
 };
 
+/* so that a kind's rest by it is its decimals, of both groups */
+_Static_assert(KIND_EXACT % (KIND_QUOTIENT - KIND_EXACT) == 0, "decimals");
+
 enum kind
 kind_of(sqlite3_value *value)
 {
@@ -34,7 +37,7 @@ kind_of(sqlite3_value *value)
 }
 
 enum kind
-kind_keeps(sqlite3_value *value)
+kind_beyond_sqlite(sqlite3_value *value)
 {
     enum kind kind = kind_of(value);
 
@@ -44,7 +47,7 @@ kind_keeps(sqlite3_value *value)
 struct value
 kind_value(sqlite3_value *value)
 {
-    struct value out = {.kind = (uint8_t)kind_keeps(value)};
+    struct value out = {.kind = (uint8_t)kind_beyond_sqlite(value)};
     struct span bytes;
 
     switch (sqlite3_value_type(value)) {
@@ -229,7 +232,7 @@ kind_is_decimal(sqlite3_value *value)
 }
 
 bool
-kind_decimal(sqlite3_value *value, struct decimal *out)
+kind_to_decimal(sqlite3_value *value, struct decimal *out)
 {
     enum kind kind = kind_of(value);
     size_t used;
@@ -247,7 +250,8 @@ kind_decimal(sqlite3_value *value, struct decimal *out)
         return true;
     case SQLITE_FLOAT:
         *out = real_decimal(sqlite3_value_double(value),
-                            kind >= KIND_QUOTIENT ? 9 : kind_decimals(value));
+                            kind >= KIND_QUOTIENT ? QUOTIENT_KEPT
+                                                  : kind_decimals(value));
         return true;
     default:
         return decimal_read(kind_bytes(value), out, &used) && used > 0;
@@ -259,7 +263,7 @@ kind_text(sqlite3_value *value, char out[KIND_TEXT])
 {
     struct decimal d;
 
-    if (kind_is_decimal(value) && kind_decimal(value, &d))
+    if (kind_is_decimal(value) && kind_to_decimal(value, &d))
         return decimal_text(d, kind_decimals(value), out);
     if (sqlite3_value_type(value) == SQLITE_INTEGER)
         return (size_t)snprintf(out, KIND_TEXT, "%" PRId64,
@@ -274,6 +278,7 @@ kind_round(double x, int places)
     char text[40];
 
     scaled = places >= 0 ? x * scale : x / scale;
+    /* beyond 15 digits (KIND_DIGITS_MAX) none behind the point is exact */
     if (!isfinite(scaled) || fabs(scaled) > 1e15)
         return x;
     /* 2.675 is 2.67499... in binary, but MySQL rounds it to 2.68: the 15
@@ -319,14 +324,14 @@ limit_decimals(int decimals)
 }
 
 void
-kind_quotient(sqlite3_context *c, struct decimal d, int decimals)
+kind_result_quotient(sqlite3_context *c, struct decimal d, int decimals)
 {
     set_decimal_result(c, d,
                        (unsigned)(KIND_QUOTIENT + limit_decimals(decimals)));
 }
 
 void
-kind_exact(sqlite3_context *c, struct decimal d, int decimals)
+kind_result_exact(sqlite3_context *c, struct decimal d, int decimals)
 {
     decimals = limit_decimals(decimals);
     decimal_shorten(d, decimals, DECIMAL_ROUND, &d);

@@ -46,7 +46,7 @@ enum {
 
 enum kind kind_of(sqlite3_value *value);
 /* The kind of a number that SQLite's own type would lose; else KIND_PLAIN. */
-enum kind kind_keeps(sqlite3_value *value);
+enum kind kind_beyond_sqlite(sqlite3_value *value);
 /* The value, with its kind, for a variable; texts and bytes are borrowed. */
 struct value kind_value(sqlite3_value *value);
 /* The text as SQLite writes it; empty for NULL. */
@@ -58,7 +58,7 @@ int kind_decimals(sqlite3_value *value);
 bool kind_is_decimal(sqlite3_value *value); /* no integer */
 /* The value of an exact number, of bytes or a moment beside numbers.  False:
  * it is none of these. */
-bool kind_decimal(sqlite3_value *value, struct decimal *out);
+bool kind_to_decimal(sqlite3_value *value, struct decimal *out);
 /* Reads a double that stands for a DECIMAL; false: no DECIMAL is as large. */
 bool kind_real_decimal(double x, struct decimal *out);
 
@@ -75,9 +75,9 @@ size_t kind_text(sqlite3_value *value, char out[KIND_TEXT]);
 double kind_round(double x, int places);
 /* The integer part of x; false: no integer holds it. */
 bool kind_integer_part(double x, int64_t *out);
-/* Sets a DECIMAL result with that many decimals; kind_quotient sets one that
- * has further digits than it shows. */
-void kind_exact(sqlite3_context *c, struct decimal d, int decimals);
-void kind_quotient(sqlite3_context *c, struct decimal d, int decimals);
+/* Sets a DECIMAL result with that many decimals; kind_result_quotient sets one
+ * that has further digits than it shows. */
+void kind_result_exact(sqlite3_context *c, struct decimal d, int decimals);
+void kind_result_quotient(sqlite3_context *c, struct decimal d, int decimals);
 
 #endif

@@ -33,13 +33,13 @@ struct leg {
     struct cell_index first, last;
 };
 
-struct steps {
+struct path_reader {
     const char *at, *end;
     bool wrong; /* sticky */
 };
 
 static void
-skip_path_blanks(struct steps *s)
+skip_path_blanks(struct path_reader *s)
 {
     /* strchr() finds the NUL at the end of its list, too. */
     while (s->at < s->end && strchr(" \t\n\r", *s->at) && *s->at)
@@ -47,7 +47,7 @@ skip_path_blanks(struct steps *s)
 }
 
 static bool
-accept_path_char(struct steps *s, char c)
+accept_path_char(struct path_reader *s, char c)
 {
     skip_path_blanks(s);
     if (s->at == s->end || *s->at != c)
@@ -57,7 +57,7 @@ accept_path_char(struct steps *s, char c)
 }
 
 static bool
-accept_path_word(struct steps *s, const char *word)
+accept_path_word(struct path_reader *s, const char *word)
 {
     size_t size = strlen(word);
 
@@ -69,7 +69,7 @@ accept_path_word(struct steps *s, const char *word)
 }
 
 static bool
-read_index(struct steps *s, int64_t *out)
+read_index(struct path_reader *s, int64_t *out)
 {
     const char *start;
 
@@ -84,7 +84,7 @@ read_index(struct steps *s, int64_t *out)
 }
 
 static bool
-read_array_position(struct steps *s, struct cell_index *out)
+read_array_position(struct path_reader *s, struct cell_index *out)
 {
     *out = (struct cell_index){0, false};
     if (!accept_path_word(s, "last"))
@@ -94,7 +94,7 @@ read_array_position(struct steps *s, struct cell_index *out)
 }
 
 static bool
-read_cells(struct steps *s, struct leg *leg)
+read_cells(struct path_reader *s, struct leg *leg)
 {
     leg->kind = LEG_CELLS;
     if (accept_path_char(s, '*')) {
@@ -122,7 +122,7 @@ may_name(char c, bool first)
 }
 
 static bool
-read_leg_name(struct steps *s, struct leg *leg)
+read_leg_name(struct path_reader *s, struct leg *leg)
 {
     skip_path_blanks(s);
     leg->kind = LEG_MEMBER;
@@ -147,7 +147,7 @@ read_leg_name(struct steps *s, struct leg *leg)
 
 /* The next leg; false at the end, and at a fault. */
 static bool
-read_leg(struct steps *s, struct leg *leg)
+read_leg(struct path_reader *s, struct leg *leg)
 {
     bool cells;
 
@@ -161,7 +161,7 @@ read_leg(struct steps *s, struct leg *leg)
 enum json_fault
 json_path(struct span path, bool *many, size_t *at)
 {
-    struct steps s = {path.data, path.data + path.size, false};
+    struct path_reader s = {path.data, path.data + path.size, false};
     enum json_fault fault = JSON_WRONG;
     struct leg leg;
 
@@ -191,8 +191,8 @@ struct finding {
     void *arg;
 };
 
-static bool find_leg(const struct finding *f, struct span value,
-                     const char *at);
+static bool follow_json_path(const struct finding *f, struct span value,
+                             const char *at);
 
 /* Names compare in the document's form: in quotes, and escaped as json_quote()
  * does it.  So the path's name is brought into that form, not each of the
@@ -203,7 +203,7 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
 {
     struct buffer plain, name;
     struct span member;
-    bool on = true;
+    bool go_on = true;
 
     if (json_kind(value) != JSON_OBJECT)
         return true;
@@ -217,10 +217,10 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
     json_quote(&name, (struct span){plain.data ? plain.data : "", plain.size});
     if (!name.failed &&
         json_member(value, (struct span){name.data, name.size}, &member))
-        on = find_leg(f, member, at);
+        go_on = follow_json_path(f, member, at);
     buffer_fini(&plain);
     buffer_fini(&name);
-    return on;
+    return go_on;
 }
 
 /* Walks the cells from first to last of an array.  Those counted from the end
@@ -237,7 +237,7 @@ find_cells(const struct finding *f, struct span value, const struct leg *leg,
         leg->first.from_last ? count - 1 - leg->first.index : leg->first.index;
     last = leg->last.from_last ? count - 1 - leg->last.index : leg->last.index;
     for (; i <= last && json_next(&walk, &name, &cell); i++)
-        if (i >= first && !find_leg(f, cell, at))
+        if (i >= first && !follow_json_path(f, cell, at))
             return false;
     return true;
 }
@@ -252,7 +252,7 @@ find_in_all_children(const struct finding *f, struct span value,
     if (json_kind(value) != kind)
         return true;
     while (json_next(&walk, &name, &part))
-        if (!find_leg(f, part, at))
+        if (!follow_json_path(f, part, at))
             return false;
     return true;
 }
@@ -261,9 +261,9 @@ find_in_all_children(const struct finding *f, struct span value,
  * (JSON_DEPTH_MAX): each leg but one of cells goes down a level, and cells of
  * a value that is no array are taken in the loop. */
 static bool
-find_leg(const struct finding *f, struct span value, const char *at)
+follow_json_path(const struct finding *f, struct span value, const char *at)
 {
-    struct steps s = {at, f->end, false};
+    struct path_reader s = {at, f->end, false};
     struct leg leg;
 
     if (!f->spend(f->arg, value.size + (size_t)(f->end - at)))
@@ -295,5 +295,5 @@ json_find(struct span value, struct span path,
     struct finding f = {path.data + path.size, found, spend, arg};
     const char *dollar = memchr(path.data, '$', path.size);
 
-    return !dollar || find_leg(&f, value, dollar + 1);
+    return !dollar || follow_json_path(&f, value, dollar + 1);
 }

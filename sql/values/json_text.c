@@ -99,8 +99,8 @@ read_escaped(const char **p, const char *end)
 
 static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t"; /* letter, meaning */
 
-/* Checks a string from its quote on.  NULL at a fault, whose position *at has
- * then. */
+/* Checks a string from its quote on.  Returns its end, or NULL with the fault's
+ * position in *at. */
 static const char *
 read_string(const char *p, const char *end, const char **at)
 {
@@ -178,7 +178,7 @@ json_quote(struct buffer *out, struct span text)
  * so the grammar is checked first; the text ends in a NUL, which strtod()
  * needs.  1e999 is refused, as in MySQL. */
 static const char *
-read_json_text_number(const char *p, const char *end)
+read_json_number(const char *p, const char *end)
 {
     const char *start = p;
 
@@ -220,7 +220,8 @@ static bool read_json_value(struct parse *p);
  * the sizes of the name and of all of it.  Positions, not pointers: the output
  * grows meanwhile and moves. */
 struct member {
-    size_t name, name_size, size; /* size: with the value, which goes on */
+    size_t name_at, name_size;
+    size_t size; /* of name, colon and value */
     size_t order;
 };
 
@@ -259,7 +260,7 @@ compare_members_by_name(const void *a, const void *b, void *arg)
 
     if (x->name_size != y->name_size)
         return x->name_size < y->name_size ? -1 : 1;
-    return memcmp(data + x->name, data + y->name, x->name_size);
+    return memcmp(data + x->name_at, data + y->name_at, x->name_size);
 }
 
 static int
@@ -290,17 +291,17 @@ sort_members(struct buffer *out, size_t start, struct members *members)
         return false;
     memcpy(copy, out->data + start, size);
     for (size_t i = 0; i < count; i++)
-        members->all[i].name -= start;
+        members->all[i].name_at -= start;
     out->size = start;
     for (size_t i = 0; i < count; i++) {
         const struct member *m = &members->all[i], *next = m + 1;
 
         if (i + 1 < count && next->name_size == m->name_size &&
-            memcmp(copy + next->name, copy + m->name, m->name_size) == 0)
+            memcmp(copy + next->name_at, copy + m->name_at, m->name_size) == 0)
             continue; /* of equal names the last one counts; order put it
                        * last */
         buffer_text(out, first ? "" : ", ");
-        buffer_add(out, copy + m->name, m->size);
+        buffer_add(out, copy + m->name_at, m->size);
         first = false;
     }
     mem_free(copy);
@@ -346,17 +347,17 @@ accept_json_char(struct parse *p, char c)
 static bool
 read_member(struct parse *p, struct members *members)
 {
-    struct member member = {.name = p->out->size};
+    struct member member = {.name_at = p->out->size};
 
     if (p->at == p->end || *p->at != '"' || !copy_string(p))
         return false;
-    member.name_size = p->out->size - member.name;
+    member.name_size = p->out->size - member.name_at;
     if (!accept_json_char(p, ':'))
         return false;
     buffer_text(p->out, ": ");
     if (!read_json_value(p))
         return false;
-    member.size = p->out->size - member.name;
+    member.size = p->out->size - member.name_at;
     if (!add_member(members, member))
         p->out->failed = true;
     return true;
@@ -367,22 +368,22 @@ read_object(struct parse *p)
 {
     struct members members = {.out = p->out};
     size_t start;
-    bool right;
+    bool valid;
 
     buffer_char(p->out, '{');
     start = p->out->size;
     accept_json_char(p, '{');
-    right = accept_json_char(p, '}');
-    while (!right && read_member(p, &members)) {
-        right = accept_json_char(p, '}');
-        if (!right && !accept_json_char(p, ','))
+    valid = accept_json_char(p, '}');
+    while (!valid && read_member(p, &members)) {
+        valid = accept_json_char(p, '}');
+        if (!valid && !accept_json_char(p, ','))
             break;
     }
-    if (right && !sort_members(p->out, start, &members))
+    if (valid && !sort_members(p->out, start, &members))
         p->out->failed = true;
     mem_free(members.all);
     buffer_char(p->out, '}');
-    return right;
+    return valid;
 }
 
 static bool
@@ -408,16 +409,16 @@ read_array(struct parse *p)
 static bool
 read_nested(struct parse *p)
 {
-    bool right;
+    bool valid;
 
     /* The thread's stack is the limit that this protects. */
     p->deep = p->depth == JSON_DEPTH_MAX;
     if (p->deep)
         return false;
     p->depth++;
-    right = *p->at == '{' ? read_object(p) : read_array(p);
+    valid = *p->at == '{' ? read_object(p) : read_array(p);
     p->depth--;
-    return right;
+    return valid;
 }
 
 static bool
@@ -441,7 +442,7 @@ read_json_value(struct parse *p)
             next = p->at + size;
     }
     if (!next)
-        next = read_json_text_number(p->at, p->end);
+        next = read_json_number(p->at, p->end);
     if (!next)
         return false;
     buffer_add(p->out, p->at, (size_t)(next - p->at));
@@ -453,13 +454,13 @@ enum json_fault
 json_normalize(struct span text, struct buffer *out, size_t *at)
 {
     struct parse p = {text.data, text.data + text.size, out, 0, false};
-    bool right = read_json_value(&p);
+    bool valid = read_json_value(&p);
 
-    if (right)
+    if (valid)
         p.at = skip_json_blanks(p.at, p.end);
     *at = (size_t)(p.at - text.data);
     return p.deep                   ? JSON_TOO_DEEP
-           : right && p.at == p.end ? JSON_FINE
+           : valid && p.at == p.end ? JSON_FINE
                                     : JSON_WRONG;
 }
 

@@ -523,7 +523,8 @@ START_TEST(each_method_needs_its_privilege_and_no_other)
         bool enough = (m.privilege & ~has) == 0;
 
         memset(&err, 0, sizeof(err));
-        ck_assert_int_eq(script_check(script, has, &err), enough ? 0 : -1);
+        ck_assert_int_eq(script_check_privileges(script, has, &err),
+                         enough ? 0 : -1);
         ck_assert_uint_eq(err.code, enough ? 0 : ER_PRIVILEGE);
     }
     script_free(script);
@@ -585,7 +586,8 @@ START_TEST(nothing_runs_when_a_later_call_is_denied)
     struct script *script = parse("HeapProf.getInstance().has_enable()\n"
                                   "HeapProf.getInstance().enable_prof()");
 
-    ck_assert_int_eq(script_check(script, PRIVILEGE_STATUS, &err), -1);
+    ck_assert_int_eq(script_check_privileges(script, PRIVILEGE_STATUS, &err),
+                     -1);
     ck_assert_str_eq(err.text,
                      "Access denied; you need (at least one of) the CONTROL "
                      "privilege(s) for this operation");

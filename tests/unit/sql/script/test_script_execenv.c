@@ -104,9 +104,11 @@ START_TEST(a_script_prints_stacks)
 
     ck_assert_msg(script != NULL, "%s", err.text);
     ck_assert_int_eq(script->longest, SCRIPT_SLOW);
-    ck_assert_int_eq(script_check(script, PRIVILEGE_PROFILE, &err), 0);
-    ck_assert_int_eq(script_check(script, ~(uint32_t)PRIVILEGE_PROFILE, &err),
-                     -1);
+    ck_assert_int_eq(script_check_privileges(script, PRIVILEGE_PROFILE, &err),
+                     0);
+    ck_assert_int_eq(
+        script_check_privileges(script, ~(uint32_t)PRIVILEGE_PROFILE, &err),
+        -1);
     ck_assert_msg(script_run(script, &host, &err) == STEP_DONE, "%s", err.text);
     ck_assert_str_eq(script->output.data, scripts[_i].output);
     ck_assert_uint_eq(asked, 1);
