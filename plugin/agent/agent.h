@@ -113,8 +113,8 @@ bool host_privileges_equal(pid_t a, pid_t b);
  * Its messages during the start go to start.log. */
 enum {
     LAUNCHER_OPTIONS_MAX = 32,
-    LAUNCHER_PAUSE_MIN_MS = 1000,
-    LAUNCHER_PAUSE_MAX_MS = 60000
+    LAUNCHER_PAUSE_MIN_MS = 1000, /* between two starts; it grows ... */
+    LAUNCHER_PAUSE_MAX_MS = 60000 /* ... up to this */
 };
 
 struct launcher {
@@ -139,7 +139,8 @@ void launcher_end(const struct launcher *launcher);
 
 struct agent_start {
     char settings[AGENT_SETTINGS_MAX]; /* agent_tools.h */
-    struct jemalloc_given given;       /* set by the program itself; or empty */
+    struct jemalloc_given
+        named_jemalloc;       /* set by the program itself; or empty */
     struct jemalloc jemalloc; /* found before main; by the thread if late */
     bool late;                /* the program runs already */
     bool silent;              /* write nothing to stderr */
@@ -167,14 +168,14 @@ struct agent {
     int filters;        /* seccomp filters of this thread (confined.h) */
     int opened_filters; /* those under which the channel was opened */
     unsigned calls;     /* enum confined_call: allowed under these filters */
-    int given;          /* descriptor with the request; -1: none */
+    int request_fd;     /* descriptor with the request; -1: none */
     pid_t tracer;       /* whom Yama lets trace this process; 0: nobody */
     int64_t started_ms;
-    int64_t guard_ms;        /* how long heapwired may be away; 0: for ever */
+    int64_t absence_max_ms;  /* how long heapwired may be away; 0: for ever */
     int64_t last_request_ms; /* monotonic: heapwired's latest request or
                                 connection */
-    bool guard_expired;      /* guard_ms has passed, and profiling is off */
-    int64_t unguarded_ms;    /* wall clock: switched off for that; or 0 */
+    bool absence_expired; /* absence_max_ms has passed, and profiling is off */
+    int64_t unguarded_ms; /* wall clock: switched off for that; or 0 */
 };
 
 /* ---- operations.c ---- */
@@ -238,10 +239,10 @@ int serve_run(const struct agent_start *start);
 
 /* On the host's thread, where our thread was suspended and none can follow:
  * ends profiling that it has switched on, and forgets the state it left. */
-void serve_nobody(void);
+void serve_abandon_left(void);
 /* On the host's thread, before a filter comes under which no child can be
  * served: leaves the reason. */
-void serve_unfit(const struct agent_start *start);
+void serve_write_unfit_reason(const struct agent_start *start);
 
 /* ---- phase.c ----
  * The phase of the agent's thread, and whether it must end.  The thread enters
@@ -294,16 +295,16 @@ void handover_close(void);
 
 /* The thread's last call; false: nothing could be left.  In a shared descriptor
  * table it needs no socket. */
-bool handover_give(struct agent *agent);
+bool handover_leave(struct agent *agent);
 /* The next thread's first call: the state, without the descriptors of a table
  * of its own; false: nothing was left. */
-bool handover_read(struct agent *agent);
+bool handover_restore_state(struct agent *agent);
 /* Where no thread follows: the state that was left, or NULL.  It is forgotten,
  * and the descriptors of the thread's own table are closed with the socket. */
-struct agent *handover_drop(void);
+struct agent *handover_take_abandoned(void);
 /* Fetches the descriptors into the thread's own table.  0, or an errno. */
-int handover_take(struct agent *agent);
+int handover_restore_fds(struct agent *agent);
 
-void handover_discard(void);
+void handover_forget(void);
 
 #endif

@@ -29,10 +29,12 @@
 
 enum {
     FIRST_FDS = 5,
-    BATCH = 128,
-    KEY_AT = 8, /* of 16 bytes; the first are the stack guard's */
+    BATCH = 128, /* descriptors of a message; the kernel allows 253 */
+    /* The last 8 of AT_RANDOM's 16 bytes, glibc's pointer guard; the first are
+     * the stack guard's. */
+    KEY_AT = 8,
     KEY_WORDS = 2,
-    SKIPPED_MAX = 4096
+    SKIPPED_MAX = 4096 /* messages of others, before we give up */
 };
 
 /* A descriptor in the host's table; the host may close it and reuse the number,
@@ -49,7 +51,7 @@ static struct {
     socklen_t address_size;
     uint32_t key[KEY_WORDS];      /* begins each message, in network order */
     struct kept_fd socket, guard; /* guard: the lock's, from other children */
-    bool left;
+    bool has_state;
     struct agent agent;
 } kept;
 
@@ -219,7 +221,7 @@ send_agent_fds(struct agent *agent)
 }
 
 bool
-handover_give(struct agent *agent)
+handover_leave(struct agent *agent)
 {
     /* The socket is in the host's table, not in this one. */
     if (agent->own_table &&
@@ -229,7 +231,7 @@ handover_give(struct agent *agent)
         close(agent->stop_signalfd);
     agent->stop_signalfd = -1;
     kept.agent = *agent;
-    kept.left = true;
+    kept.has_state = true;
     /* The next thread locks the file again, maybe before this table is gone. */
     if (agent->own_table && agent->channel.lock >= 0)
         close(agent->channel.lock);
@@ -237,21 +239,21 @@ handover_give(struct agent *agent)
 }
 
 bool
-handover_read(struct agent *agent)
+handover_restore_state(struct agent *agent)
 {
-    if (!kept.left)
+    if (!kept.has_state)
         return false;
-    kept.left = false;
+    kept.has_state = false;
     *agent = kept.agent;
     return true;
 }
 
 struct agent *
-handover_drop(void)
+handover_take_abandoned(void)
 {
-    bool left = kept.left;
+    bool left = kept.has_state;
 
-    kept.left = false;
+    kept.has_state = false;
     return left ? &kept.agent : NULL;
 }
 
@@ -303,7 +305,7 @@ receive_batch(int from, int *fds)
 }
 
 int
-handover_take(struct agent *agent)
+handover_restore_fds(struct agent *agent)
 {
     struct flock first = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     int batch[BATCH], *fd;
@@ -328,7 +330,7 @@ handover_take(struct agent *agent)
         close(agent->null);
     if (agent->own_table) {
         agent->null = STDIN_FILENO;
-        close(handover_socket());
+        close(handover_socket()); /* our table's copy has the same number */
     }
     if (agent->channel.listener < 0 || agent->channel.lock < 0)
         return EBADF;
@@ -336,8 +338,8 @@ handover_take(struct agent *agent)
 }
 
 void
-handover_discard(void)
+handover_forget(void)
 {
-    kept.left = false;
+    kept.has_state = false;
     handover_close();
 }

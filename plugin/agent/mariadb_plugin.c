@@ -31,7 +31,8 @@
  * database's directory it only looks at the files of tables. */
 #define STATE_SUBDIR "mysql/.heapwire"
 
-/* The server puts a struct mariadb_errors here. */
+/* The service's version (1.0), which the server checks and then replaces by the
+ * address of a struct mariadb_errors. */
 EXPORT extern const struct mariadb_errors *my_print_error_service;
 const struct mariadb_errors *my_print_error_service = (void *)0x0100;
 
@@ -41,8 +42,9 @@ static unsigned node_id;
 static char *listen_at, *state_dir, *config, *heapwired;
 static char enabled;
 
-/* Status variables. */
+/* shown as status variables */
 static const char *agent = "off", *socket_shown = "";
+
 static bool started; /* by this plugin */
 static char dir[AGENT_PATH_MAX], heapwired_path[PATH_MAX];
 static char socket_path[AGENT_PATH_MAX + sizeof(SOCKET)];
@@ -66,6 +68,7 @@ refuse(const char *format, ...)
 static int
 find_directory(void)
 {
+    /* it ends in a slash */
     const char *home = dlsym(RTLD_DEFAULT, "mysql_real_data_home");
     bool named = state_dir && *state_dir;
     int size = snprintf(dir, sizeof(dir), "%s%s",
@@ -154,7 +157,7 @@ switch_agent_off(void)
 }
 
 static int
-switch_on(void)
+switch_agent_on(void)
 {
     int error;
 
@@ -222,7 +225,7 @@ check_enabled(void *thd, struct mariadb_variable *variable, void *save,
         refuse("heapwire_enabled is ON or OFF");
         return 1;
     }
-    if (on != enabled && (on ? switch_on() : switch_agent_off()) != 0)
+    if (on != enabled && (on ? switch_agent_on() : switch_agent_off()) != 0)
         return 1;
     enabled = *(char *)save = (char)on;
     return 0;
@@ -240,7 +243,7 @@ update_enabled(void *thd, struct mariadb_variable *variable, void *at,
 static struct {
     struct mariadb_variable head;
     char *value;
-    char standard;
+    char default_value;
 } enabled_variable = {{MARIADB_VAR_BOOL | MARIADB_VAR_OPCMDARG, "enabled",
                        "Whether the agent runs; OFF ends it and heapwired",
                        check_enabled, update_enabled},
@@ -295,7 +298,7 @@ static int
 init_agent_plugin(void *arg)
 {
     (void)arg;
-    return enabled ? switch_on() != 0 : 0;
+    return enabled ? switch_agent_on() != 0 : 0;
 }
 
 static int
@@ -307,8 +310,7 @@ deinit_agent_plugin(void *arg)
 
 static struct mariadb_daemon daemon_info;
 
-/* A daemon plugin must carry the server's version, which built-in plugins have.
- */
+/* Before the server reads the declaration. */
 __attribute__((constructor)) static void
 learn_version(void)
 {

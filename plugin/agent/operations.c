@@ -40,7 +40,7 @@ op_hello(struct agent *agent, const struct agent_request *request,
 {
     (void)passed;
     if (request->number == 1 && request->seconds <= AGENT_SECONDS_MAX)
-        agent->guard_ms = (int64_t)request->seconds * 1000;
+        agent->absence_max_ms = (int64_t)request->seconds * 1000;
     reply->value = (uint64_t)agent->unguarded_ms;
     agent->object_scan_due = true; /* after the reply */
     reply->hello = agent->self;
@@ -53,8 +53,9 @@ op_hello(struct agent *agent, const struct agent_request *request,
                    (agent->start->child ? 0 : AGENT_KNOWS_TABLES) |
                    (recorder_is_patched() ? AGENT_KNOWS_PATCHED : 0);
     snprintf(reply->text, sizeof(reply->text), "%s",
-             agent->jemalloc.profiler->dumps ? jemalloc_note(&agent->jemalloc)
-                                             : recorder_note());
+             agent->jemalloc.profiler->writes_dumps
+                 ? jemalloc_note(&agent->jemalloc)
+                 : recorder_note());
     if (!*reply->text)
         tables_note(reply->text, sizeof(reply->text));
 }
@@ -139,9 +140,9 @@ new_file(const struct agent *agent, const char *name)
 
 /* Tries to open a file as prof.dump will, by its name in /proc: in a chroot
  * without /proc that fails, for which jemalloc aborts the host if opt.abort is
- * set. */
+ * set.  False: the reply says why. */
 static bool
-may_dump(struct agent *agent, struct agent_reply *reply)
+check_dump_possible(struct agent *agent, struct agent_reply *reply)
 {
     int file = new_file(agent, "heapwire-profile"), fd;
     int error = file < 0 ? errno : 0;
@@ -180,8 +181,8 @@ op_set_active(struct agent *agent, const struct agent_request *request,
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    if (request->number == 1 && agent->jemalloc.profiler->dumps &&
-        !may_dump(agent, reply))
+    if (request->number == 1 && agent->jemalloc.profiler->writes_dumps &&
+        !check_dump_possible(agent, reply))
         return;
     error = profiling_set_active(&agent->jemalloc, request->number == 1,
                                  (uint32_t)request->seconds);
@@ -238,12 +239,12 @@ op_dump(struct agent *agent, const struct agent_request *request,
     int64_t began, open_until_ms;
 
     (void)request;
-    if (!agent->jemalloc.profiler->dumps) {
+    if (!agent->jemalloc.profiler->writes_dumps) {
         fail_agent_reply(reply, EOPNOTSUPP,
                          "the recorder's segment has the profile");
         return;
     }
-    if (!may_dump(agent, reply))
+    if (!check_dump_possible(agent, reply))
         return;
     profile = new_file(agent, "heapwire-profile");
     maps = new_file(agent, "heapwire-maps");
@@ -256,6 +257,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
         return;
     }
     snprintf(path, sizeof(path), DUMP_PATH, profile);
+    /* access_left() is -1 where access is closed: then it is not reopened */
     open_until_ms = agent_monotonic_ms() + access_left();
     (void)access_close(); /* a dump that hangs could not close it in time */
     began = monotonic_clock_us();
@@ -390,7 +392,7 @@ op_table(struct agent *agent, const struct agent_request *request,
     if (agent->start->child)
         error = ENOTSUP;
     else if (request->number != 0)
-        error = given_tables_add(agent->given, request->number);
+        error = given_tables_add(agent->request_fd, request->number);
     else
         error = tables_use(&agent->jemalloc);
     if (error != 0)
@@ -448,6 +450,7 @@ static int
 pull_lever(const struct lever_host *host, const struct agent_request *request,
            const char *by)
 {
+    /* AGENT_DECAY reuses these fields (agent_protocol.h). */
     int64_t dirty_ms = (int64_t)request->inode;
     int64_t muzzy_ms = (int64_t)request->force;
     uint32_t seconds = (uint32_t)request->seconds;
@@ -468,7 +471,7 @@ pull_lever(const struct lever_host *host, const struct agent_request *request,
 }
 
 static bool
-is_lever(const struct agent_request *request)
+is_valid_lever_request(const struct agent_request *request)
 {
     int64_t dirty_ms = (int64_t)request->inode;
     int64_t muzzy_ms = (int64_t)request->force;
@@ -495,11 +498,11 @@ op_lever(struct agent *agent, const struct agent_request *request,
     int64_t began;
     int error;
 
-    if (!is_lever(request)) {
+    if (!is_valid_lever_request(request)) {
         reply->status = AGENT_BAD_REQUEST;
         return;
     }
-    read_requester_name(agent->given, by);
+    read_requester_name(agent->request_fd, by);
     if (changes)
         jemalloc->epoch.at_ms = 0;
     levers_read(jemalloc, &jemalloc->pulled.before);

@@ -26,20 +26,13 @@ enum {
 
 /* 0, or -1 with errno. */
 static int
-write_smaps_bytes(int fd, const char *bytes, size_t size)
+write_or_set_errno(int fd, const char *bytes, size_t size)
 {
-    ssize_t done;
+    int error = agent_write_all(fd, bytes, size);
 
-    while (size > 0) {
-        done = write(fd, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return -1;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return 0;
+    if (error != 0)
+        errno = error;
+    return error != 0 ? -1 : 0;
 }
 
 int
@@ -58,7 +51,8 @@ own_text_copy(const char *path, int to, size_t most, bool *cut)
         *cut = n > 0 && (size_t)n > most;
         if (n > 0 && !*cut)
             most -= (size_t)n;
-        rc = n < 0 ? -1 : write_smaps_bytes(to, bytes, *cut ? most : (size_t)n);
+        rc =
+            n < 0 ? -1 : write_or_set_errno(to, bytes, *cut ? most : (size_t)n);
     }
     close(from);
     return rc;
@@ -89,9 +83,9 @@ write_task(int to, const char *tid)
     for (int i = 0; i < n; i++)
         if (line[size + i] == '\n')
             line[size + i] = '?';
-    size += n > 0 ? n : 0;
-    line[size - (n > 0)] = '\n';
-    return write_smaps_bytes(to, line, (size_t)size + (n > 0 ? 0 : 1));
+    size += n > 0 ? n - 1 : 0; /* without its end */
+    line[size++] = '\n';
+    return write_or_set_errno(to, line, (size_t)size);
 }
 
 /* getdents64 by hand: libc's opendir allocates from the host's malloc. */

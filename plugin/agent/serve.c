@@ -29,16 +29,16 @@
 #include "shared_fds.h"
 
 enum {
-    STOPPED_MS = 1000,  /* a later wake-up: we were stopped */
+    STOPPED_MS = 1000,  /* woken that much too late: we were stopped */
     STOP_POLL_MS = 250, /* between checks without a signalfd */
     /* How long the parent of a daemonising process may take to end. */
     SURVIVOR_WAIT_MS = 10000,
-    SURVIVOR_STEP_MS = 100,
-    SUCCESSOR_STEP_MS = 250,
+    SURVIVOR_STEP_MS = 100,  /* between looks at the lock: by a child, */
+    SUCCESSOR_STEP_MS = 250, /* and by the next database */
     LOST_STEP_MS = 500, /* until the deleted state directory is there again */
     /* How long a child may take to set the name by which it is chosen. */
     NAMED_WAIT_MS = 10000,
-    NAMED_STEP_MS = 100
+    NAMED_STEP_MS = 100 /* between looks at it */
 };
 
 /* ---- whether heapwired is there ---- */
@@ -47,19 +47,20 @@ static void
 note_contact(struct agent *agent)
 {
     agent->last_request_ms = agent_monotonic_ms();
-    agent->guard_expired = false;
+    agent->absence_expired = false;
 }
 
 /* Milliseconds until heapwired has been away for too long, or -1. */
 static int
-guard_left(const struct agent *agent)
+absence_left_ms(const struct agent *agent)
 {
     int64_t left;
 
-    if (agent->guard_ms == 0 || agent->guard_expired ||
+    if (agent->absence_max_ms == 0 || agent->absence_expired ||
         profiling_status(&agent->jemalloc) != AGENT_OK)
         return -1;
-    left = agent->last_request_ms + agent->guard_ms - agent_monotonic_ms();
+    left =
+        agent->last_request_ms + agent->absence_max_ms - agent_monotonic_ms();
     if (left < 0)
         return 0;
     return left < INT_MAX ? (int)left : INT_MAX;
@@ -72,16 +73,16 @@ guard_left(const struct agent *agent)
 static void
 end_unguarded(struct agent *agent)
 {
-    int64_t due_ms = agent->last_request_ms + agent->guard_ms;
+    int64_t due_ms = agent->last_request_ms + agent->absence_max_ms;
     bool active = false;
 
-    if (guard_left(agent) != 0)
+    if (absence_left_ms(agent) != 0)
         return;
     if (agent_monotonic_ms() - due_ms > STOPPED_MS) {
         note_contact(agent);
         return;
     }
-    agent->guard_expired = true;
+    agent->absence_expired = true;
     if (profiling_get_active(&agent->jemalloc, &active) != 0 || !active)
         return;
     if (profiling_set_active(&agent->jemalloc, false, 0) == 0)
@@ -147,7 +148,7 @@ static int
 run_due_agent_work(struct agent *agent)
 {
     int due_ms = earlier_timeout_ms(profiling_expire(&agent->jemalloc),
-                                    guard_left(agent));
+                                    absence_left_ms(agent));
 
     due_ms = earlier_timeout_ms(due_ms, access_left());
     due_ms = earlier_timeout_ms(due_ms, lever_host_expire(agent));
@@ -171,11 +172,11 @@ run_due_agent_work(struct agent *agent)
 static void
 close_given_descriptor(struct agent *agent)
 {
-    if (agent->given < 0)
+    if (agent->request_fd < 0)
         return;
-    shared_fds_drop(agent->given);
-    close(agent->given);
-    agent->given = -1;
+    shared_fds_drop(agent->request_fd);
+    close(agent->request_fd);
+    agent->request_fd = -1;
 }
 
 /* -1: close the connection. */
@@ -188,7 +189,7 @@ serve_channel_request(struct agent *agent)
     int rc;
 
     if (channel_receive(&agent->channel, &request, sizeof(request),
-                        &agent->given) != 0) {
+                        &agent->request_fd) != 0) {
         close_given_descriptor(agent);
         return -1;
     }
@@ -239,8 +240,10 @@ poll_agent_events(struct agent *agent, struct pollfd *polled, nfds_t count)
     return ready;
 }
 
-/* Skipped if the program named its jemalloc, in a forked child (the loader's
- * lock may never be released), and in a shared descriptor table. */
+/* Leaves out unwind tables that turned out wrong, and looks for jemallocs in
+ * new objects.  It does not look where the program has named its jemalloc, nor
+ * in a forked child (the loader's lock may never be released); in a shared
+ * descriptor table only the first time. */
 static void
 find_late_allocators(struct agent *agent)
 {
@@ -249,7 +252,8 @@ find_late_allocators(struct agent *agent)
 
     agent->object_scan_due = false;
     tables_use_given(&agent->jemalloc);
-    if (start->given.mallctl || start->child || !(agent->own_table || first))
+    if (start->named_jemalloc.mallctl || start->child ||
+        !(agent->own_table || first))
         return;
     jemalloc_find_late(
         &agent->jemalloc,
@@ -332,7 +336,7 @@ wait_for_name(const char *name)
 }
 
 static int
-be_the_one(const struct agent_start *start)
+wait_until_chosen(const struct agent_start *start)
 {
     const char *process =
         agent_settings_get(start->settings, AGENT_ENV_PROCESS);
@@ -380,6 +384,7 @@ open_channel(struct agent *agent, const struct agent_start *start)
                      : channel_open(&agent->channel,
                                     agent_settings_get(start->settings,
                                                        AGENT_ENV_STATE));
+        /* not for a parent that serves: it does not end before us */
         if (result != CHANNEL_BUSY || phase_stopping() ||
             !(start->child ? agent_monotonic_ms() < until
                            : awaited && agent->channel.holder != getppid()))
@@ -388,7 +393,8 @@ open_channel(struct agent *agent, const struct agent_start *start)
     }
 }
 
-/* Opens the channel.  0, or an errno. */
+/* Leaves the host's descriptor table, waits until it may serve, opens the
+ * channel, and prepares all that requests need.  0, or an errno. */
 static int
 begin_agent_service(struct agent *agent, const struct agent_start *start)
 {
@@ -407,7 +413,7 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
         agent_log("cannot open /dev/null: %m; the database runs unprofiled");
         return error;
     }
-    error = be_the_one(start);
+    error = wait_until_chosen(start);
     if (error != 0)
         return error;
     opened = open_channel(agent, start);
@@ -426,12 +432,13 @@ begin_agent_service(struct agent *agent, const struct agent_start *start)
     agent_quiet();
     if (!start->late)
         agent->jemalloc = start->jemalloc;
-    else if (start->given.mallctl)
-        jemalloc_find(&agent->jemalloc, &start->given, NULL, NULL);
+    else if (start->named_jemalloc.mallctl)
+        jemalloc_find(&agent->jemalloc, &start->named_jemalloc, NULL, NULL);
     else
         find_late_allocators(agent);
     jemalloc_hide_thread(&agent->jemalloc);
     if (agent->own_table) {
+        /* messages are over (agent_quiet), so stderr may go, too */
         if (own_table_null(true) == 0)
             agent->null = STDIN_FILENO;
         mapped_files_scan(&agent->files);
@@ -465,7 +472,7 @@ resume_agent_service(struct agent *agent)
     agent->calls &= ~agent->start->refused;
     if (agent->own_table && !own_table_enter(agent->calls, socket))
         return EPERM;
-    error = handover_take(agent);
+    error = handover_restore_fds(agent);
     phase_enter(PHASE_FDS_UNSHARED);
     if (error != 0)
         return error;
@@ -523,16 +530,16 @@ abandon_agent_service(struct agent *agent)
 }
 
 void
-serve_unfit(const struct agent_start *start)
+serve_write_unfit_reason(const struct agent_start *start)
 {
     channel_write_early_reason(
         agent_settings_get(start->settings, AGENT_ENV_STATE), filtered);
 }
 
 void
-serve_nobody(void)
+serve_abandon_left(void)
 {
-    struct agent *agent = handover_drop();
+    struct agent *agent = handover_take_abandoned();
 
     if (agent)
         abandon_agent_service(agent);
@@ -548,14 +555,14 @@ serve_run(const struct agent_start *start)
                                       .connection = -1},
                           .null = -1,
                           .stop_signalfd = -1,
-                          .given = -1};
+                          .request_fd = -1};
     bool kept;
     int error;
 
     pthread_setname_np(pthread_self(), AGENT_THREAD_NAME);
     if (start->silent)
         agent_quiet();
-    kept = handover_read(&agent);
+    kept = handover_restore_state(&agent);
     error = kept ? resume_agent_service(&agent)
                  : begin_agent_service(&agent, start);
     if (kept && error != 0)
@@ -582,7 +589,7 @@ serve_run(const struct agent_start *start)
     if (error == 0 && agent.own_table && agent.channel.lock >= 0)
         channel_write_leave_reason(&agent.channel, &agent.self,
                                    why_it_ends(&agent));
-    if (error == 0 && !(phase_hands_over() && handover_give(&agent)))
+    if (error == 0 && !(phase_hands_over() && handover_leave(&agent)))
         end_agent_service(&agent);
     return error;
 }

@@ -31,15 +31,15 @@
 enum {
     /* jemalloc dumps, and libgcc unwinds, on this stack. */
     STACK_BYTES = 512 * 1024,
-    WAIT_MS = 2000,
-    UNSHARE_MS = 1000,
-    PATIENCE_MS = 3000,
-    ALIKE_MS = 250,
-    BACK_MS = 500,
+    WAIT_MS = 2000,       /* for a thread that starts or is to end */
+    UNSHARE_MS = 1000,    /* until it has a descriptor table of its own */
+    PATIENCE_MS = 3000,   /* for own.busy */
+    ALIKE_MS = 250,       /* where libc may change the thread, too */
+    BACK_MS = 500,        /* for a thread that still ends */
     BUSY_MS = 5,          /* once waiting was in vain */
     DUMP_WAIT_MS = 10000, /* a dump of a huge heap takes seconds */
     UNLIKE_MS = 600000,   /* where libc would abort the host otherwise */
-    GONE_STEPS = 100000
+    GONE_STEPS = 100000   /* of sched_yield() */
 };
 
 static struct {
@@ -47,11 +47,12 @@ static struct {
     pid_t pid;          /* the process whose thread must be joined; 0: none */
     pthread_t thread;
     _Atomic pid_t tid; /* the thread's */
-    pid_t home;        /* the process that started one last */
+    pid_t starter;     /* the process that started a thread last: others (as
+                        * vfork's child) have none to suspend */
     int error;         /* errno of a thread that ended during its start */
     bool fork_handled;
-    bool slow;    /* the thread was not suspended in time ... */
-    bool late;    /* ... nor has it ended since */
+    bool slow;    /* the thread was not suspended in time */
+    bool late;    /* it had not ended at the last resume either */
     bool stopped; /* by heapwire_stop(): it does not come back */
     struct agent_start start;
 } own;
@@ -105,7 +106,7 @@ start_thread(void)
     signal_guard_end(&guard);
     pthread_attr_destroy(&attr);
     if (error == 0)
-        own.home = own.pid = getpid();
+        own.starter = own.pid = getpid();
     return error;
 }
 
@@ -143,8 +144,9 @@ join_agent_thread(uint32_t wait_ms)
     return error;
 }
 
+/* Joins the thread if it has ended.  True: it still runs. */
 static bool
-is_agent_running(void)
+join_or_find_running(void)
 {
     return own.pid == getpid() &&
            (phase_now() != PHASE_ENDED ||
@@ -169,7 +171,7 @@ void
 start_forked(void)
 {
     shared_fds_close_all();
-    handover_discard();
+    handover_forget();
     access_forked();
     own.pid = 0;
 }
@@ -194,7 +196,7 @@ start_find_allocator(void)
 {
     const char *settings = own.start.settings;
 
-    jemalloc_find(&own.start.jemalloc, &own.start.given,
+    jemalloc_find(&own.start.jemalloc, &own.start.named_jemalloc,
                   agent_settings_get(settings, AGENT_ENV_JEMALLOC),
                   agent_settings_get(settings, AGENT_ENV_ALLOCATOR));
     return &own.start;
@@ -205,7 +207,7 @@ start_early(void (*on_fork)(void))
 {
     int error = handle_forks(on_fork);
 
-    own.home = getpid(); /* its children are under its filters, too */
+    own.starter = getpid(); /* its children get its filters, too */
     return error != 0 || start_wants_child() ? error : start_unshared_thread();
 }
 
@@ -230,11 +232,11 @@ start_in_child(pid_t elder, pid_t younger)
 static int
 set_given_jemalloc(heapwire_mallctl *mallctl, const char *prefix)
 {
-    struct jemalloc_given *given = &own.start.given;
+    struct jemalloc_given *given = &own.start.named_jemalloc;
     const char *version = NULL;
     size_t i;
 
-    if (is_agent_running())
+    if (join_or_find_running())
         return EALREADY;
     if (mallctl && (!prefix || strlen(prefix) >= JEMALLOC_PREFIX_MAX ||
                     mallctl_read(mallctl, "version", (void *)&version,
@@ -264,7 +266,7 @@ start_agent_with_settings(const char *settings)
 {
     int error;
 
-    if (is_agent_running())
+    if (join_or_find_running())
         return EALREADY;
     error = settings
                 ? agent_settings_take_lines(own.start.settings, settings)
@@ -281,7 +283,7 @@ start_agent_with_settings(const char *settings)
         error = start_thread();
     if (error == 0) {
         error = wait_until_serving();
-        is_agent_running(); /* joins one that has ended */
+        (void)join_or_find_running();
     }
     return error;
 }
@@ -289,7 +291,7 @@ start_agent_with_settings(const char *settings)
 static int
 stop_agent_thread(bool handover, uint32_t wait_ms)
 {
-    if (!is_agent_running())
+    if (!join_or_find_running())
         return 0;
     phase_stop(handover);
     /* By pthread_t, not by thread id: another thread may have that id by now,
@@ -300,9 +302,9 @@ stop_agent_thread(bool handover, uint32_t wait_ms)
 
 /* Drops the state of a suspended thread, where none exists or will follow. */
 static void
-drop_left(void)
+drop_suspended_state(void)
 {
-    serve_nobody();
+    serve_abandon_left();
     handover_close();
 }
 
@@ -335,7 +337,7 @@ leave_function(const struct signal_guard *guard, int error)
 bool
 start_may_suspend(void)
 {
-    return own.home == getpid() && (pid_t)syscall(SYS_gettid) != own.tid;
+    return own.starter == getpid() && (pid_t)syscall(SYS_gettid) != own.tid;
 }
 
 void
@@ -345,7 +347,7 @@ start_no_new_privs(void)
 }
 
 bool
-start_is_alike(void)
+start_has_callers_rights(void)
 {
     return own.pid == getpid() &&
            host_privileges_equal((pid_t)syscall(SYS_gettid), own.tid);
@@ -395,7 +397,7 @@ stop_for_handover(bool alone)
         return true;
     if (alone)
         more_ms = own.slow ? BACK_MS : DUMP_WAIT_MS;
-    else if (start_is_alike())
+    else if (start_has_callers_rights())
         more_ms = 0;
     own.slow = true;
     return more_ms != 0 && join_agent_thread(more_ms) == 0;
@@ -410,11 +412,11 @@ start_suspend_agent(bool alone)
 
     if (!enter_patiently(&guard))
         return false;
-    here = is_agent_running();
+    here = join_or_find_running();
     if (here) {
         /* Other children of the database wait for the lock. */
         handover_open(
-            own.start.child && !shared_fds_are()
+            own.start.child && !shared_fds_is_recording()
                 ? agent_settings_get(own.start.settings, AGENT_ENV_STATE)
                 : NULL);
         if (stop_for_handover(alone))
@@ -432,14 +434,14 @@ start_leave(bool all_threads)
 
     if (!enter_patiently(&guard))
         return false;
-    here = is_agent_running();
+    here = join_or_find_running();
     own.start.unfit = true;
     if (!here && start_wants_child() && !own.start.child)
-        serve_unfit(&own.start);
+        serve_write_unfit_reason(&own.start);
     /* it may already be suspended for another thread's change */
     if (!here || stop_agent_thread(false, DUMP_WAIT_MS) == 0 ||
         (all_threads && join_agent_thread(UNLIKE_MS) == 0))
-        drop_left();
+        drop_suspended_state();
     leave_function(&guard, 0);
     return here && !own.stopped;
 }
@@ -468,7 +470,7 @@ start_resume_agent(void)
                join_agent_thread(own.late ? BUSY_MS : BACK_MS) == 0) {
         back = true;
         if (own.stopped || start_unshared_thread() != 0)
-            serve_nobody();
+            serve_abandon_left();
         handover_close();
     }
     own.late = !back;
@@ -507,6 +509,6 @@ heapwire_stop(void)
     own.stopped = true;
     error = stop_agent_thread(false, WAIT_MS);
     if (error == 0)
-        drop_left();
+        drop_suspended_state();
     return leave_function(&guard, error);
 }

@@ -2,7 +2,8 @@
  * start.h - the agent of this process, started by the preloaded library.
  *
  * Only for the thread that starts the program and for a fork's child, where no
- * other thread runs, but for the last three; all others go through heapwire.h.
+ * other thread runs; but any thread may call start_may_suspend and what follows
+ * it.  All others go through heapwire.h.
  */
 #ifndef HW_START_H
 #define HW_START_H
@@ -26,7 +27,8 @@ void signal_guard_end(const struct signal_guard *guard);
  * usable state directory. */
 int start_take_environment(char *const *envp);
 
-/* Finds the jemalloc of the program that is about to start. */
+/* Finds the jemalloc of the program that is about to start.  Returns what the
+ * thread will start with. */
 struct agent_start *start_find_allocator(void);
 
 /* Starts the thread with that jemalloc and the settings, unless they name a
@@ -47,8 +49,8 @@ int start_in_child(pid_t elder, pid_t younger);
 /* False in a process that is to have no agent, nor children with one (also in
  * vfork's child), and on the agent's own thread. */
 bool start_may_suspend(void);
-/* Whether our thread may do exactly what the calling one may. */
-bool start_is_alike(void);
+/* May the agent's thread do exactly what the calling one may? */
+bool start_has_callers_rights(void);
 /* Lets the thread set no_new_privs for itself, within a second. */
 void start_no_new_privs(void);
 /* Ends the thread; false: there was none.  A thread that is dumping is waited

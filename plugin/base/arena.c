@@ -3,11 +3,11 @@
  *
  * A statement makes thousands of small allocations that end together: one
  * pointer bump each is several times cheaper than malloc, and none can leak.
- * Blocks double from 8 KB to 64 KB, so that a large result costs few calls and
- * a small one wastes little.  The limit counts what was handed out; the meter,
- * if there is one, counts whole blocks, since that is what the process holds.
- * An arena belongs to one thread at a time and has no lock; only the meter is
- * shared, and must be atomic.
+ * The first block has 960 bytes, later ones double from 8 KB to 64 KB, so that
+ * a large result costs few calls and a small one wastes little.  The limit
+ * counts what was handed out; the meter, if there is one, counts whole blocks,
+ * since that is what the process holds. An arena belongs to one thread at a
+ * time and has no lock; only the meter is shared, and must be atomic.
  */
 #include "arena.h"
 
@@ -35,9 +35,9 @@ struct block {
 struct arena {
     struct block *blocks; /* the newest first: allocations come from it */
     size_t limit, used;
-    size_t coming;                   /* size of the next block, at least */
-    const struct arena_meter *meter; /* or NULL; has given: */
-    size_t metered;
+    size_t next_size;                /* of the next block, at least */
+    const struct arena_meter *meter; /* or NULL */
+    size_t metered;                  /* bytes that the meter has granted */
 };
 
 struct arena *
@@ -48,7 +48,7 @@ arena_new(size_t limit_bytes)
     if (!arena)
         return NULL;
     arena->limit = limit_bytes;
-    arena->coming = ARENA_FIRST;
+    arena->next_size = ARENA_FIRST;
     return arena;
 }
 
@@ -68,7 +68,7 @@ free_blocks(struct arena *arena)
 }
 
 void
-arena_count(struct arena *arena, const struct arena_meter *meter)
+arena_set_meter(struct arena *arena, const struct arena_meter *meter)
 {
     arena->meter = meter;
 }
@@ -119,9 +119,10 @@ arena_clear(struct arena *arena)
 
     if (b && (b->next || b->size > ARENA_KEPT_MAX)) {
         free_blocks(arena);
-        arena->coming = arena->used > ARENA_BLOCK ? arena->used : ARENA_BLOCK;
-        if (arena->coming > ARENA_KEPT_MAX)
-            arena->coming = ARENA_KEPT_MAX;
+        arena->next_size =
+            arena->used > ARENA_BLOCK ? arena->used : ARENA_BLOCK;
+        if (arena->next_size > ARENA_KEPT_MAX)
+            arena->next_size = ARENA_KEPT_MAX;
     } else if (b) {
         b->used = 0;
     }
@@ -136,7 +137,7 @@ find_block_for(struct arena *arena, size_t size)
 
     if (b && b->size - b->used >= size)
         return b;
-    room = size > arena->coming ? size : arena->coming;
+    room = size > arena->next_size ? size : arena->next_size;
     b = new_block(arena, room);
     if (!b)
         return NULL;
@@ -144,11 +145,12 @@ find_block_for(struct arena *arena, size_t size)
     b->used = 0;
     b->next = arena->blocks;
     arena->blocks = b;
-    if (arena->coming < ARENA_BLOCK)
-        arena->coming = ARENA_BLOCK;
+    if (arena->next_size < ARENA_BLOCK)
+        arena->next_size = ARENA_BLOCK;
     else
-        arena->coming = arena->coming < ARENA_BLOCK_MAX / 2 ? arena->coming * 2
-                                                            : ARENA_BLOCK_MAX;
+        arena->next_size = arena->next_size < ARENA_BLOCK_MAX / 2
+                               ? arena->next_size * 2
+                               : ARENA_BLOCK_MAX;
     return b;
 }
 

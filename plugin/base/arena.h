@@ -35,7 +35,7 @@ int arena_adopt(struct arena *arena, struct arena *from);
 
 /* Sets the meter that counts the arena's memory until it is freed; NULL: none.
  */
-void arena_count(struct arena *arena, const struct arena_meter *meter);
+void arena_set_meter(struct arena *arena, const struct arena_meter *meter);
 const struct arena_meter *arena_meter(const struct arena *arena);
 /* Counts bytes that the owner holds outside of the arena.  False if the meter
  * refuses them. */

@@ -54,11 +54,11 @@ character_size(const unsigned char *p, size_t left)
     return 0;
 }
 
-/* is_plain_ascii_block: has the block only ' ' to '~'? */
 #ifdef __SSE2__
 
 enum { BLOCK = 16 };
 
+/* Has the block only ' ' to '~'? */
 static inline bool
 is_plain_ascii_block(const unsigned char *block)
 {
@@ -75,6 +75,7 @@ is_plain_ascii_block(const unsigned char *block)
 
 enum { BLOCK = 8 };
 
+/* Has the block only ' ' to '~'? */
 static inline bool
 is_plain_ascii_block(const unsigned char *block)
 {
@@ -272,7 +273,7 @@ add_cleaned(struct span text, struct buffer *out)
 }
 
 void
-json_text(const char *text, size_t size, struct buffer *out)
+json_append_string(const char *text, size_t size, struct buffer *out)
 {
     struct span whole = {text, size};
 

@@ -23,9 +23,10 @@ void clean_text(struct span text, char *out);
  */
 void xml_text(const char *text, size_t size, struct buffer *out);
 
-/* Appends a quoted string, which may stand within XML or HTML.  A text that is
+/* Appends a quoted string, which may stand within XML or HTML, so it escapes
+ * <, > and &, too, unlike json_quote() of sql/values.  A text that is
  * not UTF-8 is cleaned first. */
-void json_text(const char *text, size_t size, struct buffer *out);
+void json_append_string(const char *text, size_t size, struct buffer *out);
 
 /* Whether text may stand in JSON without quotes.  is_double: any number may.
  * Otherwise only a number that a reader with doubles alone, such as JavaScript,

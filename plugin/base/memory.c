@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_AT_HAND = 1024 }; /* bytes: about what tcache keeps at most */
+enum { TCACHE_BYTES_MAX = 1024 /* about the largest that tcache keeps */ };
 
 static atomic_size_t failures; /* a counter: relaxed */
 
@@ -31,15 +31,16 @@ mem_alloc_unset(size_t size)
     return count_allocation_failure(malloc(size ? size : 1));
 }
 
-/* glibc's calloc did not use the thread's cache (tcache) of small blocks: for
- * those, malloc and memset are several times faster.  For large blocks calloc
- * is better, which need not zero the pages that the kernel has just mapped. */
+/* glibc's calloc did not use, before 2.41, the thread's cache (tcache) of small
+ * blocks: for those, malloc and memset are several times faster.  For large
+ * blocks calloc is better, which need not zero the pages that the kernel has
+ * just mapped. */
 void *
 mem_alloc(size_t size)
 {
     void *block;
 
-    if (size > KEPT_AT_HAND)
+    if (size > TCACHE_BYTES_MAX)
         return count_allocation_failure(calloc(1, size));
     block = mem_alloc_unset(size);
     if (block)

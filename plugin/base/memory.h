@@ -23,7 +23,7 @@
 #define MEM_UNSET
 #endif
 
-void *mem_alloc(size_t size);
+void *mem_alloc(size_t size); /* zeroed */
 /* Not zeroed: for large blocks that are written as a whole before they are
  * read.  Each such call says why. */
 void *mem_alloc_unset(size_t size);

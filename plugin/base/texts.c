@@ -4,10 +4,10 @@
  * A profile names the same functions in very many frames, and most of
  * them by pointers to texts that live as long as the set.  So there are two
  * open hash tables: one by content, which compares texts, and one by address,
- * which answers for a pointer seen before without reading the text.  Slots keep
- * the hash beside the number, so that a probe touches the text only if it is
- * nearly certain to be equal.  Both tables double when they are half full; the
- * arena that holds the copies is charged for them, too.  Texts come from the
+ * which answers for a pointer seen before without reading the text.  Both
+ * tables double when they are half full, for which the arena that holds the
+ * copies is charged; what a larger table replaces stays charged until the arena
+ * is freed.  Texts come from the
  * database: hashes are seeded (hash.h).  Not thread-safe.
  */
 #include "texts.h"
@@ -38,7 +38,7 @@ struct texts {
     struct address_slot
         *address_slots; /* address_slot_capacity of them, at most half in use */
     uint32_t address_slot_capacity, address_slot_count;
-    bool borrows, distinct;
+    bool borrows, unique_addresses;
 };
 
 struct texts *
@@ -60,13 +60,13 @@ texts_new(struct arena *arena)
 }
 
 struct texts *
-texts_new_borrowing(struct arena *arena, bool distinct)
+texts_new_borrowing(struct arena *arena, bool unique_addresses)
 {
     struct texts *texts = texts_new(arena);
 
     if (texts) {
         texts->borrows = true;
-        texts->distinct = distinct;
+        texts->unique_addresses = unique_addresses;
     }
     return texts;
 }
@@ -83,8 +83,8 @@ texts_free(struct texts *texts)
 }
 
 static struct hash_slot *
-find_text_hash_slot(const struct texts *texts, const char *text, size_t size,
-                    uint32_t hash)
+find_text_slot(const struct texts *texts, const char *text, size_t size,
+               uint32_t hash)
 {
     struct hash_slot *slot = hash_index_first(&texts->index, hash);
 
@@ -97,8 +97,8 @@ find_text_hash_slot(const struct texts *texts, const char *text, size_t size,
     return slot;
 }
 
-/* The meter is asked first: a hostile import is refused, not the process
- * killed.  If the second table fails, the set is still whole, with the old
+/* Asks the meter first, so that a hostile import is refused before memory runs
+ * out.  If the second table fails, the set is still whole, with the old
  * capacity. */
 static int
 grow_text_tables(struct texts *texts)
@@ -126,14 +126,14 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
                 uint32_t *number)
 {
     uint32_t hash = (uint32_t)hash_bytes(hash_seed(texts), text, size);
-    struct hash_slot *slot = find_text_hash_slot(texts, text, size, hash);
+    struct hash_slot *slot = find_text_slot(texts, text, size, hash);
     const char *copy = text;
 
     if (!slot->entry) {
         if (texts->count == texts->capacity) {
             if (grow_text_tables(texts) != 0)
                 return -1;
-            slot = find_text_hash_slot(texts, text, size, hash);
+            slot = find_text_slot(texts, text, size, hash);
         }
         if (!borrow)
             copy = arena_strndup(texts->arena, text, size);
@@ -147,7 +147,7 @@ add_unique_text(struct texts *texts, const char *text, size_t size, bool borrow,
 }
 
 /* Adds a text without a slot in the table by content: it is found by its
- * address alone (texts_new_borrowing with distinct). */
+ * address alone (texts_new_borrowing with unique_addresses). */
 static int
 append_text_entry(struct texts *texts, const char *text, uint32_t *number)
 {
@@ -213,7 +213,7 @@ texts_add_lasting(struct texts *texts, const char *text, uint32_t *number)
     slot = find_text_address_slot(texts->address_slots,
                                   texts->address_slot_capacity, texts, text);
     if (!slot->text) {
-        if ((texts->distinct
+        if ((texts->unique_addresses
                  ? append_text_entry(texts, text, &slot->number)
                  : add_unique_text(texts, text, strlen(text), texts->borrows,
                                    &slot->number)) != 0)

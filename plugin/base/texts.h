@@ -16,13 +16,13 @@ enum { TEXTS_MAX = 1 << 24 }; /* texts in a set */
 /* Copies live in arena, which outlives the set.  NULL: out of memory. */
 struct texts *texts_new(struct arena *arena);
 /* A set that does not copy the texts that texts_add_lasting is given.
- * distinct: equal texts have equal addresses, so that such texts are compared
- * by address alone; only the texts of texts_add are then compared with each
- * other. */
-struct texts *texts_new_borrowing(struct arena *arena, bool distinct);
+ * unique_addresses: equal texts have equal addresses, so that such texts are
+ * compared by address alone; only the texts of texts_add are then compared with
+ * each other. */
+struct texts *texts_new_borrowing(struct arena *arena, bool unique_addresses);
 void texts_free(struct texts *texts); /* NULL is fine; the copies stay */
 
-/* The number of a text, added unless there.  -1 without memory. */
+/* The number of a text, added unless there.  -1: no memory, or too many. */
 int texts_add(struct texts *texts, const char *text, size_t size,
               uint32_t *number);
 

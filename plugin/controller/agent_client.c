@@ -33,9 +33,9 @@
 
 enum {
     REPLY_MS = 4000,   /* for all but requests that takes_long() */
-    DUMP_MS = 60000,   /* for those, while the process runs */
-    STOPPED_MS = 4000, /* for those, when it is stopped */
-    SLICE_MS = 250,
+    DUMP_MS = 60000,   /* for requests that takes_long(), while it runs */
+    STOPPED_MS = 4000, /* for the same, while a signal has stopped it */
+    SLICE_MS = 250,    /* between looks at client->stop */
     PATH_SHOWN = 80
 };
 
@@ -43,11 +43,8 @@ void
 agent_client_init(struct agent_client *client, const char *state_dir,
                   int wake_fd, const atomic_bool *stop)
 {
-    memset(client, 0, sizeof(*client));
-    client->state_dir = state_dir;
-    client->wake_fd = wake_fd;
-    client->stop = stop;
-    client->fd = -1;
+    *client = (struct agent_client){
+        .state_dir = state_dir, .wake_fd = wake_fd, .stop = stop, .fd = -1};
     client->status.since_ms = clock_wall_ms();
 }
 
@@ -138,7 +135,7 @@ disconnect_agent(struct agent_client *client)
 }
 
 static void
-read_leave_reason(struct agent_client *client)
+apply_leave_reason(struct agent_client *client)
 {
     struct node_status *status = &client->status;
 
@@ -149,7 +146,7 @@ read_leave_reason(struct agent_client *client)
             leave_reason_read(client->state_dir, status->hello.pid,
                               client->peer, status->note, sizeof(status->note));
     if (client->note_is_leave_reason &&
-        status->state == NODE_GONE) /* of what lives on */
+        status->state == NODE_GONE) /* its process lives on */
         enter_node_state(client, NODE_ABSENT);
 }
 
@@ -270,7 +267,7 @@ receive_agent_reply(int fd, struct agent_client_answer *answer)
 }
 
 static bool
-is_agent_client_stopping(const struct agent_client *client)
+is_controller_ending(const struct agent_client *client)
 {
     return atomic_load_explicit(client->stop, memory_order_acquire);
 }
@@ -297,7 +294,7 @@ receive_reply_until(struct agent_client *client, uint64_t id, uint64_t deadline,
             return -1;
         }
         now = clock_ms();
-        if (now >= deadline || is_agent_client_stopping(client))
+        if (now >= deadline || is_controller_ending(client))
             return 0;
         wait = (int)(deadline - now < SLICE_MS ? deadline - now : SLICE_MS);
         poll(polls, 2, wait);
@@ -341,8 +338,7 @@ await_reply(struct agent_client *client, const struct agent_request *request,
                                    answer);
     got = receive_reply_until(client, request->id, start + STOPPED_MS, answer);
     while (got == 0 && clock_ms() < start + DUMP_MS &&
-           !agent_client_is_stopped(client) &&
-           !is_agent_client_stopping(client))
+           !agent_client_is_stopped(client) && !is_controller_ending(client))
         got = receive_reply_until(client, request->id, clock_ms() + SLICE_MS,
                                   answer);
     return got;
@@ -462,11 +458,12 @@ greet_agent_process(struct agent_client *client)
     if (exchange_with_agent(client, &request, -1, &answer, NULL) != 0) {
         /* Only a second hang-up is a sign: it may end, or make way for its
          * host. */
-        if (client->fd < 0 && !served && !is_agent_client_stopping(client) &&
-            (answer.reply.protocol != 0 || client->hung_up == client->peer) &&
+        if (client->fd < 0 && !served && !is_controller_ending(client) &&
+            (answer.reply.protocol != 0 ||
+             client->hung_up_peer == client->peer) &&
             !is_peer_ending(client))
             set_protocol_mismatch_note(client, answer.reply.protocol);
-        client->hung_up = client->peer;
+        client->hung_up_peer = client->peer;
         return false;
     }
     agent_client_answer_close(&answer);
@@ -488,6 +485,7 @@ greet_agent_process(struct agent_client *client)
         client->status.restarted =
             node_status_restarted(client->state_dir, &client->status.hello);
     }
+    /* A greeting's reply has these in value and error (agent_protocol.h). */
     client->status.unguarded_ms = (int64_t)answer.reply.value;
     client->status.knows = (uint32_t)answer.reply.error;
     memcpy(client->status.note, answer.reply.text, sizeof(client->status.note));
@@ -509,7 +507,7 @@ agent_client_refresh(struct agent_client *client)
                 !client->note_is_leave_reason && process_ended(client))
                 enter_node_state(client, NODE_GONE);
             node_status_check_deaths(client->state_dir, &client->status);
-            read_leave_reason(client);
+            apply_leave_reason(client);
             return false;
         }
         client->peer = client->status.peer = peer_of(client->fd);
@@ -538,13 +536,13 @@ agent_client_call(struct agent_client *client,
                   const struct agent_request *request,
                   struct agent_client_answer *answer, struct error *err)
 {
-    return agent_client_give(client, request, -1, answer, err);
+    return agent_client_call_with_fd(client, request, -1, answer, err);
 }
 
 int
-agent_client_give(struct agent_client *client,
-                  const struct agent_request *request, int fd,
-                  struct agent_client_answer *answer, struct error *err)
+agent_client_call_with_fd(struct agent_client *client,
+                          const struct agent_request *request, int fd,
+                          struct agent_client_answer *answer, struct error *err)
 {
     struct agent_reply *reply = &answer->reply;
 

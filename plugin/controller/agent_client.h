@@ -37,12 +37,17 @@ struct agent_client {
     uint64_t children_due_ms;
     bool note_is_leave_reason; /* status.note is the agent's */
     bool levers_seen;          /* status.levers is this connection's */
-    pid_t hung_up;             /* the peer that hung up at the last greeting */
+    pid_t hung_up_peer;        /* the peer that hung up at the last greeting */
     struct node_status status;
     struct snapshot_memory memory; /* as of the last stats_take */
     struct waste_heap waste;       /* likewise */
     const atomic_bool *stop;       /* the controller is ending */
 };
+
+/* A greeting's text becomes the note. */
+_Static_assert(sizeof(((struct node_status *)0)->note) ==
+                   sizeof(((struct agent_reply *)0)->text),
+               "one size");
 
 /* A descriptor in a reply is the caller's; absent ones are -1. */
 struct agent_client_answer {
@@ -70,9 +75,10 @@ int agent_client_call(struct agent_client *client,
 
 /* The same, with a descriptor that is passed with the request and stays the
  * caller's; -1: without. */
-int agent_client_give(struct agent_client *client,
-                      const struct agent_request *request, int fd,
-                      struct agent_client_answer *answer, struct error *err);
+int agent_client_call_with_fd(struct agent_client *client,
+                              const struct agent_request *request, int fd,
+                              struct agent_client_answer *answer,
+                              struct error *err);
 
 /* Appends the content of an answer's descriptor; what names it in the error. */
 int agent_client_read_memory(const struct agent_client *client, int fd,

@@ -54,7 +54,7 @@
 enum {
     CONNECT_MS = 100, /* between attempts to reach an agent */
     GREET_MS = 2000,  /* between greetings of an idle one */
-    ENDED_MS = 20,    /* for the agent, to end profiling by itself */
+    ENDED_MS = 20,    /* for the agent, to end profiling; the least wait */
     /* To name a dump's addresses: a statement has 60 s, and time must be left
      * for an answer without names. */
     NAMING_MS = 40000,
@@ -70,17 +70,17 @@ struct last {
 };
 
 struct controller {
-    struct jobs jobs;               /* first */
-    struct node_status status;      /* a copy of client.status, with: */
-    char absence[NODE_ABSENCE_MAX]; /* copied into status */
-    struct node_arrival absent;     /* likewise */
+    struct jobs jobs;                   /* first */
+    struct node_status status;          /* client.status with the next two */
+    char absence_why[NODE_ABSENCE_MAX]; /* copied into status */
+    struct node_arrival unserved;       /* likewise */
     struct last last;
     atomic_bool stop; /* read without the lock, too */
 
-    struct agent_client client; /* for whoever has the agent, with: */
+    struct agent_client client; /* from here on: for whoever has the agent */
     struct overhead_limit overhead_limit;
     struct objects objects;
-    struct recorded_maps recorded; /* cleared with them */
+    struct recorded_maps recorded; /* cleared with objects */
     struct map_seen seen;
     int segment;                   /* the recorder's; borrowed; -1: none */
     struct symbolizer *symbolizer; /* for whoever has the names; cancel: any */
@@ -100,10 +100,10 @@ static void
 copy_status(struct controller *c)
 {
     c->status = c->client.status;
-    memcpy(c->status.absence, c->absence, sizeof(c->absence));
+    memcpy(c->status.absence_why, c->absence_why, sizeof(c->absence_why));
     if (c->status.state == NODE_CONNECTED)
-        c->absent.pid = 0;
-    c->status.absent = c->absent;
+        c->unserved.pid = 0;
+    c->status.unserved = c->unserved;
 }
 
 /* At the end of a job: wakes the greeter if the connection was lost. */
@@ -173,9 +173,9 @@ refresh_controller_agent(struct controller *c)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* Estimates profiling's cost, and switches it off when it is over budget. */
+/* Among others switches profiling off when it is over budget. */
 static void
-oversee_profiling_cost(struct controller *c)
+finish_greeting(struct controller *c)
 {
     double frames;
     bool ended;
@@ -310,7 +310,7 @@ ask_agent(struct controller *c, struct job *job, struct job_result *result,
         (void)eventfd_write(c->wake_fd, 1); /* the next may be due sooner */
     }
     if (kind == JOB_ENABLE || kind == JOB_DISABLE)
-        oversee_profiling_cost(c);
+        finish_greeting(c);
     return rc;
 }
 
@@ -331,7 +331,7 @@ run_mappings(struct controller *c, struct job *job)
     pthread_mutex_unlock(&c->jobs.flights.lock);
     map = rc == 0 ? mappings_take_read(&take, &c->seen, &err) : NULL;
     if (!map)
-        map = mappings_take_nothing(&err);
+        map = mappings_make_failed(&err);
     mappings_take_close(&take, &c->client, &c->observer);
     pthread_mutex_lock(&c->jobs.flights.lock);
     job->result.mappings = map;
@@ -405,7 +405,7 @@ greeter_main(void *arg)
             agent_client_input_pending(&c->client) ||
             next_greeting(c, greeted) <= 0) {
             refresh_controller_agent(c);
-            oversee_profiling_cost(c);
+            finish_greeting(c);
             greeted = clock_ms();
         }
         left = next_greeting(c, greeted);
@@ -415,8 +415,8 @@ greeter_main(void *arg)
         jobs_greeter_give(&c->jobs);
         mappings_ask_ranges(&c->jobs, &c->status, &c->seen, &c->ranges_seat);
         poll(polls, 2, left > ENDED_MS ? (int)left : ENDED_MS);
-        if (polls[0].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
-            drained = 0; /* another wake-up took it: fine */
+        if (polls[0].revents) /* another wake-up may have taken it */
+            (void)!read(c->wake_fd, &drained, sizeof(drained));
     }
     return NULL;
 }
@@ -472,10 +472,10 @@ controller_start(const struct controller_options *options, struct error *err)
     }
     c->node_id = options->node_id;
     c->segment = c->recorded.segment = options->segment;
-    c->store = store_open_anyhow(&options->store, options->log, err);
+    c->store = store_open_or_in_memory(&options->store, options->log, err);
     if (!c->store)
         goto fail;
-    c->indexes = index_service_start_anyhow(
+    c->indexes = index_service_try_start(
         options->index_dir, options->symbolizer, options->index_bytes,
         options->reader_mb, options->log);
     c->observer.jobs = &c->jobs;
@@ -547,10 +547,10 @@ controller_set_absence(struct controller *c, int32_t pid, const char *why)
 
     (void)process_stat_read(pid, &stat);
     pthread_mutex_lock(&c->jobs.flights.lock);
-    c->absent = (struct node_arrival){pid, stat.start_ticks};
-    c->status.absent = c->absent;
-    snprintf(c->absence, sizeof(c->absence), "%s", why);
-    memcpy(c->status.absence, c->absence, sizeof(c->absence));
+    c->unserved = (struct node_arrival){pid, stat.start_ticks};
+    c->status.unserved = c->unserved;
+    snprintf(c->absence_why, sizeof(c->absence_why), "%s", why);
+    memcpy(c->status.absence_why, c->absence_why, sizeof(c->absence_why));
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 

@@ -62,7 +62,7 @@ enum node_state {
  * levers.h). */
 enum node_lever { NODE_DECAY, NODE_BACKGROUND, NODE_LEVERS };
 
-struct lever_force {
+struct lever_in_force {
     bool in_force;
     int64_t since_ms, until_ms; /* wall clock */
     int64_t set[2], was[2];     /* dirty and muzzy ms; or whether on */
@@ -83,8 +83,9 @@ struct lever_counts {
 struct lever_report {
     struct lever_counts before, after;
     int64_t took_us;
-    struct lever_force replaced; /* of the same kind, where one was in force */
-    struct lever_force force[NODE_LEVERS];
+    struct lever_in_force
+        replaced; /* of the same kind, where one was in force */
+    struct lever_in_force force[NODE_LEVERS];
 };
 
 struct lever_request {
@@ -104,10 +105,11 @@ struct node_arrival {
 
 struct node_status {
     enum node_state state;
-    int64_t since_ms;               /* wall clock: in this state */
-    bool stopped;                   /* by a signal, while NODE_UNRESPONSIVE */
-    char absence[NODE_ABSENCE_MAX]; /* the reason, while NODE_ABSENT; or "" */
-    struct node_arrival absent;     /* may live on while another is NODE_GONE */
+    int64_t since_ms; /* wall clock: in this state */
+    bool stopped;     /* by a signal, while NODE_UNRESPONSIVE */
+    char absence_why[NODE_ABSENCE_MAX]; /* the reason, while NODE_ABSENT; or
+                                              "" */
+    struct node_arrival unserved; /* may live on while another is NODE_GONE */
     /* "was killed by ...", while NODE_GONE, once a record of that is found in
      * deaths.h's file, which not every parent of a database writes; or "". */
     char ending[NODE_ENDING_MAX];
@@ -139,7 +141,7 @@ struct node_status {
     char children[NODE_CHILDREN_MAX]; /* forked, and not served; or "" */
     /* The memory in jemallocs that are not profiled, as last seen; or "". */
     char elsewhere[ELSEWHERE_TEXT_MAX];
-    struct lever_force levers[NODE_LEVERS]; /* as last seen */
+    struct lever_in_force levers[NODE_LEVERS]; /* as last seen */
     uint32_t knows; /* enum agent_knows; 0: none, an older agent */
     int32_t peer;   /* the database's pid as we see it; 0: it is out of sight */
 };

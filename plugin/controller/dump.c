@@ -175,7 +175,8 @@ take_maps(struct agent_client *client, struct arena *arena,
 }
 
 /* Without the agent's descriptors, files in another mount namespace could not
- * be opened at all. */
+ * be opened at all.  client is a struct agent_client: the callback's type is of
+ * plugin/tables, which lies below the controller and does not know it. */
 int
 dump_take_code(void *client, struct code_map *map, struct error *err)
 {
@@ -233,7 +234,7 @@ note_losses(struct dump *dump)
 /* Sets the moment of the recorder's profile, and a note on it: of a process
  * that has ended, the moment is its end. */
 static void
-note_recorded(struct dump *dump, const struct agent_client *client)
+note_recorded_moment(struct dump *dump, const struct agent_client *client)
 {
     int64_t since_ms = dump->taken_ms - client->status.since_ms;
     const char *note = client->status.note;
@@ -312,8 +313,8 @@ take_recorded(struct dump *dump, struct agent_client *client,
 }
 
 static int
-take_jemallocs(struct dump *dump, struct agent_client *client,
-               struct objects *objects, struct error *err)
+take_jemalloc_profile(struct dump *dump, struct agent_client *client,
+                      struct objects *objects, struct error *err)
 {
     struct agent_request request = {.op = AGENT_DUMP};
     struct agent_client_answer answer;
@@ -361,11 +362,11 @@ dump_take(struct dump *dump, struct agent_client *client,
         return -1;
     rc = client->status.hello.opt_prof == AGENT_PROF_RECORDED
              ? take_recorded(dump, client, objects, maps, err)
-             : take_jemallocs(dump, client, objects, err);
+             : take_jemalloc_profile(dump, client, objects, err);
     /* copied now: client is another's once the agent is given away */
     dump->hello = client->status.hello;
     if (rc == 0 && dump->recorded)
-        note_recorded(dump, client);
+        note_recorded_moment(dump, client);
     if (rc == 0)
         collect_dump_memory(dump, client);
     return rc;
@@ -373,7 +374,7 @@ dump_take(struct dump *dump, struct agent_client *client,
 
 /* Notes of when the recording is: a copy may be older than the end. */
 static void
-note_recording(struct dump *dump, const struct recording *recording)
+note_copied_moment(struct dump *dump, const struct recording *recording)
 {
     char at[CLOCK_TEXT];
 
@@ -425,7 +426,7 @@ dump_take_recording(struct dump *dump, const struct recording *recording,
         rc = take_recorded_maps(dump, &maps, err);
     recorded_maps_clear(&maps);
     if (rc == 0)
-        note_recording(dump, recording);
+        note_copied_moment(dump, recording);
     return rc;
 }
 
@@ -462,8 +463,8 @@ name_heap_addresses(const struct dump *dump, const struct heap_dump *heap,
 
 /* Whether the outermost function of a stack begins with that name. */
 static bool
-ends_at(const struct profile *profile, const struct profile_stack *stack,
-        const char *function)
+root_begins_with(const struct profile *profile,
+                 const struct profile_stack *stack, const char *function)
 {
     const struct location *root;
 
@@ -483,7 +484,7 @@ write_cut_stacks(const struct profile *profile, struct buffer *out)
     double bytes = 0;
 
     for (size_t i = 0; i < profile->stack_count; i++)
-        if (ends_at(profile, &profile->stacks[i], border))
+        if (root_begins_with(profile, &profile->stacks[i], border))
             bytes += profile->stacks[i].bytes;
     if (bytes > 0)
         buffer_format(out,

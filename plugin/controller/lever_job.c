@@ -38,7 +38,7 @@ enum {
     }
 #define FORCE(name)                                                            \
     {                                                                          \
-#name, offsetof(struct lever_force, name)                              \
+#name, offsetof(struct lever_in_force, name)                           \
     }
 
 struct field {
@@ -55,10 +55,10 @@ static const struct field times[] = {
     FORCE(until_ms),
     FORCE(ended_ms),
     FORCE(error),
-    {"set0", offsetof(struct lever_force, set)},
-    {"set1", offsetof(struct lever_force, set) + sizeof(int64_t)},
-    {"was0", offsetof(struct lever_force, was)},
-    {"was1", offsetof(struct lever_force, was) + sizeof(int64_t)},
+    {"set0", offsetof(struct lever_in_force, set)},
+    {"set1", offsetof(struct lever_in_force, set) + sizeof(int64_t)},
+    {"was0", offsetof(struct lever_in_force, was)},
+    {"was1", offsetof(struct lever_in_force, was) + sizeof(int64_t)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -102,7 +102,7 @@ put_lever_figure(struct lever_counts *counts, struct span name,
 }
 
 static bool
-put_force(struct lever_force *force, struct span name, struct span value)
+put_force(struct lever_in_force *force, struct span name, struct span value)
 {
     int64_t number = 0;
 
@@ -250,7 +250,7 @@ ask_levers(struct agent_client *client, const struct lever_request *wanted,
     if (*by && wanted->seconds > 0)
         fd = create_requester_file(by);
     buffer_init(&text, TEXT_MAX);
-    if (agent_client_give(client, &request, fd, &answer, err) != 0) {
+    if (agent_client_call_with_fd(client, &request, fd, &answer, err) != 0) {
         if (client->status.state == NODE_CONNECTED)
             set_missing_lever_error(client, wanted->lever, &answer.reply, err);
         goto out;
@@ -276,7 +276,7 @@ out:
 
 static void
 log_lever_end(const struct agent_client *client, size_t lever,
-              void (*log)(const char *line), const struct lever_force *force)
+              void (*log)(const char *line), const struct lever_in_force *force)
 {
     static const enum agent_lever of[NODE_LEVERS] = {AGENT_DECAY,
                                                      AGENT_BACKGROUND};
@@ -296,7 +296,7 @@ static void
 keep_levers(struct agent_client *client, void (*log)(const char *line),
             const struct lever_report *report)
 {
-    struct lever_force *levers = client->status.levers;
+    struct lever_in_force *levers = client->status.levers;
 
     for (size_t i = 0; i < NODE_LEVERS; i++) {
         /* An end is logged once: not if an earlier heapwired, or this one,
@@ -314,8 +314,8 @@ lever_job_run(struct agent_client *client, const struct lever_request *request,
               const char *by, void (*log)(const char *line),
               struct lever_report *out, struct error *err)
 {
-    struct lever_force decay = client->status.levers[NODE_DECAY],
-                       background = client->status.levers[NODE_BACKGROUND];
+    struct lever_in_force decay = client->status.levers[NODE_DECAY],
+                          background = client->status.levers[NODE_BACKGROUND];
 
     if (check_lever(client, request->lever, err) != 0)
         return -1;
@@ -360,7 +360,7 @@ lever_job_next(const struct node_status *status, int64_t wall_ms)
     int64_t next = -1;
 
     for (size_t i = 0; i < NODE_LEVERS; i++) {
-        const struct lever_force *force = &status->levers[i];
+        const struct lever_in_force *force = &status->levers[i];
         int64_t left = force->until_ms - wall_ms;
 
         if (!force->in_force || left < -OVERDUE_MS)

@@ -52,16 +52,17 @@ void lever_write_result(const struct lever_request *request,
 void lever_write_values(enum node_lever lever, const int64_t values[2],
                         struct buffer *out);
 /* Writes what is in force, until when and by whom, as a part of a line. */
-void lever_write_force(enum node_lever lever, const struct lever_force *force,
-                       struct buffer *out);
+void lever_write_in_force(enum node_lever lever,
+                          const struct lever_in_force *force,
+                          struct buffer *out);
 /* Writes a line for each lever: what is in force, or how the last one ended. */
-void lever_write_state(const struct lever_force force[NODE_LEVERS],
+void lever_write_state(const struct lever_in_force force[NODE_LEVERS],
                        struct buffer *out);
 /* "decay()", ... */
 const char *lever_name(enum agent_lever lever);
 /* "decay", "background_threads" */
 const char *lever_label(enum node_lever lever);
 /* The reason why it could not be put back. */
-const char *lever_error(const struct lever_force *force);
+const char *lever_error(const struct lever_in_force *force);
 
 #endif

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "lever_job.h"
 
+/* AGENT_LEVERS only asks for the state, so it has the object's own name. */
 static const char *const names[] = {[AGENT_LEVERS] = "Jemalloc",
                                     [AGENT_PURGE] = "purge()",
                                     [AGENT_DECAY] = "decay()",
@@ -168,7 +169,7 @@ lever_label(enum node_lever lever)
 }
 
 const char *
-lever_error(const struct lever_force *force)
+lever_error(const struct lever_in_force *force)
 {
     const char *text = strerrordesc_np((int)force->error);
 
@@ -176,8 +177,8 @@ lever_error(const struct lever_force *force)
 }
 
 void
-lever_write_force(enum node_lever lever, const struct lever_force *force,
-                  struct buffer *out)
+lever_write_in_force(enum node_lever lever, const struct lever_in_force *force,
+                     struct buffer *out)
 {
     buffer_format(out, "%s: ", lever_label(lever));
     lever_write_values(lever, force->set, out);
@@ -187,7 +188,7 @@ lever_write_force(enum node_lever lever, const struct lever_force *force,
 }
 
 static void
-write_ends(enum node_lever lever, const struct lever_force *force,
+write_ends(enum node_lever lever, const struct lever_in_force *force,
            struct buffer *out)
 {
     buffer_text(out, ", since ");
@@ -204,12 +205,12 @@ write_ends(enum node_lever lever, const struct lever_force *force,
 }
 
 void
-lever_write_state(const struct lever_force force[NODE_LEVERS],
+lever_write_state(const struct lever_in_force force[NODE_LEVERS],
                   struct buffer *out)
 {
     for (int i = 0; i < NODE_LEVERS; i++) {
         if (force[i].in_force) {
-            lever_write_force((enum node_lever)i, &force[i], out);
+            lever_write_in_force((enum node_lever)i, &force[i], out);
             write_ends((enum node_lever)i, &force[i], out);
             buffer_char(out, '\n');
             continue;
@@ -244,7 +245,7 @@ lever_write_result(const struct lever_request *request,
 {
     const struct lever_counts *before = &report->before,
                               *after = &report->after;
-    const struct lever_force *replaced = &report->replaced;
+    const struct lever_in_force *replaced = &report->replaced;
 
     lever_write_risk(request, before,
                      replaced->in_force ? replaced->set
@@ -252,9 +253,9 @@ lever_write_result(const struct lever_request *request,
                      out);
     if (replaced->in_force) {
         buffer_text(out, "replaces ");
-        lever_write_force(request->lever == AGENT_DECAY ? NODE_DECAY
-                                                        : NODE_BACKGROUND,
-                          replaced, out);
+        lever_write_in_force(request->lever == AGENT_DECAY ? NODE_DECAY
+                                                           : NODE_BACKGROUND,
+                             replaced, out);
         buffer_text(out,
                     "; the values from before that one will be restored\n");
     }

@@ -44,7 +44,8 @@ open_smaps(struct mappings_take *take, bool *refused, struct error *err)
 /* Makes the process dumpable, if only that keeps us from reading it; true if it
  * is then. */
 static bool
-open_closed(struct observer *observer, struct agent_client *client)
+make_dumpable_for_mappings(struct observer *observer,
+                           struct agent_client *client)
 {
     struct error ignored;
     bool opened = false;
@@ -61,7 +62,7 @@ open_closed(struct observer *observer, struct agent_client *client)
 
 /* Puts dumpable back, unless other observations need it. */
 static void
-close_opened(struct observer *observer, struct agent_client *client)
+restore_dumpable(struct observer *observer, struct agent_client *client)
 {
     struct error err;
     bool opened;
@@ -118,7 +119,7 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
     }
     /* a walk through that many pages inside the database could not be
      * stopped */
-    if (take->source.by_pages) {
+    if (take->source.too_large_bytes) {
         error_set(err, ER_UNKNOWN,
                   "%s, and with %d GB or more in memory its agent is not asked "
                   "to, since the database's own mmap would wait for it%s",
@@ -134,6 +135,7 @@ ask_agent_instead(struct mappings_take *take, struct agent_client *client,
                   more.text);
         return -1;
     }
+    _Static_assert(AGENT_SMAPS_MAX == 16 << 20, "the text says 16 MB");
     snprintf(take->remark, sizeof(take->remark),
              "%s: the agent has read them%s; mappings without a name are "
              "attributed by their addresses",
@@ -165,12 +167,12 @@ mappings_take_open(struct mappings_take *take, struct agent_client *client,
     take->source.pid = process.pid;
     take->source.start_ticks = process.start_ticks;
     if (process.pid != 0)
-        take->source.by_pages = map_source_large_bytes(process.pid);
+        take->source.too_large_bytes = map_source_large_bytes(process.pid);
     else if (memory->rss.known && memory->rss.value >> 30 >= MAP_SMAPS_GB)
-        take->source.by_pages = memory->rss.value;
+        take->source.too_large_bytes = memory->rss.value;
     if (process.pid != 0 && open_smaps(take, &refused, err) == 0)
         return 0;
-    take->opened = refused && open_closed(observer, client);
+    take->opened = refused && make_dumpable_for_mappings(observer, client);
     if (take->opened && open_smaps(take, &refused, err) == 0)
         return 0;
     return ask_agent_instead(take, client, err);
@@ -189,7 +191,7 @@ mappings_take_read(struct mappings_take *take, struct map_seen *seen,
 }
 
 struct memory_map *
-mappings_take_nothing(const struct error *why)
+mappings_make_failed(const struct error *why)
 {
     struct memory_map *map = memory_map_new();
 
@@ -205,7 +207,7 @@ mappings_take_close(struct mappings_take *take, struct agent_client *client,
                     struct observer *observer)
 {
     if (take->opened)
-        close_opened(observer, client);
+        restore_dumpable(observer, client);
     fd_close(take->source.smaps);
     buffer_fini(&take->smaps);
     buffer_fini(&take->tasks);
@@ -213,8 +215,8 @@ mappings_take_close(struct mappings_take *take, struct agent_client *client,
 
 /* ---- what is there, and since when ---- */
 
-/* client may only be read with the agent held: pid and start are copied
- * first. */
+/* Copies pid and start first: client may be read only while the job has the
+ * agent. */
 void
 mappings_take_ranges(struct job *job, const struct agent_client *client,
                      struct map_seen *seen)
@@ -239,7 +241,7 @@ ignore_wakeup(void *arg)
     (void)arg;
 }
 
-/* One outstanding request is enough: it only remembers what is mapped. */
+/* Asks at most once at a time: a second answer would be the same. */
 void
 mappings_ask_ranges(struct jobs *jobs, const struct node_status *status,
                     struct map_seen *seen, struct seat **ranges_seat)

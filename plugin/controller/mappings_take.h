@@ -36,7 +36,7 @@ int mappings_take_open(struct mappings_take *take, struct agent_client *client,
 struct memory_map *mappings_take_read(struct mappings_take *take,
                                       struct map_seen *seen, struct error *err);
 /* A map with only a failure; NULL without memory. */
-struct memory_map *mappings_take_nothing(const struct error *why);
+struct memory_map *mappings_make_failed(const struct error *why);
 void mappings_take_close(struct mappings_take *take,
                          struct agent_client *client,
                          struct observer *observer);

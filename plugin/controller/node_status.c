@@ -5,8 +5,8 @@
  * do, and that depends on how the database was started (attached, unprepared,
  * with raised privileges), on its jemalloc, and on what the state directory
  * knows of its end.  All of that is decided here, in one order: is there a
- * node, can its jemalloc do the job, are the numbers allowed.  Pure but for the
- * two functions that read the file of deaths.
+ * node, can its jemalloc do the job, are the numbers allowed.  Most
+ * functions read the status alone; see node_status.h for the others.
  */
 #include "node_status.h"
 
@@ -22,9 +22,9 @@
 #include "process_stat.h"
 
 enum {
-    DEATHS_CHECKED = 4,
-    ENDING_MS = 5000, /* the parent writes its record of the end by then */
-    ABSENCE_MS = 20000
+    DEATHS_CHECKED = 4, /* the newest records */
+    ENDING_MS = 5000,   /* the parent writes its record of the end by then */
+    ABSENCE_MS = 20000  /* a death's record explains a restart for so long */
 };
 
 static void
@@ -38,8 +38,8 @@ refuse_absent(const struct node_status *status, const char *since,
                   "no database with the heapwire agent is connected (waiting "
                   "since %s UTC); %s",
                   since,
-                  *status->absence
-                      ? status->absence
+                  *status->absence_why
+                      ? status->absence_why
                       : "start it under heapwire-run, with --exe "
                         "where COMMAND is not the database itself");
 }
@@ -73,8 +73,8 @@ node_status_check(const struct node_status *status, struct error *err)
     case NODE_GONE:
         break;
     }
-    if (status->absent.pid != 0 &&
-        *status->absence) { /* the process that forked it has ended */
+    if (status->unserved.pid != 0 &&
+        *status->absence_why) { /* the process that forked it has ended */
         refuse_absent(status, since, err);
         return -1;
     }
@@ -88,9 +88,9 @@ node_status_check(const struct node_status *status, struct error *err)
     return -1;
 }
 
-/* Whether profiling was not prepared at the start; *err then says why. */
+/* True, with *err, if profiling was not prepared at the start. */
 static bool
-is_unprepared(const struct node_status *status, struct error *err)
+refuse_unprepared(const struct node_status *status, struct error *err)
 {
     const struct agent_hello *hello = &status->hello;
 
@@ -161,7 +161,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
         if (kind == JOB_GET_ACTIVE)
             return 0; /* "false" is the plain truth */
         /* the remedy depends on how the database was started */
-        if (!status->attached && is_unprepared(status, err))
+        if (!status->attached && refuse_unprepared(status, err))
             return -1;
         if (status->attached)
             error_set(err, ER_FEATURE_DISABLED,
@@ -207,7 +207,7 @@ node_status_check_job(const struct node_status *status, enum job_kind kind,
                   hello->exe, hello->pid, status->note);
         return -1;
     default:
-        if (!is_unprepared(status, err))
+        if (!refuse_unprepared(status, err))
             error_set(err, ER_FEATURE_DISABLED,
                       "%s (pid %d) does not allocate through jemalloc: heap "
                       "profiling needs it; start the database with libjemalloc "
@@ -377,12 +377,12 @@ node_status_find_process(const struct node_status *status,
         peer.pid = 0;
     if (peer.pid != 0 && process_is_alive(peer.pid, peer.start_ticks))
         return peer;
-    if (status->absent.pid != 0 &&
-        process_is_alive(status->absent.pid, status->absent.start_ticks))
-        return status->absent;
-    if (status->state == NODE_ABSENT && status->absent.pid != 0 &&
-        !*status->absence)
-        set_database_ended_error(state_dir, status->absent.pid, err);
+    if (status->unserved.pid != 0 &&
+        process_is_alive(status->unserved.pid, status->unserved.start_ticks))
+        return status->unserved;
+    if (status->state == NODE_ABSENT && status->unserved.pid != 0 &&
+        !*status->absence_why)
+        set_database_ended_error(state_dir, status->unserved.pid, err);
     else if (node_status_check(status, err) == 0)
         error_set(err, ER_UNKNOWN,
                   "the database's process (pid %" PRId32 ") is not visible to "

@@ -1,7 +1,9 @@
 /*
  * node_status.h - why a node cannot do what is asked, in words for people.
  *
- * Pure: reads the status alone, callable with any lock held.
+ * node_status_check, _check_job and _check_request read the status alone, and
+ * may be called with any lock held; the others read the state directory and
+ * /proc.
  */
 #ifndef HW_NODE_STATUS_H
 #define HW_NODE_STATUS_H

@@ -497,7 +497,7 @@ give_table(void *arg, uint64_t address, int fd)
     struct agent_client_answer answer;
     struct error ignored;
 
-    if (agent_client_give(client, &request, fd, &answer, &ignored) == 0)
+    if (agent_client_call_with_fd(client, &request, fd, &answer, &ignored) == 0)
         agent_client_answer_close(&answer);
     return client->status.state == NODE_CONNECTED ? 0 : -1;
 }

@@ -119,7 +119,7 @@ read_node_status(const struct node_sources *from, struct arena *arena,
         out->state_why = "a signal has stopped it";
         out->stopped_pid = status.peer;
     } else if (status.state == NODE_ABSENT) {
-        out->state_why = copy_fact_text(arena, status.absence);
+        out->state_why = copy_fact_text(arena, status.absence_why);
     }
     if (status.state != NODE_ABSENT)
         find_snapshots(from, &status, arena, out);

@@ -102,7 +102,8 @@ newest_kept(struct budget_watch *watch)
 
 /* False: budgets cannot be checked now, and their state says why. */
 static bool
-is_ready(struct budget_watch *watch, const struct node_status *status)
+check_budgets_ready(struct budget_watch *watch,
+                    const struct node_status *status)
 {
     if (status->state != NODE_CONNECTED &&
         (status->state != NODE_UNRESPONSIVE ||
@@ -150,7 +151,7 @@ budget_watch_check(struct budget_watch *watch, const struct node_status *status,
     watch->start_ticks = status->hello.start_ticks;
     watch->every_ms = rules->budgets_ms;
     if (budgets_list(watch->budgets, &any, 1) == 0 ||
-        !is_ready(watch, status) || marks_too_full(now))
+        !check_budgets_ready(watch, status) || marks_too_full(now))
         return false;
     if (!watch->profile && watch->every_ms > 0 &&
         (changed || now_ms >= watch->due_ms)) {

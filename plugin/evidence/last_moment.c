@@ -99,7 +99,7 @@ is_process_hidden(pid_t pid)
  * UNSEEN_MS; from then on its pid is the one that the kernel gave for the
  * connection. */
 static bool
-has_owner_ended(struct last_moment *last, const struct node_status *status,
+check_owner_end(struct last_moment *last, const struct node_status *status,
                 bool ends)
 {
     bool greeted = recorded_process_is(&status->hello, &last->owner);
@@ -554,7 +554,7 @@ check_segment_owner(struct last_moment *last, const struct node_status *status,
     note_memory(last, sample);
     if (is_daemons_parent(last, status)) {
         drop_segment_owner(last);
-    } else if (has_owner_ended(last, status, ends)) {
+    } else if (check_owner_end(last, status, ends)) {
         record_owner_end(last, status);
     } else {
         copy_segment_to_file(last);

@@ -211,7 +211,7 @@ take_memory_sample(struct memory_sampler *sampler,
 static void
 log_refused(struct memory_sampler *sampler, const char *reason, const char *why)
 {
-    if (refusal_is_reportable(&sampler->refused, why, clock_ms()))
+    if (refusal_note(&sampler->refused, why, clock_ms()))
         log_to(sampler->log, "no automatic snapshot (%s): %s", reason, why);
 }
 
@@ -339,7 +339,7 @@ check_snapshot_marks(struct memory_sampler *sampler,
         break;
     case MARKS_TOO_FULL:
         /* the text has a percentage, which varies: log by a fixed key */
-        if (refusal_is_reportable(&sampler->refused, "too full", clock_ms()))
+        if (refusal_note(&sampler->refused, "too full", clock_ms()))
             log_to(sampler->log, "no automatic snapshot: %s", due.reason);
         break;
     case MARKS_NOTHING:

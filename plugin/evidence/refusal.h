@@ -24,7 +24,7 @@ struct refusal {
 
 /* Whether this refusal is to be logged; true notes it as logged. */
 static inline bool
-refusal_is_reportable(struct refusal *refusal, const char *why, uint64_t now_ms)
+refusal_note(struct refusal *refusal, const char *why, uint64_t now_ms)
 {
     if (strncmp(refusal->why, why, sizeof(refusal->why) - 1) == 0 &&
         now_ms - refusal->at_ms < REFUSAL_EVERY_MS)

@@ -273,8 +273,9 @@ prof_check_replaced(const struct mappings *maps, const char *binary,
 }
 
 enum {
+    /* builders of packages have time and memory */
     DEADLINE_MS = 60 * 60 * 1000,
-    READER_MB = 4096, /* builders of packages have memory */
+    READER_MB = 4096,
     COMPRESSED_HEAD = 24
 };
 

@@ -64,7 +64,7 @@ names_new(size_t limit_bytes)
 void
 names_count_memory(struct names *names, const struct arena_meter *meter)
 {
-    arena_count(names->arena, meter);
+    arena_set_meter(names->arena, meter);
 }
 
 struct names *

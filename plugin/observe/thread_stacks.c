@@ -1,5 +1,6 @@
 /*
- * thread_stacks.c - copies each thread's stack, and finds its callers.
+ * thread_stacks.c - copies each thread's stack, and finds its callers; see
+ * thread_work.h.
  *
  * A thread that waits in a system call is not stopped, at first: /proc says
  * where its stack and its code are, and its stack does not change while it
@@ -75,9 +76,9 @@ waits_there(const struct thread_entry *entry, const struct thread_copy *copy)
            sp == values[REGISTER_SP] && pc == values[REGISTER_PC];
 }
 
-/* Reads on in a stack that is deeper than its copy, without stopping the thread
- * for longer: what is read is of the same moment if the thread still waits as
- * it did afterwards.  Else it is dropped. */
+/* Reads the rest of a stack that is deeper than its copy, without a longer
+ * stop.  Only if the thread has waited all along are the bytes of the copy's
+ * moment; otherwise they are not used. */
 static bool
 read_further(const struct stacks *s, const struct thread_entry *entry,
              struct thread_copy *copy)
@@ -121,13 +122,13 @@ find_callers(const struct stacks *s, struct thread_entry *entry,
 /* Adds the thread to the next round.  Its slot is at most that of a thread of
  * this round that was looked at, so nothing unread is overwritten. */
 static void
-want_copy(struct stacks *s, size_t place, bool unstopped)
+request_copy(struct stacks *s, size_t index, bool unstopped)
 {
-    const struct thread_entry *entry = &s->list->list[place];
+    const struct thread_entry *entry = &s->list->list[index];
 
     s->wanted[s->next] =
         (struct thread_wanted){entry->pid, entry->tid, entry->state, unstopped};
-    s->indices[s->next++] = place;
+    s->indices[s->next++] = index;
 }
 
 static int
@@ -142,7 +143,7 @@ unwind_thread_copy(struct stacks *s, size_t place,
     if (copy->registers.missing) {
         /* A rule needed a register that /proc does not tell. */
         if (end == UNWIND_END_RULE)
-            want_copy(s, place, false);
+            request_copy(s, place, false);
         return rc;
     }
     entry->pause_us = (uint32_t)copy->pause_us;
@@ -183,7 +184,7 @@ copy_wanted_stacks(struct stacks *s, struct error *err)
     size_t i = 0, taken;
 
     s->count = s->next;
-    s->next = 0; /* want_copy() fills the front of the same arrays */
+    s->next = 0; /* request_copy() fills the front of the same arrays */
     while (i < s->count) {
         if (options->cancelled && atomic_load(options->cancelled)) {
             error_set(err, ER_QUERY_INTERRUPTED,
@@ -211,9 +212,12 @@ copy_thread_stacks(struct stacks *s, struct error *err)
     for (size_t i = 0; i < s->list->count; i++) {
         char state = s->list->list[i].state;
 
-        want_copy(s, i, state == 'S' || state == 'D');
+        request_copy(s, i, state == 'S' || state == 'D');
     }
-    return copy_wanted_stacks(s, err) == 0 ? copy_wanted_stacks(s, err) : -1;
+    if (copy_wanted_stacks(s, err) != 0)
+        return -1;
+    /* the second round: those that request_copy() added in the first */
+    return copy_wanted_stacks(s, err);
 }
 
 int

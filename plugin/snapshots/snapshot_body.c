@@ -475,7 +475,7 @@ snapshot_body_decode(const void *bytes, size_t size, bool foreign,
     if (profile)
         profile->arena = d.arena = arena_new(PROFILE_BYTES_MAX);
     if (d.arena)
-        arena_count(d.arena, &decode_budget_meter);
+        arena_set_meter(d.arena, &decode_budget_meter);
     if (!d.arena) {
         error_memory(err, "a snapshot");
         profile_free(profile);

@@ -328,8 +328,8 @@ store_open(const struct store_options *options, void (*log)(const char *line),
 }
 
 struct store *
-store_open_anyhow(const struct store_options *options,
-                  void (*log)(const char *line), struct error *err)
+store_open_or_in_memory(const struct store_options *options,
+                        void (*log)(const char *line), struct error *err)
 {
     struct store_options in_memory = *options;
     struct store *store = store_open(options, log, err);

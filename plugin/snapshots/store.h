@@ -71,9 +71,9 @@ struct store *store_open(const struct store_options *options,
                          void (*log)(const char *line), struct error *err);
 /* The same, but in memory alone if the directory cannot be used.  That is
  * logged, and the table heapwire.snapshots shows it for each snapshot. */
-struct store *store_open_anyhow(const struct store_options *options,
-                                void (*log)(const char *line),
-                                struct error *err);
+struct store *store_open_or_in_memory(const struct store_options *options,
+                                      void (*log)(const char *line),
+                                      struct error *err);
 void store_close(struct store *store); /* NULL is fine */
 
 /* A name that no other has: "heap_20261121_151347_1", or "cpu_…", "wall_…", or

@@ -37,9 +37,9 @@
 
 enum {
     READ_BYTES = 1 << 14,
-    POLL_MS = 50, /* how often cancelled is checked */
-    DEATH_MS = 2000,
-    REAP_STEP_MS = 2,
+    POLL_MS = 50,     /* how often cancelled is checked */
+    DEATH_MS = 2000,  /* for a killed child to end */
+    REAP_STEP_MS = 2, /* between looks at it */
     /* killed children that may wait to be reaped; one more would stay a
      * zombie */
     LOST_MAX = 16,

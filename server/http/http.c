@@ -26,7 +26,7 @@
 #include "statement.h"
 
 enum {
-    IDLE_MS = 75 * 1000,
+    IDLE_MS = 75 * 1000, /* of a connection without a request */
     TLS_HANDSHAKE = 0x16,
     HOST_BYTES = 64,
     /* a larger request proves its identity before its body comes */
@@ -300,7 +300,7 @@ asks_all(const struct http_request *request)
 /* Does /metrics have figures of this moment?  This node's figures are the same
  * for everybody who may see them. */
 static bool
-has_figures(struct session *s)
+try_reuse_metrics(struct session *s)
 {
     struct http_session *h = s->http;
     struct http_show_state *show = &h->show;
@@ -309,7 +309,7 @@ has_figures(struct session *s)
         return false;
     show->shared = &s->server->metrics[h->request.open][h->request.gzip];
     show->asked_ms = clock_ms();
-    return http_shared_is_fresh(show->shared, show->asked_ms);
+    return http_shared_try_reuse(show->shared, show->asked_ms);
 }
 
 static void
@@ -338,7 +338,7 @@ run_route_statement(struct session *s, const struct http_route *route)
     copy_header_value(h->request.if_none_match, show->if_none_match,
                       sizeof(show->if_none_match));
     show->answer.more = route->more;
-    if (route->show == HTTP_SHOW_METRICS && has_figures(s)) {
+    if (route->show == HTTP_SHOW_METRICS && try_reuse_metrics(s)) {
         registry_note(&s->server->registry.questions, 1);
         http_show_shared(show, &s->reply.out);
         return;
@@ -386,7 +386,7 @@ answer_http_request(struct session *s, const struct http_route *route)
 /* False: the request may not come in and has its answer, or it waits for its
  * turn. */
 static bool
-is_admitted(struct session *s, const struct http_route *route, bool whole)
+admit_request(struct session *s, const struct http_route *route, bool whole)
 {
     struct error err;
     int rc;
@@ -433,7 +433,7 @@ handle_http_request(struct session *s)
         snprintf(text, sizeof(text), "%s\n", h->request.why);
         h->show.answer.closes = true;
         send_text_answer(s, h->request.status, text);
-    } else if (is_admitted(s, route, true)) {
+    } else if (admit_request(s, route, true)) {
         if (!route)
             send_text_answer(
                 s, 404,
@@ -455,7 +455,7 @@ begin_answer(struct http_session *h)
                                           .http_1_0 = r->http_1_0,
                                           .closes = r->closes,
                                           .gzip = r->gzip,
-                                          .own = r->own.size > 0};
+                                          .from_page = r->own.size > 0};
 }
 
 /* The head has the password itself, which should not stay in memory. */
@@ -474,7 +474,7 @@ take_head(struct session *s, struct span head)
     begin_answer(h);
     /* unless it is admitted, when the whole request starts again */
     h->show.answer.closes = true;
-    if (is_admitted(s, NULL, false))
+    if (admit_request(s, NULL, false))
         return;
     wipe_request_head(head);
     session_enter(s, SESSION_CLOSING);

@@ -24,7 +24,11 @@
 #include "server.h"
 #include "zlib_memory.h"
 
-enum { GZIP_WINDOW = 15 + 16, PIECE = 16 * 1024 };
+enum {
+    GZIP_WINDOW = 15 + 16, /* zlib's largest window; + 16: a gzip header */
+    GZIP_MEMORY = 8,       /* zlib's default */
+    PIECE = 16 * 1024      /* bytes that deflate() writes at once */
+};
 
 static const struct {
     unsigned status;
@@ -124,19 +128,20 @@ new_packer(void)
         return NULL;
     z->zalloc = zlib_alloc;
     z->zfree = zlib_free;
-    if (deflateInit2(z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, 8,
+    if (deflateInit2(z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
                      Z_DEFAULT_STRATEGY) == Z_OK)
         return z;
     mem_free(z);
-    return NULL; /* then the body is sent as it is */
+    return NULL;
 }
 
 void
 http_answer_begin(struct http_answer *a, struct buffer *out, unsigned status,
-                  const char *type, bool packed)
+                  const char *type, bool may_pack)
 {
     add_answer_head(a, out, status, type);
-    if (packed && a->gzip && !a->head_alone && (a->packer = new_packer()))
+    /* without memory for a packer the body is sent as it is */
+    if (may_pack && a->gzip && !a->head_alone && (a->packer = new_packer()))
         buffer_text(out, HTTP_PACKED);
     a->chunked = !a->http_1_0 && !a->head_alone;
     if (a->chunked)
@@ -170,7 +175,6 @@ compress_answer_data(struct http_answer *a, struct buffer *out,
     do {
         z->next_out = (Bytef *)piece;
         z->avail_out = sizeof(piece);
-        /* Z_NO_FLUSH: zlib gathers small rows into good blocks. */
         (void)deflate(z, flush);
         add_chunk(a, out, piece, sizeof(piece) - z->avail_out);
     } while (z->avail_out == 0);
@@ -182,7 +186,8 @@ http_answer_part(struct http_answer *a, struct buffer *out, const void *data,
 {
     if (a->head_alone)
         return;
-    if (a->packer)
+    if (a->packer) /* without a flush zlib gathers small rows into good blocks
+                    */
         compress_answer_data(a, out, data, size, Z_NO_FLUSH);
     else
         add_chunk(a, out, data, size);
@@ -256,13 +261,13 @@ http_answer_json(struct buffer *out, const struct column *column,
         json_is_number(text, false))
         buffer_add(out, text.data, text.size);
     else
-        json_text(text.data, text.size, out);
+        json_append_string(text.data, text.size, out);
 }
 
 /* ---- an answer that requests share ---- */
 
 bool
-http_shared_is_fresh(struct server_answer *shared, uint64_t now_ms)
+http_shared_try_reuse(struct server_answer *shared, uint64_t now_ms)
 {
     if (shared->asked_ms && now_ms - shared->asked_ms < HTTP_SHARED_MAX_MS &&
         now_ms - shared->last_ms < HTTP_SHARED_MS)

@@ -25,7 +25,7 @@ enum { HTTP_ETAG_MAX = 128 };
 struct http_answer {
     bool head_alone;             /* HEAD: no body follows */
     bool http_1_0, closes, gzip; /* as the request has them */
-    bool own;           /* our page asked, whose browser should not prompt */
+    bool from_page; /* our page asked: a 401 must not make its browser prompt */
     unsigned retry_s;   /* of 429: when to come again */
     const char *more;   /* further header lines, each with CR LF; static */
     const char *policy; /* what a page may do; NULL: nothing */
@@ -42,10 +42,10 @@ struct http_answer {
 void http_answer_with_body(struct http_answer *a, struct buffer *out,
                            unsigned status, const char *type, struct span body);
 
-/* Head; parts of the body; end.  packed: may the body be gzipped, if the client
- * takes it? */
+/* Head; parts of the body; end.  may_pack: the body may be gzipped, if the
+ * client takes that. */
 void http_answer_begin(struct http_answer *a, struct buffer *out,
-                       unsigned status, const char *type, bool packed);
+                       unsigned status, const char *type, bool may_pack);
 void http_answer_part(struct http_answer *a, struct buffer *out,
                       const void *data, size_t size);
 void http_answer_end(struct http_answer *a, struct buffer *out);
@@ -62,13 +62,13 @@ void http_answer_json(struct buffer *out, const struct column *column,
                       const struct value *v);
 
 enum {
-    /* so long after a request its content is asked for again */
-    HTTP_SHARED_MS = 250,
+    HTTP_SHARED_MS = 250,     /* one request in this time makes the body anew */
     HTTP_SHARED_MAX_MS = 1000 /* age up to which it is shown meanwhile */
 };
 
-/* True: its body is the answer.  False: the caller must make it now. */
-bool http_shared_is_fresh(struct server_answer *shared, uint64_t now_ms);
+/* True: its body is the answer.  False: the caller makes it now, and others
+ * show the old one meanwhile. */
+bool http_shared_try_reuse(struct server_answer *shared, uint64_t now_ms);
 /* Takes the bytes of body, which was asked for at that time, unless it has
  * newer ones. */
 void http_shared_keep(struct server_answer *shared, struct buffer *body,

@@ -100,7 +100,7 @@ enum http_wait {
  * account's. */
 static int
 check_http_password(struct session *s, const struct http_proof *proof,
-                    bool *right, struct error *err)
+                    bool *valid, struct error *err)
 {
     struct span name = {s->wanted_user, strlen(s->wanted_user)};
     uint8_t answer[AUTH_SHA256];
@@ -112,7 +112,7 @@ check_http_password(struct session *s, const struct http_proof *proof,
         auth_answer_sha2(proof->secret, s->nonce, answer, err) != 0)
         return -1;
     rc = keeper_check_sha2(s->server->keeper, name, s->nonce, given,
-                           proof->token, right, err);
+                           proof->token, valid, err);
     OPENSSL_cleanse(answer, sizeof(answer));
     return rc;
 }
@@ -121,7 +121,7 @@ static int
 log_in_http_user(struct session *s, const struct http_proof *proof,
                  enum http_wait wait, struct error *err)
 {
-    bool right = false;
+    bool valid = false;
     enum login_admission admission = LOGIN_NOW;
 
     snprintf(s->wanted_user, sizeof(s->wanted_user), "%.*s",
@@ -134,9 +134,9 @@ log_in_http_user(struct session *s, const struct http_proof *proof,
         admission = login_check_admission(s, wait == HTTP_WAIT, err);
     if (admission != LOGIN_NOW)
         return admission == LOGIN_LATER ? 1 : -1;
-    if (check_http_password(s, proof, &right, err) != 0)
+    if (check_http_password(s, proof, &valid, err) != 0)
         return -1;
-    if (!right || !span_is(proof->name, s->wanted_user)) { /* cut at a NUL */
+    if (!valid || !span_is(proof->name, s->wanted_user)) { /* cut at a NUL */
         login_deny(s, true, err);
         return -1;
     }

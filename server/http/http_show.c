@@ -81,7 +81,7 @@ http_show_error(struct http_answer *answer, struct buffer *out,
     char text[TEXT_MAX];
 
     answer->more = NULL;
-    if (status == 401 && !answer->own)
+    if (status == 401 && !answer->from_page)
         answer->more = "WWW-Authenticate: Basic realm=\"heapwire\", "
                        "charset=\"UTF-8\"\r\n"
                        "WWW-Authenticate: Bearer\r\n";
@@ -232,7 +232,7 @@ begin_json(struct http_show_state *show, struct buffer *out,
         const char *name = cursor->columns[i].name;
 
         buffer_text(&head, i > 0 ? "," : "");
-        json_text(name, strlen(name), &head);
+        json_append_string(name, strlen(name), &head);
     }
     buffer_text(&head, "],\n\"rows\":[");
     http_answer_begin(&show->answer, out, 200, show->route->type,
@@ -282,7 +282,7 @@ end_json(struct http_show_state *show, struct buffer *out,
     buffer_char(&tail, ']');
     for (size_t i = 0; (warning = sql_session_warning(sql, i)); i++) {
         buffer_text(&tail, i > 0 ? "," : ",\n\"warnings\":[");
-        json_text(warning, strlen(warning), &tail);
+        json_append_string(warning, strlen(warning), &tail);
     }
     buffer_text(&tail, "]}\n");
     http_answer_part(&show->answer, out, tail.data, tail.size);
@@ -421,7 +421,7 @@ answer_profiling_off(struct http_show_state *show, struct buffer *out,
     buffer_text(&text, route->off);
     if (is_json) {
         buffer_text(&text, ",\"reason\":");
-        json_text(why, strlen(why), &text);
+        json_append_string(why, strlen(why), &text);
         buffer_text(&text, "}\n");
     } else {
         buffer_format(&text, "\n%s\n", why);

@@ -34,7 +34,7 @@ add_values(struct rowset *out, enum node_lever lever, const int64_t values[2],
 
 static void
 add_lever(struct rowset *out, enum node_lever lever,
-          const struct lever_force *force)
+          const struct lever_in_force *force)
 {
     int64_t left_ms = force->until_ms - clock_wall_ms();
     bool on = force->in_force, ended = force->ended_ms != 0;

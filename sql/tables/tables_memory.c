@@ -31,7 +31,11 @@
 #include "stats.h"
 #include "stats_allocators.h"
 
-enum { AT, SECONDS, PID, STARTED, PROFILING, RESPONSIVE, RSS, FIGURES = 10 };
+/* The columns of memory_history, without node_id; from RSS on they are the
+ * figures of give_figure(). */
+enum { AT, SECONDS, PID, STARTED, PROFILING, RESPONSIVE, RSS };
+
+enum { FIGURES = 10 };
 
 static void
 give_int(struct value *out, int64_t value)
@@ -244,7 +248,7 @@ explain_free(const struct stats *stats, struct buffer *note)
 /* Computes rss without what all jemallocs of the database count as resident.
  * False: one of them is not known, or they were not taken together. */
 static bool
-outside_jemallocs(const struct stats *stats, int64_t *out)
+subtract_all_jemallocs(const struct stats *stats, int64_t *out)
 {
     if (!subtract_figures(stats->rss, stats->resident, out))
         return false;
@@ -265,7 +269,7 @@ explain_levers(const struct catalog_scope *scope, struct buffer *note)
                                            status.state != NODE_UNRESPONSIVE))
             continue;
         buffer_sentence(note, "in force (heapwire.levers): ");
-        lever_write_force((enum node_lever)i, &status.levers[i], note);
+        lever_write_in_force((enum node_lever)i, &status.levers[i], note);
     }
 }
 
@@ -312,7 +316,7 @@ explain_rss(const struct stats *stats, struct buffer *note)
             (double)(stats->taken_ms - stats->allocator_ms) / 1000);
         return;
     }
-    outside_jemallocs(stats, &gap);
+    subtract_all_jemallocs(stats, &gap);
     if (gap < 0) {
         append_note_bytes(note,
                           others ? "resident, of all jemallocs, exceeds rss by "
@@ -340,6 +344,7 @@ explain_rss(const struct stats *stats, struct buffer *note)
                       (double)shared / (1 << 20));
     if (stats->rss_file.known)
         buffer_text(note, " (heapwire.mappings has each)");
+    /* more than threads' stacks and code explain */
     if (thp && (uint64_t)gap > stats->resident.value / 4)
         buffer_format(
             note, ", or huge pages that are used in part (opt.thp is %s)", thp);
@@ -490,6 +495,7 @@ add_profile(const struct catalog_scope *scope, struct rowset *out)
     rowset_int(out, (int64_t)scope->snapshot->profile->samples);
 }
 
+/* In the order of memory_columns. */
 static void
 produce_memory(const struct catalog_scope *scope, struct rowset *out)
 {
@@ -513,7 +519,7 @@ produce_memory(const struct catalog_scope *scope, struct rowset *out)
     add_memory_figure(out, stats->cgroup_cache);
     add_memory_figure(out, stats->cgroup_limit);
     add_profile(scope, out);
-    known = outside_jemallocs(stats, &unexplained);
+    known = subtract_all_jemallocs(stats, &unexplained);
     rowset_int_if(out, known, unexplained);
     add_memory_note(scope, &outlook, out);
     rowset_int(out, stats->failure == NULL);

@@ -1,6 +1,7 @@
 /*
  * agent_tools.c - see agent_tools.h.  No heap and no stdio streams: both are
- * the host's, and its locks may be held by nobody in a forked child.
+ * the host's, and nobody may be left to release their locks in a forked child.
+ * Only realpath() may allocate, for a path that is longer than its buffer.
  */
 #include "agent_tools.h"
 
@@ -50,6 +51,7 @@ agent_quiet(void)
     quiet = true;
 }
 
+/* As read_clock_ms() of plugin/base, of which the agent has no part. */
 static int64_t
 read_agent_clock_ms(clockid_t which)
 {
@@ -92,7 +94,7 @@ agent_env(char *const *envp, const char *name)
 }
 
 bool
-agent_is_executable(const char *path)
+agent_runs_file(const char *path)
 {
     char self[AGENT_PATH_MAX], real[PATH_MAX];
     ssize_t n = path ? readlink("/proc/self/exe", self, sizeof(self) - 1) : -1;
@@ -107,7 +109,7 @@ agent_is_executable(const char *path)
 /* Parses /proc/self/environ byte by byte, since a variable may be longer than
  * the buffer. */
 bool
-agent_first_env(const char *name, char *out, size_t size)
+agent_initial_env(const char *name, char *out, size_t size)
 {
     int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
     enum { NAME, VALUE, OTHER, FOUND } at = NAME;
@@ -136,6 +138,22 @@ agent_first_env(const char *name, char *out, size_t size)
         close(fd);
     out[used] = '\0';
     return at == FOUND;
+}
+
+int
+agent_write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0) {
+            bytes += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
 }
 
 int

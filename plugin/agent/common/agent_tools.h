@@ -31,10 +31,13 @@ const char *agent_env(char *const *envp, const char *name);
 const char *agent_env_value(const char *entry, const char *name);
 /* Copies the variable's value at the program's start, cut off at size; getenv()
  * would race with the host's setenv().  False if not set. */
-bool agent_first_env(const char *name, char *out, size_t size);
+bool agent_initial_env(const char *name, char *out, size_t size);
 
 /* True if this process executes the file at path; false for NULL. */
-bool agent_is_executable(const char *path);
+bool agent_runs_file(const char *path);
+
+/* Writes all bytes, however often that is interrupted.  0, or an errno. */
+int agent_write_all(int fd, const char *bytes, size_t size);
 
 /* Reads at most size - 1 bytes of a small file and a NUL behind them.  Returns
  * the length, or -1. */

@@ -30,7 +30,8 @@ padded_note_size(size_t size)
 }
 
 static size_t
-find_in_notes(const uint8_t *notes, size_t size, uint8_t out[BUILD_ID_MAX])
+find_build_id_in_notes(const uint8_t *notes, size_t size,
+                       uint8_t out[BUILD_ID_MAX])
 {
     ElfW(Nhdr) note;
 
@@ -66,7 +67,7 @@ object_build_id(const struct loaded_object *object, uint8_t out[BUILD_ID_MAX])
 
         if (h->p_type != PT_NOTE || !object_holds(object, at, h->p_memsz, PF_R))
             continue;
-        found = find_in_notes((const uint8_t *)at, h->p_memsz, out);
+        found = find_build_id_in_notes((const uint8_t *)at, h->p_memsz, out);
         if (found > 0)
             return found;
     }

@@ -54,7 +54,7 @@ shared_fds_begin(void)
 }
 
 bool
-shared_fds_are(void)
+shared_fds_is_recording(void)
 {
     return recording;
 }
@@ -64,6 +64,8 @@ shared_fds_add(int fd)
 {
     static int next;
 
+    /* Round robin, so that an entry just closed is reused last.  If all are in
+     * use, the descriptor is not recorded, and a forked child keeps it. */
     for (int i = 0; recording && i < SHARED_FDS_MAX; i++) {
         volatile struct shared *s = &shared[next++ % SHARED_FDS_MAX];
 
@@ -99,7 +101,11 @@ shared_fds_close_all(void)
 
 /* ---- a table of the thread's own ---- */
 
-enum { FIRST_FD = STDERR_FILENO + 1, CLOSE_MAX = 65536 };
+enum {
+    FIRST_FD = STDERR_FILENO + 1,
+    /* where the limit is higher or unknown: each is a system call */
+    CLOSE_MAX = 65536
+};
 
 bool
 own_table_enter(unsigned calls, int kept)
@@ -107,7 +113,8 @@ own_table_enter(unsigned calls, int kept)
     struct rlimit limit;
 
     /* close_range() with CLOSE_RANGE_UNSHARE copies only the descriptors that
-     * stay; unshare() copies all, which are then closed one by one. */
+     * stay, but closes one range, in which kept would lie; unshare() copies
+     * all, which are then closed. */
     if (kept < 0 && (calls & CONFINED_CLOSE_RANGE) &&
         confined_try(CONFINED_CLOSE_RANGE))
         return true;
@@ -131,6 +138,7 @@ own_table_null(bool replace)
 {
     int fd;
 
+    /* Each that is opened below FIRST_FD stays: it fills a gap. */
     do {
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (fd < 0)

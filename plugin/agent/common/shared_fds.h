@@ -23,8 +23,8 @@ struct shared_fds_file shared_fds_file_of(int fd);
 /* True if fd is open and refers to file. */
 bool shared_fds_file_is(int fd, struct shared_fds_file file);
 
-void shared_fds_begin(void); /* begins recording */
-bool shared_fds_are(void);   /* whether it records */
+void shared_fds_begin(void);        /* begins recording */
+bool shared_fds_is_recording(void); /* whether it records */
 void shared_fds_add(int fd);
 void shared_fds_drop(int fd);
 /* In a forked child: closes recorded descriptors that still refer to the same
@@ -36,7 +36,8 @@ void shared_fds_close_all(void);
  * not. */
 bool own_table_enter(unsigned calls, int kept);
 /* Opens /dev/null as 0-2 where the host has closed them, so that ours get other
- * numbers; with replace, also in place of the host's. */
+ * numbers; with replace, also in place of the host's.  -1 with errno:
+ * /dev/null cannot be opened. */
 int own_table_null(bool replace);
 
 #endif

@@ -3,12 +3,12 @@
  * that does not fit its line is left out, rather than the line.
  */
 
-#include <errno.h>
+#include "jemalloc.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#include "jemalloc.h"
+#include "agent_tools.h"
 
 enum { LINE_BYTES = AGENT_PATH_MAX + 1024 };
 
@@ -21,12 +21,12 @@ static void append_allocator_field(struct line *line, const char *key,
                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Leaves out a value that does not fit. */
 static void
 append_allocator_field(struct line *line, const char *key, const char *format,
                        ...)
 {
-    size_t start = line->used, left = sizeof(line->text) - start - 1;
+    size_t start = line->used;
+    size_t left = sizeof(line->text) - start - 1; /* of '\n' */
     char *at = line->text + start;
     va_list args;
     int name, value;
@@ -84,25 +84,9 @@ count_bytes(struct jemalloc *jemalloc, size_t index)
     struct allocator *a = &jemalloc->all.list[index];
 
     if ((int)index != jemalloc->all.chosen)
-        allocator_count(a);
+        allocator_refresh_bytes(a);
     else if (statistics_refresh(jemalloc) == 0)
         allocator_read_bytes(a);
-}
-
-static int
-write_allocator_bytes(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-
-        if (n < 0 && errno != EINTR)
-            return errno;
-        if (n > 0) {
-            bytes += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
 }
 
 int
@@ -116,7 +100,7 @@ allocator_list_write(struct jemalloc *jemalloc, int fd)
         count_bytes(jemalloc, i);
         format_allocator_line(&line, &all->list[i], (int)i == all->chosen);
         line.text[line.used++] = '\n';
-        error = write_allocator_bytes(fd, line.text, line.used);
+        error = agent_write_all(fd, line.text, line.used);
     }
     return error;
 }

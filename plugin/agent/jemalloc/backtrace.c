@@ -17,7 +17,8 @@
 
 typedef void backtrace_fn(void **vec, unsigned *len, unsigned max_len);
 
-enum { LED_HERE_MAX = 8 /* frames of ours, and of the hook before */ };
+/* frames of this file and of the earlier hook, above jemalloc's caller */
+enum { OWN_FRAMES_MAX = 8 };
 
 static const char hook_name[] = "experimental.hooks.prof_backtrace";
 
@@ -31,15 +32,15 @@ _Static_assert(sizeof(void *) == sizeof(uint64_t), "frames as jemalloc's");
 static __attribute__((noinline)) uint32_t
 take_by_library(const struct unwind_call *call, uint64_t *frames)
 {
-    void *all[OWN_CALLS_MAX + LED_HERE_MAX];
+    void *all[OWN_CALLS_MAX + OWN_FRAMES_MAX];
     unsigned total = 0, first = 0, count;
 
     atomic_fetch_add_explicit(&by_library, 1, memory_order_relaxed);
-    before(all, &total, OWN_CALLS_MAX + LED_HERE_MAX);
-    while (first < total && first < LED_HERE_MAX &&
+    before(all, &total, OWN_CALLS_MAX + OWN_FRAMES_MAX);
+    while (first < total && first < OWN_FRAMES_MAX &&
            (uint64_t)all[first] != call->pc)
         first++;
-    if (first == total || first == LED_HERE_MAX)
+    if (first == total || first == OWN_FRAMES_MAX)
         first = 0;
     count = total - first < OWN_CALLS_MAX ? total - first : OWN_CALLS_MAX;
     memcpy(frames, all + first, count * sizeof(*frames));
@@ -55,6 +56,7 @@ take_backtrace(void **vec, unsigned *len, unsigned max_len)
         (uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)),
         (uint64_t)__builtin_dwarf_cfa(), frame[0]};
 
+    /* jemalloc's own depth; we do not know the array of a changed jemalloc */
     if (max_len == OWN_CALLS_MAX)
         *len = own_calls_take(
             &calls, atomic_load_explicit(&current, memory_order_acquire), &call,
@@ -89,7 +91,7 @@ backtrace_unhook(mallctl_fn *mallctl)
 }
 
 bool
-backtrace_by_library(uint64_t *count)
+backtrace_count_by_library(uint64_t *count)
 {
     *count = atomic_load_explicit(&by_library, memory_order_relaxed);
     return atomic_load_explicit(&current, memory_order_acquire) != NULL;

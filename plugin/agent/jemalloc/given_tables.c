@@ -21,22 +21,22 @@
 #include "loaded_objects.h"
 #include "own_calls.h"
 
-/* See own_calls.c. */
+/* glibc 2.35; without it there are no tables (own_calls.c) */
 #pragma weak _dl_find_object
 
 enum {
-    OBJECTS_MAX = 512,
+    OBJECTS_MAX = 512, /* objects with a table */
     CODES_MAX = 2 * OBJECTS_MAX,
-    OBJECT_CODES_MAX = 4,
-    LISTS_MAX = 64,
-    PATH_MAX_KEPT = 128,
+    OBJECT_CODES_MAX = 4, /* executable segments of one */
+    LISTS_MAX = 64,       /* lists are never freed: threads may read them */
+    PATH_MAX_KEPT = 128,  /* bytes, for a note */
     WANTED_SEALS = F_SEAL_SHRINK | F_SEAL_WRITE
 };
 
-static const uint64_t table_bytes_max = 256 << 20;
-static const uint64_t tables_bytes_max = 1 << 30;
+static const uint64_t table_bytes_max = 256 << 20; /* one table */
+static const uint64_t tables_bytes_max = 1 << 30;  /* all of them */
 
-struct given {
+struct object_table {
     struct own_object object;
     struct unwind_code codes[OBJECT_CODES_MAX];
     size_t code_count;
@@ -44,16 +44,16 @@ struct given {
     bool listed;              /* in the last list */
 };
 
-static struct given given[OBJECTS_MAX];
-static atomic_size_t given_count;
-static uint64_t given_bytes;
+static struct object_table object_tables[OBJECTS_MAX];
+static atomic_size_t object_table_count;
+static uint64_t object_table_bytes;
 static unsigned lists;
 
 /* ---- what is loaded at an address ---- */
 
 struct search {
     uint64_t address;
-    struct given *out;
+    struct object_table *out;
     uint8_t build_id[BUILD_ID_MAX];
     size_t build_id_size;
 };
@@ -72,7 +72,7 @@ static int
 read_object_at_address(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct search *search = arg;
-    struct given *out = search->out;
+    struct object_table *out = search->out;
     const struct loaded_object object = {info->dlpi_addr, info->dlpi_phdr,
                                          info->dlpi_phnum, info->dlpi_name};
     struct dl_find_object found;
@@ -103,20 +103,21 @@ read_object_at_address(struct dl_phdr_info *info, size_t size, void *arg)
 static bool
 has_table(const struct own_object *object)
 {
-    for (size_t i = 0; i < given_count; i++)
-        if (given[i].object.start == object->start &&
-            given[i].object.map == object->map &&
-            given[i].object.frames == object->frames)
+    for (size_t i = 0; i < object_table_count; i++)
+        if (object_tables[i].object.start == object->start &&
+            object_tables[i].object.map == object->map &&
+            object_tables[i].object.frames == object->frames)
             return true;
     return false;
 }
 
 /* ---- one table ---- */
 
+/* Opens the table, and adds it to the list. */
 static int
-open_table(struct search *search, const void *bytes, uint64_t size)
+add_object_table(struct search *search, const void *bytes, uint64_t size)
 {
-    struct given *out = search->out;
+    struct object_table *out = search->out;
 
     if (search->build_id_size == 0 ||
         !unwind_table_open(&out->object.table, bytes, size, search->build_id,
@@ -126,8 +127,9 @@ open_table(struct search *search, const void *bytes, uint64_t size)
         return ENOENT;
     for (size_t i = 0; i < out->code_count; i++)
         out->codes[i].table = &out->object.table;
-    given_bytes += size;
-    atomic_store_explicit(&given_count, given_count + 1, memory_order_release);
+    object_table_bytes += size;
+    atomic_store_explicit(&object_table_count, object_table_count + 1,
+                          memory_order_release);
     return 0;
 }
 
@@ -146,12 +148,12 @@ map_table(struct search *search, int fd)
     size = (uint64_t)st.st_size;
     if (size < UNWIND_HEADER || size > table_bytes_max)
         return EINVAL;
-    if (size > tables_bytes_max - given_bytes)
+    if (size > tables_bytes_max - object_table_bytes)
         return ENOSPC;
     bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         return errno;
-    error = open_table(search, bytes, size);
+    error = add_object_table(search, bytes, size);
     if (error != 0)
         munmap(bytes, size);
     else
@@ -162,9 +164,10 @@ map_table(struct search *search, int fd)
 int
 given_tables_add(int fd, uint64_t address)
 {
-    struct search search = {.address = address, .out = &given[given_count]};
+    struct search search = {.address = address,
+                            .out = &object_tables[object_table_count]};
 
-    if (!_dl_find_object || given_count == OBJECTS_MAX)
+    if (!_dl_find_object || object_table_count == OBJECTS_MAX)
         return ENOSPC;
     memset(search.out, 0, sizeof(*search.out));
     if (dl_iterate_phdr(read_object_at_address, &search) == 0 ||
@@ -175,8 +178,9 @@ given_tables_add(int fd, uint64_t address)
 
 /* ---- the list ---- */
 
+/* Marks the table of an unloaded object as unused.  False: it is unused. */
 static bool
-is_usable(struct given *g)
+mark_or_find_usable(struct object_table *g)
 {
     if (!own_object_is_there(&g->object))
         atomic_store_explicit(&g->object.unused, 1, memory_order_relaxed);
@@ -186,8 +190,8 @@ is_usable(struct given *g)
 bool
 given_tables_changed(void)
 {
-    for (size_t i = 0; i < given_count; i++)
-        if (is_usable(&given[i]) != given[i].listed)
+    for (size_t i = 0; i < object_table_count; i++)
+        if (mark_or_find_usable(&object_tables[i]) != object_tables[i].listed)
             return true;
     return false;
 }
@@ -200,7 +204,7 @@ struct list {
 };
 
 static void
-insert_given_code_range(struct list *list, struct given *g,
+insert_given_code_range(struct list *list, struct object_table *g,
                         const struct unwind_code *code)
 {
     size_t at = list->tables.source.count++;
@@ -223,10 +227,10 @@ given_tables_list(void)
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (list == MAP_FAILED)
         return NULL;
-    for (size_t i = 0; i < given_count; i++) {
-        struct given *g = &given[i];
+    for (size_t i = 0; i < object_table_count; i++) {
+        struct object_table *g = &object_tables[i];
 
-        g->listed = is_usable(g);
+        g->listed = mark_or_find_usable(g);
         for (size_t j = 0; g->listed && j < g->code_count; j++)
             if (list->tables.source.count < CODES_MAX)
                 insert_given_code_range(list, g, &g->codes[j]);
@@ -247,11 +251,11 @@ given_tables_differed(const char **path)
 {
     uint32_t count = 0;
 
-    for (size_t i = 0; i < given_count; i++)
-        if (atomic_load_explicit(&given[i].object.unused,
+    for (size_t i = 0; i < object_table_count; i++)
+        if (atomic_load_explicit(&object_tables[i].object.unused,
                                  memory_order_relaxed) &&
-            own_object_is_there(&given[i].object)) {
-            *path = given[i].path;
+            own_object_is_there(&object_tables[i].object)) {
+            *path = object_tables[i].path;
             count++;
         }
     return count;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct given_tables;
+struct given_tables; /* own_calls.h */
 
 /*
  * Takes the table in a file that is sealed against shrinking and writing, for

@@ -118,7 +118,7 @@ void allocators_give(struct allocators *all, mallctl_fn *mallctl,
 /* Read the bytes in use: the first function as last refreshed; the second
  * refreshes them, at most once a second. */
 void allocator_read_bytes(struct allocator *allocator);
-void allocator_count(struct allocator *allocator);
+void allocator_refresh_bytes(struct allocator *allocator);
 
 /* ---- jemalloc_late.c ---- */
 
@@ -218,7 +218,8 @@ struct profiler {
     int (*write_active)(struct jemalloc *jemalloc, bool active);
     int (*reset)(const struct jemalloc *jemalloc, uint32_t lg_sample);
     uint32_t (*log_sample)(const struct jemalloc *jemalloc);
-    bool dumps; /* jemalloc_dump() has the profile; else a segment has it */
+    bool writes_dumps; /* jemalloc_dump() has the profile; else a segment has it
+                        */
 };
 extern const struct profiler jemalloc_profiler; /* its own profiling */
 
@@ -240,13 +241,14 @@ void recorder_adopt(const pid_t elders[2]);
 /* Call it before a filter that kills for a system call of the sampling: no
  * thread, or not the calling one, takes samples any more. */
 void recorder_stop(bool stopped);
-void recorder_spare_thread(void);
+void recorder_exclude_thread(void); /* the calling one: no samples of it */
 /* Its stacks are walked by these tables from now on; NULL: by none.  False: the
  * recorder cannot. */
 bool recorder_walk_by(const struct given_tables *tables);
 extern const struct profiler recorder_profiler; /* of ours: in its segment */
 
-/* Walks the stacks of jemalloc's own samples by unwind tables, where jemalloc
+/* ---- backtrace.c ----
+ * Walks the stacks of jemalloc's own samples by unwind tables, where jemalloc
  * has a hook for that (5.3). */
 
 /* Walks by these tables from now on.  0, or what mallctl returned: ENOENT,
@@ -256,11 +258,12 @@ int backtrace_hook(mallctl_fn *mallctl, const struct given_tables *tables);
 void backtrace_unhook(mallctl_fn *mallctl);
 /* The number of stacks that the earlier hook took since the start; false: there
  * are no tables, so it takes all of them. */
-bool backtrace_by_library(uint64_t *count);
+bool backtrace_count_by_library(uint64_t *count);
 /* Stops using tables, before a filter: as recorder_stop. */
 void backtrace_stop(void);
 
-/* The unwind tables that heapwired gave (given_tables.h), for whatever samples.
+/* ---- profiling.c, on unwind tables ----
+ * The unwind tables that heapwired gave (given_tables.h), for whatever samples.
  * Called by the agent's thread, after profiling_begin(). */
 
 /* Uses all that are there from now on.  0, or an errno: ENOENT, none is there,
@@ -272,7 +275,8 @@ void tables_leave(struct jemalloc *jemalloc);
 /* A remark on them for the greeting; "" mostly. */
 void tables_note(char *out, size_t size);
 
-/* Whether the heap is profiled, since when and for how long: by the recorder
+/* ---- profiling.c ----
+ * Whether the heap is profiled, since when and for how long: by the recorder
  * where it records this process, in which no jemalloc is asked to; otherwise by
  * jemalloc. */
 
@@ -296,7 +300,8 @@ void profiling_leave(struct jemalloc *jemalloc);
 /* Forgets all samples; lg_sample from now on, or AGENT_LG_SAMPLE_SAME. */
 int profiling_reset(struct jemalloc *jemalloc, uint32_t lg_sample);
 
-/* jemalloc's statistics as text: lines "name value", named as mallctl names
+/* ---- statistics.c ----
+ * jemalloc's statistics as text: lines "name value", named as mallctl names
  * them.  Used by the agent's thread alone. */
 
 /* Refreshes jemalloc's figures, unless they are at most a second old. */
@@ -319,8 +324,8 @@ int levers_write(struct jemalloc *jemalloc, int fd);
  * "key=value" between tabs, in which no other control byte is: object, mallctl,
  * version, variable, found (exported, symtab, scan, ...), note; and as 0 or 1
  * chosen, callable, config_prof, opt_prof, active, malloc, new (whether it
- * serves those of the process); allocated (bytes).  Unknown values are left
- * out.  0 or an errno. */
+ * serves those of the process); allocated, resident (bytes).  Unknown values
+ * are left out.  0 or an errno. */
 int allocator_list_write(struct jemalloc *jemalloc, int fd);
 
 #endif

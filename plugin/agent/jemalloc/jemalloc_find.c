@@ -25,9 +25,10 @@
 #include "reader.h"
 
 enum {
-    PROBE_BYTES = 64,
+    PROBE_BYTES = 64, /* what the probe allocates; any small size tells */
     OBJECTS_MAX = 1024,
-    PRELOAD_MAX = 4096,
+    PRELOAD_MAX = 4096, /* bytes of LD_PRELOAD that are looked at */
+    /* heapwire-run's findings, the agent's own, and usual_prefixes */
     PREFIXES_MAX = 2 * KNOWN_MAX + 8
 };
 
@@ -98,7 +99,7 @@ allocator_read_bytes(struct allocator *a)
 }
 
 void
-allocator_count(struct allocator *a)
+allocator_refresh_bytes(struct allocator *a)
 {
     if (!a->mallctl)
         return;
@@ -119,7 +120,7 @@ probe_allocator(struct allocator *a, const struct loaded_object *object)
     ask_settings(a);
     a->serves_malloc = is_served_by_allocator(a, object, "malloc");
     a->serves_new = is_served_by_allocator(a, object, "_Znwm");
-    allocator_count(a);
+    allocator_refresh_bytes(a);
 }
 
 /* ---- the list ---- */
@@ -141,7 +142,7 @@ is_preloaded(const char *path)
     size_t size = strlen(name);
     char text[PRELOAD_MAX], *list = text;
 
-    agent_first_env("LD_PRELOAD", text, sizeof(text));
+    agent_initial_env("LD_PRELOAD", text, sizeof(text));
     while (*list && size > 0) {
         size_t entry = strcspn(list, ": ");
         char *end = list + entry;
@@ -167,7 +168,7 @@ prepare_allocator_entry(struct allocators *all,
     a = &all->list[all->count];
     memset(a, 0, sizeof(*a));
     snprintf(a->mallctl_name, sizeof(a->mallctl_name), "%smallctl", prefix);
-    /* its configure makes the variable's name so */
+    /* as jemalloc's configure forms it from --with-jemalloc-prefix */
     snprintf(a->variable, sizeof(a->variable), "%sMALLOC_CONF", prefix);
     for (char *c = a->variable; *c; c++)
         *c = (char)toupper((unsigned char)*c);
@@ -223,7 +224,7 @@ is_known_for_object(const struct known *known,
 }
 
 static void
-cannot_call(struct allocator *a, const char *why)
+mark_uncallable(struct allocator *a, const char *why)
 {
     a->mallctl = NULL;
     snprintf(a->note, sizeof(a->note), "%s", why);
@@ -257,16 +258,18 @@ add_known_allocator(struct allocators *all, const struct loaded_object *object,
     snprintf(a->how, sizeof(a->how), "%s", known->how);
     a->mallctl = (mallctl_fn *)at;
     if (known->address == 0)
-        cannot_call(a, "where its mallctl lies was not found in the file: link "
-                       "it with -rdynamic, install its debug file, or give "
-                       "mallctl = ADDRESS");
+        mark_uncallable(
+            a, "where its mallctl lies was not found in the file: link "
+               "it with -rdynamic, install its debug file, or give "
+               "mallctl = ADDRESS");
     else if (!object_holds(object, at, 1, PF_X))
-        cannot_call(a, "the address that was found for its mallctl is not in "
-                       "its code: give the right mallctl = ADDRESS");
+        mark_uncallable(a,
+                        "the address that was found for its mallctl is not in "
+                        "its code: give the right mallctl = ADDRESS");
     else if (!read_version(a, object))
-        cannot_call(a, "what lies at the address that was found for its "
-                       "mallctl does not answer as one: give the right "
-                       "mallctl = ADDRESS");
+        mark_uncallable(a, "what lies at the address that was found for its "
+                           "mallctl does not answer as one: give the right "
+                           "mallctl = ADDRESS");
     else
         probe_allocator(a, object);
     all->count++;

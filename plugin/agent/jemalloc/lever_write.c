@@ -1,17 +1,16 @@
 /*
- * lever_write.c - the effect of a lever as text: see levers.h.
+ * lever_write.c - the effect of a lever as text: see jemalloc.h.
  *
  * "before.", "after.": rss (the kernel's), resident, active, dirty, muzzy,
  * tcache, all in bytes; background_thread (0, 1).  "decay.", "background.": the
- * fields of struct lever_state.  took_us: the time of the lever itself.
+ * fields of struct lever_state (set0, set1, was0 and was1 are set and was, told
+ * is end_reported).  took_us: the time of the lever itself.
  * heapwired's lever_job.c reads it.
  */
 #include "levers.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent_tools.h"
 
@@ -23,7 +22,7 @@ struct figure {
     bool pages;
 };
 
-#define OF_ALL "stats.arenas.4096."
+#define OF_ALL "stats.arenas.4096." /* MALLCTL_ARENAS_ALL */
 
 static const struct figure figures[] = {
     {"resident", "stats.resident", offsetof(struct lever_figures, resident),
@@ -127,20 +126,15 @@ levers_write(struct jemalloc *jemalloc, int fd)
                              background = levers_state(LEVER_BACKGROUND);
     const struct lever_pulled *pulled = &jemalloc->pulled;
     struct text text = {.used = 0};
-    ssize_t done = 0;
+    int error;
 
     put_figures(&text, "before.", &pulled->before);
     put_figures(&text, "after.", &pulled->after);
     put_number(&text, "", "took_us", pulled->took_us, true);
     put_lever_state(&text, "decay.", &decay);
     put_lever_state(&text, "background.", &background);
-    for (size_t at = 0; at < text.used; at += (size_t)done) {
-        done = write(fd, text.bytes + at, text.used - at);
-        if (done < 0 && errno == EINTR)
-            done = 0;
-        else if (done < 0)
-            return errno;
-    }
-    levers_mark_reported();
-    return 0;
+    error = agent_write_all(fd, text.bytes, text.used);
+    if (error == 0)
+        levers_mark_reported();
+    return error;
 }

@@ -19,8 +19,8 @@
 
 enum {
     KINDS = 2,
-    ARENAS = 4096,   /* MALLCTL_ARENAS_ALL, so no arena's number */
-    NEW = ARENAS,    /* in place of a number: arenas made later */
+    ARENAS = 4096,   /* at most: the next number is MALLCTL_ARENAS_ALL */
+    NEW = ARENAS,    /* stands for the default of arenas made later */
     KEPT_OFFSET = 2, /* values begin at -1, and 0 means none */
     RETRY_MS = 1000
 };
@@ -28,7 +28,7 @@ enum {
 static const char *const decays[KINDS] = {"dirty_decay_ms", "muzzy_decay_ms"};
 
 static struct {
-    mallctl_fn *mallctl; /* of the jemalloc; NULL: no lever was pulled */
+    mallctl_fn *mallctl; /* whose decay times were changed; NULL: none */
     struct lever_state state[LEVERS_LASTING];
     int64_t due_ms[LEVERS_LASTING];  /* monotonic */
     ssize_t kept[KINDS][ARENAS + 1]; /* the value + KEPT_OFFSET; 0: none */
@@ -51,8 +51,8 @@ access_decay(mallctl_fn *mallctl, unsigned arena, size_t kind, ssize_t *old,
     return mallctl(name, old, old ? &size : NULL, new, new ? sizeof(*new) : 0);
 }
 
-/* EFAULT: an arena that no thread has used yet.  Its "initialized" would not
- * tell, as that is of the last refresh. */
+/* EFAULT: no thread has used this arena yet.  arena.<i>.initialized would not
+ * say so, since it is as of the last refresh of the epoch. */
 static bool
 is_not_there(int error, unsigned arena)
 {
@@ -60,7 +60,7 @@ is_not_there(int error, unsigned arena)
 }
 
 static unsigned
-arena_count(mallctl_fn *mallctl)
+count_arenas(mallctl_fn *mallctl)
 {
     unsigned count = 0;
 
@@ -132,7 +132,7 @@ for_each_arena(mallctl_fn *mallctl, int (*call)(mallctl_fn *, unsigned, size_t))
 
     for (size_t kind = 0; kind < KINDS && error == 0; kind++)
         error = call(mallctl, NEW, kind);
-    count = arena_count(mallctl);
+    count = count_arenas(mallctl);
     for (unsigned i = 0; i < count && error == 0; i++)
         for (size_t kind = 0; kind < KINDS && error == 0; kind++)
             error = call(mallctl, i, kind);
@@ -226,7 +226,8 @@ levers_decay(const struct lever_host *host, int64_t dirty_ms, int64_t muzzy_ms,
     own.next[0] = dirty_ms;
     own.next[1] = muzzy_ms;
     error = for_each_arena(host->mallctl, set_decay);
-    if (error != 0) { /* an earlier one ends in time, with the new values */
+    /* An earlier lever stays in force: its end puts back these, too. */
+    if (error != 0) {
         if (first)
             (void)put_back_decays(host->mallctl);
         return error;

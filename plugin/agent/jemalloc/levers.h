@@ -20,6 +20,8 @@
 #include "agent_protocol.h"
 #include "jemalloc.h"
 
+/* The levers that last, as enum node_lever in the controller; as requests they
+ * are AGENT_DECAY and AGENT_BACKGROUND of enum agent_lever. */
 enum lever_lasting { LEVER_DECAY, LEVER_BACKGROUND, LEVERS_LASTING };
 
 /* How the levers reach the jemalloc; tests pass a fake. */

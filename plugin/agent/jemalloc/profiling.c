@@ -24,7 +24,7 @@ enum { RETRY_MS = 1000 };
 enum agent_status
 profiling_status(const struct jemalloc *jemalloc)
 {
-    if (!jemalloc->profiler->dumps)
+    if (!jemalloc->profiler->writes_dumps)
         return AGENT_OK;
     if (!jemalloc->mallctl)
         return *jemalloc->all.why ? AGENT_UNUSABLE : AGENT_NO_JEMALLOC;
@@ -61,7 +61,7 @@ profiling_begin(struct jemalloc *jemalloc, int64_t started_ms)
         jemalloc->profiler->read_active(jemalloc, &active) != 0 || !active)
         return;
     jemalloc->active_since_ms = started_ms;
-    if (jemalloc->profiler->dumps &&
+    if (jemalloc->profiler->writes_dumps &&
         !mallctl_read_bool(jemalloc->mallctl, "opt.prof_active"))
         jemalloc->active_since_ms++; /* by the program, before us */
 }
@@ -154,7 +154,7 @@ profiling_hello(struct jemalloc *jemalloc, struct agent_hello *hello)
     if (jemalloc->mallctl)
         name_jemalloc(jemalloc, hello);
     hello->lg_sample = jemalloc->profiler->log_sample(jemalloc);
-    if (!jemalloc->profiler->dumps) {
+    if (!jemalloc->profiler->writes_dumps) {
         hello->config_prof = 1;
         hello->opt_prof = AGENT_PROF_RECORDED;
     } else if (recorder_is_parents() && !jemalloc->opt_prof) {
@@ -179,7 +179,7 @@ tables_use(struct jemalloc *jemalloc)
 {
     const struct given_tables *tables = given_tables_list();
 
-    if (jemalloc->profiler->dumps)
+    if (jemalloc->profiler->writes_dumps)
         return tables ? backtrace_hook(jemalloc->mallctl, tables) : ENOENT;
     return recorder_walk_by(tables) && tables ? 0 : ENOENT;
 }
@@ -197,7 +197,7 @@ tables_use_given(struct jemalloc *jemalloc)
 void
 tables_leave(struct jemalloc *jemalloc)
 {
-    if (jemalloc->profiler && !jemalloc->profiler->dumps)
+    if (jemalloc->profiler && !jemalloc->profiler->writes_dumps)
         recorder_walk_by(NULL);
     else if (jemalloc->mallctl)
         backtrace_unhook(jemalloc->mallctl);

@@ -105,7 +105,7 @@ recorder_stop(bool stopped)
 }
 
 void
-recorder_spare_thread(void)
+recorder_exclude_thread(void)
 {
     if (heapwire_recorder_spare_thread)
         heapwire_recorder_spare_thread();
@@ -120,7 +120,7 @@ recorder_walk_by(const struct given_tables *tables)
 {
     if (heapwire_recorder_tables)
         heapwire_recorder_tables(tables);
-    return heapwire_recorder_tables;
+    return heapwire_recorder_tables != NULL;
 }
 
 static int
@@ -142,7 +142,7 @@ write_recorder_active(struct jemalloc *jemalloc, bool active)
 }
 
 static uint32_t
-log_mean(const struct jemalloc *jemalloc)
+recorder_log_sample(const struct jemalloc *jemalloc)
 {
     uint64_t mean =
         __atomic_load_n(&find_segment()->settings.mean_bytes, __ATOMIC_RELAXED);
@@ -171,7 +171,8 @@ reset_recorded_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
     if (lg_sample != AGENT_LG_SAMPLE_SAME)
         __atomic_store_n(&settings->mean_bytes, UINT64_C(1) << lg_sample,
                          __ATOMIC_RELAXED);
-    /* Samples are not erased: readers leave out those from before since_ns. */
+    /* Samples are not erased: readers leave out those from before since_ns.
+     * + 1: what was sampled in this tick of the coarse clock is before it. */
     __atomic_store_n(&settings->since_ns, recorder_clock_ns() + 1,
                      __ATOMIC_RELEASE);
     __atomic_store_n(&segment->taken_samples, 0, __ATOMIC_RELAXED);
@@ -180,4 +181,4 @@ reset_recorded_samples(const struct jemalloc *jemalloc, uint32_t lg_sample)
 
 const struct profiler recorder_profiler = {
     read_recorder_active, write_recorder_active, reset_recorded_samples,
-    log_mean, false};
+    recorder_log_sample, false};

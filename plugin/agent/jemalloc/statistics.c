@@ -10,7 +10,6 @@
  */
 #include "jemalloc.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -121,16 +120,8 @@ struct writer {
 static void
 flush_statistics(struct writer *w)
 {
-    size_t done = 0;
-
-    while (w->error == 0 && done < w->used) {
-        ssize_t n = write(w->fd, w->bytes + done, w->used - done);
-
-        if (n < 0 && errno != EINTR)
-            w->error = errno;
-        if (n > 0)
-            done += (size_t)n;
-    }
+    if (w->error == 0)
+        w->error = agent_write_all(w->fd, w->bytes, w->used);
     w->used = 0;
 }
 
@@ -296,7 +287,7 @@ by_library(struct writer *w)
 {
     uint64_t count;
 
-    if (backtrace_by_library(&count))
+    if (backtrace_count_by_library(&count))
         write_statistics_line(w, "heapwire.by_library %llu\n",
                               (unsigned long long)count);
 }

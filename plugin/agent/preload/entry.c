@@ -63,7 +63,7 @@ send_milestone(char *const *envp, enum agent_milestone milestone)
     size_t name, secret;
     int fd;
 
-    if (!blank || !agent_is_executable(agent_env(envp, AGENT_ENV_EXE)))
+    if (!blank || !agent_runs_file(agent_env(envp, AGENT_ENV_EXE)))
         return;
     name = (size_t)(blank - where);
     secret = strlen(blank + 1);
@@ -204,7 +204,7 @@ is_database(char **envp)
 
     if (!agent_env(envp, AGENT_ENV_STATE))
         return false;
-    if (!agent_is_executable(exe)) {
+    if (!agent_runs_file(exe)) {
         if (lacks_proc(exe))
             agent_log("no /proc in the database's mount namespace: the agent "
                       "cannot work without; the database runs unprofiled");

@@ -55,6 +55,8 @@ malloc_conf_merge(char out[MALLOC_CONF_MAX], const char *wanted,
         size_t size = strcspn(wanted, ",");
         size_t key = strcspn(wanted, ":,");
 
+        /* prof:true also against the program's own options: without it there
+         * is no profile at all. */
         if (size > 0 && !has_conf_key(present, wanted, key) &&
             (is_prof(wanted, size) || !has_conf_key(compiled, wanted, key))) {
             if (!append_conf_text(out, &used, wanted, size))

@@ -1,7 +1,5 @@
 /*
  * malloc_conf.h - adds missing options in front of jemalloc's variable.
- *
- * Pure.
  */
 #ifndef HW_MALLOC_CONF_H
 #define HW_MALLOC_CONF_H

@@ -28,9 +28,9 @@
 #include "agent_tools.h"
 
 enum {
-    MARK_MAX = 64,
-    ADDED = 2, /* variables */
-    NAMED_MS = 100,
+    MARK_MAX = 64,       /* bytes: two numbers and a dot */
+    VARIABLES_ADDED = 2, /* to the environment */
+    NAMED_MS = 100,      /* time for jemalloc's new thread to name itself */
     ENTRY_MAX = MALLOC_CONF_MAX + AGENT_NAME_MAX + 2
 };
 
@@ -129,7 +129,8 @@ write_mark(const struct plan *plan)
     return close(fd) == 0 && done;
 }
 
-/* Checks that the path still leads to the running file. */
+/* Finds the path of the running file.  False: it leads to another one by
+ * now. */
 static bool
 find_plan_executable(struct plan *plan)
 {
@@ -151,7 +152,7 @@ build_plan_environment(struct plan *plan, char **envp)
 
     while (envp[count])
         count++;
-    copy = mmap(NULL, (count + ADDED + 1) * sizeof(*copy),
+    copy = mmap(NULL, (count + VARIABLES_ADDED + 1) * sizeof(*copy),
                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED)
         return NULL;

@@ -163,7 +163,8 @@ is_without_threads(void)
 static bool
 may_stay(bool alone)
 {
-    return (is_storm() || is_without_threads()) && (alone || start_is_alike());
+    return (is_storm() || is_without_threads()) &&
+           (alone || start_has_callers_rights());
 }
 
 /* True: call end_host_change() after the change. */
@@ -292,7 +293,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         suspension.main_alone = true;
     if (!concerns_us(!all_threads)) {
         if (!filter || !seccomp_filter_allows(filter, &calls)) {
-            recorder_spare_thread();
+            recorder_exclude_thread();
             names_stop(false);
             backtrace_stop();
         }

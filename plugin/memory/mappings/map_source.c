@@ -67,7 +67,7 @@ map_source_open(struct map_source *source)
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)source->pid,
-             source->by_pages ? "maps" : "smaps");
+             source->too_large_bytes ? "maps" : "smaps");
     source->smaps = open(path, O_RDONLY | O_CLOEXEC);
     return source->smaps >= 0 ? 0 : -1;
 }
@@ -109,8 +109,9 @@ read_source_mappings(const struct map_source *source, struct memory_map *map,
 
     if (source->smaps >= 0)
         return read_pieces(source->smaps, map, err) != 0 ? -1
-               : source->by_pages
-                   ? map_pages_count(source->pid, source->by_pages, map, err)
+               : source->too_large_bytes
+                   ? map_pages_count(source->pid, source->too_large_bytes, map,
+                                     err)
                    : 0;
     map->by_agent = true;
     map->cut = source->cut;

@@ -26,7 +26,8 @@ struct map_source {
     pid_t pid;            /* as we see it; 0: it is out of sight */
     uint64_t start_ticks; /* of that process */
     int smaps;            /* opened by map_source_open; -1: the agent's text */
-    uint64_t by_pages;    /* smaps is maps; the bytes in memory; else 0 */
+    uint64_t too_large_bytes; /* in memory, if that is too much for smaps, so
+                               * maps is read instead; else 0 */
     struct span text; /* the agent's: its smaps, and a line of each thread */
     struct span threads;
     bool cut;               /* the agent's text ends too soon */
@@ -37,8 +38,8 @@ struct map_source {
 
 /* What the process has in memory, if that is too much for smaps; else 0. */
 uint64_t map_source_large_bytes(pid_t pid);
-/* Opens smaps, or maps if by_pages is set.  -1 with errno: EACCES, EPERM: the
- * process is closed to us. */
+/* Opens smaps, or maps if too_large_bytes is set.  -1 with errno: EACCES,
+ * EPERM: the process is closed to us. */
 int map_source_open(struct map_source *source);
 /* With owners.  NULL with *err: no memory, or there is nothing to read. */
 struct memory_map *map_source_read(const struct map_source *source,

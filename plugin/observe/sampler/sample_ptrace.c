@@ -48,7 +48,7 @@ enum {
 };
 
 /* The copy of a stopped thread, valid until it runs again. */
-struct kept {
+struct stack_copy {
     struct thread_registers registers;
     size_t size;
     uint64_t start;
@@ -65,7 +65,7 @@ struct watched {
     struct sample_times times; /* at the last scan */
     bool born;                 /* after the first tick, and not sampled yet */
     uint64_t given;            /* run_ns or time up to which it has samples */
-    struct kept *kept;         /* NULL: none */
+    struct stack_copy *kept;   /* NULL: none */
 };
 
 struct sampler {

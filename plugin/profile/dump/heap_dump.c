@@ -527,8 +527,8 @@ parse_dump_input(struct span text, const struct heap_source *source,
         error_memory(err, "the profile");
         goto out;
     }
-    arena_count(p.dump->arena, meter);
-    arena_count(p.dump->stacks.indices, meter);
+    arena_set_meter(p.dump->arena, meter);
+    arena_set_meter(p.dump->stacks.indices, meter);
     if (heap_stack_text_init(&p.stacks, p.dump->stacks.indices, p.dump->arena,
                              err) != 0) {
         error_memory(err, "the profile's addresses");

@@ -60,7 +60,8 @@ add_shown(struct listing *l, const char *text, size_t max)
 {
     buffer_clear(&l->scratch);
     shown_name(text, max, &l->scratch);
-    json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
+    json_append_string(l->scratch.size ? l->scratch.data : "", l->scratch.size,
+                       l->out);
     l->out->failed |= l->scratch.failed;
 }
 
@@ -97,7 +98,8 @@ add_calls_head(struct listing *l)
     buffer_text(l->out, "{\"title\":");
     buffer_clear(&l->scratch);
     headline_add(&l->scratch, l->profile, l->options, TITLE_BYTES);
-    json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
+    json_append_string(l->scratch.size ? l->scratch.data : "", l->scratch.size,
+                       l->out);
     l->out->failed |= l->scratch.failed;
     begin_json_array(l, "notes");
     if (l->out->failed)
@@ -125,7 +127,8 @@ add_row_name(struct listing *l, uint32_t i)
 {
     buffer_clear(&l->scratch);
     call_row_name(&l->rows, i, &l->scratch);
-    json_text(l->scratch.size ? l->scratch.data : "", l->scratch.size, l->out);
+    json_append_string(l->scratch.size ? l->scratch.data : "", l->scratch.size,
+                       l->out);
     l->out->failed |= l->scratch.failed;
 }
 

@@ -72,7 +72,7 @@ keyed_stacks_number(struct keyed_stacks *keyed, struct texts *texts,
 
 /* Checked now and then, as i counts up. */
 static bool
-is_walk_cancelled(struct keyed_stacks *keyed, size_t i)
+poll_walk_cancelled(struct keyed_stacks *keyed, size_t i)
 {
     if (i % CANCEL_EVERY == 0 && keyed->cancelled &&
         atomic_load(keyed->cancelled))
@@ -138,7 +138,7 @@ walk_locations(struct keyed_stacks *keyed, const struct keyed_walk *walk,
         const struct location *from = &walk->profile->locations[i];
         struct keyed_location place = {.location.address = from->address};
 
-        if (is_walk_cancelled(keyed, i))
+        if (poll_walk_cancelled(keyed, i))
             return -1;
         buffer_clear(&keyed->key);
         if (walk->locate(walk->arg, from, &place) != 0 ||
@@ -190,7 +190,7 @@ walk_stacks(struct keyed_stacks *keyed, const struct keyed_walk *walk,
                        sizeof(*numbers));
         if (walk->root)
             buffer_add(&keyed->key, walk->root, sizeof(*walk->root));
-        if (is_walk_cancelled(keyed, i) ||
+        if (poll_walk_cancelled(keyed, i) ||
             find_or_add_stack(keyed, &number) != 0)
             return -1;
         walk->add(walk->arg, &keyed->stacks[number], number, from);

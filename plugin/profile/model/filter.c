@@ -75,7 +75,7 @@ fail_compile(const struct pattern *pattern, int code, size_t offset,
 }
 
 static bool
-is_pattern_late(struct pattern *pattern)
+check_pattern_late(struct pattern *pattern)
 {
     uint64_t now = clock_ms();
 
@@ -100,7 +100,8 @@ on_pattern_callout(pcre2_callout_block *at, void *arg)
 
     (void)at;
     if (is_pattern_cancelled(pattern) ||
-        (++pattern->steps % STEPS_PER_CHECK == 0 && is_pattern_late(pattern)))
+        (++pattern->steps % STEPS_PER_CHECK == 0 &&
+         check_pattern_late(pattern)))
         return PCRE2_ERROR_CALLOUT;
     return 0;
 }
@@ -197,7 +198,7 @@ pattern_match(struct pattern *pattern, const char *text, struct error *err)
     size_t size = strnlen(text, PATTERN_TEXT_MAX);
     int rc = PCRE2_ERROR_CALLOUT;
 
-    if (!is_pattern_late(pattern))
+    if (!check_pattern_late(pattern))
         rc = pcre2_match(pattern->code, (PCRE2_SPTR)text, size, 0, 0,
                          pattern->match, pattern->limits);
     if (rc >= 0)

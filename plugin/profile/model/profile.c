@@ -523,7 +523,7 @@ profile_new(struct heap_dump *dump, struct names *names, const char *program,
     profile->arena = arena_new(PROFILE_MEMORY_MAX);
     if (!profile->arena)
         goto out;
-    arena_count(profile->arena, arena_meter(dump->arena));
+    arena_set_meter(profile->arena, arena_meter(dump->arena));
     if (take_dump_stacks(profile, dump) != 0)
         goto out;
     profile->names = names_ref(names);

@@ -31,7 +31,7 @@
 
 enum {
     READ_BYTES = 1 << 16,
-    REAP_STEP_MS = 2,
+    REAP_STEP_MS = 2,       /* between looks at a process that ends */
     CANCEL_STEP_MS = 50,    /* between looks at cancelled */
     LAST_WAIT_MS = 100,     /* the last for killed processes */
     IDLE_END_MS = 15000,    /* SCHED_IDLE makes exiting slow */

@@ -59,7 +59,7 @@ resolve_answers_plain(struct resolve_job *job, uint64_t address,
  * program that contains jemalloc only the code itself can tell
  * (locate_inner.h), which is read when first needed. */
 static bool
-is_inner(struct resolve_object *object, uint64_t offset)
+check_inner_allocator(struct resolve_object *object, uint64_t offset)
 {
     uint64_t address;
     struct error why;
@@ -92,7 +92,7 @@ add_cached_answer(struct resolve_object *object,
         snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
         frame.function = text;
         frames = &frame;
-        in_allocator = is_inner(object, item->offset);
+        in_allocator = check_inner_allocator(object, item->offset);
     }
     add_resolved_address(job, item->address, frames, known->frame_count,
                          in_allocator);
@@ -160,7 +160,7 @@ add_answer(struct resolve_object *object, struct resolve_item *item,
         snprintf(text, sizeof(text), "%s%.20s", object->module, frame.function);
         frame.function = text_kept(job, text);
         location.frames = &frame;
-        location.in_allocator = is_inner(object, item->offset);
+        location.in_allocator = check_inner_allocator(object, item->offset);
     }
     if (!object->module_text)
         object->module_text = text_kept(job, object->module);
@@ -285,8 +285,9 @@ resolve_answers_offsets(struct resolve_object *object)
         if (!elf_address_of(&object->elf, items[i].offset, &address))
             address = items[i].offset;
         if (!names_find(job->names, items[i].address))
-            resolve_answers_plain(job, items[i].address, object->module,
-                                  address, is_inner(object, items[i].offset));
+            resolve_answers_plain(
+                job, items[i].address, object->module, address,
+                check_inner_allocator(object, items[i].offset));
         if (names_set_module(job->names, items[i].address, object->module,
                              address) != 0)
             job->no_memory = true;

@@ -31,7 +31,7 @@ enum {
     CACHE_OBJECTS = 1024,
     CACHE_KEY_MAX = 64,
     CACHE_WHY_MAX = 160,
-    CACHE_DEGRADED_MS = 10 * 60 * 1000
+    CACHE_DEGRADED_MS = 10 * 60 * 1000 /* then a failed object is tried again */
 };
 
 struct cache_key {

@@ -45,8 +45,8 @@ struct answer {
 };
 
 /* Texts and frames that one thread of one dwarf_resolve keeps. */
-struct kept {
-    struct kept *next;
+struct resolve_memory {
+    struct resolve_memory *next;
     struct arena *arena;
     size_t charged; /* bytes taken of the budget */
 };
@@ -58,7 +58,7 @@ struct dwarf {
     bool part;                 /* some units were left out */
     struct answer *answers;    /* of the last dwarf_resolve */
     uint32_t answer_count;
-    struct kept *kept;
+    struct resolve_memory *kept;
 };
 
 /* The addresses in one unit. */
@@ -82,7 +82,7 @@ struct work {
 /* The state of one thread. */
 struct worker {
     struct work *work;
-    struct kept *kept;
+    struct resolve_memory *kept;
     struct unit_code code;
     struct line_table *lines; /* of the current unit */
     struct span *paths;       /* by number of file; data NULL: not composed
@@ -236,7 +236,7 @@ do_job(struct worker *w, const struct job *job)
 {
     struct dwarf *dwarf = w->work->dwarf;
     size_t refused =
-        dwarf_budget_refused(dwarf_sections_budget(dwarf->sections));
+        dwarf_budget_refusals(dwarf_sections_budget(dwarf->sections));
     const struct dwarf_unit *unit = dwarf_units_get(dwarf->units, job->unit);
     struct unit_code *code = &w->code;
     size_t at = 0;
@@ -270,7 +270,8 @@ do_job(struct worker *w, const struct job *job)
     (void)charge_answers(w, 0);
     /* Names, lines or ranges may be missing.  Perhaps another thread was
      * refused and not this one, but then the budget is used up anyway. */
-    if (dwarf_budget_refused(dwarf_sections_budget(dwarf->sections)) != refused)
+    if (dwarf_budget_refusals(dwarf_sections_budget(dwarf->sections)) !=
+        refused)
         answer_none(w, job, DWARF_OVER_BUDGET);
 }
 
@@ -371,10 +372,10 @@ naming_thread_count(const struct work *work)
     return wanted;
 }
 
-static struct kept *
+static struct resolve_memory *
 add_kept_arena(struct dwarf *dwarf)
 {
-    struct kept *kept = mem_zalloc(1, sizeof(*kept));
+    struct resolve_memory *kept = mem_zalloc(1, sizeof(*kept));
 
     if (kept)
         kept->arena = arena_new(dwarf->options.memory_bytes);
@@ -547,11 +548,11 @@ dwarf_new(const struct elf_file *elf, const struct dwarf_options *options,
 void
 dwarf_free(struct dwarf *dwarf)
 {
-    struct kept *next;
+    struct resolve_memory *next;
 
     if (!dwarf)
         return;
-    for (struct kept *k = dwarf->kept; k; k = next) {
+    for (struct resolve_memory *k = dwarf->kept; k; k = next) {
         next = k->next;
         arena_free(k->arena);
         mem_free(k);

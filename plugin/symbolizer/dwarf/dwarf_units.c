@@ -359,7 +359,7 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
     if (!c.mentioned)
         goto out;
     rc = unit_aranges_read(units->sections, put_arange, &c);
-    refused = dwarf_budget_refused(dwarf_sections_budget(units->sections));
+    refused = dwarf_budget_refusals(dwarf_sections_budget(units->sections));
     for (size_t i = 0; rc == 0 && i < units->count; i++) {
         unit = units->list[i];
         if (c.mentioned[i] || !may_have_code(&unit))
@@ -371,7 +371,8 @@ collect_ranges(struct dwarf_units *units, struct info_window *w)
     }
     /* A refusal means that ranges are missing, and addresses would go to the
      * wrong unit: the map needs those of all units. */
-    if (dwarf_budget_refused(dwarf_sections_budget(units->sections)) != refused)
+    if (dwarf_budget_refusals(dwarf_sections_budget(units->sections)) !=
+        refused)
         rc = -1;
 out:
     mem_free(c.mentioned);

@@ -400,7 +400,7 @@ void
 unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
                struct info_window *w, bool texts, struct unit_root *root)
 {
-    size_t refused = dwarf_budget_refused(dwarf_sections_budget(sections));
+    size_t refused = dwarf_budget_refusals(dwarf_sections_budget(sections));
     struct values v;
     const uint8_t *bytes;
 
@@ -412,7 +412,7 @@ unit_root_read(struct dwarf_unit *unit, struct dwarf_sections *sections,
     bytes = root_values(unit, sections, w, &v);
     if (!bytes) {
         unit->why =
-            dwarf_budget_refused(dwarf_sections_budget(sections)) == refused
+            dwarf_budget_refusals(dwarf_sections_budget(sections)) == refused
                 ? DWARF_DAMAGED
                 : DWARF_OVER_BUDGET;
         return;

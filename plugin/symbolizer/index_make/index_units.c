@@ -359,7 +359,8 @@ static void
 add_unit_to_index(struct worker *w, size_t i)
 {
     struct index_units *all = w->all;
-    size_t refused = dwarf_budget_refused(dwarf_sections_budget(all->sections));
+    size_t refused =
+        dwarf_budget_refusals(dwarf_sections_budget(all->sections));
     const struct dwarf_unit *unit = dwarf_units_get(all->units, i);
     bool known = unit->why == DWARF_KNOWN, ok = true;
 
@@ -375,7 +376,7 @@ add_unit_to_index(struct worker *w, size_t i)
         read_lines(w, unit);
         /* A refusal means that names or lines may be missing: the unit is left
          * out. */
-        known = dwarf_budget_refused(dwarf_sections_budget(all->sections)) ==
+        known = dwarf_budget_refusals(dwarf_sections_budget(all->sections)) ==
                 refused;
         w->numbers = mem_zalloc(w->code.node_count, sizeof(*w->numbers));
         ok = w->numbers && (w->files || !w->lines);

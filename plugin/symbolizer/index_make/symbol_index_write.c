@@ -163,7 +163,7 @@ write_dwarf_index(const struct symbol_index_source *source, struct error *err)
 {
     struct dwarf_sections *sections = dwarf_get_sections(source->dwarf);
     struct dwarf_budget *budget = dwarf_sections_budget(sections);
-    size_t refusals = dwarf_budget_refused(budget) + mem_failures();
+    size_t refusals = dwarf_budget_refusals(budget) + mem_failures();
     struct writing w = {source, index_builder_new(budget), {0}};
     int rc = -1;
 
@@ -177,7 +177,7 @@ write_dwarf_index(const struct symbol_index_source *source, struct error *err)
     if (w.units.unplaced && for_each_code(&w, leave_out_code, err) != 0)
         goto out;
     if (for_each_code(&w, name_code, err) != 0 ||
-        check_memory(dwarf_budget_refused(budget) + mem_failures() - refusals,
+        check_memory(dwarf_budget_refusals(budget) + mem_failures() - refusals,
                      err) != 0)
         goto out;
     rc = index_builder_finish(w.builder, source->elf->build_id,

@@ -24,7 +24,7 @@ enum {
     DEBUG_REQUESTS_MAX = 32, /* pending ones; more are dropped, and come
                               * again */
     DEBUG_MISSES_MAX = 256,
-    DEBUG_MISS_MS = 3600 * 1000
+    DEBUG_MISS_MS = 3600 * 1000 /* then a miss is asked for again */
 };
 
 struct debug_fetcher_options {

@@ -24,15 +24,18 @@
 #include "memory.h"
 #include "symbolizer.h"
 
-enum { UNSEEN_FACTOR = 5, REASON_MAX = 200 };
+enum {
+    NO_DEBUG_FACTOR =
+        5,           /* so much slower it must be without debug information */
+    REASON_MAX = 200 /* bytes */
+};
 
-struct kept {
+struct listed_index {
     struct index_entry entry;
     unsigned failures;
-    bool damaged;            /* it was damaged once already */
-    char unused[REASON_MAX]; /* why a shipped index is not used; "": there is
-                              * none */
-    uint64_t tried_ms;       /* time of the last failure */
+    bool damaged;             /* it was damaged once already */
+    char refusal[REASON_MAX]; /* why a shipped index is not used; or "" */
+    uint64_t tried_ms;        /* time of the last failure */
     /* While INDEX_WANTED: */
     int object_fd;
     char *path;
@@ -48,7 +51,7 @@ index_list_init(struct index_list *list, const struct index_rules *rules)
 }
 
 /* The entry of a build-id, or NULL. */
-static struct kept *
+static struct listed_index *
 find_index_entry(const struct index_list *list, const struct build_id *id)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -58,7 +61,7 @@ find_index_entry(const struct index_list *list, const struct build_id *id)
 }
 
 static void
-drop_index_request(struct kept *kept)
+drop_index_request(struct listed_index *kept)
 {
     fd_close(kept->object_fd);
     kept->object_fd = -1;
@@ -67,7 +70,7 @@ drop_index_request(struct kept *kept)
 }
 
 static void
-remove_index_entry(struct index_list *list, struct kept *kept)
+remove_index_entry(struct index_list *list, struct listed_index *kept)
 {
     drop_index_request(kept);
     *kept = list->list[--list->count];
@@ -92,7 +95,7 @@ index_request_fini(struct index_request *request)
 }
 
 static int64_t
-last_used(const struct kept *kept)
+last_used(const struct listed_index *kept)
 {
     const struct index_entry *e = &kept->entry;
 
@@ -101,13 +104,13 @@ last_used(const struct kept *kept)
 
 /* The least recently used entry that has no file of ours; NULL: there is none.
  * Only its history is lost with it. */
-static struct kept *
+static struct listed_index *
 oldest_index_entry(struct index_list *list)
 {
-    struct kept *found = NULL;
+    struct listed_index *found = NULL;
 
     for (size_t i = 0; i < list->count; i++) {
-        struct kept *kept = &list->list[i];
+        struct listed_index *kept = &list->list[i];
         enum index_state state = kept->entry.state;
 
         if (state != INDEX_WANTED && state != INDEX_MAKING &&
@@ -119,10 +122,10 @@ oldest_index_entry(struct index_list *list)
 }
 
 /* Adds an entry; NULL: there is no room, and nothing can be dropped. */
-static struct kept *
+static struct listed_index *
 add_index_entry(struct index_list *list, const struct build_id *id)
 {
-    struct kept *kept;
+    struct listed_index *kept;
 
     if (list->count == INDEX_ENTRIES_MAX) {
         kept = oldest_index_entry(list);
@@ -140,7 +143,7 @@ add_index_entry(struct index_list *list, const struct build_id *id)
 bool
 index_list_add(struct index_list *list, const struct index_entry *entry)
 {
-    struct kept *kept = find_index_entry(list, &entry->id);
+    struct listed_index *kept = find_index_entry(list, &entry->id);
 
     if (!kept)
         kept = add_index_entry(list, &entry->id);
@@ -152,14 +155,14 @@ index_list_add(struct index_list *list, const struct index_entry *entry)
 bool
 index_list_is_ready(struct index_list *list, const struct build_id *id)
 {
-    const struct kept *kept = find_index_entry(list, id);
+    const struct listed_index *kept = find_index_entry(list, id);
 
     return kept && kept->entry.state == INDEX_READY;
 }
 
 /* Size and times are those of a file, so they go when the entry has none. */
 static void
-set_index_entry_state(struct kept *kept, enum index_state state,
+set_index_entry_state(struct listed_index *kept, enum index_state state,
                       const char *why)
 {
     kept->entry.state = state;
@@ -174,7 +177,7 @@ set_index_entry_state(struct kept *kept, enum index_state state,
 /* Counts the failure and starts the pause; after INDEX_FAILURES_MAX the object
  * is left alone. */
 static void
-mark_index_entry_failed(struct kept *kept, const char *why)
+mark_index_entry_failed(struct listed_index *kept, const char *why)
 {
     kept->failures++;
     kept->tried_ms = clock_ms();
@@ -182,8 +185,8 @@ mark_index_entry_failed(struct kept *kept, const char *why)
 }
 
 bool
-index_list_fail(struct index_list *list, const struct build_id *id,
-                const char *why)
+index_list_reject_file(struct index_list *list, const struct build_id *id,
+                       const char *why)
 {
     if (!index_list_is_ready(list, id))
         return false;
@@ -196,7 +199,7 @@ index_list_fail(struct index_list *list, const struct build_id *id,
 void
 index_list_gone(struct index_list *list, const struct build_id *id)
 {
-    struct kept *kept = find_index_entry(list, id);
+    struct listed_index *kept = find_index_entry(list, id);
 
     if (!kept || kept->entry.state != INDEX_READY)
         return;
@@ -212,8 +215,10 @@ bool
 index_list_is_worth(const struct index_list *list,
                     const struct symbolizer_asked *asked, uint64_t debug_bytes)
 {
-    /* Without debug information of its own it may have been the machine. */
-    uint32_t slow_ms = list->rules.slow_ms * (debug_bytes ? 1 : UNSEEN_FACTOR);
+    /* Without debug information a slow naming says more of the machine than of
+     * the object. */
+    uint32_t slow_ms =
+        list->rules.slow_ms * (debug_bytes ? 1 : NO_DEBUG_FACTOR);
 
     return asked->refused ||
            (!asked->indexed && (asked->elapsed_ms >= slow_ms ||
@@ -231,7 +236,7 @@ index_list_pending(const struct index_list *list)
 }
 
 static bool
-add_index_request(struct index_list *list, struct kept *kept,
+add_index_request(struct index_list *list, struct listed_index *kept,
                   const struct symbolizer_asked *asked)
 {
     if (index_list_pending(list) == INDEX_REQUESTS_MAX)
@@ -252,7 +257,7 @@ add_index_request(struct index_list *list, struct kept *kept,
  * is long enough ago.  A shipped index that is refused or too slow is replaced
  * by one of ours. */
 static bool
-is_due(const struct index_list *list, const struct kept *kept)
+is_due(const struct index_list *list, const struct listed_index *kept)
 {
     switch (kept->entry.state) {
     case INDEX_FAILED:
@@ -269,10 +274,10 @@ is_due(const struct index_list *list, const struct kept *kept)
 /* Records why an index was refused.  One of ours is made again at once, but
  * only once. */
 static void
-record_index_refusal(struct kept *kept, const char *why)
+record_index_refusal(struct listed_index *kept, const char *why)
 {
     if (kept->entry.state != INDEX_READY) {
-        snprintf(kept->unused, sizeof(kept->unused), "%s", why);
+        snprintf(kept->refusal, sizeof(kept->refusal), "%s", why);
         return;
     }
     if (kept->damaged)
@@ -283,7 +288,7 @@ record_index_refusal(struct kept *kept, const char *why)
 }
 
 static void
-set_object(struct kept *kept, const char *path)
+set_object(struct listed_index *kept, const char *path)
 {
     struct span name = {base_name(path), 0};
 
@@ -296,10 +301,10 @@ index_list_is_new_refusal(const struct index_list *list,
                           const struct build_id *id,
                           const struct symbolizer_asked *asked)
 {
-    const struct kept *kept = find_index_entry(list, id);
+    const struct listed_index *kept = find_index_entry(list, id);
 
-    return !kept || (strncmp(kept->unused, asked->refused,
-                             sizeof(kept->unused) - 1) != 0 &&
+    return !kept || (strncmp(kept->refusal, asked->refused,
+                             sizeof(kept->refusal) - 1) != 0 &&
                      strcmp(kept->entry.why, asked->refused) != 0);
 }
 
@@ -308,7 +313,7 @@ index_list_asked(struct index_list *list, const struct build_id *id,
                  const struct symbolizer_asked *asked, bool worth,
                  uint64_t debug_bytes)
 {
-    struct kept *kept = find_index_entry(list, id);
+    struct listed_index *kept = find_index_entry(list, id);
 
     if (!kept && (asked->indexed || worth))
         kept = add_index_entry(list, id);
@@ -325,7 +330,7 @@ index_list_asked(struct index_list *list, const struct build_id *id,
         (kept->entry.state == INDEX_NONE || kept->entry.state == INDEX_FAILED))
         set_index_entry_state(kept, INDEX_SHIPPED, "");
     if (asked->indexed)
-        kept->unused[0] = '\0';
+        kept->refusal[0] = '\0';
     return worth && is_due(list, kept) && add_index_request(list, kept, asked);
 }
 
@@ -333,7 +338,7 @@ bool
 index_list_begin(struct index_list *list, struct index_request *request)
 {
     for (size_t i = 0; i < list->count; i++) {
-        struct kept *kept = &list->list[i];
+        struct listed_index *kept = &list->list[i];
 
         if (kept->entry.state != INDEX_WANTED)
             continue;
@@ -357,7 +362,7 @@ void
 index_list_made(struct index_list *list, const struct build_id *id,
                 uint64_t bytes, int64_t made_ms, uint32_t took_ms)
 {
-    struct kept *kept = find_index_entry(list, id);
+    struct listed_index *kept = find_index_entry(list, id);
 
     set_index_entry_state(kept, INDEX_READY, "");
     kept->failures = 0;
@@ -367,8 +372,8 @@ index_list_made(struct index_list *list, const struct build_id *id,
 }
 
 void
-index_list_failed(struct index_list *list, const struct build_id *id,
-                  const char *why)
+index_list_request_failed(struct index_list *list, const struct build_id *id,
+                          const char *why)
 {
     mark_index_entry_failed(find_index_entry(list, id), why);
 }
@@ -378,7 +383,7 @@ index_list_failed(struct index_list *list, const struct build_id *id,
 void
 index_list_put_back(struct index_list *list, struct index_request *request)
 {
-    struct kept *kept = find_index_entry(list, &request->id);
+    struct listed_index *kept = find_index_entry(list, &request->id);
 
     kept->object_fd = request->fd;
     kept->path = request->path;
@@ -390,16 +395,17 @@ index_list_put_back(struct index_list *list, struct index_request *request)
 /* ---- free space ---- */
 
 size_t
-index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
+index_list_evict(struct index_list *list, uint64_t bytes, size_t new_files,
                  struct build_id victims[INDEX_ENTRIES_MAX])
 {
+    /* any priority that file_store_evict() may change to FILE_GOES */
     enum { EVICT_INDEX_FILE = FILE_GOES + 1 };
     struct eviction_candidate candidates[INDEX_ENTRIES_MAX + 1];
-    struct kept *of[INDEX_ENTRIES_MAX];
+    struct listed_index *of[INDEX_ENTRIES_MAX];
     size_t count = 0, going = 0;
 
     for (size_t i = 0; i < list->count; i++) {
-        struct kept *kept = &list->list[i];
+        struct listed_index *kept = &list->list[i];
 
         if (kept->entry.state != INDEX_READY)
             continue;
@@ -409,7 +415,7 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
     }
     /* the new file counts, and cannot be chosen */
     candidates[count] = (struct eviction_candidate){FILE_STAYS, 0, bytes};
-    (void)file_store_evict(candidates, count + files, INDEX_FILES_MAX,
+    (void)file_store_evict(candidates, count + new_files, INDEX_FILES_MAX,
                            list->rules.bytes);
     while (count-- > 0) /* backwards, since remove_index_entry() moves the last
                          * entry */
@@ -422,13 +428,13 @@ index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
 
 /* Appends to a failure the reason why a shipped index is not used. */
 static void
-add_unused(const struct kept *kept, char why[ERROR_TEXT_MAX])
+append_index_refusal(const struct listed_index *kept, char why[ERROR_TEXT_MAX])
 {
     size_t used = strlen(why);
 
-    if (kept->unused[0] && strcmp(why, kept->unused) != 0)
+    if (kept->refusal[0] && strcmp(why, kept->refusal) != 0)
         snprintf(why + used, ERROR_TEXT_MAX - used, "%s%s", used ? "; " : "",
-                 kept->unused);
+                 kept->refusal);
 }
 
 size_t
@@ -439,7 +445,7 @@ index_list_copy(const struct index_list *list, struct index_entry *out,
 
     for (size_t i = 0; i < count; i++) {
         out[i] = list->list[i].entry;
-        add_unused(&list->list[i], out[i].why);
+        append_index_refusal(&list->list[i], out[i].why);
     }
     return count;
 }

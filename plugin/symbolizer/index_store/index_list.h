@@ -17,8 +17,8 @@
 struct symbolizer_asked;
 
 enum {
-    INDEX_ENTRIES_MAX = 256, /* entries, including: */
-    INDEX_FILES_MAX = 192,
+    INDEX_ENTRIES_MAX = 256,
+    INDEX_FILES_MAX = 192,   /* entries that have a file of ours */
     INDEX_REQUESTS_MAX = 16, /* each has a descriptor */
     INDEX_OBJECT_MAX = 256,
     INDEX_FAILURES_MAX = 3 /* of one build-id, until heapwired restarts */
@@ -55,10 +55,10 @@ struct index_rules {
     uint32_t retry_ms;    /* after a failure */
 };
 
-struct kept;
+struct listed_index;
 struct index_list {
     struct index_rules rules;
-    struct kept *list; /* INDEX_ENTRIES_MAX */
+    struct listed_index *list; /* INDEX_ENTRIES_MAX */
     size_t count;
 };
 
@@ -81,8 +81,8 @@ void index_list_fini(struct index_list *list); /* a zeroed one is fine */
 bool index_list_add(struct index_list *list, const struct index_entry *entry);
 bool index_list_is_ready(struct index_list *list, const struct build_id *id);
 /* Marks a ready index as unusable.  false: it was not ready. */
-bool index_list_fail(struct index_list *list, const struct build_id *id,
-                     const char *why);
+bool index_list_reject_file(struct index_list *list, const struct build_id *id,
+                            const char *why);
 
 /* The file of a ready index is gone: it may be made again. */
 void index_list_gone(struct index_list *list, const struct build_id *id);
@@ -106,15 +106,16 @@ size_t index_list_pending(const struct index_list *list);
 bool index_list_begin(struct index_list *list, struct index_request *request);
 void index_list_made(struct index_list *list, const struct build_id *id,
                      uint64_t bytes, int64_t made_ms, uint32_t took_ms);
-void index_list_failed(struct index_list *list, const struct build_id *id,
-                       const char *why);
+void index_list_request_failed(struct index_list *list,
+                               const struct build_id *id, const char *why);
 void index_list_put_back(struct index_list *list,
                          struct index_request *request);
 
 /* Removes entries from the list to make room for a file of this size (or none),
- * the least recently used first; returns how many.  The caller removes their
- * files. */
-size_t index_list_evict(struct index_list *list, uint64_t bytes, size_t files,
+ * the least recently used first; returns how many.  new_files: 0 or 1.  The
+ * caller removes their files. */
+size_t index_list_evict(struct index_list *list, uint64_t bytes,
+                        size_t new_files,
                         struct build_id victims[INDEX_ENTRIES_MAX]);
 
 size_t index_list_copy(const struct index_list *list, struct index_entry *out,

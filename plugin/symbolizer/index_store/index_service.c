@@ -110,7 +110,7 @@ index_service_open(void *arg, const struct elf_file *elf, struct error *why)
         return -1;
     }
     pthread_mutex_lock(&service->lock);
-    ready = index_list_fail(&service->list, &id, why->text);
+    ready = index_list_reject_file(&service->list, &id, why->text);
     pthread_mutex_unlock(&service->lock);
     if (ready)
         log_to(service->log, "a symbol index is not used: %s", why->text);
@@ -323,7 +323,7 @@ carry_out_index_request(struct index_service *service,
     else if (interrupted)
         index_list_put_back(&service->list, request);
     else
-        index_list_failed(&service->list, &request->id, err.text);
+        index_list_request_failed(&service->list, &request->id, err.text);
     pthread_mutex_unlock(&service->lock);
     if (rc == 0)
         log_index_made(service, request, bytes, took_ms);
@@ -448,8 +448,8 @@ index_service_start(const struct index_service_options *options,
 }
 
 struct index_service *
-index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
-                           uint32_t reader_mb, void (*log)(const char *line))
+index_service_try_start(const char *dir, const char *program, uint64_t bytes,
+                        uint32_t reader_mb, void (*log)(const char *line))
 {
     struct index_service_options options = index_service_defaults;
     struct index_service *service;

@@ -37,8 +37,8 @@ index_service_start(const struct index_service_options *options,
  * is NULL, or no index can be made, which is logged: then naming takes longer,
  * with the same names. */
 struct index_service *
-index_service_start_anyhow(const char *dir, const char *program, uint64_t bytes,
-                           uint32_t reader_mb, void (*log)(const char *line));
+index_service_try_start(const char *dir, const char *program, uint64_t bytes,
+                        uint32_t reader_mb, void (*log)(const char *line));
 /* Gives up the index that is being made: its helper is killed, and may end
  * later.  NULL is fine. */
 void index_service_stop(struct index_service *service);

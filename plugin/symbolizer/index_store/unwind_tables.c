@@ -30,8 +30,8 @@
 enum {
     OBJECTS_MAX = 2048,
     CODE_MAX = 1 << 14,
-    DEADLINE_MS = 20 * 1000,
-    CPU_MS = 60 * 1000,
+    DEADLINE_MS = 20 * 1000,  /* of one table, unless the options have it */
+    CPU_MS = 60 * 1000,       /* processor time of one helper */
     RETRY_MS = 10 * 60 * 1000 /* after a failure */
 };
 

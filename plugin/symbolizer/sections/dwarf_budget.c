@@ -44,7 +44,7 @@ dwarf_budget_take(struct dwarf_budget *budget, size_t size)
 {
     if (dwarf_budget_try(budget, size))
         return true;
-    dwarf_budget_refuse(budget);
+    dwarf_budget_count_refusal(budget);
     return false;
 }
 
@@ -55,13 +55,13 @@ dwarf_budget_give(struct dwarf_budget *budget, size_t size)
 }
 
 void
-dwarf_budget_refuse(struct dwarf_budget *budget)
+dwarf_budget_count_refusal(struct dwarf_budget *budget)
 {
     atomic_fetch_add_explicit(&budget->refused, 1, memory_order_relaxed);
 }
 
 size_t
-dwarf_budget_refused(struct dwarf_budget *budget)
+dwarf_budget_refusals(struct dwarf_budget *budget)
 {
     return atomic_load_explicit(&budget->refused, memory_order_relaxed);
 }

@@ -30,9 +30,9 @@ bool dwarf_budget_try(struct dwarf_budget *budget, size_t size);
 void dwarf_budget_give(struct dwarf_budget *budget, size_t size);
 /* How often memory was refused.  If the number grew during a reading, its
  * result may be incomplete. */
-size_t dwarf_budget_refused(struct dwarf_budget *budget);
+size_t dwarf_budget_refusals(struct dwarf_budget *budget);
 /* Counts a refusal for another reason than the ceiling. */
-void dwarf_budget_refuse(struct dwarf_budget *budget);
+void dwarf_budget_count_refusal(struct dwarf_budget *budget);
 size_t dwarf_budget_peak(struct dwarf_budget *budget);
 
 /* Makes *array, of *capacity items of size bytes, hold the wanted number, and

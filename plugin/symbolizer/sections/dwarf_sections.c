@@ -221,7 +221,7 @@ static int
 set_section_memory_error(struct dwarf_sections *sections,
                          enum dwarf_section which, struct error *err)
 {
-    dwarf_budget_refuse(&sections->budget);
+    dwarf_budget_count_refusal(&sections->budget);
     error_set(err, ER_OUT_OF_MEMORY,
               "no room for .%s in the %zu bytes for debug information",
               section_names[which], sections->budget.max);

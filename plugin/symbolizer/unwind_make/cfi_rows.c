@@ -54,8 +54,9 @@ saved_of(struct cfi_rows *rows, struct cfi_state *state, uint64_t number)
 {
     if (number == rows->common->return_column)
         return &state->return_address;
-    return number == cfi_frame_pointer(rows->machine) ? &state->frame_pointer
-                                                      : NULL;
+    return number == cfi_frame_pointer_register(rows->machine)
+               ? &state->frame_pointer
+               : NULL;
 }
 
 static void
@@ -75,10 +76,10 @@ restore_saved_register(struct cfi_rows *rows, uint64_t number)
     struct cfi_saved *saved = saved_of(rows, &rows->state, number);
 
     if (saved)
-        *saved = *saved_of(rows, &rows->first, number);
+        *saved = *saved_of(rows, &rows->initial, number);
 }
 
-/* Unsigned, so that it wraps around: the numbers are the file's. */
+/* Multiplies unsigned, which may wrap around: the file chooses both factors. */
 static int64_t
 scaled_cfi_offset(const struct cfi_rows *rows, uint64_t factor)
 {
@@ -102,16 +103,23 @@ set_state_cfa(struct cfi_rows *rows, uint64_t number, int64_t offset)
     rows->state.cfa_set = true;
 }
 
+/* Compilers nest these once or twice, far below CFI_STATES_MAX. */
 static void
-keep_state(struct cfi_rows *rows, bool back)
+remember_cfi_state(struct cfi_rows *rows)
 {
-    /* compilers nest these once or twice */
-    if (back ? rows->depth == 0 : rows->depth == CFI_STATES_MAX)
+    if (rows->depth == CFI_STATES_MAX)
         rows->r.failed = true;
-    else if (back)
-        rows->state = rows->stack[--rows->depth];
     else
         rows->stack[rows->depth++] = rows->state;
+}
+
+static void
+restore_cfi_state(struct cfi_rows *rows)
+{
+    if (rows->depth == 0)
+        rows->r.failed = true;
+    else
+        rows->state = rows->stack[--rows->depth];
 }
 
 /* Runs an instruction that says how far the row reaches; false: it is another
@@ -213,7 +221,10 @@ run_other(struct cfi_rows *rows, uint8_t op)
         break;
     case DW_CFA_remember_state:
     case DW_CFA_restore_state:
-        keep_state(rows, op == DW_CFA_restore_state);
+        if (op == DW_CFA_restore_state)
+            restore_cfi_state(rows);
+        else
+            remember_cfi_state(rows);
         break;
     case DW_CFA_offset_extended:
         number = reader_uleb(r);
@@ -297,13 +308,13 @@ cfi_rows_begin(struct cfi_rows *rows, uint16_t machine,
     rows->depth = 0;
     rows->at = function->start;
     rows->end = function->end;
-    rows->state = rows->first = (struct cfi_state){.cfa_set = false};
-    rows->r = common->first;
+    rows->state = rows->initial = (struct cfi_state){.cfa_set = false};
+    rows->r = common->instructions;
     run_cfi_instructions(rows, &to);
     /* a CIE has no locations to move on to */
     rows->bad = rows->r.failed || to != 0;
     /* DW_CFA_restore goes back to the state after the CIE's instructions */
-    rows->first = rows->state;
+    rows->initial = rows->state;
     rows->r = function->instructions;
 }
 

@@ -46,7 +46,7 @@ struct cfi_rows {
     uint64_t *budget;
     bool bad; /* an error: the rest has no rule */
     uint16_t machine;
-    struct cfi_state state, first;
+    struct cfi_state state, initial;
     struct cfi_state stack[CFI_STATES_MAX];
     size_t depth;
 };
@@ -67,7 +67,7 @@ bool cfi_rows_next(struct cfi_rows *rows, uint64_t *start, uint64_t *end,
 struct unwind_rule cfi_rule(const struct cfi_state *state, uint16_t machine,
                             bool signal);
 
-/* DWARF's numbers of a machine's registers. */
-uint64_t cfi_frame_pointer(uint16_t machine);
+/* DWARF's number of the machine's frame pointer. */
+uint64_t cfi_frame_pointer_register(uint16_t machine);
 
 #endif

@@ -30,7 +30,7 @@ enum {
 };
 
 uint64_t
-cfi_frame_pointer(uint16_t machine)
+cfi_frame_pointer_register(uint16_t machine)
 {
     return machine == EM_AARCH64 ? AARCH64_FP : X86_FP;
 }

@@ -188,7 +188,7 @@ read_common_entry(const struct cfi_section *section, uint64_t at,
     out->data_align = reader_sleb(&r);
     out->return_column = version == 1 ? reader_u8(&r) : reader_uleb(&r);
     take_augmentation(&r, section, letters, out);
-    out->first = r;
+    out->instructions = r;
     return !r.failed;
 }
 

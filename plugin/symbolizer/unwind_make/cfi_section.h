@@ -26,11 +26,11 @@ struct cfi_common {
     uint64_t code_align;
     int64_t data_align;
     uint64_t return_column;
-    uint8_t encoding;    /* encoding of its functions' addresses (DW_EH_PE_*) */
-    bool sized;          /* 'z': functions have augmentation data */
-    bool signal;         /* 'S': the frame of a signal */
-    struct reader first; /* the instructions that all its functions begin
-                          * with */
+    uint8_t encoding; /* encoding of its functions' addresses (DW_EH_PE_*) */
+    bool sized;       /* 'z': functions have augmentation data */
+    bool signal;      /* 'S': the frame of a signal */
+    struct reader instructions; /* the instructions that all its functions begin
+                                 * with */
 };
 
 /* One run of code (FDE). */

@@ -29,11 +29,12 @@ enum {
     DEBUG_FRAME,
     SECTIONS,
     SCAN_BYTES = 1 << 20,
-    TRAMPOLINE_MAX = 9 /* bytes */
+    TRAMPOLINE_MAX = 9, /* bytes */
+    PATTERNS_BEFORE = 2
 };
 
-static const size_t section_bytes_max = (size_t)1 << 30;
-static const uint64_t instructions_max = (uint64_t)1 << 30;
+static const size_t section_bytes_max = (size_t)1 << 30;    /* uncompressed */
+static const uint64_t instructions_max = (uint64_t)1 << 30; /* of one file */
 
 struct described {
     uint64_t offset, end; /* offsets in the file */
@@ -42,7 +43,7 @@ struct described {
     int section;
 };
 
-struct making {
+struct table_maker {
     const struct elf_file *elf;
     struct dwarf_sections *dwarf;
     struct buffer eh_frame;
@@ -94,7 +95,7 @@ find_eh_frame_by_header(const struct elf_file *elf, struct elf_section *out)
 }
 
 static int
-load_eh_frame(struct making *m)
+load_eh_frame(struct table_maker *m)
 {
     const struct elf_section *found = elf_section(m->elf, ".eh_frame");
     struct elf_section section;
@@ -116,7 +117,7 @@ load_eh_frame(struct making *m)
 /* Through dwarf_sections, since it may be compressed.  A damaged section is
  * passed over: .eh_frame has most code. */
 static int
-load_debug_frame(struct making *m)
+load_debug_frame(struct table_maker *m)
 {
     struct error err = {0};
     const uint8_t *bytes;
@@ -138,7 +139,7 @@ load_debug_frame(struct making *m)
 /* ---- the functions that they describe ---- */
 
 static int
-add_described(struct making *m, const struct cfi_function *function,
+add_described(struct table_maker *m, const struct cfi_function *function,
               int section)
 {
     uint64_t offset, left, size = function->end - function->start;
@@ -167,7 +168,7 @@ add_described(struct making *m, const struct cfi_function *function,
 }
 
 static int
-list_section(struct making *m, int section)
+list_section(struct table_maker *m, int section)
 {
     struct cfi_last last = {.valid = false};
     struct cfi_function function;
@@ -205,18 +206,19 @@ struct pattern {
 /* rt_sigreturn: the call of the kernel, which is searched for as it is rare,
  * and the instruction before it that loads its number. */
 static const struct pattern x86_call = {{0x0f, 0x05}, 2};
-static const struct pattern x86_before[] = {
+static const struct pattern x86_before[PATTERNS_BEFORE] = {
     {{0x48, 0xc7, 0xc0, 15, 0, 0, 0}, 7}, /* mov $15, %rax */
     {{0xb8, 15, 0, 0, 0}, 5}};            /* mov $15, %eax */
 static const struct pattern aarch64_call = {{1, 0, 0, 0xd4}, 4};
-static const struct pattern aarch64_before[] = {
-    {{0x68, 0x11, 0x80, 0xd2}, 4}, /* mov x8, #139 */
-    {{0x68, 0x11, 0x80, 0x52}, 4}};
+static const struct pattern aarch64_before[PATTERNS_BEFORE] = {
+    {{0x68, 0x11, 0x80, 0xd2}, 4},  /* mov x8, #139 */
+    {{0x68, 0x11, 0x80, 0x52}, 4}}; /* mov w8, #139 */
 
 /* A false find costs little: its rule serves only walks that come to this very
  * code. */
 static void
-scan_chunk(struct making *m, const char *bytes, size_t size, uint64_t offset)
+scan_chunk(struct table_maker *m, const char *bytes, size_t size,
+           uint64_t offset)
 {
     bool arm = m->elf->machine == EM_AARCH64;
     const struct pattern *call = arm ? &aarch64_call : &x86_call;
@@ -226,7 +228,7 @@ scan_chunk(struct making *m, const char *bytes, size_t size, uint64_t offset)
     while (m->trampoline_count < UNWIND_TRAMPOLINES_MAX &&
            (at = memmem(at, size - (size_t)(at - bytes), call->bytes,
                         call->size))) {
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < PATTERNS_BEFORE; i++) {
             size_t lead = before[i].size;
             uint64_t here = offset + (uint64_t)(at - bytes);
 
@@ -242,7 +244,7 @@ scan_chunk(struct making *m, const char *bytes, size_t size, uint64_t offset)
 }
 
 static void
-scan_segment(struct making *m, const struct elf_segment *s, char *chunk)
+scan_segment(struct table_maker *m, const struct elf_segment *s, char *chunk)
 {
     for (uint64_t done = 0; done < s->file_size;
          done += SCAN_BYTES - TRAMPOLINE_MAX + 1) {
@@ -286,7 +288,7 @@ compare_trampolines(const void *a, const void *b)
 }
 
 static int
-find_trampolines(struct making *m)
+find_trampolines(struct table_maker *m)
 {
     char *chunk;
 
@@ -315,7 +317,7 @@ find_trampolines(struct making *m)
 /* Adds a rule for code from offset to end; code inside a trampoline gets that
  * rule, whatever else describes it. */
 static int
-put_rule_range(struct making *m, uint64_t offset, uint64_t end,
+put_rule_range(struct table_maker *m, uint64_t offset, uint64_t end,
                const struct unwind_rule *rule)
 {
     static const struct unwind_rule kernel = {.cfa = UNWIND_SIGNAL};
@@ -324,6 +326,7 @@ put_rule_range(struct making *m, uint64_t offset, uint64_t end,
         const struct trampoline *t = &m->trampolines[m->trampoline_next];
         bool any = m->trampoline_next < m->trampoline_count;
         bool inside = any && t->offset <= offset;
+        /* up to where one rule holds */
         uint64_t stop = !any ? end : inside ? t->end : t->offset;
 
         if (stop <= offset) { /* this one has been passed */
@@ -338,8 +341,8 @@ put_rule_range(struct making *m, uint64_t offset, uint64_t end,
 }
 
 static int
-put_function(struct making *m, const struct described *d, struct cfi_last *last,
-             uint64_t covered)
+put_function(struct table_maker *m, const struct described *d,
+             struct cfi_last *last, uint64_t covered)
 {
     const struct cfi_section *section = &m->sections[d->section];
     struct cfi_function function;
@@ -368,7 +371,7 @@ put_function(struct making *m, const struct described *d, struct cfi_last *last,
 }
 
 static int
-put_rows(struct making *m)
+put_rows(struct table_maker *m)
 {
     static const struct unwind_rule none = {.cfa = UNWIND_NONE};
     struct cfi_last last[SECTIONS] = {{.valid = false}};
@@ -394,7 +397,7 @@ put_rows(struct making *m)
 }
 
 static int
-make_all(struct making *m, struct buffer *out, struct error *err)
+make_all(struct table_maker *m, struct buffer *out, struct error *err)
 {
     if (load_eh_frame(m) != 0 || load_debug_frame(m) != 0 ||
         list_section(m, EH_FRAME) != 0 || list_section(m, DEBUG_FRAME) != 0 ||
@@ -418,7 +421,7 @@ memory:
 int
 unwind_make(const struct elf_file *elf, struct buffer *out, struct error *err)
 {
-    struct making *m;
+    struct table_maker *m;
     int rc = -1;
 
     if (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) {

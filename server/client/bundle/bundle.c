@@ -2,7 +2,7 @@
  * bundle.c - see bundle.h.
  *
  * The file is a page with its style and script, and all answers as JSON in a
- * block that browsers do not run.  json_text() writes no '<' and
+ * block that browsers do not run.  json_append_string() writes no '<' and
  * add_view_json() escapes it, so no name can end that block.  The page's policy
  * runs no script without this file's nonce and loads nothing from a network,
  * since names come from a database that nobody here vouches for.  A part that
@@ -125,7 +125,7 @@ add_hidden_cell(struct bundle *b, const char *cell, size_t size)
     struct buffer text;
 
     buffer_init(&text, NAME_MAX_JSON);
-    json_text(cell, size, &text);
+    json_append_string(cell, size, &text);
     if (text.failed)
         b->out.failed = true; /* fails rather than writing the name */
     else
@@ -151,7 +151,7 @@ append_rows_json(struct bundle *b, MYSQL_RES *rows)
         for (unsigned i = 0; i < count; i++) {
             if (i > 0)
                 buffer_char(out, ',');
-            json_text(fields[i].name, fields[i].name_length, out);
+            json_append_string(fields[i].name, fields[i].name_length, out);
             buffer_char(out, ':');
             if (!row[i])
                 buffer_text(out, "null");
@@ -161,7 +161,7 @@ append_rows_json(struct bundle *b, MYSQL_RES *rows)
                                       (struct span){row[i], sizes[i]}))
                 buffer_add(out, row[i], sizes[i]);
             else
-                json_text(row[i], sizes[i], out);
+                json_append_string(row[i], sizes[i], out);
         }
         buffer_char(out, '}');
     }
@@ -233,7 +233,7 @@ add_view(struct bundle *b, const char *name)
         if (!b->heap)
             b->heap = strdup(name);
         buffer_text(&b->out, b->views++ > 0 ? ",\n" : "\n");
-        json_text(name, strlen(name), &b->out);
+        json_append_string(name, strlen(name), &b->out);
         buffer_char(&b->out, ':');
         if (b->hash)
             bundle_hash_names(row[0], size, b->key, &b->out);

@@ -57,9 +57,9 @@ hand_over(struct agent *agent)
 {
     struct agent next;
 
-    ck_assert(handover_give(agent));
-    ck_assert(handover_read(&next));
-    ck_assert_int_eq(handover_take(&next), 0);
+    ck_assert(handover_leave(agent));
+    ck_assert(handover_restore_state(&next));
+    ck_assert_int_eq(handover_restore_fds(&next), 0);
     ck_assert_int_ge(next.channel.listener, 0);
 }
 
@@ -89,13 +89,13 @@ START_TEST(what_nobody_takes_is_forgotten)
 {
     struct agent agent = served(), next;
 
-    ck_assert_ptr_null(handover_drop());
+    ck_assert_ptr_null(handover_take_abandoned());
     handover_open(NULL);
-    agent.guard_ms = 77;
-    ck_assert(handover_give(&agent));
-    ck_assert_int_eq(handover_drop()->guard_ms, 77);
-    ck_assert_ptr_null(handover_drop());
-    ck_assert(!handover_read(&next));
+    agent.absence_max_ms = 77;
+    ck_assert(handover_leave(&agent));
+    ck_assert_int_eq(handover_take_abandoned()->absence_max_ms, 77);
+    ck_assert_ptr_null(handover_take_abandoned());
+    ck_assert(!handover_restore_state(&next));
 }
 END_TEST
 

@@ -184,7 +184,7 @@ START_TEST(json_is_escaped)
     struct buffer out;
 
     buffer_init(&out, 1000);
-    json_text(jsons[_i].text, strlen(jsons[_i].text), &out);
+    json_append_string(jsons[_i].text, strlen(jsons[_i].text), &out);
     ck_assert_str_eq(out.data, jsons[_i].json);
     buffer_fini(&out);
 }

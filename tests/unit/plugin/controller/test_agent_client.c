@@ -127,7 +127,7 @@ START_TEST(an_agent_of_another_release_is_named)
     struct error err = {0};
 
     client.status.state = NODE_ABSENT;
-    client.hung_up = client.peer; /* it did so before */
+    client.hung_up_peer = client.peer; /* it did so before */
     reply.protocol = foreign[_i].protocol;
     if (reply.protocol != 0)
         say(&reply, foreign[_i].size, -1, 0);
@@ -147,7 +147,7 @@ START_TEST(an_agent_that_hangs_up_once_may_be_making_way)
     ck_assert_int_eq(shutdown(agent, SHUT_RDWR), 0);
     ck_assert(!agent_client_refresh(&client));
     ck_assert_str_eq(client.status.note, "");
-    ck_assert_int_eq(client.hung_up, client.peer);
+    ck_assert_int_eq(client.hung_up_peer, client.peer);
 }
 END_TEST
 

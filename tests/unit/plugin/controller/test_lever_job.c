@@ -45,7 +45,7 @@ parse(const char *text)
 
 START_TEST(figures_go_where_they_belong)
 {
-    const struct lever_force *decay = &report.force[NODE_DECAY];
+    const struct lever_in_force *decay = &report.force[NODE_DECAY];
 
     ck_assert(parse(good));
     ck_assert(report.before.rss.known && !report.after.resident.known);
@@ -165,10 +165,10 @@ START_TEST(what_is_replaced_is_told)
     struct buffer out;
 
     ck_assert(parse(good));
-    report.replaced = (struct lever_force){.in_force = true,
-                                           .set = {1, 0},
-                                           .until_ms = 1796000000000,
-                                           .by = "bob"};
+    report.replaced = (struct lever_in_force){.in_force = true,
+                                              .set = {1, 0},
+                                              .until_ms = 1796000000000,
+                                              .by = "bob"};
     buffer_init(&out, 8192);
     lever_write_result(&request, &report, &out);
     ck_assert_msg(strstr(out.data,
@@ -204,14 +204,14 @@ END_TEST
 START_TEST(the_next_end_is_known)
 {
     struct node_status status = {.state = NODE_CONNECTED};
-    struct lever_force *levers = status.levers;
+    struct lever_in_force *levers = status.levers;
 
     ck_assert_int_eq(lever_job_next(&status, 1000), -1);
     levers[NODE_BACKGROUND] =
-        (struct lever_force){.in_force = true, .until_ms = 5000};
+        (struct lever_in_force){.in_force = true, .until_ms = 5000};
     ck_assert_int_eq(lever_job_next(&status, 1000), 4000);
     levers[NODE_DECAY] =
-        (struct lever_force){.in_force = true, .until_ms = 1500};
+        (struct lever_in_force){.in_force = true, .until_ms = 1500};
     ck_assert_int_eq(lever_job_next(&status, 1000), 500);
     ck_assert_int_eq(lever_job_next(&status, 2000), 0);
     /* an overdue one is not asked for all the time */

@@ -22,16 +22,16 @@ START_TEST(one_at_a_time_asks)
     struct server_answer shared = {.asked_ms = 0};
     uint64_t now = START;
 
-    ck_assert(!http_shared_is_fresh(&shared, now));
-    ck_assert(!http_shared_is_fresh(&shared, now)); /* there is nothing yet */
+    ck_assert(!http_shared_try_reuse(&shared, now));
+    ck_assert(!http_shared_try_reuse(&shared, now)); /* there is nothing yet */
     keep(&shared, "first", now);
-    ck_assert(http_shared_is_fresh(&shared, now));
+    ck_assert(http_shared_try_reuse(&shared, now));
     now += HTTP_SHARED_MS;
-    ck_assert(http_shared_is_fresh(&shared, now - 1));
-    ck_assert(!http_shared_is_fresh(&shared, now));
-    ck_assert(http_shared_is_fresh(&shared, now)); /* that one asks already */
-    ck_assert(http_shared_is_fresh(&shared, now + HTTP_SHARED_MS - 1));
-    ck_assert(!http_shared_is_fresh(&shared, now + HTTP_SHARED_MS));
+    ck_assert(http_shared_try_reuse(&shared, now - 1));
+    ck_assert(!http_shared_try_reuse(&shared, now));
+    ck_assert(http_shared_try_reuse(&shared, now)); /* that one asks already */
+    ck_assert(http_shared_try_reuse(&shared, now + HTTP_SHARED_MS - 1));
+    ck_assert(!http_shared_try_reuse(&shared, now + HTTP_SHARED_MS));
     keep(&shared, "second", now);
     ck_assert_str_eq(shared.body.data, "second");
     buffer_fini(&shared.body);
@@ -45,11 +45,11 @@ START_TEST(an_old_one_is_not_shown)
     keep(&shared, "old", START);
     for (uint64_t ms = HTTP_SHARED_MS; ms < HTTP_SHARED_MAX_MS;
          ms += HTTP_SHARED_MS) {
-        ck_assert(!http_shared_is_fresh(&shared, START + ms));
-        ck_assert(http_shared_is_fresh(&shared, START + ms));
+        ck_assert(!http_shared_try_reuse(&shared, START + ms));
+        ck_assert(http_shared_try_reuse(&shared, START + ms));
     }
     for (int i = 0; i < 3; i++)
-        ck_assert(!http_shared_is_fresh(&shared, START + HTTP_SHARED_MAX_MS));
+        ck_assert(!http_shared_try_reuse(&shared, START + HTTP_SHARED_MAX_MS));
     buffer_fini(&shared.body);
 }
 END_TEST

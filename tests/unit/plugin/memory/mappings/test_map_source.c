@@ -22,12 +22,12 @@ static struct error err;
 static struct map_seen seen;
 
 static struct memory_map *
-read_own_by(uint64_t by_pages)
+read_own_by(uint64_t too_large_bytes)
 {
     struct map_source source = {.pid = getpid(), .remark = ""};
     struct memory_map *map;
 
-    source.by_pages = by_pages;
+    source.too_large_bytes = too_large_bytes;
     ck_assert_int_eq(map_source_open(&source), 0);
     map = map_source_read(&source, &err);
     ck_assert_msg(map != NULL, "%s", err.text);

@@ -114,7 +114,7 @@ START_TEST(without_room_for_copies_a_short_text_takes_its_page)
     ck_assert(dwarf_section_text(s, DWARF_STR, 30, &text));
     ck_assert_uint_eq(text.size, 70);
     ck_assert_mem_eq(text.data, plain + 30, text.size);
-    ck_assert_uint_eq(dwarf_budget_refused(dwarf_sections_budget(s)), 0);
+    ck_assert_uint_eq(dwarf_budget_refusals(dwarf_sections_budget(s)), 0);
     dwarf_sections_free(s);
 }
 END_TEST
