@@ -29,7 +29,7 @@ struct runner {
     struct error *err;
 };
 
-static atomic_size_t outputs_bytes; /* bytes of all scripts' outputs_bytes */
+static atomic_size_t outputs_bytes; /* of all scripts */
 
 static enum step run_node(struct runner *r, struct script_node *node);
 
