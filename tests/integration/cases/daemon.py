@@ -15,6 +15,7 @@ import time
 
 from mysql_wire import Refused, Wire
 from node_under_test import FAKE, PASSWD, POOR, REAL, Node, wait_for
+from ports import free_port
 from runner import named, run_tests
 
 OTHER_UID = 64321  # that of no other process
@@ -198,9 +199,9 @@ def test_a_log_that_nobody_reads_holds_up_nobody():
 
 def test_a_port_in_use_heals():
     with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
+        port = free_port()  # nobody takes it in between
+        holder.bind(("127.0.0.1", port))
         holder.listen()
-        port = holder.getsockname()[1]
         with Node(listen=f"127.0.0.1:{port}", users=USERS) as node:
             for text in (node.log(), node.stderr()):
                 lines = [l for l in text.splitlines() if "cannot listen" in l]
@@ -213,8 +214,9 @@ def test_a_port_in_use_heals():
 
 def test_the_second_node_of_a_host_has_no_http():
     """Until the first one ends: its log says so once, and what to do."""
-    with Node(users=USERS, settings="http = 127.0.0.1:0\n") as first:
-        port = first.http_port
+    port = free_port()  # nobody takes it in between
+    with Node(users=USERS, settings=f"http = 127.0.0.1:{port}\n") as first:
+        assert first.http_port == port
         with Node(users=USERS, settings=f"http = 127.0.0.1:{port}\n") as second:
             assert logs_in(("127.0.0.1", second.port), b"ann", b"secret")
             first.stop()

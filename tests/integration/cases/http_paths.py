@@ -24,7 +24,7 @@ from http_door import (FILLED, HOST, MB, OK, OWN, USERS, WITHOUT_SOME, curl,
                        fill, local, node_with, read_answer, redis,
                        redis_client, reload, same, talk, tcp)
 from mysql_wire import Refused, Wire
-from node_under_test import PASSWD, REAL, frozen, wait_for
+from node_under_test import PASSWD, REAL, Node, frozen, wait_for
 from ports import free_port
 from runner import named, run_tests
 
@@ -372,14 +372,16 @@ def set_node(node, old, new):
 
 def test_a_reload_moves_the_port():
     """And ends what was connected; keys that it does not take are named."""
-    with node_with() as node:
-        first, second = node.http_port, free_port()
+    first, second = free_port(), free_port()  # nobody takes them in between
+    with Node(REAL, users=USERS, settings=f"http = 127.0.0.1:{first}\n") as node:
+        wait_for(lambda: node.http_port == first)
         with socket.create_connection(("127.0.0.1", first), 20) as s:
             stream = s.makefile("rwb")
             stream.write(OK)
             stream.flush()
             same("kept", 200, read_answer(stream)[0])
-            set_node(node, "http = 127.0.0.1:0", f"http = 127.0.0.1:{second}")
+            set_node(node, f"http = 127.0.0.1:{first}",
+                     f"http = 127.0.0.1:{second}")
             reload(node)
             same("closed", b"", stream.read())
         wait_for(lambda: node.http_port == second)

@@ -20,6 +20,7 @@ import time
 from http_door import read_answer
 from mysql_wire import SHA2, Refused, Wire, text_value
 from node_under_test import BUILD, REAL, Node, wait_for
+from ports import free_port
 
 ANY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
@@ -85,9 +86,7 @@ class Redis:
 
     def start(self):
         exe = os.path.realpath(shutil.which("redis-server"))
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()  # no client's
         env = dict(os.environ, LD_PRELOAD=AGENT, HEAPWIRE_EXE=exe,
                    HEAPWIRE_STATE_DIR=self.state,
                    MALLOC_CONF="prof:true,prof_active:false,lg_prof_sample:12")
