@@ -199,6 +199,7 @@ def main():
     try:
         node.wait()
         node.await_word(b"old")
+        node.find_children()  # the program was perhaps not there yet
         wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
                  [["connected"]])
         run_tests(named(globals(), sys.argv[1:]), node)

@@ -30,6 +30,7 @@ MALLOC_CONF=lg_prof_sample:16 TEST_MARK=7 \
 runner=$!
 started $runner
 wait_for 60 redis_up || fail "redis does not start: $(cat "$WORK/log")"
+wait_for 60 heapwired_of $runner || fail "no heapwired" # not executed yet
 heapwired=$(heapwired_of $runner)
 expect "heapwired's options" \
     "--node-id 10001 --listen none --state-dir $STATE" \

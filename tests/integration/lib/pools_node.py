@@ -37,6 +37,7 @@ class Pools(RedisNode):
         """Once its threads hold what they do first."""
         self.wait()
         self.await_word(b"first")
+        self.find_children()  # the program was perhaps not there yet
         wait_for(lambda: self.sql("SELECT state FROM heapwire.profiler") ==
                  [["connected"]])
         return self
