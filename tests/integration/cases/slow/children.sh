@@ -32,7 +32,8 @@ if varnishd=$(command -v varnishd); then
     wait_for 20 serves cache-main || fail "varnish: $pid, $(cat "$WORK/log")"
     worker=$pid
     call 'enable_prof()' >/dev/null
-    wait_for 10 [ "$(call 'has_enable()')" = true ] || fail "varnish: enable"
+    enabled() { [ "$(call 'has_enable()')" = true ]; }
+    wait_for 60 enabled || fail "varnish: enable"
     kill -KILL "$worker"
     another() { serves cache-main && [ "$pid" != "$worker" ]; }
     wait_for 20 another || fail "varnish: the next worker is not served"
