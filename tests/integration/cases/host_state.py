@@ -49,10 +49,12 @@ def unmeant(database, before, after, meant):
 
 def no_numbers(state):
     """With what is open as a list: another process has it in another order, and
-    its own pipes, sockets and nameless files."""
+    its own pipes, sockets and nameless files.  MariaDB opens files of tables
+    when it likes: in one of eight runs one was missing."""
     found = {k: v for k, v in state.items() if not k.startswith("fd ")}
     found["open"] = sorted(re.sub(r"\[\d+\]|#\d+", "", v) for k, v in
-                           state.items() if k.startswith("fd "))
+                           state.items() if k.startswith("fd ") and
+                           not re.search(r"\.(ibd|MA[DI]) ", v))
     return found
 
 
