@@ -36,7 +36,7 @@ on_until "on" "$end"
 sleep 1.5
 on_until "still on" "$end"
 sleep 1 # with no connection open
-wait_for 60 is active 0 || fail "not off by itself"
+wait_for 10 is active 0 || fail "not off by itself" # a busy machine is late
 expect "off by itself" "0 0 0 2" "$(agent hello >"$WORK/hello"
     for key in active active_since active_until changes; do
         field $key <"$WORK/hello"

@@ -31,6 +31,7 @@ class Pool(RedisNode):
         super().__init__(work, 1, {1: self.port}, self.port,
                          program=[os.path.join(BUILD, "bin", "recorded_pool"),
                                   self.fifo], linger=60)
+        self.database = "recorded_pool"
 
     def start(self):
         program = self.command.index("--")
@@ -199,7 +200,6 @@ def main():
     try:
         node.wait()
         node.await_word(b"old")
-        node.find_children()  # the program was perhaps not there yet
         wait_for(lambda: node.sql("SELECT state FROM heapwire.profiler") ==
                  [["connected"]])
         run_tests(named(globals(), sys.argv[1:]), node)

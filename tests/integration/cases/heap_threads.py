@@ -28,9 +28,12 @@ HOSTILE = 11  # threads that hold one block each
 
 
 def by_pool(node, snapshot):
+    """Without threads that hold no block: each sample of something small stands
+    for half a megabyte."""
     return {pool: blocks(size) for pool, size in node.sql(
         "SELECT pool, SUM(live_bytes) FROM heapwire.heap_threads WHERE "
-        f"snapshot = '{snapshot}' AND live_bytes > 1e6 GROUP BY pool")}
+        f"snapshot = '{snapshot}' AND live_bytes > {BLOCK // 2} "
+        "GROUP BY pool")}
 
 
 def known(pools):

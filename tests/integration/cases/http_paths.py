@@ -374,7 +374,7 @@ def test_a_reload_moves_the_port():
     """And ends what was connected; keys that it does not take are named."""
     first, second = free_port(), free_port()  # nobody takes them in between
     with Node(REAL, users=USERS, settings=f"http = 127.0.0.1:{first}\n") as node:
-        wait_for(lambda: node.http_port == first)
+        same("port", first, node.http_port)
         with socket.create_connection(("127.0.0.1", first), 20) as s:
             stream = s.makefile("rwb")
             stream.write(OK)

@@ -5,7 +5,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -105,22 +104,21 @@ class Pod:
         return self.mariadb("-S", self.work + "/heapwire/node/mysql.sock",
                             "--skip-ssl", "-e", statement)
 
-    def first(self):
-        """The id of the pod's first process, outside."""
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
-                  encoding="ascii") as f:
-            return int(f.read().split()[0])
-
     def inside(self, *command):
         """In the pod's network."""
-        return ["nsenter", f"--net=/proc/{self.first()}/ns/net", *command]
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
+                  encoding="ascii") as f:
+            pid = f.read().split()[0]
+        return ["nsenter", f"--net=/proc/{pid}/ns/net", *command]
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        # It ends after all others of its namespace, and so do their writes.
-        os.kill(self.first(), signal.SIGKILL)
+        # The first process of a namespace ends after all others, and so after
+        # their writes; unshare waits for it.
+        subprocess.run(["pkill", "-KILL", "-P", str(self.process.pid)],
+                       check=False)
         self.process.wait()
         self.log.close()
         shutil.rmtree(self.work)

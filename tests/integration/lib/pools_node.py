@@ -21,6 +21,7 @@ class Pools(RedisNode):
         ports = ports or {i: free_port()}
         super().__init__(work, i, ports, ports[i], linger=60, program=[
             os.path.join(BUILD, "bin", "thread_pools"), self.fifo])
+        self.database = "thread_pools"
 
     def start(self):
         program = self.command.index("--")
@@ -37,7 +38,6 @@ class Pools(RedisNode):
         """Once its threads hold what they do first."""
         self.wait()
         self.await_word(b"first")
-        self.find_children()  # the program was perhaps not there yet
         wait_for(lambda: self.sql("SELECT state FROM heapwire.profiler") ==
                  [["connected"]])
         return self
