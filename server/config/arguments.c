@@ -1,6 +1,6 @@
 /*
  * arguments.c - see config.h.  getopt's table is made from the settings' table,
- * so that a new setting needs no line here but its help.
+ * so that a new setting needs no line here.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ enum {
     OPTIONS_EXTRA = 5
 };
 
-enum { HELP_COLUMN = 28, HELP_WIDTH = 52 };
+enum { HELP_COLUMN = 28, HELP_WIDTH = 52, HELP_MAX = 400 };
 
 /* The text in lines, from the column on. */
 static void
@@ -39,6 +39,17 @@ print_help(const char *option, const char *argument, const char *text)
     puts(text);
 }
 
+static void
+print_setting_help(enum config_key key)
+{
+    char value[64], text[HELP_MAX];
+
+    setting_default(key, value, sizeof(value));
+    snprintf(text, sizeof(text), *value ? "%s (%s)" : "%s", setting_help(key),
+             value);
+    print_help(setting_option(key), setting_argument(key), text);
+}
+
 void
 arguments_help(void)
 {
@@ -50,7 +61,7 @@ arguments_help(void)
                "below, down to --wait, is a key there, too");
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
         if (setting_option(i))
-            print_help(setting_option(i), setting_argument(i), setting_help(i));
+            print_setting_help(i);
     print_help("wait", "",
                "for a database that heapwire-run does not start: "
                "libheapwire.so is preloaded into it, HEAPWIRE_EXE and "

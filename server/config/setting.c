@@ -9,6 +9,8 @@
  */
 #include "setting.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent_protocol.h"
@@ -36,22 +38,21 @@ static const char *const logs[] = {"stderr", "syslog", NULL};
 
 static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_ID] = {"id", "node-id", SETTING_NUMBER, FIELD(node_id), 1,
-                   UINT32_MAX, .argument = "N",
-                   .help = "this node's number (10001)"},
-    [CONFIG_LISTEN] = {"listen", "listen", SETTING_OTHER, FIELD(listen),
-                       .set = setting_set_listen, .print = setting_print_listen,
-                       .argument = "ADDR:PORT|none",
-                       .help = "TCP (127.0.0.1:9036), once there are users; "
-                               "others than loopback require TLS"},
+                   UINT32_MAX, .argument = "N", .help = "this node's number"},
+    [CONFIG_LISTEN] =
+        {"listen", "listen", SETTING_OTHER, FIELD(listen),
+         .set = setting_set_listen, .print = setting_print_listen,
+         .argument = "ADDR:PORT|none",
+         .help = "TCP, once there are users; others than loopback require TLS"},
     [CONFIG_HTTP] = {"http", "http", SETTING_OTHER, FIELD(http),
                      .set = setting_set_http, .print = setting_print_http,
                      .reloadable = true, .argument = "ADDR:PORT|none",
-                     .help = "HTTP (127.0.0.1:9037), on the same terms"},
+                     .help = "HTTP, on the same terms"},
     [CONFIG_HTTP_GET_CHANGES] =
         {"http_get_changes", "http-get-changes", SETTING_TRUTH,
          FIELD(http_get_changes), .words = no_yes, .such_as = "yes or no",
          .reloadable = true, .argument = "yes|no",
-         .help = "switch profiling by GET, too, as scripts for Doris do (no)"},
+         .help = "switch profiling by GET, too, as scripts for Doris do"},
     [CONFIG_STATE_DIR] = {"state_dir", "state-dir", SETTING_PATH,
                           FIELD(state_dir), .most = CONFIG_STATE_MAX,
                           .argument = "DIR",
@@ -81,7 +82,7 @@ static const struct setting settings[CONFIG_KEYS] = {
                             .such_as = "yes or no",
                             .print = setting_print_require_tls,
                             .reloadable = true, .argument = "yes|no",
-                            .help = "refuse TCP without TLS (no)"},
+                            .help = "refuse TCP without TLS"},
     [CONFIG_EXE] = {"exe", "exe", SETTING_PATH, FIELD(exe),
                     .most = CONFIG_PATH_MAX - 1, .argument = "PATH",
                     .help = "the database's executable"},
@@ -89,27 +90,26 @@ static const struct setting settings[CONFIG_KEYS] = {
                          .most = CONFIG_PATH_MAX - 1, .words = auto_no,
                          .such_as = "auto, no, or the path of libjemalloc",
                          .argument = "auto|no|PATH",
-                         .help = "what heapwire-run preloads (auto)"},
-    [CONFIG_PROFILING] = {"profiling", "profiling", SETTING_WORD,
-                          FIELD(profiling), .words = profilings,
-                          .such_as = "on, prepared or off",
-                          .argument = "on|prepared|off",
-                          .help = "profile from the start, be ready for it "
-                                  "(prepared), or set nothing"},
+                         .help = "what heapwire-run preloads"},
+    [CONFIG_PROFILING] =
+        {"profiling", "profiling", SETTING_WORD, FIELD(profiling),
+         .words = profilings, .such_as = "on, prepared or off",
+         .argument = "on|prepared|off",
+         .help = "profile from the start, be ready for it, or set nothing"},
     [CONFIG_PROFILING_SOURCE] =
         {"profiling_source", "profiling-source", SETTING_WORD,
          FIELD(profiling_source), .words = sources,
          .such_as = "auto, jemalloc, interposed or "
                     "patched",
          .argument = "auto|jemalloc|interposed|patched",
-         .help = "who samples: jemalloc's own profiling (auto), or heapwire's "
-                 "preloaded recorder, for a shared malloc (interposed) or the "
-                 "program's own jemalloc (patched)"},
+         .help = "who samples: jemalloc's own profiling, or heapwire's "
+                 "preloaded recorder: interposed, for a shared malloc; "
+                 "patched, for the program's own jemalloc"},
     [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
                           FIELD(allocator), .most = CONFIG_PATH_MAX - 1,
                           .argument = "auto|NAME",
                           .help = "which of several allocators: the name of "
-                                  "its mallctl, or its file (auto)"},
+                                  "its mallctl, or its file"},
     [CONFIG_MALLCTL] = {"mallctl", "mallctl", SETTING_TEXT, FIELD(mallctl),
                         .most = CONFIG_PATH_MAX - 1, .argument = "[FILE:]WHERE",
                         .help =
@@ -117,19 +117,18 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_PROCESS] = {"process", "process", SETTING_TEXT, FIELD(process),
                         .most = CONFIG_NAME_MAX,
                         .argument = "parent|child|NAME",
-                        .help = "which process of the database (parent)"},
-    [CONFIG_DUMPABLE] = {"dumpable", "dumpable", SETTING_TRUTH, FIELD(dumpable),
-                         .words = no_yes, .such_as = "yes or no",
-                         .argument = "yes|no",
-                         .help = "make a database that left root dumpable "
-                                 "while it is looked at (yes)"},
-    [CONFIG_START_TIMEOUT] = {"start_timeout", "start-timeout", SETTING_SECONDS,
-                              FIELD(start_timeout_s), 0, CONFIG_START_MAX_S,
-                              .such_as = "20 or 2m",
-                              .zero = "the start is not watched",
-                              .argument = "S",
-                              .help = "seconds in which the database reaches "
-                                      "its main (20); 0: not watched"},
+                        .help = "which process of the database"},
+    [CONFIG_DUMPABLE] =
+        {"dumpable", "dumpable", SETTING_TRUTH, FIELD(dumpable),
+         .words = no_yes, .such_as = "yes or no", .argument = "yes|no",
+         .help =
+             "make a database that left root dumpable while it is looked at"},
+    [CONFIG_START_TIMEOUT] =
+        {"start_timeout", "start-timeout", SETTING_SECONDS,
+         FIELD(start_timeout_s), 0, CONFIG_START_MAX_S, .such_as = "20 or 2m",
+         .zero = "the start is not watched", .argument = "S",
+         .help =
+             "seconds in which the database reaches its main; 0: not watched"},
     [CONFIG_ALLOCATOR_FRAMES] =
         {"allocator_frames", "allocator-frames", SETTING_OTHER,
          FIELD(allocator_frames), .set = setting_set_frames, .reloadable = true,
@@ -140,119 +139,116 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_TIMEOUT] = {"statement_timeout", "statement-timeout",
                         SETTING_NUMBER, FIELD(statement_timeout_s), 1,
                         CONFIG_TIMEOUT_MAX_S, "of seconds", .reloadable = true,
-                        .argument = "S",
-                        .help = "seconds a statement may run (60)"},
+                        .argument = "S", .help = "seconds a statement may run"},
     [CONFIG_CONNECTIONS] = {"max_connections", "max-connections",
                             SETTING_NUMBER, FIELD(max_connections), 1,
                             CONFIG_CONNECTIONS_MAX, .argument = "N",
-                            .help = "sessions at once (1024)"},
-    [CONFIG_IDLE] = {"idle_timeout", "idle-timeout", SETTING_NUMBER,
-                     FIELD(idle_timeout_s), 1, CONFIG_IDLE_MAX_S, "of seconds",
-                     .reloadable = true, .argument = "S",
-                     .help = "seconds without a statement after which a "
-                             "session is closed (28800)"},
+                            .help = "sessions at once"},
+    [CONFIG_IDLE] =
+        {"idle_timeout", "idle-timeout", SETTING_NUMBER, FIELD(idle_timeout_s),
+         1, CONFIG_IDLE_MAX_S, "of seconds", .reloadable = true,
+         .argument = "S",
+         .help = "seconds without a statement after which a session is closed"},
     [CONFIG_LOGIN_FAILURES] = {"login_failures", "login-failures",
                                SETTING_NUMBER, FIELD(login_failures), 1,
                                CONFIG_LOGIN_FAILURES_MAX, .zero = "no limit",
                                .reloadable = true, .argument = "N",
-                               .help =
-                                   "failed logins in a row after which their "
-                                   "address has to wait (10); 0: never"},
+                               .help = "failed logins in a row after which "
+                                       "their address has to wait; 0: never"},
     [CONFIG_KEEP] = {"snapshots.keep", "snapshots-keep", SETTING_NUMBER,
                      FIELD(keep), 1, STORE_KEEP_MAX, "of snapshots",
-                     .argument = "N", .help = "snapshots that are kept (64)"},
+                     .argument = "N", .help = "snapshots that are kept"},
     [CONFIG_KEEP_BYTES] = {"snapshots.keep_bytes", "snapshots-keep-bytes",
                            SETTING_BYTES, FIELD(keep_bytes), 1, INT64_MAX,
                            .such_as = "1073741824 or 1G", .argument = "N",
-                           .help = "bytes of their files, all together (1G)"},
+                           .help = "bytes of their files, all together"},
     [CONFIG_KEEP_AGE] = {"snapshots.keep_age", "snapshots-keep-age",
                          SETTING_SECONDS, FIELD(keep_age_s), 0,
                          CONFIG_AGE_MAX_S, .such_as = "86400 or 7d",
                          .zero = "whatever their age", .argument = "S",
-                         .help = "seconds they stay (0: whatever their age)"},
-    [CONFIG_RING] = {"snapshots.ring", "snapshots-ring", SETTING_MS,
-                     FIELD(marks.ring_ms), 0, CONFIG_EVERY_MAX_S,
-                     .such_as = "3600 or 1h", .zero = "off", .reloadable = true,
-                     .argument = "S",
-                     .help = "seconds between snapshots that have room of "
-                             "their own (3600); 0: none"},
+                         .help = "seconds they stay; 0: whatever their age"},
+    [CONFIG_RING] =
+        {"snapshots.ring", "snapshots-ring", SETTING_MS, FIELD(marks.ring_ms),
+         0, CONFIG_EVERY_MAX_S, .such_as = "3600 or 1h", .zero = "off",
+         .reloadable = true, .argument = "S",
+         .help =
+             "seconds between snapshots that have room of their own; 0: none"},
     [CONFIG_AT_PERCENT] = {"snapshots.at_percent", "snapshots-at-percent",
                            SETTING_OTHER, FIELD(marks),
                            .set = setting_set_at_percent,
                            .print = setting_print_at_percent,
                            .reloadable = true, .argument = "N, N, ...",
                            .help = "percent of memory at which one is taken "
-                                   "while profiling is on (80, 90, 95); none"},
+                                   "while profiling is on; or none"},
     [CONFIG_GROWTH] = {"snapshots.growth", "snapshots-growth", SETTING_BYTES,
                        FIELD(marks.growth), 0, INT64_MAX,
                        .such_as = "256M or 1G", .zero = "off",
                        .reloadable = true, .argument = "N",
                        .help =
-                           "bytes of growth at which one is taken (0: none)"},
+                           "bytes of growth at which one is taken; 0: none"},
     [CONFIG_EVERY] = {"snapshots.every", "snapshots-every", SETTING_MS,
                       FIELD(marks.every_ms), CONFIG_EVERY_MIN_S,
                       CONFIG_EVERY_MAX_S, .such_as = "3600 or 1h",
                       .zero = "off", .reloadable = true, .argument = "S",
                       .help =
-                          "seconds between snapshots by the clock (0: none)"},
+                          "seconds between snapshots by the clock; 0: none"},
     [CONFIG_HOURS_LEFT] = {"snapshots.hours_left", "snapshots-hours-left",
                            SETTING_NUMBER, FIELD(marks.hours_left), 0,
                            CONFIG_HOURS_LEFT_MAX, "of hours", .zero = "off",
                            .reloadable = true, .argument = "N",
                            .help = "one is taken if memory would meet its "
-                                   "limit in so many hours (6); 0: none"},
-    [CONFIG_MIN_INTERVAL] =
-        {"snapshots.min_interval", "snapshots-min-interval", SETTING_MS,
-         FIELD(marks.min_interval_ms), 1, CONFIG_EVERY_MAX_S,
-         .such_as = "60 or 1m", .reloadable = true, .argument = "S",
-         .help = "seconds at least between two of these (60)"},
+                                   "limit in so many hours; 0: none"},
+    [CONFIG_MIN_INTERVAL] = {"snapshots.min_interval", "snapshots-min-interval",
+                             SETTING_MS, FIELD(marks.min_interval_ms), 1,
+                             CONFIG_EVERY_MAX_S, .such_as = "60 or 1m",
+                             .reloadable = true, .argument = "S",
+                             .help = "seconds at least between two of these"},
     [CONFIG_BUDGETS_EVERY] = {"budgets.every", "budgets-every", SETTING_MS,
                               FIELD(marks.budgets_ms), CONFIG_BUDGETS_MIN_S,
                               CONFIG_EVERY_MAX_S, .such_as = "60 or 5m",
                               .zero = "only at automatic snapshots",
                               .reloadable = true, .argument = "S",
-                              .help = "seconds between checks of budgets (60); "
-                                      "0: only at automatic snapshots"},
+                              .help = "seconds between checks of budgets; 0: "
+                                      "only at automatic snapshots"},
     [CONFIG_LINGER] = {"linger", "linger", SETTING_SECONDS, FIELD(linger_s), 0,
                        CONFIG_LINGER_MAX_S, .such_as = "900 or 15m",
                        .zero = "not at all", .argument = "S",
                        .help = "seconds that heapwire-run keeps it after the "
-                               "database died (900); 0: none"},
+                               "database died; 0: none"},
     [CONFIG_HEARTBEAT] = {"heartbeat", "heartbeat", SETTING_SECONDS,
                           FIELD(heartbeat_s), CONFIG_HEARTBEAT_MIN_S,
                           CONFIG_HEARTBEAT_MAX_S, .zero = "never",
                           .argument = "S",
-                          .help =
-                              "seconds without a sign of life after which "
-                              "heapwire-run starts it again (30); 0: never"},
+                          .help = "seconds without a sign of life after which "
+                                  "heapwire-run starts it again; 0: never"},
     [CONFIG_BUDGET] = {"profiler.budget_percent", "profiler-budget-percent",
                        SETTING_OTHER, FIELD(budget_percent),
                        .set = setting_set_budget, .print = setting_print_budget,
                        .argument = "N",
                        .help =
                            "percent of one CPU, for every eight CPUs, above "
-                           "which profiling is switched off (1); 0: never"},
+                           "which profiling is switched off; 0: never"},
     [CONFIG_GUARD_TIMEOUT] =
         {"profiler.guard_timeout", "profiler-guard-timeout", SETTING_SECONDS,
          FIELD(guard_s), CONFIG_GUARD_MIN_S, AGENT_SECONDS_MAX, .zero = "never",
          .argument = "S",
-         .help = "seconds without heapwired after which the database switches "
-                 "profiling off (60); 0: never"},
-    [CONFIG_SYMBOLS_INDEX] =
-        {"symbols.index", "symbols-index", SETTING_TRUTH, FIELD(symbols_index),
-         .words = off_on, .such_as = "on or off", .argument = "on|off",
-         .help = "make symbol indexes of costly programs (on)"},
+         .help = "seconds without heapwired after which the "
+                 "database switches profiling off; 0: never"},
+    [CONFIG_SYMBOLS_INDEX] = {"symbols.index", "symbols-index", SETTING_TRUTH,
+                              FIELD(symbols_index), .words = off_on,
+                              .such_as = "on or off", .argument = "on|off",
+                              .help = "make symbol indexes of costly programs"},
     [CONFIG_SYMBOLS_BYTES] = {"symbols.keep_bytes", "symbols-keep-bytes",
                               SETTING_BYTES, FIELD(symbols_bytes), 1, INT64_MAX,
                               .such_as = "1073741824 or 1G", .argument = "N",
-                              .help = "bytes of them, all together (1G)"},
+                              .help = "bytes of them, all together"},
     [CONFIG_SYMBOLS_MEMORY] = {"symbols.memory", "symbols-memory",
                                SETTING_BYTES, FIELD(symbols_memory),
                                (uint64_t)CONFIG_READER_MIN_MB << 20,
                                (uint64_t)CONFIG_READER_MAX_MB << 20,
                                .argument = "N",
                                .help = "bytes of debug information that naming "
-                                       "addresses may keep in memory (256M)"},
+                                       "addresses may keep in memory"},
     [CONFIG_DEBUGINFOD_URLS] =
         {"symbols.debuginfod_urls", "symbols-debuginfod-urls", SETTING_TEXT,
          FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX, .argument = "URLS",
@@ -263,8 +259,7 @@ static const struct setting settings[CONFIG_KEYS] = {
                                    SETTING_SECONDS, FIELD(debuginfod_timeout_s),
                                    1, CONFIG_DEBUGINFOD_MAX_S,
                                    .such_as = "120 or 2m", .argument = "S",
-                                   .help =
-                                       "seconds to fetch one file of it (120)"},
+                                   .help = "seconds to fetch one file of it"},
     [CONFIG_CLUSTER_NAME] = {"cluster.name", NULL, SETTING_OTHER,
                              FIELD(cluster.name),
                              .set = setting_set_cluster_name},
@@ -456,6 +451,28 @@ print_setting_value(const struct setting *s, const struct config *config,
         return;
     setting_write(s, config, stream);
     fclose(stream);
+}
+
+void
+setting_default(enum config_key key, char *out, size_t size)
+{
+    const struct setting *s = &settings[key];
+    char text[WRITTEN_MAX];
+    struct config config;
+
+    setting_defaults(&config);
+    print_setting_value(s, &config, text, sizeof(text));
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(out, size, "%s", text + strcspn(text, "=") + (*text != '\0'));
+    if (s->form == SETTING_BYTES) {
+        uint64_t bytes = strtoull(out, NULL, 10);
+        static const char units[][2] = {"", "K", "M", "G"};
+        size_t unit = 0;
+
+        for (; unit < 3 && bytes > 0 && bytes % 1024 == 0; unit++)
+            bytes /= 1024;
+        snprintf(out, size, "%" PRIu64 "%s", bytes, units[unit]);
+    }
 }
 
 void

@@ -82,7 +82,7 @@ const char *setting_key(enum config_key key);
 /* Behind "--"; NULL: only the file has it. */
 const char *setting_option(enum config_key key);
 const char *setting_argument(enum config_key key); /* as --help has it */
-const char *setting_help(enum config_key key);
+const char *setting_help(enum config_key key); /* without the default */
 /* Is it left out of every fault, list and log? */
 bool setting_is_secret(enum config_key key);
 
@@ -91,6 +91,8 @@ int setting_apply(struct config *config, enum config_key key, const char *value,
                   struct error *err);
 
 void setting_defaults(struct config *config);
+/* Writes the default as --help shows it; "": none, or another setting's. */
+void setting_default(enum config_key key, char *out, size_t size);
 /* Defaults that depend on other settings: once all others are known. */
 int setting_complete(struct config *config, struct error *err);
 
