@@ -75,6 +75,33 @@ def test_ports_and_modes():
         set(defaults), defaults
 
 
+# Not in /help: parts of the page, what pprof and jeprof ask for by themselves,
+# paths beside one that is there.
+UNLISTED = {"/page.css", "/page.js", "/help", "/debug/pprof", "/debug/pprof/",
+            "/pprof/growth",
+            "/snapshot/NAME/pprof/symbol", "/snapshot/NAME/pprof/cmdline",
+            "/debug/mem/pprof/cmdline", "/debug/mem/pprof/symbol",
+            "/jeheap/active/true", "/jeheap/active/false", "/jeheap/reset/",
+            "/debug/prof/mem/status", "/debug/prof/mem/activate",
+            "/debug/prof/mem/deactivate"}
+
+
+def test_paths_are_those_of_the_table():
+    """/help and the manual of HTTP list what the table of routes has."""
+    source = read("server/http/http_route.c")
+    routes = {path.replace("*", "NAME") for path in re.findall(
+        r'^    \{"(/[^"]*)"', source + read("server/http/http_route_others.c"),
+        re.M)}
+    text = source[source.index("index_text[] ="):source.index("pprof_text[] =")]
+    listed = set(re.findall(r"(?<=[\" ])/\S*", text.replace("\\n", " ")))
+    assert listed == routes - UNLISTED, listed ^ (routes - UNLISTED)
+    manual = read("server/http/README.md")
+    rows = manual[manual.index("## The paths"):]
+    told = {re.sub(r"/N$", "/", path)
+            for path in re.findall(r"`(/[^` ]*)`", rows)}
+    assert routes - told <= {"/page.css", "/page.js"}, routes - told
+
+
 if __name__ == "__main__":
     run_tests(named(globals(), sys.argv[1:]))
     print("papers.py: ok")
