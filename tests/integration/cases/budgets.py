@@ -78,7 +78,7 @@ def test_what_a_crossing_makes():
             heap(w, "reset(12, true)")
             same("none yet", None, row(w))
             code, text = refusal(w, "keep_small", "'20M'")
-            assert code == 1210 and "say 'function NAME'" in text, text
+            assert code == 1210 and "write 'function NAME'" in text, text
             budget(w, "function keep_small", "'20M'")
             found = await_state(w, "within budget")
             same("before it", (str(LIMIT), "0", "0", None, None),
@@ -181,7 +181,7 @@ def test_what_is_refused():
         code, text = refusal(w, "worker-*", "'500M'")
         assert code == 1210 and "no pool of threads called" in text, text
         code, text = refusal(w, "pool worker-12", "'500M'")
-        assert code == 1210 and "say 'pool worker-*'" in text, text
+        assert code == 1210 and "write 'pool worker-*'" in text, text
         heap(w, "disable_prof()")
         code, text = refusal(w, "main", "'500M'")
         assert code == 1210 and "profiling is not active" in text, text

@@ -188,7 +188,7 @@ def test_pools_have_budgets(node):
     assert 'used_bytes{name="pool write-*"} ' + str(5 * BLOCK) in \
         local(node, "/metrics").text
     for name, said in (("scan-1", "no pool of threads called 'scan-1'"),
-                       ("pool scan-1", "say 'pool scan-*'"),
+                       ("pool scan-1", "write 'pool scan-*'"),
                        ("scan", "no pool of threads")):
         assert said in refusal(node, f"CALL heapwire.budget('{name}', 1)"), name
 
@@ -265,7 +265,7 @@ def test_a_hung_one_has_budgets(node):
             wait_for(lambda: budget_of(node, "gone-*")[0] == "within budget", 60)
             assert blocks(budget_of(node, "gone-*")[1]) == 1
         else:
-            assert "say 'function NAME' or 'pool NAME'" in refusal(
+            assert "write 'function NAME' or 'pool NAME'" in refusal(
                 node, "CALL heapwire.budget('gone-*', '1G')")
             node.sql("CALL heapwire.budget('pool gone-*', '1G')")
             assert budget_of(node, "gone-*")[1] is None
