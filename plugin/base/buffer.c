@@ -209,7 +209,6 @@ buffer_u64(struct buffer *b, uint64_t v)
     append_little_endian(b, v, 8);
 }
 
-/* Seven bits a byte, the lowest first; the top bit says that more follow. */
 void
 buffer_double(struct buffer *b, double v)
 {
@@ -219,6 +218,7 @@ buffer_double(struct buffer *b, double v)
     buffer_u64(b, bits);
 }
 
+/* Seven bits a byte, the lowest first; the top bit says that more follow. */
 void
 buffer_leb(struct buffer *b, uint64_t v)
 {

@@ -83,7 +83,7 @@ size_t unwind_walk_calls(const struct unwind_source *source,
                          const struct unwind_call *call,
                          const struct unwind_calls *out, enum unwind_end *why);
 
-/* "its stack was not copied any further"; "" for a whole one. */
+/* "its stack was copied only up to here"; "" for a whole one. */
 const char *unwind_end_text(enum unwind_end why);
 
 #endif

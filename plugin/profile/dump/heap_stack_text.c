@@ -324,7 +324,9 @@ heap_stack_text_read(struct heap_stack_text *t, struct reader r)
         memcpy(indices, t->stack, depth * sizeof(*indices));
         memcpy(t->ends[!t->current], t->ends[t->current],
                depth * sizeof(**t->ends));
-        from = leave_common(t, &r); /* only behind the first, which is marked */
+        /* Not for depth 0: the first address is kept as it is, all later ones
+         * less 1. */
+        from = leave_common(t, &r);
     }
     if (parse_addresses(t, &r, line.data, indices, &depth) != 0)
         return -1;

@@ -269,8 +269,7 @@ build_call_tree(struct builder *b, enum call_tree_order order)
                          b->err) != 0 ||
         grow_tree_nodes(b) != 0)
         return -1;
-    /* A free slot is 0, which is the root's index: no node has the root as a
-     * child. */
+    /* The root: no node has it as a child. */
     b->tree->nodes[0] = (struct call_tree_node){.name = "", .module = ""};
     b->tree->count = 1;
     b->frames = mem_zalloc(b->names.longest, sizeof(*b->frames));

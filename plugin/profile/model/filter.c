@@ -26,8 +26,6 @@
 #include "texts.h"
 #include "view_options.h"
 
-/* Patterns are interpreted: compiled ones would not obey all limits. */
-
 enum {
     HEAP_KB = 16384,
     DEPTH_MAX = 20000,

@@ -3,11 +3,11 @@
  *
  * An index has up to hundreds of MB, and a look-up needs a few kilobytes of it.
  * So the file has blocks of about 8 KB with a table of their first keys, which
- * is read whole when the file is opened; a block has groups of 64 items, each
- * of which can be read without the others.  Nothing is trusted: header and
- * tables are checked at once, a block's sum when it is first used, and each
- * number inside a group when it is read, since a correct sum does not make a
- * file honest.
+ * is read whole when the file is opened; a block has groups of at most 64 items
+ * or 255 texts, and each group can be read without the others.  Nothing is
+ * trusted: header and tables are checked at once, a block's sum when it is
+ * first used, and each number inside a group when it is read, since a correct
+ * sum does not make a file honest.
  */
 #include "index_blocks.h"
 

@@ -40,8 +40,7 @@
  *     NODES    up, function, source line.  A function, or where it was
  *              inlined: up is the distance to the node that holds it, which
  *              has a lower number, 0 none; function is name * 8 + 2 if that was
- *              a linkage name + 1 if inlined (+ 4 in older files, for
- *              nothing); source line: the call's
+ *              a linkage name + 1 if inlined; source line: the call's
  *     NAMES    texts, sorted; number 0 is ""; readable
  *     FILES    texts, sorted; number 0 is "": unknown.  None at all, not even
  *              it: there was no debug information, and symbols are all there is
