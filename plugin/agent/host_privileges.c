@@ -27,6 +27,8 @@
 #include "process_stat.h"
 
 enum { CHECK_MS = 1000, GROUPS_TEXT = 1024, GROUPS_COUNT = 128 };
+_Static_assert((int)GROUPS_TEXT <= (int)PROCESS_STATUS_GROUPS,
+               "a cut list is refused");
 
 enum { REAL, EFFECTIVE, SAVED, FILE_SYSTEM, IDS };
 

@@ -40,8 +40,10 @@ bool process_stat_parse(const char *text, struct process_stat *out);
 /* ---- status ---- */
 
 enum {
-    PROCESS_STATUS_MAX = 8192,
-    PROCESS_STATUS_GROUPS = 2048 /* of a longer list of groups */
+    /* On the caller's stack, which may be the host's: a forked child asks for
+     * its filters (plugin/agent/access.c). */
+    PROCESS_STATUS_MAX = 4096,
+    PROCESS_STATUS_GROUPS = 1024 /* of a longer list of groups */
 };
 
 /* Reads the status of a process (tid 0) or of a thread of it.  pid 0: this
