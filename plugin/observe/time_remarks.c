@@ -17,9 +17,10 @@
 #include "unwind_tables.h"
 
 enum {
-    /* fewer threads are not worth a remark; and if they are */
+    /* fewer threads are not worth a remark, nor are fewer than a tenth of the
+     * number of samples */
     BORN_SHOWN = 10,
-    BORN_SHARE = 10, /* at least a tenth of the samples */
+    BORN_SHARE = 10,
     NAME_BYTES = 32
 };
 

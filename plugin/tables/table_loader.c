@@ -1,8 +1,8 @@
 /*
  * table_loader.c - see table_loader.h.
  *
- * The agent takes each sample's stack in the database's own threads, and by
- * tables that costs a fifth of what the library's unwinder needs.  The agent
+ * Each sample's stack is taken on the database's own threads, and by tables a
+ * sample costs a fifth of what it does by the library's unwinder.  The agent
  * cannot make tables: that reads whole ELF files and needs memory.  So
  * heapwired loads them for the process (unwind_tables.h), copies each into a
  * sealed memfd and passes the descriptor to the agent.  Loading may take

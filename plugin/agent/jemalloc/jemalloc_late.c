@@ -8,7 +8,8 @@
  * and keeps the object.  Only files with a jemalloc are opened so: closing
  * another one could run its destructors on our thread.  The list is walked one
  * object at a time, since work inside dl_iterate_phdr would hold the loader's
- * lock.  Each object's file is read once.
+ * lock.  An object's file is read once, or, if it has a jemalloc, until the
+ * loader has finished the object.
  */
 #include "jemalloc.h"
 

@@ -3,7 +3,8 @@
  *
  * This runs inside of malloc, on any thread and in any state of the program: so
  * it takes no lock, allocates nothing, keeps errno, and calls the kernel only
- * for a new thread, a new stack, or where a stack is deeper than before.
+ * for a new thread, a new stack, where a stack is deeper than before, or when
+ * the table is full.
  *
  * The guard: an allocation within a sample, as a signal handler may make one,
  * is not sampled.  A handler's longjmp leaves the guard shut; it opens again
