@@ -106,7 +106,7 @@ find_parts_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
                     !facts->rss.known ? "its rss is not known"
                     : facts->has_jemalloc && !facts->allocated.known
                         ? "what jemalloc counts is not known"
-                        : "it has not been observed for half a minute");
+                        : "it has been observed for less than half a minute");
     finding_step(finding, "Ask again after a minute.");
 }
 

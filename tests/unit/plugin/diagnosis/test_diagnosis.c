@@ -348,7 +348,7 @@ START_TEST(what_was_not_there_for_long_is_no_finding)
     ck_assert_uint_eq(found.count, 1);
     ck_assert(has_finding(FINDING_NOT_KNOWN_YET));
     ck_assert(
-        strstr(found.findings[0].why, "not been observed for half a minute"));
+        strstr(found.findings[0].why, "observed for less than half a minute"));
     facts = healthy();
     facts.inside.value = MB_OF(400);
     diagnosis_find(&facts, &found);
