@@ -101,7 +101,7 @@ open_lock(int directory)
                   O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-/* The process that holds a part of the lock; 0: none does any more. */
+/* The process whose lock is in the way of wanted; 0: none is any more. */
 static pid_t
 holder_of(int lock, const struct flock *wanted)
 {
@@ -114,7 +114,9 @@ holder_of(int lock, const struct flock *wanted)
 
 /* Takes the lock: first all of the file, to find it free, and then its first
  * byte alone.  The rest is held while one thread follows another (handover.c):
- * if this process has it, a change was going on before this thread began. */
+ * if this process has it, a change was going on before this thread began.  To
+ * the kernel such a lock belongs to a descriptor table, so that an earlier
+ * thread with a table of its own is in the way, though it has our pid. */
 static enum channel_result
 take_channel_lock(struct channel *channel)
 {
@@ -160,9 +162,9 @@ has_leave_reason(int fd)
            memcmp(start, LEAVE_REASON_TAG, sizeof(start)) == 0;
 }
 
-/* Gives our own file to owner; refuses a hard link to another user's file, and
- * a file that has bytes but a leave reason: the owner may have moved it here.
- */
+/* Gives our own file to owner.  Refuses a hard link to another user's file, and
+ * a file with contents other than a leave reason: the directory's owner may
+ * have moved it here. */
 static int
 give_file_to_owner(int fd, uid_t owner)
 {
@@ -314,7 +316,7 @@ channel_is_lost(const struct channel *channel, const char *state_dir)
 bool
 channel_renew(struct channel *channel, const char *state_dir)
 {
-    struct channel next = {-1, -1, -1, -1};
+    struct channel next = {-1, -1, -1, -1}; /* no descriptors */
 
     if (is_path_of_directory(state_dir, channel->directory) &&
         has_lock(channel)) {
@@ -371,7 +373,7 @@ channel_write_early_reason(const char *state_dir, const char *why)
                            why);
     }
     if (lock >= 0)
-        close(lock);
+        close(lock); /* drops none: we hold no lock on the file (agent.h) */
     if (directory >= 0)
         close(directory);
 }
@@ -421,6 +423,7 @@ may_connect(const struct channel *channel, uid_t uid)
 {
     struct stat st = {.st_uid = channel->owner};
 
+    /* fails once the directory was left: then its last known owner counts */
     (void)fstat(channel->directory, &st);
     return uid == 0 || uid == geteuid() || uid == st.st_uid;
 }

@@ -8,12 +8,12 @@
  *
  * A program that changes its user or group ids after PR_SET_KEEPCAPS calls
  * heapwire_stop() before and heapwire_start() after: glibc changes the agent's
- * thread, too, and aborts where that thread may not.  Capabilities that the
- * main thread gives up, and no_new_privs, the thread follows within two
- * seconds; it ends where the main thread puts on a seccomp filter, or where one
- * that was there before may forbid to follow.
+ * thread, too, and aborts where that thread may not.  When the main thread
+ * gives up capabilities or sets no_new_privs, the agent's thread does the same
+ * within two seconds.  It ends when the main thread installs a seccomp filter,
+ * or when an earlier filter may forbid the calls that this needs.
  *
- * A library that it is linked to stays loaded from the first start on.
+ * A library that contains the agent stays loaded from the first start on.
  */
 #ifndef HEAPWIRE_H
 #define HEAPWIRE_H
@@ -58,8 +58,8 @@ HEAPWIRE_API int heapwire_use(heapwire_mallctl *mallctl, const char *prefix);
  *                          start.log there
  *     HEAPWIRE_OPTION      an option of it, as --config=FILE or --listen=none;
  *                          as many of these lines as there are options
- *     HEAPWIRE_DUMPABLE    "no": a program that is not dumpable is never made
- *                          so, not for the seconds of a profile of time either
+ *     HEAPWIRE_DUMPABLE    "no": never makes the program dumpable, not even for
+ *                          the seconds that a profile of time takes
  *
  * EALREADY   it runs in this process
  * EAGAIN     another thread is in one of these functions
@@ -68,7 +68,7 @@ HEAPWIRE_API int heapwire_use(heapwire_mallctl *mallctl, const char *prefix);
  * EBUSY      another process serves that directory
  * EPERM      others may write to that directory, or it is another user's
  * ETIMEDOUT  it has not answered within two seconds; it may come yet
- * others     what opening the directory, or a thread, met: ENOENT, EACCES, ...
+ * others     opening the directory or creating the thread failed: ENOENT, ...
  */
 HEAPWIRE_API int heapwire_start(const char *settings);
 
@@ -78,8 +78,8 @@ HEAPWIRE_API int heapwire_start(const char *settings);
  * that it started ends soon.  0 also where none runs.
  *
  * EAGAIN     another thread is in one of these functions
- * ETIMEDOUT  it has not ended within two seconds, for it writes a profile; it
- *            will, and may be waited for by another call
+ * ETIMEDOUT  it has not ended within two seconds, because it writes a profile:
+ *            it ends afterwards, and another call can wait for that
  */
 HEAPWIRE_API int heapwire_stop(void);
 

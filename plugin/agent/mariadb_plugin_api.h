@@ -86,7 +86,8 @@ struct mariadb_plugin {
     unsigned maturity;
 };
 
-/* A service: the server puts this in the place of the version 0x0100. */
+/* A service: its pointer holds the version, 0x0100, until the server puts the
+ * address of this there. */
 struct mariadb_errors {
     void (*error)(unsigned number, unsigned long flags, ...);
     void (*print)(unsigned number, const char *format, unsigned long flags,

@@ -18,8 +18,8 @@
 
 #include "agent_tools.h"
 
-static _Atomic uint32_t now;  /* enum phase, and a futex */
-static _Atomic uint32_t stop; /* enum stop, and a futex */
+static _Atomic uint32_t current; /* enum phase, and a futex */
+static _Atomic uint32_t stop;    /* enum stop, and a futex */
 
 /* STOP_SEEN: the thread will end. */
 enum stop { STOP_NOT, STOP_END = 1, STOP_HANDOVER = 2, STOP_SEEN = 4 };
@@ -27,34 +27,35 @@ enum stop { STOP_NOT, STOP_END = 1, STOP_HANDOVER = 2, STOP_SEEN = 4 };
 void
 phase_reset(void)
 {
-    now = PHASE_STARTING;
+    current = PHASE_STARTING;
     stop = STOP_NOT;
 }
 
 void
 phase_enter(enum phase phase)
 {
-    now = phase;
-    syscall(SYS_futex, &now, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    current = phase;
+    syscall(SYS_futex, &current, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 enum phase
 phase_now(void)
 {
-    return now;
+    return current;
 }
 
 int
 phase_await(enum phase phase, uint32_t timeout_ms)
 {
+    /* the callers' timeouts are whole seconds; less than one would spin */
     const struct timespec step = {.tv_sec = timeout_ms / 1000};
     int64_t until_ms = agent_monotonic_ms() + timeout_ms;
     uint32_t seen;
 
-    while ((seen = now) < (uint32_t)phase) {
+    while ((seen = current) < (uint32_t)phase) {
         if (agent_monotonic_ms() >= until_ms)
             return ETIMEDOUT;
-        syscall(SYS_futex, &now, FUTEX_WAIT_PRIVATE, seen, &step, NULL, 0);
+        syscall(SYS_futex, &current, FUTEX_WAIT_PRIVATE, seen, &step, NULL, 0);
     }
     return 0;
 }

@@ -22,14 +22,14 @@ is_letter(char c)
     return to_lower(c) >= 'a' && to_lower(c) <= 'z';
 }
 
-/* What the names of C are made of. */
+/* May it stand in an identifier of C? */
 static inline bool
 is_word_character(char c)
 {
     return is_letter(c) || is_digit(c) || c == '_';
 }
 
-/* A blank, a tab, or an end of a line. */
+/* The characters that isspace() accepts in the C locale. */
 static inline bool
 is_blank(char c)
 {

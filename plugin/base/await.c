@@ -33,7 +33,7 @@ await_fini(struct await *await)
     pthread_mutex_destroy(&await->progress_lock);
 }
 
-/* ---- its end ---- */
+/* ---- cancellation and deadline ---- */
 
 /* The flag is set under the lock: a waiter that has just read it as false has
  * not yet begun to wait, or else is woken by the signal. */
@@ -64,8 +64,9 @@ await_limit(struct await *await, uint64_t until_ms)
     uint64_t before = await->deadline_ms;
     /* await_deadline_ms() adds what was granted, so it is subtracted here. */
     uint64_t granted_ms = atomic_load(&await->granted_ms);
-    uint64_t deadline_ms = until_ms - granted_ms; /* may be before the boot */
+    uint64_t deadline_ms = until_ms - granted_ms; /* may wrap below 0 */
 
+    /* signed, because of the wrap; 0 would mean that there is no deadline */
     if (before == 0 || (int64_t)(deadline_ms - before) < 0)
         await->deadline_ms = deadline_ms != 0 ? deadline_ms : 1;
     return before;
@@ -197,6 +198,7 @@ await_compute(struct await *await)
 {
     if (!await)
         return;
+    /* false without a true before: no wait, but a long computation */
     if (await->parks)
         await->parks(await->arg, false);
     if (await->tick)

@@ -19,8 +19,8 @@ bool text_is_utf8(struct span text);
  * control character or of broken UTF-8 becomes '?'. */
 void clean_text(struct span text, char *out);
 
-/* Appends clean UTF-8 (shown_name()), escaped for an element or an attribute.
- */
+/* Appends a text that is UTF-8 without control characters, escaped for an
+ * element or an attribute. */
 void xml_text(const char *text, size_t size, struct buffer *out);
 
 /* Appends a quoted string, which may stand within XML or HTML, so it escapes

@@ -231,9 +231,9 @@ is_current_job(const struct job *job)
     return job && job->request.kind != JOB_RECORDED;
 }
 
-/* A job that has begun, for requests that an answer of a moment ago will do
- * for.  Not a dump that is kept, nor one from before that: the new one may be
- * what the kept one will be compared with. */
+/* A running or recent job that the request may share, if an answer of a moment
+ * ago suffices for it.  Not a dump that is kept, nor one from before that: the
+ * new one may be what the kept one will be compared with. */
 static struct job *
 find_reusable_job(struct jobs *jobs, enum job_kind kind)
 {

@@ -126,8 +126,8 @@ uint64_t pace_next_ms(const struct pace *pace, const struct marks_now *now);
 bool pace_is_urgent(const struct marks_now *now);
 
 /* Of the automatic snapshots, the one at the highest memory is pinned in the
- * store, so that the ones after it do not push it out: one of the database that
- * runs, and one of the one before it.  May wait for the disk. */
+ * store, so that later ones do not push it out: one for this run of the
+ * database, and one for the previous run.  May wait for the disk. */
 struct highest_snapshot {
     char name[SNAPSHOT_NAME_MAX + 1]; /* "": none */
     int32_t pid;

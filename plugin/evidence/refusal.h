@@ -14,7 +14,7 @@
 
 #include "errors.h"
 
-enum { REFUSAL_EVERY_MS = 600 * 1000 /* the same is logged again */ };
+enum { REFUSAL_EVERY_MS = 600 * 1000 }; /* then the same is logged again */
 
 /* Zeroed: nothing was refused. */
 struct refusal {

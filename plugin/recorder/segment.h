@@ -26,9 +26,9 @@
 
 #define SEGMENT_MAGIC 0x31434552505748ULL /* "HWPREC1" */
 #define SEGMENT_CLAIM (1ULL << 63)
-/* In a claimed key: a realloc is under way.  The sample still counts, and its
- * fields have the key.  The lower 32 bits of a claim are the thread's slot + 1,
- * above them is its generation. */
+/* In a claimed key: a realloc is under way.  The sample still counts, and the
+ * block's address is in the sample's own field key.  The lower 32 bits of a
+ * claim are the thread's slot + 1, above them is its generation. */
 #define SEGMENT_REALLOC          (1ULL << 62)
 #define SEGMENT_CLAIM_GENERATION ((1U << 30) - 1)
 
@@ -98,8 +98,8 @@ struct segment_header {
     uint64_t segment_bytes;
     struct segment_part parts[SEGMENT_PARTS];
     uint32_t patch; /* enum segment_patch, by the recorder */
-    /* Stacks that the library's unwinder took, and not unwind tables; from 0
-     * again behind the highest. */
+    /* Stacks that the library's unwinder walked, not the unwind tables; wraps
+     * to 0. */
     uint32_t by_library;
     /* Offset 128: a cache line that the observer writes. */
     struct segment_settings settings;

@@ -257,7 +257,8 @@ write_allocator(const struct snapshot_memory *m, struct buffer *out)
 
 /* What of RSS lies outside the profiled jemalloc.  Other jemallocs may have
  * free pages in addition, or no statistics at all; and bytes in use in them
- * need not be in memory, so they may exceed what is left. */
+ * need not be in memory, so they may exceed what is left.  If the files' part
+ * of RSS exceeds it, jemalloc's figure has pages that are not in RSS. */
 static void
 write_outside(const struct snapshot_memory *m, double outside,
               struct buffer *out)

@@ -355,7 +355,7 @@ store_close(struct store *store)
     mem_free(store);
 }
 
-/* ---- the rest ---- */
+/* ---- reading, deleting, pinning, listing ---- */
 
 /* As store_find_alias(), with *err if there is none.  Call with a lock. */
 static struct stored_snapshot *
@@ -536,7 +536,7 @@ store_set_ring(struct store *store, uint64_t every_ms)
     store->ring_ms = every_ms;
     pthread_mutex_unlock(&store->lock);
     if (pthread_mutex_trylock(&store->disk) != 0)
-        return; /* whoever takes disk next calls store_take_ring() */
+        return; /* store_keep.c takes it over when it adds or expires one */
     store_take_ring(store);
     pthread_mutex_unlock(&store->disk);
 }

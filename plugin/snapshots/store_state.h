@@ -24,7 +24,8 @@ struct stored_snapshot {
 struct store {
     pthread_mutex_t disk, lock;
     struct store_options options; /* options.dir is not used */
-    /* guarded by lock; becomes options.ring_ms at the next change */
+    /* guarded by lock; becomes options.ring_ms when a snapshot is added, or
+     * expired ones are looked for */
     uint64_t ring_ms;
     struct file_store dir; /* fd -1: memory alone */
     void (*log)(const char *line);

@@ -505,20 +505,20 @@ file_writer_close(struct file_writer *w)
 
 /* The next file to remove; NULL: none may be removed. */
 static struct eviction_candidate *
-find_file_to_remove(struct eviction_candidate *candidate, size_t count)
+find_file_to_remove(struct eviction_candidate *candidates, size_t count)
 {
     struct eviction_candidate *found = NULL;
 
-    for (struct eviction_candidate *h = candidate; h < candidate + count; h++)
-        if (h->priority > FILE_GOES &&
-            (!found || h->priority < found->priority ||
-             (h->priority == found->priority && h->since < found->since)))
-            found = h;
+    for (struct eviction_candidate *c = candidates; c < candidates + count; c++)
+        if (c->priority > FILE_GOES &&
+            (!found || c->priority < found->priority ||
+             (c->priority == found->priority && c->since < found->since)))
+            found = c;
     return found;
 }
 
 bool
-file_store_evict(struct eviction_candidate *candidate, size_t count,
+file_store_evict(struct eviction_candidate *candidates, size_t count,
                  size_t max_files, uint64_t max_bytes)
 {
     struct eviction_candidate *next;
@@ -526,13 +526,13 @@ file_store_evict(struct eviction_candidate *candidate, size_t count,
     size_t files = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (candidate[i].priority != FILE_GOES) {
-            bytes += candidate[i].bytes;
+        if (candidates[i].priority != FILE_GOES) {
+            bytes += candidates[i].bytes;
             files++;
         }
     /* quadratic, for a thousand files at most */
     while (files > max_files || bytes > max_bytes) {
-        next = find_file_to_remove(candidate, count);
+        next = find_file_to_remove(candidates, count);
         if (!next)
             return false;
         next->priority = FILE_GOES;

@@ -118,7 +118,7 @@ struct eviction_candidate {
 /* Sets the priority of the files to remove to FILE_GOES, until at most
  * max_files with max_bytes together are left.  false: FILE_STAYS makes that
  * impossible. */
-bool file_store_evict(struct eviction_candidate *candidate, size_t count,
+bool file_store_evict(struct eviction_candidate *candidates, size_t count,
                       size_t max_files, uint64_t max_bytes);
 
 #endif

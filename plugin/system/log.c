@@ -35,7 +35,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum sink sink;
 static char *path;
 static int file = -1;
-static bool settled;
+static bool settled;  /* log_settle() was called */
 static unsigned lost; /* number of lines that the file did not take */
 static bool torn;     /* the last one was written in part, without its
                        * newline */
@@ -150,6 +150,7 @@ escape_log_text(const char *from, char *to, size_t size)
 {
     size_t used = 0;
 
+    /* 5: \xNN and the NUL */
     for (; *from && used + 5 < size; from++) {
         unsigned char c = (unsigned char)*from;
 

@@ -65,6 +65,7 @@ add_child(struct processes *p, pid_t pid)
         return;
     p->ticks += stat.user_ticks + stat.system_ticks;
     error = find_executed(pid, &file);
+    /* inode 0: the process's own file is not known, so none can be compared */
     if (error == EACCES || (error == 0 && p->inode == 0))
         p->closed++;
     if (error != 0 || p->inode == 0 || !is_executed(p, &file))
@@ -160,9 +161,9 @@ processes_read(pid_t pid, struct processes *out)
 }
 
 bool
-processes_has(const struct processes *processes, size_t place)
+processes_has(const struct processes *processes, size_t index)
 {
-    const struct process_id *id = &processes->list[place];
+    const struct process_id *id = &processes->list[index];
     struct process_stat stat;
     struct stat file;
 
@@ -171,6 +172,6 @@ processes_has(const struct processes *processes, size_t place)
         return false;
     /* The first is the process itself: it may execute what it likes.  A file
      * that cannot be seen is not held against a child. */
-    return place == 0 || find_executed(id->pid, &file) != 0 ||
+    return index == 0 || find_executed(id->pid, &file) != 0 ||
            is_executed(processes, &file);
 }

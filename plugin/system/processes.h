@@ -42,6 +42,6 @@ struct processes {
 bool processes_read(pid_t pid, struct processes *out);
 
 /* Whether the process at that index is still there, and executes that file. */
-bool processes_has(const struct processes *processes, size_t place);
+bool processes_has(const struct processes *processes, size_t index);
 
 #endif

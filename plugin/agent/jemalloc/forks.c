@@ -18,8 +18,8 @@
 static struct {
     mallctl_fn *_Atomic mallctl;
     _Atomic unsigned handlers;
-    unsigned ran;  /* handlers that have run */
-    pid_t ran_pid; /* in this process */
+    unsigned ran;  /* handlers that have run in the process ran_pid */
+    pid_t ran_pid; /* a child's child inherits ran, and has another pid */
     bool was_active;
 } forks;
 
@@ -59,7 +59,8 @@ fork_keep(void)
     forks.was_active = false;
 }
 
-/* ---- threads that may not be asked for their names ---- */
+/* ---- threads that may not be asked for their names ----
+ * jemalloc asks by prctl, which a seccomp filter may forbid: see jemalloc.h. */
 
 static bool names_stopped;
 

@@ -95,7 +95,7 @@ unsampled_count(uint64_t then, unsigned *all)
     return count;
 }
 
-enum { NOTE_MS = 5000 };
+enum { NOTE_MS = 5000 }; /* between two counts, which read each thread's stat */
 
 static void
 use_chosen(struct jemalloc *jemalloc)
@@ -130,6 +130,7 @@ jemalloc_find_late(struct jemalloc *jemalloc, const char *known,
                    const char *wanted)
 {
     if (jemalloc->late.seen_count == 0)
+        /* zeroed: nothing was searched yet, but 0 would be the first entry */
         jemalloc->all.chosen = -1;
     if (late_scan_objects(&jemalloc->late, &jemalloc->all, known, wanted) &&
         !jemalloc->mallctl) {
@@ -147,8 +148,9 @@ jemalloc_hide_thread(struct jemalloc *jemalloc)
         mallctl_write_bool(jemalloc->mallctl, "thread.prof.active", false);
 }
 
-/* If the program has profiling on with thread_active_init false, none of its
- * present threads is sampled. */
+/* The start time up to which threads are not sampled; 0: none is known.  If the
+ * program has profiling on with thread_active_init false, that is now: none of
+ * its present threads is sampled. */
 static uint64_t
 unsampled_until(const struct jemalloc *jemalloc)
 {
@@ -195,6 +197,7 @@ jemalloc_note(struct jemalloc *jemalloc)
         const char *path = jemalloc->all.list[jemalloc->all.chosen].object;
         const char *slash = strrchr(path, '/');
 
+        /* heapwired puts the file's name into a sentence of its own */
         return slash ? slash + 1 : path;
     }
     count_unsampled(jemalloc);
@@ -268,5 +271,6 @@ log_sample(const struct jemalloc *jemalloc)
     return (uint32_t)lg;
 }
 
-const struct profiler jemalloc_profiler = {
-    read_active, write_active, reset_jemalloc_profile, log_sample, true};
+const struct profiler jemalloc_profiler = {read_active, write_active,
+                                           reset_jemalloc_profile, log_sample,
+                                           /* writes_dumps: */ true};

@@ -63,7 +63,9 @@ profiling_begin(struct jemalloc *jemalloc, int64_t started_ms)
     jemalloc->active_since_ms = started_ms;
     if (jemalloc->profiler->writes_dumps &&
         !mallctl_read_bool(jemalloc->mallctl, "opt.prof_active"))
-        jemalloc->active_since_ms++; /* by the program, before us */
+        /* the program switched it on before us: a time later than the agent's
+         * start tells heapwired that it was off at first */
+        jemalloc->active_since_ms++;
 }
 
 /* The time at which profiling must end; 0: never.  A request never shortens an
@@ -189,7 +191,7 @@ tables_use_given(struct jemalloc *jemalloc)
 {
     if (!jemalloc->profiler || profiling_status(jemalloc) != AGENT_OK ||
         !given_tables_changed())
-        return; /* or nobody was chosen yet */
+        return; /* without a profiler, profiling_begin() comes later */
     if (tables_use(jemalloc) != 0)
         tables_leave(jemalloc);
 }

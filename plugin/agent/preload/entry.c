@@ -4,10 +4,10 @@
  * Preloaded, this library is in every process that the database's start-up
  * runs.  Only the one whose executable heapwire-run named gets an agent, right
  * before its main (__libc_start_main), when all constructors have run.  A
- * forked child gets one only when it daemonises, which setsid() or daemon()
- * shows, or where the settings name a child to be served.  The jumps into the
- * host are tail calls (we are always compiled with -O2), so that no frame of
- * ours is in the host's stacks.
+ * forked child gets one only when it daemonises (the survivor), which setsid()
+ * or daemon() shows, or where the settings name a child to be served.  The
+ * jumps into the host are tail calls (we are always compiled with -O2), so that
+ * no frame of ours is in the host's stacks.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -183,8 +183,8 @@ after_fork(void)
     errno = saved;
 }
 
-/* True in the database without /proc, which identifies it elsewhere: compares
- * the executed file by path. */
+/* True in a database that sees no /proc, by which agent_runs_file() would
+ * recognise it: compares the executed file by its path instead. */
 static bool
 lacks_proc(const char *exe)
 {
@@ -282,7 +282,7 @@ daemon(int nochdir, int noclose)
 {
     int rc;
 
-    find_libc_functions(); /* before main, in a constructor of the host */
+    find_libc_functions(); /* a constructor may call this before main */
     if (!host.daemon) {
         errno = ENOSYS;
         return -1;

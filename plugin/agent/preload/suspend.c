@@ -1,6 +1,7 @@
 /*
  * suspend.c - lets no thread of ours exist while the host changes its ids, its
- * capabilities or its sandbox; the next thread has the host's.
+ * capabilities or its sandbox; the next thread starts with what the host has
+ * then.
  *
  * glibc makes every thread change its ids and aborts where one of them may not;
  * capabilities, no_new_privs, filters and namespaces are each thread's own, and
@@ -36,6 +37,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* More than STORM_CHANGES changes within STORM_MS are a storm.  THREADS_MIN: an
+ * RLIMIT_NPROC below it may leave no room for our next thread. */
 enum { STORM_MS = 1000, STORM_CHANGES = 16, THREADS_MIN = 8 };
 
 /* Variadic in libc; their arguments are passed as those of any function. */
@@ -73,7 +76,7 @@ static struct {
     _Atomic unsigned inside; /* threads of the host in these calls */
     int64_t since_ms;        /* monotonic: changes are counted from here */
     unsigned changes;
-    _Atomic bool filtering; /* a filter is coming */
+    _Atomic bool filtering; /* a filter is coming: may_stay() is not asked */
     bool due;               /* our thread must be started again */
     _Atomic bool shut;      /* a filter is in force that it cannot live under */
     _Atomic bool main_alone; /* other threads have filters of their own */
@@ -104,7 +107,7 @@ suspend_is_final(void)
     return suspension.shut;
 }
 
-/* ---- away and back ---- */
+/* ---- ending our thread, and starting it again ---- */
 
 static bool
 in_main_thread(void)
@@ -175,7 +178,7 @@ begin_host_change(bool alone)
     struct signal_guard guard;
     bool begun;
 
-    suspend_find_libc(); /* in a constructor of the host */
+    suspend_find_libc(); /* a constructor may come here before main */
     begun = concerns_us(alone);
     if (begun) {
         lock_host_changes(&guard);
@@ -292,6 +295,8 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
     if (!all_threads && !in_main_thread())
         suspension.main_alone = true;
     if (!concerns_us(!all_threads)) {
+        /* Our thread does not get the filter, or is gone already; but a sampled
+         * thread makes calls, too, that the filter may not allow. */
         if (!filter || !seccomp_filter_allows(filter, &calls)) {
             recorder_exclude_thread();
             names_stop(false);
@@ -306,6 +311,7 @@ begin_filter(const struct sock_fprog *filter, bool all_threads)
         recorder_stop(true);
         names_stop(true);
         backtrace_stop();
+        /* as begin_host_change() counts; end_filter() ends both */
         suspension.inside++;
         suspension.due = start_leave(all_threads) || suspension.due;
     }

@@ -25,27 +25,30 @@ struct recorded_code {
 };
 
 struct recorded_module {
-    bool searched, asked; /* for its file: here; at the agent */
+    /* its path was tried; the mappings that the agent reported were, too */
+    bool searched, asked;
     bool found;
     uint64_t device, inode;
     struct recorded_code code[RECORDED_CODE_MAX];
     uint32_t code_count;
 };
 
-/* Zeroed, but for segment.  Used with the agent held, as its objects are: clear
- * both together. */
+/* The modules of one process, kept from dump to dump; zeroed at first, but for
+ * segment.  Whoever uses it holds the agent, as for the objects with the
+ * modules' files: clear both together. */
 struct recorded_maps {
-    int segment;                   /* the recorder's; borrowed; -1: none */
-    uint64_t owner, owner_started; /* as the segment has them */
+    int segment; /* the recorder's; borrowed; -1: none */
+    /* whose modules these are: from the segment's header */
+    uint64_t owner, owner_started;
     uint32_t executions;
-    struct recorded_module *list; /* by module */
+    struct recorded_module *list; /* by the segment's index of the module */
     uint32_t count;
 };
 
 /* Looks for the files of new modules: at their paths, and among the mappings
- * that the agent reported (NULL: it was not asked), whose files objects has
- * then.  *complete: the agent need not be asked.  -1 with *err without
- * memory. */
+ * that the agent reported (mapped, with their files in objects; NULL: it was
+ * not asked).  *complete: asking the agent would find no more.  -1 with *err:
+ * no memory. */
 int recorded_maps_find(struct recorded_maps *maps,
                        const struct segment_copy *copy,
                        const struct mappings *mapped, struct objects *objects,

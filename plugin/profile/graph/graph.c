@@ -121,9 +121,9 @@ weights_fini(struct weights *weights)
 }
 
 enum {
-    GRAPH_MEMORY_MAX = 1 << 30,
-    EDGES_FIRST = 1024, /* a power of two */
-    EDGES_MAX = 1 << 24
+    GRAPH_MEMORY_MAX = 1 << 30, /* bytes of its arena */
+    EDGES_FIRST = 1024,         /* a power of two */
+    EDGES_MAX = 1 << 24         /* distinct calls */
 };
 
 /* ---- the weights of the calls between nodes ---- */
@@ -161,6 +161,7 @@ static int
 add_call(struct sums *s, uint32_t caller, uint32_t callee, double value)
 {
     uint64_t key = (uint64_t)caller << 32 | callee;
+    /* Multiplies by 2^64 divided by the golden ratio, which spreads the key. */
     uint32_t hash = (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> 32);
     struct hash_slot *slot;
 
@@ -310,14 +311,14 @@ static int
 choose_edges(struct builder *b)
 {
     struct graph *graph = b->graph;
-    uint32_t *in = mem_zalloc(graph->node_count, sizeof(*in));
-    uint32_t *out = mem_zalloc(graph->node_count, sizeof(*out));
+    uint32_t *callers = mem_zalloc(graph->node_count, sizeof(*callers));
+    uint32_t *callees = mem_zalloc(graph->node_count, sizeof(*callees));
     struct graph_edge *edges =
         arena_alloc(graph->arena, b->call_count * sizeof(*edges));
     size_t count = 0;
     int rc = -1;
 
-    if (!in || !out || !edges)
+    if (!callers || !callees || !edges)
         goto out;
     if (b->call_count)
         qsort_r(b->calls, b->call_count, sizeof(*b->calls), compare_edges,
@@ -325,21 +326,21 @@ choose_edges(struct builder *b)
     for (uint32_t i = 0; i < b->call_count; i++) {
         const struct graph_edge *edge = &b->calls[i];
 
-        if (in[edge->callee] > 0 &&
+        if (callers[edge->callee] > 0 &&
             (fabs(edge->value) <= graph->edge_limit ||
-             out[edge->caller] >= b->options.maxdegree ||
-             in[edge->callee] >= b->options.maxdegree))
+             callees[edge->caller] >= b->options.maxdegree ||
+             callers[edge->callee] >= b->options.maxdegree))
             continue;
-        out[edge->caller]++;
-        in[edge->callee]++;
+        callees[edge->caller]++;
+        callers[edge->callee]++;
         edges[count++] = *edge;
     }
     graph->edges = edges;
     graph->edge_count = count;
     rc = 0;
 out:
-    mem_free(in);
-    mem_free(out);
+    mem_free(callers);
+    mem_free(callees);
     return rc;
 }
 

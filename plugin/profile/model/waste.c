@@ -72,7 +72,8 @@ count_each(struct waste_work *work)
 }
 
 /* Gives each stack its waste, and the class that most of its bytes are of.  A
- * spread is no evidence of a class. */
+ * part by WASTE_SPREAD was only assumed, and does not tell the class.  The
+ * parts of a stack follow each other. */
 static void
 give_stacks(struct waste_work *work)
 {
@@ -117,7 +118,8 @@ waste_fill(struct profile *profile, const struct waste_heap *heap,
     work.waste->heap = *heap;
     for (uint32_t i = 0; i < heap->class_count; i++)
         work.sizes[i] = (double)heap->classes[i].size;
-    /* from the classes alone: says which parts are worth keeping */
+    /* The stacks have nothing yet: this is for waste_means(), which leaves out
+     * parts with too little waste. */
     count_each(&work);
     if ((profile->sizes ? take_sampled_sizes(&work) : waste_means(&work)) != 0)
         goto fail;

@@ -88,12 +88,14 @@ enum {
     NAMES_BYTES_MAX = 512 << 20 /* of one answer */
 };
 
-/* Hash of a request: its addresses, and the mappings that they lie in. */
+/* Fingerprint of a request: a hash of its addresses, and of the mappings that
+ * they lie in. */
 struct resolve_print {
     uint64_t hash[2];
 };
 
-/* The last answer; set only if asking again could not improve it. */
+/* The last answer, for a request that repeats the last one; set only if asking
+ * again could not improve it. */
 struct resolve_kept {
     struct names *names; /* NULL: none */
     struct resolve_print print;
@@ -108,7 +110,7 @@ struct symbolizer {
     int cancel_fd; /* eventfd: never read, so that no cancel is missed */
     struct symbolizer_indexes indexes; /* zeroed: none */
     struct symbolizer_debug debug;
-    bool no_lines, short_names, once, here;
+    bool no_lines, short_names, once, here; /* as in symbolizer_options */
     struct resolve_kept kept;
 };
 

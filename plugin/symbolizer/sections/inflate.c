@@ -34,37 +34,37 @@ inflate_extra(uint64_t packed_size)
 /* Linkers put several streams one after another. */
 static bool
 zlib_streams(struct libdeflate_decompressor *z, const uint8_t *packed,
-             size_t left, uint8_t *place, size_t size)
+             size_t left, uint8_t *target, size_t size)
 {
     size_t taken, made;
 
     do {
-        if (libdeflate_zlib_decompress_ex(z, packed, left, place, size, &taken,
+        if (libdeflate_zlib_decompress_ex(z, packed, left, target, size, &taken,
                                           &made) != LIBDEFLATE_SUCCESS)
             return false;
         packed += taken;
         left -= taken;
-        place += made;
+        target += made;
         size -= made;
     } while (size > 0 && left > 0);
     return size == 0;
 }
 
 static int
-inflate_zlib(const uint8_t *packed, size_t packed_size, void *place,
+inflate_zlib(const uint8_t *packed, size_t packed_size, void *target,
              size_t size)
 {
     struct libdeflate_decompressor *z = libdeflate_alloc_decompressor();
-    bool done = z && zlib_streams(z, packed, packed_size, place, size);
+    bool done = z && zlib_streams(z, packed, packed_size, target, size);
 
     libdeflate_free_decompressor(z);
     return done ? 0 : -1;
 }
 
-/* The whole at once: the place itself serves as the window. */
+/* The whole at once: the target itself serves as the window. */
 int
 inflate_all(enum inflate_kind kind, const struct inflate_from *from,
-            void *place, size_t size)
+            void *target, size_t size)
 {
     uint8_t *packed = kind != INFLATE_ZLIB && kind != INFLATE_ZSTD
                           ? NULL
@@ -75,8 +75,8 @@ inflate_all(enum inflate_kind kind, const struct inflate_from *from,
         elf_read_at(from->elf, from->offset, from->size, packed) != 0)
         goto out;
     if (kind == INFLATE_ZLIB)
-        rc = inflate_zlib(packed, from->size, place, size);
-    else if (ZSTD_decompress(place, size, packed, from->size) == size)
+        rc = inflate_zlib(packed, from->size, target, size);
+    else if (ZSTD_decompress(target, size, packed, from->size) == size)
         rc = 0;
 out:
     mem_free(packed);
@@ -154,11 +154,11 @@ inflate_next_part(struct inflate_stream *stream)
 }
 
 int
-inflate_stream_next(struct inflate_stream *stream, void *place, size_t size)
+inflate_stream_next(struct inflate_stream *stream, void *target, size_t size)
 {
     if (size > UINT_MAX)
         stream->failed = true;
-    stream->z.next_out = place;
+    stream->z.next_out = target;
     stream->z.avail_out = (unsigned)size;
     while (!stream->failed && stream->z.avail_out > 0)
         stream->failed = inflate_next_part(stream) != 0;

@@ -1,5 +1,5 @@
 /*
- * inflate.h - inflates a compressed section into a place of fixed size.
+ * inflate.h - inflates a compressed section into a buffer of fixed size.
  *
  * Fails if the output is longer or shorter than the size that the section
  * claims, which was checked against the ceiling before.
@@ -23,7 +23,7 @@ struct inflate_from {
 size_t inflate_extra(uint64_t packed_size);
 
 int inflate_all(enum inflate_kind kind, const struct inflate_from *from,
-                void *place, size_t size);
+                void *target, size_t size);
 
 /* Inflates a zlib section from its start, as far as needed: half as fast as the
  * whole at once, but the wanted units are often among the first.  Whether the
@@ -40,7 +40,7 @@ void inflate_stream_free(struct inflate_stream *stream); /* NULL is fine */
 
 /* Inflates the next size bytes.  -1: these and all later ones are
  * unavailable. */
-int inflate_stream_next(struct inflate_stream *stream, void *place,
+int inflate_stream_next(struct inflate_stream *stream, void *target,
                         size_t size);
 
 #endif
