@@ -69,7 +69,8 @@ is_return_address(const struct remote *r, uint64_t address)
         return false;
     if (code[2] == 0xe8) /* call rel32 */
         return true;
-    for (size_t size = 2; size <= sizeof(code); size++) { /* call r/m64 */
+    /* call r/m64: ff /2 */
+    for (size_t size = 2; size <= sizeof(code); size++) {
         const unsigned char *at = code + sizeof(code) - size;
 
         if (at[0] == 0xff && (at[1] & 0x38) == 0x10)
@@ -125,19 +126,21 @@ is_handler(const struct landmarks *landmarks, const uint64_t *word,
 {
     enum { FLAGS = 1, LINK, STACK = 1 + 160 / 8 };
 
-    /* behind the return address: uc_flags, uc_link, and the saved rsp */
+    /* Behind the return address lies the kernel's struct ucontext: uc_flags, of
+     * which there are three, uc_link, and at its byte 160 the saved rsp. */
     return *word == landmarks->restorer && end - word > STACK &&
            word[FLAGS] < 8 && word[LINK] == 0 && word[STACK] != 0;
 }
 
 /* The stack has the return addresses of a wrapper's frames, among others that
  * earlier calls left.  NULL: the first one outside of libc is the program's
- * own. */
+ * own.  A futex may be a wait for a mutex: known_wait is false until a function
+ * that waits for a condition is found. */
 static const char *
 judge_caller(const struct remote *r, const struct landmarks *landmarks,
              const struct sleeper *s, const uint64_t *words, size_t count)
 {
-    bool waits = s->number != SYS_futex, condition;
+    bool known_wait = s->number != SYS_futex, condition;
 
     for (size_t i = 0; i < count && i < CALLER_WORDS; i++) {
         const struct mapping *m = remote_find(r, words[i]);
@@ -149,9 +152,9 @@ judge_caller(const struct remote *r, const struct landmarks *landmarks,
         if (strstr(mapping_name(m), "malloc"))
             return "for malloc";
         if (!is_libc(landmarks, m))
-            return waits ? NULL : "for a lock";
+            return known_wait ? NULL : "for a lock";
         condition = is_in_libc_function(r, landmarks, words[i], conditions);
-        waits = waits || condition;
+        known_wait = known_wait || condition;
         if (s->number != SYS_futex &&
             !is_in_libc_function(r, landmarks, words[i], sleepers) &&
             !(s->number == SYS_restart_syscall && condition))
@@ -338,6 +341,7 @@ choose_sleeping_thread(const struct remote *r,
     int named = 0, looked = 0;
     DIR *dir;
 
+    /* set in advance: append_rejected_thread() adds to it */
     error_set(err, ER_UNKNOWN,
               "no thread sleeps where heapwire-run can use it");
     snprintf(path, sizeof(path), "/proc/%d/task", (int)r->pid);

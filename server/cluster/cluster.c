@@ -35,8 +35,8 @@ struct cluster {
     bool many; /* more than stay connected; it was logged */
     struct peer_row left[PEERS_LEFT_MAX]; /* the newest last; under the lock */
     size_t left_count;
-    /* The fault of this node's membership; also under the lock.  code 0: none.
-     */
+    /* The last error of this node's membership, under the lock; code 0 if
+     * there is none. */
     struct error trouble;
     int64_t trouble_ms;
 };

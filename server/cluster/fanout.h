@@ -18,9 +18,9 @@
 #include "peers.h"
 
 enum {
-    FANOUT_JITTER_MS = 100, /* longest delay before each node, if nodes are
-                               asked a few at a time */
-    FANOUT_TEXT_MAX = 8 << 20,
+    FANOUT_JITTER_MS = 100,    /* longest delay before each node, if nodes are
+                                  asked a few at a time */
+    FANOUT_TEXT_MAX = 8 << 20, /* bytes of a statement's text */
     FANOUT_SENT_MAX = 32 << 20 /* bytes of statement texts in flight: long texts
                                   go to fewer nodes at a time */
 };
@@ -46,7 +46,8 @@ struct fanout_task {
     struct peer_call call;
     struct fanout_end end;
     uint64_t begun_ns;
-    size_t bytes;
+    size_t bytes; /* of its answer so far */
+    /* the question was sent; the answer was cut at a ceiling; end is set */
     bool begun, cut, ended;
 };
 
@@ -73,11 +74,11 @@ struct peer_fanout {
     /* the loop's */
     struct peer_fanout *next, *previous; /* all that run */
     uv_timer_t deadline, jitter;
-    unsigned handles;
-    size_t begun, running, ended;
-    size_t bytes;
-    bool leaving;   /* no further node is asked */
-    bool beginning; /* begin_more() runs */
+    unsigned handles; /* the two timers, until libuv has closed them */
+    size_t begun, running, ended; /* tasks */
+    size_t bytes;                 /* of all answers so far */
+    bool leaving;                 /* no further node is asked */
+    bool beginning;               /* begin_more() runs */
     /* the ids and the text lie behind the tasks */
     struct fanout_task tasks[];
 };
@@ -95,6 +96,7 @@ struct fanout_home {
     struct peer *(*find)(struct fanout_home *home, uint64_t id); /* loop */
 };
 
+/* ask, take and release of struct sql_peers (peers.h). */
 struct peer_fanout *fanout_ask(struct fanout_home *home,
                                const struct peer_request *request,
                                struct error *err);

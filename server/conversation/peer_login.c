@@ -337,8 +337,8 @@ peer_login_answer(struct session *s, struct span packet)
         refuse_peer_session(s, &err);
         return;
     }
-    /* The proofs are made; the transcript has no further use. */
     handshake_more(&s->reply, welcome);
+    /* The proofs are made; the transcript has no further use. */
     OPENSSL_cleanse(&peer->transcript, sizeof(peer->transcript));
     session_refresh(s);
     reply_ok(&s->reply, 0, "");
