@@ -137,8 +137,8 @@ sql_indirect(struct sql_session *session, struct span text,
 
     memset(out, 0, sizeof(*out));
     out->text = text;
-    /* This runs on the event loop for every statement: a long text is taken
-     * for itself, and an EXECUTE of that length fails in the parser. */
+    /* This runs on the event loop for every statement, so a long text is not
+     * looked into: an EXECUTE of that length fails in the parser. */
     if (text.size > EXECUTE_BYTES_MAX || !may_be_execute(text))
         return 0;
     first = lexer_next(&lexer);

@@ -281,6 +281,7 @@ static struct cursor *
 open_task(const struct admin_task *task, const struct opening *o,
           struct error *err)
 {
+    /* a script that waits leaves the event loop now */
     if (task->script && task->script->longest >= SCRIPT_WAITING &&
         !o->describing && opening_compute(o, err) != 0)
         return NULL;
@@ -308,7 +309,7 @@ admin_open(struct opening *o, struct error *err)
         cursor = open_task(&task, o, err);
     }
     if (cursor)
-        o->arena = NULL;
+        o->arena = NULL; /* the cursor's now */
     else
         script_free(task.script);
     return cursor;

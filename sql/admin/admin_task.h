@@ -24,15 +24,15 @@ struct sql_session;
 
 enum {
     ADMIN_CELL_MAX = 8 * 1024 * 1024, /* bytes of one node's output in a list */
-    ADMIN_LIST_MAX =
-        64 * 1024 * 1024, /* bytes of all nodes' outputs together */
-    ADMIN_CELL_NOTE =
-        100, /* bytes kept free for the note that the output was cut */
-    ADMIN_ID_TEXT = 21,    /* digits of an id, and a NUL */
-    ADMIN_GRACE_MS = 2000, /* longer than the nodes have, to send rows that
-                              report a timeout */
-    ADMIN_SLOW_PARALLEL =
-        2 /* nodes at a time, unless heapwire_parallel says otherwise */
+    /* bytes of all nodes' outputs together */
+    ADMIN_LIST_MAX = 64 * 1024 * 1024,
+    /* bytes kept free for the note that the output was cut */
+    ADMIN_CELL_NOTE = 100,
+    ADMIN_ID_TEXT = 21, /* digits of an id, and a NUL */
+    /* longer than the nodes have, to send rows that report a timeout */
+    ADMIN_GRACE_MS = 2000,
+    /* nodes at a time, unless heapwire_parallel says otherwise */
+    ADMIN_SLOW_PARALLEL = 2
 };
 
 struct admin_task {
@@ -40,10 +40,10 @@ struct admin_task {
     struct arena *arena; /* the cursor's once opened; holds text and ids */
     struct script *script;
     struct span text; /* of the script */
-    bool list;
-    bool bytes; /* the script's output is one value, not lines */
-    const uint64_t
-        *ids; /* ascending and distinct; exactly one unless this is a list */
+    bool list;        /* a row for each node, even for one: admin_open_fanout */
+    bool bytes;       /* the script's output is one value, not lines */
+    /* ascending and distinct; exactly one unless this is a list */
+    const uint64_t *ids;
     size_t id_count;
     unsigned timeout_ms;
     unsigned parallel; /* nodes at a time; 0: all */
@@ -63,8 +63,8 @@ struct cursor *admin_open_fanout(const struct admin_task *task,
 /* One row of a list; the texts are borrowed. */
 struct admin_row {
     const char *id; /* digits */
-    const char
-        *failure; /* NULL: the node succeeded; output and bytes are valid */
+    /* NULL: the node succeeded; output and bytes are valid */
+    const char *failure;
     struct span output;
     bool bytes;
 };

@@ -42,20 +42,20 @@ struct cluster_rows {
 static bool
 to_number(struct span text, bool whole, struct value *out)
 {
-    char room[NUMBER_MAX + 1], *end;
+    char copy[NUMBER_MAX + 1], *end;
 
     if (text.size == 0 || text.size > NUMBER_MAX ||
         memchr(text.data, '\0', text.size))
         return false;
-    memcpy(room, text.data, text.size);
-    room[text.size] = '\0';
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
     errno = 0;
     if (whole) {
         out->type = VALUE_INT;
-        out->integer = strtoll(room, &end, 10);
+        out->integer = strtoll(copy, &end, 10);
     } else {
         out->type = VALUE_DOUBLE;
-        out->real = strtod(room, &end);
+        out->real = strtod(copy, &end);
     }
     if (!*end && errno == 0 && (whole || isfinite(out->real)))
         return true;
@@ -86,6 +86,7 @@ static void
 add_cell(struct cluster_rows *rows, struct rowset *set, size_t column,
          struct span text)
 {
+    /* column 0 of the table is node_id, which no node sends */
     const struct catalog_type *given = rows->table->columns[column + 1].type;
     enum column_type type = given->type;
     struct value value = {.type = VALUE_NULL};
@@ -170,7 +171,7 @@ static const struct cluster_ask_ops rows_ops = {start_cluster_rows,
 
 static void
 write_question(const struct catalog_table *table, bool needs_node,
-               const char *snapshot, const char *of_snapshots,
+               const char *snapshot, const char *snapshot_condition,
                const struct cluster_since *since, struct buffer *out)
 {
     buffer_text(out, "SELECT ");
@@ -186,7 +187,7 @@ write_question(const struct catalog_table *table, bool needs_node,
     if (since)
         buffer_format(out, " WHERE `%s` >= '%s'", since->column, since->text);
     if (!snapshot) {
-        buffer_text(out, of_snapshots);
+        buffer_text(out, snapshot_condition);
         return;
     }
     buffer_text(out, " WHERE snapshot = '");
@@ -232,7 +233,7 @@ request_cluster_rows(struct handle *handle, const struct catalog_table *table,
     struct peer_request request = {.verb = PEER_SELECT,
                                    .text = {question->data, question->size},
                                    .column_count = table->column_count - 1,
-                                   .parallel = in_turn,
+                                   .parallel = in_turn, /* 1; 0: all at once */
                                    .node_bytes_max = CLUSTER_NODE_BYTES_MAX,
                                    .bytes_max = CLUSTER_BYTES_MAX};
     struct cluster_rows *rows = mem_zalloc(1, sizeof(*rows));
@@ -255,7 +256,9 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
                   bool kept, bool fresh, const struct cluster_since *since,
                   const struct cluster_rows **out)
 {
-    const char *of_snapshots =
+    /* Without a condition a node takes a fresh snapshot; LIKE '%' reads those
+     * that are kept. */
+    const char *snapshot_condition =
         !kept   ? ""
         : fresh ? " WHERE snapshot LIKE '%' OR snapshot = 'now'"
                 : " WHERE snapshot LIKE '%'";
@@ -272,7 +275,8 @@ cluster_rows_need(struct handle *handle, const struct catalog_table *table,
     }
     buffer_init(&question, QUESTION_MAX);
     buffer_init(&key, QUESTION_MAX + (id_count + 1) * sizeof(uint64_t));
-    write_question(table, needs_node, snapshot, of_snapshots, since, &question);
+    write_question(table, needs_node, snapshot, snapshot_condition, since,
+                   &question);
     write_cluster_rows_key(&key, &question, ids, id_count);
     rc = cluster_find(handle, &key, &ask);
     if (rc == SQLITE_OK && !ask && since) {

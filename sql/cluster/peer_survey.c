@@ -167,7 +167,8 @@ parse_peer_cpu_count(struct span text)
     return count;
 }
 
-/* Each node answers with one row; the first one counts. */
+/* Each node answers with one row; the first one counts.  Its cells are in the
+ * order of question. */
 static void
 take_survey_block(struct peer_survey *survey, const struct peer_block *block)
 {

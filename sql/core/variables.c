@@ -74,7 +74,7 @@ set_number(struct value *out, const char *text)
 
 void
 variable_get(const struct sql_session *session, const struct variable *variable,
-             enum variable_scope scope, char room[VARIABLE_BYTES],
+             enum variable_scope scope, char computed[VARIABLE_BYTES],
              struct value *out)
 {
     struct span none = {"", 0};
@@ -89,8 +89,8 @@ variable_get(const struct sql_session *session, const struct variable *variable,
         return;
     }
     if (variable->compute) {
-        variable->compute(session, room, VARIABLE_BYTES);
-        text = room;
+        variable->compute(session, computed, VARIABLE_BYTES);
+        text = computed;
     }
     if (variable->type == VARIABLE_TEXT)
         set_variable_text(out, text);
@@ -336,11 +336,11 @@ variable_sql_mode(const struct sql_session *session, const char *word)
 {
     struct span name = {"sql_mode", 8};
     const struct variable *variable = variable_find(name, NULL);
-    char room[VARIABLE_BYTES];
+    char computed[VARIABLE_BYTES];
     struct value value;
     struct span text;
 
-    variable_get(session, variable, SCOPE_SESSION, room, &value);
+    variable_get(session, variable, SCOPE_SESSION, computed, &value);
     text = (struct span){value.data, value.size};
     return value.type == VALUE_TEXT && has_comma_separated_word(text, word);
 }

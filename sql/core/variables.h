@@ -49,10 +49,10 @@ int variable_refuse(const char *name, struct span value, uint64_t least,
 const struct variable *variable_find(struct span name, struct error *err);
 
 /* Reads a variable; a BOOL is 0 or 1 as INT. out borrows from the session, the
- * table or room. */
+ * table or the buffer computed. */
 void variable_get(const struct sql_session *session,
                   const struct variable *variable, enum variable_scope scope,
-                  char room[VARIABLE_BYTES], struct value *out);
+                  char computed[VARIABLE_BYTES], struct value *out);
 
 /* Checks and converts given to the value that SET stores; given NULL: the
  * default.  -1 with 1231, 1232 or 1238. */

@@ -304,6 +304,7 @@ call_week(sqlite3_context *c, int argc, sqlite3_value **argv)
             c, function_temporal_week(&t, mode_of(argc, argv, 0), &year));
 }
 
+/* As WEEK(date, 3): the weeks of ISO 8601. */
 static void
 call_weekofyear(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
@@ -323,6 +324,8 @@ call_yearweek(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     if (!function_datetime(argv[0], &t))
         return;
+    /* 2: weeks from 1 on; earlier days are in the last one of the year before
+     */
     week = function_temporal_week(&t, mode_of(argc, argv, 0) | 2, &year);
     sqlite3_result_int(c, year * 100 + week);
 }
@@ -423,6 +426,7 @@ call_makedate(sqlite3_context *c, int argc, sqlite3_value **argv)
     int64_t year = function_integer(argv[0]), day = function_integer(argv[1]);
     struct temporal first = {TEMPORAL_DATE, 0, 1, 1, 0, 0};
 
+    /* 4000000: more days than up to the year 9999; the sum stays small */
     if (function_any_null(argc, argv) || day < 1 || day > 4000000 || year < 0 ||
         year > TEMPORAL_YEAR_MAX)
         return;

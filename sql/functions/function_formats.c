@@ -73,6 +73,8 @@ ordinal_day_suffix(int day)
                            : "th";
 }
 
+/* Writes a week's number or its year, by the mode of WEEK() that MySQL gives to
+ * each letter. */
 static void
 add_week(struct buffer *out, const struct temporal *t, char c)
 {
@@ -337,9 +339,10 @@ find_day(struct reading *r)
             return false;
         if (strict)
             t.year = r->week_year;
-        /* The day of the week of January 1: 0 is Monday, or Sunday where weeks
-         * begin then.  From it the first day of week 1, and from that the
-         * wanted one. */
+        /* first: the day of the week of January 1; 0 is Monday, or Sunday where
+         * weeks begin then.  Week 1 is that of the first Sunday, or else the
+         * first with four days in the year, so it may begin a week later than
+         * the week of January 1. */
         first = (int)((temporal_days(&t) + 5 + sunday) % 7);
         found = temporal_days(&t) - first + ((int64_t)r->week - 1) * 7 +
                 (sunday ? r->weekday % 7 : r->weekday - 1) +
@@ -553,6 +556,7 @@ call_str_to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
 }
 
 const struct function format_functions[] = {
+    /* the third argument is MariaDB's locale, which changes nothing here */
     {"date_format", 2, 3, call_date_format, RETURNS_TEXT},
     {"time_format", 2, 2, call_time_format, RETURNS_TEXT},
     {"str_to_date", 2, 2, call_str_to_date, RETURNS_READ},

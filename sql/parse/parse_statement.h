@@ -7,9 +7,8 @@
 
 struct error;
 
-enum {
-    STATEMENT_BYTES_MAX = 24 * 1024 * 1024
-}; /* bytes of a statement's arena */
+/* Bytes of a statement's arena. */
+enum { STATEMENT_BYTES_MAX = 24 * 1024 * 1024 };
 
 /*
  * Parses exactly one statement, which may end with a semicolon.  -1 with 1064

@@ -17,7 +17,7 @@ struct error;
 struct handle;
 
 /* Lends a handle; await NULL: the statement never waits, nor is cancelled. NULL
- * with *err: all, or the user's share, are taken. */
+ * with *err: all handles, or the user's quota of them, are taken. */
 struct handle *handle_acquire(const struct catalog_scope *scope,
                               struct await *await, struct error *err);
 /* Takes it back with the statement that it gave; NULL is fine for each. */
@@ -34,7 +34,9 @@ int handle_prepare(struct handle *handle, const char *sql, size_t size,
 /* Drops all statements that idle handles keep. */
 void handle_drop_statements(void);
 
-/* Locks a new handle for good.  -1 if SQLite refuses. */
+/* Lets a new handle only read: no writes, extensions or triggers.
+ * select_vtab_create lifts that while it creates tables.  -1 if SQLite refuses.
+ */
 int handle_lock_down(struct handle *handle);
 
 /* Attaches the catalog's databases, still empty, to a new handle.  -1 if SQLite

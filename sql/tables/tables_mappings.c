@@ -15,7 +15,9 @@
 #include "sql.h"
 #include "sql_cursor.h"
 
-enum { FIGURES = 5 /* rss and those after it, with start before */ };
+/* Columns from rss to permissions.  They, start and size are NULL where a row
+ * only says what is missing. */
+enum { FIGURES = 5 };
 
 /* Adds the address with a fixed number of digits, so that they sort as
  * texts. */
@@ -38,6 +40,8 @@ static void
 add_range_row(struct rowset *out, const struct memory_map *map,
               const struct memory_range *range)
 {
+    /* Without an address range it is no part of rss, unless it sums up the
+     * mappings that the list has no room for. */
     bool counted =
         !range->uncounted && (range->end != 0 || range->kind == RANGE_OTHERS);
     bool whole = counted && !range->part;

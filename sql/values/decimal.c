@@ -450,6 +450,7 @@ decimal_divide(struct decimal a, struct decimal b, int more,
     by = (natural)(b.digits < 0 ? -b.digits : b.digits);
     quotient = rest / by;
     rest %= by;
+    /* from here on, left is the scale of the quotient so far */
     for (left = a.scale - b.scale; left < scale && taken > 0; left += taken)
         taken = divide_further(&quotient, &rest, by,
                                scale - left < DECIMAL_DIGITS ? scale - left

@@ -14,7 +14,7 @@
 #include "reader.h"
 
 enum {
-    TEMPORAL_TEXT = 48, /* bytes of a moment as text, with its NUL */
+    TEMPORAL_TEXT = 48, /* bytes of any kind as text, with its NUL */
     TEMPORAL_YEAR_MAX = 9999,
     TEMPORAL_DAYS_MAX = 3652424 /* the last day */
 };
@@ -29,17 +29,17 @@ enum temporal_kind { TEMPORAL_DATE, TEMPORAL_DATETIME, TEMPORAL_TIME };
 struct temporal {
     enum temporal_kind kind;
     int year, month, day;
-    int64_t
-        micros; /* since midnight; the whole of a TIME, which may be negative */
+    /* since midnight; the whole of a TIME, which may be negative */
+    int64_t micros;
     unsigned digits; /* digits of the fraction that are shown, at most 6 */
     bool more;       /* the text that it was read from goes on behind it */
     bool beyond;     /* a TIME past TEMPORAL_TIME_MAX, which it is now */
 };
 
-/* Reads a date or a moment in any of MySQL's spellings; behind a time, an
+/* Reads a DATE or a DATETIME in any of MySQL's spellings; behind a time, an
  * offset from UTC counts: +02:00 or Z.  False: invalid. */
 bool temporal_parse(struct span text, struct temporal *out);
-/* Reads a time as well: 10:11, 101112, 1 10:11:12, or a moment. */
+/* Reads a TIME as well: 10:11, 101112, 1 10:11:12, or a DATETIME. */
 bool temporal_parse_time(struct span text, struct temporal *out);
 
 size_t temporal_text(const struct temporal *t, char out[TEMPORAL_TEXT]);
