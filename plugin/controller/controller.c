@@ -173,8 +173,7 @@ refresh_controller_agent(struct controller *c)
     pthread_mutex_unlock(&c->jobs.flights.lock);
 }
 
-/* Takes the recorder's samples, switches profiling off when it is over budget,
- * and publishes the status. */
+/* Switches profiling off when it is over budget, and publishes the status. */
 static void
 finish_greeting(struct controller *c)
 {
