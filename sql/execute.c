@@ -413,8 +413,8 @@ sql_open(struct sql_session *session, struct span text,
     size_t count;
 
     if (!session->channel)
-        /* Another node's session never gets here with a SELECT, so it has no
-         * plans. */
+        /* A plan is found by its text, whoever made it, and would pass
+         * check_channel() by. */
         plan = select_plan_find(session, text, parameters);
     /* From here on they belong to the statement before; the first new warning
      * drops them. */

@@ -43,10 +43,9 @@ struct cluster_name {
     bool by_node;
     uint64_t ids[CLUSTER_IDS_MAX]; /* ascending and distinct */
     size_t id_count;               /* 0: all nodes */
-    char name[SNAPSHOT_NAME_MAX +
-              1]; /* SNAPSHOT_NOW, or the name of a kept one, or */
-    struct observed_name observed; /* of a profile to be taken; seconds 0:
-                                    * none */
+    /* SNAPSHOT_NOW, or the name of a kept one or of a profile to be taken. */
+    char name[SNAPSHOT_NAME_MAX + 1];
+    struct observed_name observed; /* that profile; seconds 0: none */
 };
 
 static bool

@@ -4,9 +4,9 @@
  *
  * It is not one of cluster_ask.c's questions, because a node that is down is
  * the answer here and not a failure, and the limit is two seconds: an operator
- * who looks for the dead node does not want to wait for it.  At most PEERS_MAX
- * answers of 6 KB are kept; what other nodes send is cut, cleaned of control
- * characters and checked for its form.
+ * who looks for the dead node does not want to wait for it.  At most 6 KB of
+ * each answer and 48 MB of all are kept; what other nodes send is cut, cleaned
+ * of control characters and checked for its form.
  */
 #include "fetch.h"
 
@@ -26,7 +26,7 @@ enum {
     TEXTS = 6,                    /* columns of an answer */
     TEXT_MAX = 1024,              /* bytes kept of each text */
     COUNT_DIGITS = 9,             /* of a count, at most */
-    SURVEY_BYTES_MAX = 48 << 20,  /* bytes of all PEERS_MAX answers */
+    SURVEY_BYTES_MAX = 48 << 20,  /* bytes of all answers */
     ANSWER_MAX = TEXTS * TEXT_MAX /* bytes of one node's answer */
 };
 

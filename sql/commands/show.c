@@ -3,8 +3,8 @@
  * or cut by LIMIT.
  *
  * What SHOW lists is produced at once when it is opened, without SQLite: that
- * is fast, never waits, and works when all handles are taken, so that an
- * operator can always see the process list.  SHOW ... WHERE and the lists that
+ * is fast and works when all handles are taken, so that an operator can see the
+ * process list even then.  SHOW ... WHERE and the lists that
  * ask other nodes become a SELECT over the same table instead.
  */
 #include "commands.h"

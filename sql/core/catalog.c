@@ -4,7 +4,7 @@
  *
  * sql_start() sets the list once, before any thread starts, and nothing
  * changes it afterwards: all threads read it without a lock.  A lookup is a
- * linear scan of fewer than CATALOG_TABLES_MAX tables, which costs less than
+ * linear scan of at most CATALOG_TABLES_MAX tables, which costs less than
  * parsing the statement that names one.  The types are shared constants, so
  * that a table's definition names one and cannot get its width or flags wrong.
  */

@@ -6,9 +6,9 @@
  * a failure sticks and rowset_done() reports it once, so that a table of 40
  * columns is 40 plain lines.  Texts go into one arena and are freed together.
  * Rows and bytes have ceilings, since a table over a hostile or huge process
- * could otherwise fill the memory.  Where even copying is too much (a
- * snapshot's samples), rowset_take() keeps the producer's own array and makes
- * each cell when it is read.
+ * could otherwise fill the memory.  Where even copying is too much (the
+ * samples of memory_history), rowset_take() keeps the producer's own array and
+ * makes each cell when it is read.
  *
  * A rowset belongs to one statement and is used by its thread alone.
  */
@@ -57,9 +57,9 @@ next_cell(struct rowset *set)
         return NULL;
     }
     if (set->filled == set->capacity) {
-        /* Doubling: a cell is copied twice on average, whatever the number of
-         * rows.  The cells move, so a pointer from rowset_row() is valid only
-         * once the set is complete. */
+        /* Doubling: a cell is copied at most twice on average, whatever the
+         * number of rows.  The cells move, so a pointer from rowset_row() is
+         * valid only once the set is complete. */
         grown = mem_realloc(set->values, capacity * sizeof(*grown));
         if (!grown) {
             set->failed = true;

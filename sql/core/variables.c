@@ -2,11 +2,11 @@
  * variables.c - finds a system variable, reads its value, and checks what SET
  * gives it; variable_list.c has the variables themselves.
  *
- * Values are checked by type alone, as MySQL does: a client that sets what has
- * no effect here still gets an OK, because many drivers send a dozen SETs at
- * login and give up at the first error.  Refused are values that would make
- * heapwire read later statements otherwise than the client means them (ANSI
- * quotes, no backslash escapes).
+ * Most values are checked by type alone: a client that sets what has no effect
+ * here still gets an OK, because many drivers send a dozen SETs at login and
+ * give up at the first error.  The few that heapwire obeys have a range.
+ * Refused are also values that would make heapwire read later statements
+ * otherwise than the client means them (no backslash escapes).
  */
 #include "variables.h"
 
@@ -228,8 +228,9 @@ has_comma_separated_word(struct span list, const char *word)
     return false;
 }
 
-/* Would sql_mode change how later statements are read?  The lexer knows
- * neither "identifiers" in double quotes nor strings without escapes. */
+/* Would sql_mode change how later statements are read?  The parser looks for
+ * ANSI_QUOTES, but not for ANSI, which contains it; and the lexer knows no
+ * strings without escapes. */
 static bool
 changes_reading(const struct variable *variable, struct span value)
 {

@@ -2,8 +2,9 @@
  * write_call.c - writes calls of functions: their names in SQLite, and
  * arguments that are no plain list.
  *
- * A client cannot call functions whose name begins with hw_: their arguments
- * (numbers of slots, kinds) are chosen here and not checked again.
+ * A client cannot call functions whose name begins with hw_: the writers of
+ * this folder choose their arguments (numbers of slots, kinds), which are not
+ * checked again.
  */
 #include <string.h>
 #include <strings.h>
@@ -320,8 +321,8 @@ write_call_arguments(struct writer *w, const struct node *node)
 
 /* ---- all ---- */
 
-/* Refuses hw_...: only this file makes such calls, with arguments that it has
- * chosen. */
+/* Refuses hw_...: only the writers make such calls, with arguments that they
+ * have chosen. */
 static bool
 refuse_internal_function(struct writer *w, struct span name)
 {

@@ -393,7 +393,7 @@ call_json_depth(sqlite3_context *c, int argc, sqlite3_value **argv)
 
     (void)argc;
     if (read_json(c, argv, 0, &document))
-        sqlite3_result_int64(c, (int)json_depth(buffer_span(&document)));
+        sqlite3_result_int64(c, (int64_t)json_depth(buffer_span(&document)));
     buffer_fini(&document);
 }
 

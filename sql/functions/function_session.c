@@ -5,7 +5,7 @@
  * Those that wait (SLEEP, GET_LOCK) block the statement's thread in its await,
  * off the event loop, so a kill or the time limit ends them.  Those that
  * change the session (@x := y, LAST_INSERT_ID(x)) do so at once, since the
- * next row may read it; handle->session is NULL for statements that may not.
+ * next row may read it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -281,7 +281,7 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct session_value *setting;
 
     (void)argc;
-    if (!handle->session) { /* a client wrote hw_assign() itself */
+    if (!handle->session) { /* between statements, when nothing may call it */
         sqlite3_result_error(c, "not authorized to use function: hw_assign",
                              -1);
         return;

@@ -13,8 +13,8 @@ static struct slot *
 find_value_slot(sqlite3_context *c, sqlite3_value *number)
 {
     struct slots *slots = &function_handle(c)->slots;
-    /* The deparser numbers the slots, but a client may write such a call
-     * itself. */
+    /* The deparser numbers the slots from 0 to SLOTS_MAX - 1; the remainder
+     * keeps a wrong number inside the array, too. */
     unsigned i = (unsigned)sqlite3_value_int(number) % SLOTS_MAX;
 
     if (i >= slots->used)

@@ -1,4 +1,7 @@
 /*
+ * script_execenv.c - ExecEnv: the stacks of the database's threads, under
+ * StarRocks' names.
+ *
  * StarRocks' methods are static; here getInstance() gives an instance that has
  * them, too.  The threads are stopped and read from outside (observe.h), so it
  * works on a database that hangs.

@@ -6,7 +6,7 @@
  * which methods there are.  So an error about a name lists those that exist,
  * with their arguments, made from the same table that finds them.  Several
  * rows may have one name, told apart by the number of their arguments and the
- * type of the first.  The table has 60-odd rows, which are searched linearly,
+ * type of the first.  The table has some 60 rows, which are searched linearly,
  * only while a script is parsed.
  */
 #include "script_methods.h"

@@ -87,12 +87,11 @@ struct view_options select_source_options(const struct handle *handle,
                                           char *wrappers);
 
 /* Makes the tree and the calls of a source that is read.  Returns as
- * select_source.
- */
+ * select_source_pin. */
 int select_source_calls(struct handle *handle, struct select_source *source);
 
 /* Makes its rows by thread and by age. *has: threads, or (ages) ages are
- * known; else it warns once why not.  Returns as select_source. */
+ * known; else it warns once why not.  Returns as select_source_pin. */
 int select_source_parts(struct handle *handle, struct select_source *source,
                         bool ages, bool *has);
 /* Makes its rows of waste; the rest as select_source_parts. */
@@ -107,8 +106,8 @@ bool select_source_counts(struct handle *handle, struct select_source *source);
 /*
  * Pins the next kept snapshot from *at on, which starts at 0; before these the
  * fresh one, if the statement names it.  Those of the heap; observed: the
- * others.  *out NULL: no more.  Skips, with a
- * warning, those that cannot be read or compared.  Returns as select_source.
+ * others.  *out NULL: no more.  Skips, with a warning, those that cannot be
+ * read or compared.  Returns as select_source_pin.
  */
 int select_source_next(struct handle *handle, size_t *at, const char *base,
                        bool observed, struct select_source **out);

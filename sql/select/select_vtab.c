@@ -6,7 +6,7 @@
  * see one moment; the heap's are walked (heap_walk.c), and those of all nodes
  * ask these (cluster_rows.c).  SQLite runs text that a client influenced, so
  * it can only read these tables and call listed functions: an empty database
- * in memory, query_only, no extensions, an authorizer that allows three
+ * in memory, query_only, no extensions, an authorizer that allows four
  * actions.  It acts when a statement is prepared; as that outlives its
  * session, the privilege is checked again when a table is read (vtab_filter).
  */

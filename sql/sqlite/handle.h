@@ -141,7 +141,7 @@ struct handle {
     struct await *await;            /* NULL: it cannot wait, or be cancelled */
     struct table_set readable;      /* the tables it may read */
     struct table_set needs_node;    /* of which it reads a column that has
-                                     * needs (enum catalog_needs) */
+                                     * needs (enum catalog_need) */
     struct table_set bounded;       /* of nodes', asked from some time on */
     bool names_snapshot, names_now; /* as in struct deparsed */
     uint64_t charged; /* bytes, since it last said that it computes for long */

@@ -22,7 +22,7 @@
 enum {
     SUM_DIGITS = 22,        /* digits that SUM adds, as in MySQL: for 10^22
                              * rows */
-    BIGINT_SAFE_DIGITS = 18 /* FLOOR gives a BIGINT up to these */
+    BIGINT_SAFE_DIGITS = 18 /* FLOOR gives a BIGINT below these */
 };
 
 struct operands

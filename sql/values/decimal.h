@@ -34,7 +34,8 @@ bool decimal_read(struct span text, struct decimal *out, size_t *used);
  * with, zeros included, at most DECIMAL_SCALE_MAX.  False: a digit would be
  * lost, or there are more than DECIMAL_SCALE_MAX decimals. */
 bool decimal_read_exact(struct span text, struct decimal *out, int *decimals);
-/* Gives the DECIMAL of 17 digits that is nearest to x. */
+/* Gives x by 16 digits, or by 17 if 16 do not identify it.  False: it is too
+ * large. */
 bool decimal_of_real(double x, struct decimal *out);
 double decimal_real(struct decimal d);
 /* Writes that many decimals, rounded half away from zero; returns the bytes. */
