@@ -99,7 +99,7 @@ memory_history_cell(const void *taken, size_t row, size_t column,
 }
 
 /* Takes a copy of the samples and makes cells from it when they are read: all
- * cells at once would take six times the memory, for some 20,000 rows. */
+ * cells at once would take four times the memory, for some 20,000 rows. */
 static void
 produce_memory_history(const struct catalog_scope *scope, struct rowset *out)
 {
