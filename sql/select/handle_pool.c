@@ -240,7 +240,6 @@ handle_prepare(struct handle *handle, const char *sql, size_t size,
     if (*out)
         return SQLITE_OK;
     memset(&handle->needs_node, 0, sizeof(handle->needs_node));
-    handle->memory.cancelled = handle->cancelled;
     return select_memory_prepare(&handle->memory, handle->db, sql, size, flags,
                                  out);
 }
@@ -420,7 +419,8 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     handle->scope = *scope;
     handle->memory.owner = scope->session->who.user;
     handle->await = await;
-    handle->cancelled = await ? &await->cancelled : NULL;
+    handle->cancelled = handle->memory.cancelled =
+        await ? &await->cancelled : NULL;
     /* FOUND_ROWS() in this SELECT is that of the statement before. */
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();

@@ -163,6 +163,7 @@ void
 select_memory_reset(struct select_memory *memory)
 {
     memory->used = 0;
+    memory->cancelled = NULL;
     memory->exceeded = memory->refused = false;
     memory_reserve(&memory->reserved, memory->owner, 0);
 }

@@ -557,6 +557,30 @@ START_TEST(a_plan_is_interrupted)
 }
 END_TEST
 
+/* The one that prepared the SELECT, which is kept, has ended. */
+START_TEST(a_plan_asks_its_own_statement_whether_it_is_cancelled)
+{
+    static const char text[] = "explain select id from heapwire.nodes";
+    struct span all = {text, sizeof(text) - 1};
+    struct span select = {text + strlen("explain "),
+                          sizeof(text) - 1 - strlen("explain ")};
+    struct await first, second;
+    struct cursor *cursor;
+
+    await_init(&first, NULL, NULL);
+    cursor = sql_open(h.session, select, NULL, &first, &h.error);
+    ck_assert_ptr_nonnull(cursor);
+    cursor_free(cursor);
+    await_cancel(&first);
+    await_init(&second, NULL, NULL);
+    cursor = sql_open(h.session, all, NULL, &second, &h.error);
+    ck_assert_ptr_nonnull(cursor);
+    cursor_free(cursor);
+    await_fini(&second);
+    await_fini(&first);
+}
+END_TEST
+
 /* However it is released: by name, with all others, or as its session ends. */
 START_TEST(a_released_lock_wakes_what_waits_for_it)
 {
@@ -636,6 +660,7 @@ main(void)
     tcase_add_test(tc, sleep_waits_and_can_be_cancelled);
     tcase_add_test(tc, an_opening_has_a_deadline);
     tcase_add_test(tc, a_plan_is_interrupted);
+    tcase_add_test(tc, a_plan_asks_its_own_statement_whether_it_is_cancelled);
     tcase_add_loop_test(tc, a_released_lock_wakes_what_waits_for_it, 0, 2);
     tcase_add_loop_test(tc, an_opening_is_interrupted, 0, COUNT(runaways));
     tcase_add_loop_test(tc, a_search_is_interrupted, 0, COUNT(searches));
