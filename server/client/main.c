@@ -163,8 +163,10 @@ run_sql(const char *const *given, char **words, int count)
 static enum client_status
 run_get(const char *const *given, char **words, int count)
 {
-    return count > 1 ? view_get(given, words[1], count > 2 ? words[2] : "now")
-                     : view_list_forms(given);
+    if (count > 1)
+        return view_get(given, words[1], count > 2 ? words[2] : "now");
+    return given['o'] ? command_usage("name a form: get FORM --output FILE", "")
+                      : view_list_forms(given);
 }
 
 static enum client_status

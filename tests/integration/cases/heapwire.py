@@ -595,6 +595,7 @@ def test_statuses_and_what_to_do():
                             (("sql",), "too few"),
                             (("on", "10001"), "too few"),
                             (("get", "top", "a", "b"), "too many"),
+                            (("get", "-o", "/dev/null"), "name a form"),
                             (("get", "tops"), "no form tops; the node has "
                              "dot text top"),
                             (("--json", "get", "top"), "calls is JSON"),
