@@ -58,7 +58,7 @@ arguments_help(void)
     print_help("config", "FILE",
                "[node], [snapshots], [budgets], [profiler], [symbols], "
                "[cluster], [user NAME] and [peer ID] sections; every option "
-               "below, down to --wait, is a key there, too");
+               "between this and --wait is a key there, too");
     for (enum config_key i = 0; i < CONFIG_KEYS; i++)
         if (setting_option(i))
             print_setting_help(i);

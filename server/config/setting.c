@@ -104,7 +104,8 @@ static const struct setting settings[CONFIG_KEYS] = {
          .argument = "auto|jemalloc|interposed|patched",
          .help = "who samples: jemalloc's own profiling, or heapwire's "
                  "preloaded recorder: interposed, for a shared malloc; "
-                 "patched, for the program's own jemalloc"},
+                 "patched, for the program's own jemalloc; auto: jemalloc's "
+                 "if the database has one that can, else interposed"},
     [CONFIG_ALLOCATOR] = {"allocator", "allocator", SETTING_TEXT,
                           FIELD(allocator), .most = CONFIG_PATH_MAX - 1,
                           .argument = "auto|NAME",
@@ -391,9 +392,8 @@ default_state_dir(struct config *config, struct error *err)
 
     state_dir_default(config->node_id, path, sizeof(path), &instead);
     snprintf(config->state_note, sizeof(config->state_note), "%s",
-             /* Through setting_apply(), so that a default obeys the same
-              * limits. */
              instead.text);
+    /* Through setting_apply(), so that a default obeys the same limits. */
     return setting_apply(config, CONFIG_STATE_DIR, path, err);
 }
 

@@ -145,9 +145,10 @@ static const struct metric {
      "unix_timestamp(d.unseen_at)", "", "reason", "unseen"},
     {"heapwire_cluster_peers", GAUGE, "h.peers", "Other nodes of the cluster"},
     {"heapwire_cluster_peers_alive", GAUGE, "h.peers_alive",
-     "Other nodes that answered the last question"},
+     "Other nodes that answered when they were last asked"},
     {"heapwire_cluster_peers_silent", GAUGE, "h.peers_silent",
-     "Other nodes that left a question of the last 3 minutes unanswered"},
+     "Other nodes that did not answer when they were last asked, within the "
+     "last 3 minutes"},
     {"heapwire_build_info", INFO, "h.version", "The version of heapwired",
      "version"},
     {"heapwire_daemon_start_time_seconds", GAUGE, "unix_timestamp(h.started)",
