@@ -32,7 +32,8 @@ struct daemon {
     bool loop_open, server_open, signals_open, log_open;
 };
 
-/* Loads the certificate that d->config names.  -1: the former one stays. */
+/* Loads the certificate that the keeper's configuration names.  -1: the former
+ * one stays. */
 int daemon_load_tls(struct daemon *d, struct error *err);
 /* Opens and closes TCP's and HTTP's ports: they need users who can log in. */
 void daemon_steer_tcp(struct daemon *d);

@@ -1,11 +1,10 @@
 /*
  * get_view.c - see get_view.h.
  *
- * A form is a function of SQL on the node, so get is one SELECT of it.  Names
- * that are not in VIEW_FORMS are looked up there first: a newer node may have
- * forms that this program has never heard of, and a typing error gets the list
- * of what there is.  The bytes go out unchanged, except for the two cases in
- * write_view().
+ * A form is a function of SQL on the node, so get is one SELECT of it.  The
+ * node is asked for its forms first: this program has no list of its own, and a
+ * typing error gets the list of what there is.  The bytes go out unchanged,
+ * except for the two cases in write_view().
  */
 #include "get_view.h"
 

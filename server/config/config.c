@@ -6,7 +6,7 @@
  * through next_config_line(), which counts, checks and cuts lines itself and
  * passes on only those that inih cannot misread.  Nothing stops at the first
  * fault: all are collected, since an administrator wants to mend a file once.
- * Runs in the keeper, in heapwire-run and in heapwire-passwd.
+ * Runs in the keeper, in heapwired --check and in heapwire-passwd.
  */
 #include "config.h"
 

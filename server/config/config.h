@@ -190,7 +190,6 @@ struct config_address {
 
 /* Who samples.  INTERPOSED and PATCHED are plugin/recorder, in front of a
  * shared allocator or of the program's own. */
-/* Who samples. */
 enum config_source {
     CONFIG_SOURCE_AUTO,
     CONFIG_SOURCE_JEMALLOC,   /* jemalloc's own profiling */

@@ -4,7 +4,8 @@
  * One question is read, answered and wiped at a time, by one thread without a
  * loop: whatever a question can make this process do is in the table of nine
  * functions below, and nothing else of heapwired runs here.  None gives out a
- * verifier, a secret or a key; they say yes or no, or sign.
+ * verifier, the cluster's secret or a private key; the only secret that leaves
+ * is etcd's password, which a login to etcd needs.
  */
 #include "keeper.h"
 

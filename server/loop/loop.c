@@ -18,10 +18,10 @@
 #include "files.h"
 #include "thread.h"
 
+/* Thread-local, so a thread reads them without the lock. */
 /* this thread leads; a process has one loop */
 static _Thread_local bool leads;
-static _Thread_local bool lowered; /* its priority, */
-/* Thread-local, so a thread reads them without the lock. */
+static _Thread_local bool lowered;    /* its priority, */
 static _Thread_local int former_nice; /* from this */
 
 /* ---- tasks ---- */

@@ -5,8 +5,8 @@
  * in session_process(): it takes packets while the state allows, sends what it
  * can, and tells epoll what to watch.  Reading stops while output is not taken
  * (the kernel's window then stops the client), so memory is bounded by two
- * buffers and an account for all sessions.  One session gets LOOP_ITERATION_MS
- * of a round, then one command per round.  Nothing is freed within an event:
+ * buffers and an account for all sessions.  After LOOP_ITERATION_MS of a round
+ * each session gets one command more in it.  Nothing is freed within an event:
  * session_close() only marks, and a task frees in the next round.
  */
 #include "session.h"
