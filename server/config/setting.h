@@ -82,7 +82,7 @@ const char *setting_key(enum config_key key);
 /* Behind "--"; NULL: only the file has it. */
 const char *setting_option(enum config_key key);
 const char *setting_argument(enum config_key key); /* as --help has it */
-const char *setting_help(enum config_key key); /* without the default */
+const char *setting_help(enum config_key key);     /* without the default */
 /* Is it left out of every fault, list and log? */
 bool setting_is_secret(enum config_key key);
 
