@@ -11,7 +11,9 @@
 struct arena;
 struct error;
 
-enum { MAPPINGS_MAX = 65536 };
+/* The kernel's limit is 65530, and 262144 where a database's manual raises it
+ * (vm.max_map_count). */
+enum { MAPPINGS_MAX = 262144 };
 
 struct mapping {
     uint64_t start, end;    /* addresses, end exclusive */

@@ -27,7 +27,8 @@ setup(void)
 {
     struct certificate certificate;
 
-    failing = allocations = 0;
+    allocations = 0;
+    failing = 0;
     ck_assert_int_eq(certificate_init(&certificate, "", "", &err), 0);
     context = tls_context_new(&certificate, &err);
     ck_assert_ptr_nonnull(context);
