@@ -10,7 +10,8 @@
  * bounded and shared between users, since each may hold megabytes.
  *
  * Any thread may call these. store.lock guards the plans, and pool.lock the
- * idle handles and the users' slots; neither is held while SQLite works.
+ * idle handles and the users' slots; neither is held while a statement is
+ * prepared or runs.
  */
 #include "handle_pool.h"
 
