@@ -88,13 +88,17 @@ dwarf_budget_grow(struct dwarf_budget *budget, void *array, size_t *capacity,
         grown = ITEMS_FIRST;
     if (grown < wanted)
         grown = wanted;
-    if (grown > SIZE_MAX / 2 / size ||
-        !dwarf_budget_take(budget, (grown - *capacity) * size))
+    if (grown > SIZE_MAX / 2 / size) {
+        dwarf_budget_count_refusal(budget);
+        return false;
+    }
+    if (!dwarf_budget_take(budget, (grown - *capacity) * size))
         return false;
     memcpy(&old, array, sizeof(old));
     new = mem_realloc(old, grown * size);
     if (!new) {
         dwarf_budget_give(budget, (grown - *capacity) * size);
+        dwarf_budget_count_refusal(budget);
         return false;
     }
     memcpy(array, &new, sizeof(new));
@@ -128,6 +132,7 @@ dwarf_budget_grow_index(struct dwarf_budget *budget, struct hash_index *index,
         return false;
     if (hash_index_reserve(index, entries) != 0) {
         dwarf_budget_give(budget, bytes);
+        dwarf_budget_count_refusal(budget);
         return false;
     }
     if (before > 0)

@@ -36,8 +36,8 @@ void dwarf_budget_count_refusal(struct dwarf_budget *budget);
 size_t dwarf_budget_peak(struct dwarf_budget *budget);
 
 /* Makes *array, of *capacity items of size bytes, hold the wanted number, and
- * takes what it grows by from the budget.  false, and nothing has changed: no
- * room, or no memory. */
+ * takes what it grows by from the budget.  false, and nothing has changed but
+ * the refusals: no room, or no memory. */
 bool dwarf_budget_grow(struct dwarf_budget *budget, void *array,
                        size_t *capacity, size_t wanted, size_t size);
 /* Frees it and gives its bytes back. */

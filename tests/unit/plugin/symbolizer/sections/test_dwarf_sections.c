@@ -11,6 +11,8 @@
 #include "buffer.h"
 #include "dwarf_budget.h"
 #include "errors.h"
+#include "failing_memory.h"
+#include "hash.h"
 #include "section_file.h"
 #include "suite.h"
 
@@ -272,6 +274,25 @@ START_TEST(zdebug_and_streams_in_a_row_are_inflated)
 }
 END_TEST
 
+/* Whoever compares the refusals learns that the reading is incomplete. */
+START_TEST(a_list_without_memory_is_a_refusal)
+{
+    struct dwarf_budget budget = {.max = ROOM};
+    struct hash_index index = {0};
+    size_t capacity = 0;
+    int *list = NULL;
+
+    allocations = 0;
+    failing = 1;
+    ck_assert(!dwarf_budget_grow(&budget, &list, &capacity, 1, sizeof(*list)));
+    allocations = 0;
+    ck_assert(!dwarf_budget_grow_index(&budget, &index, 1));
+    failing = 0;
+    ck_assert_uint_eq(dwarf_budget_refusals(&budget), 2);
+    ck_assert_uint_eq(atomic_load(&budget.used), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -290,6 +311,7 @@ main(void)
     tcase_add_loop_test(
         tc, a_streamed_section_is_there_as_far_as_it_was_asked_for, 0, 2);
     tcase_add_loop_test(tc, zdebug_and_streams_in_a_row_are_inflated, 0, 2);
+    tcase_add_test(tc, a_list_without_memory_is_a_refusal);
     suite_add_tcase(s, tc);
     return suite_run(s);
 }
