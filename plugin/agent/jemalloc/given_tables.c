@@ -42,6 +42,7 @@ struct object_table {
     size_t code_count;
     char path[PATH_MAX_KEPT]; /* the end of it */
     bool listed;              /* in the last list */
+    bool unloaded;            /* another may since lie at the same place */
 };
 
 static struct object_table object_tables[OBJECTS_MAX];
@@ -104,7 +105,8 @@ static bool
 has_table(const struct own_object *object)
 {
     for (size_t i = 0; i < object_table_count; i++)
-        if (object_tables[i].object.start == object->start &&
+        if (!object_tables[i].unloaded &&
+            object_tables[i].object.start == object->start &&
             object_tables[i].object.map == object->map &&
             object_tables[i].object.frames == object->frames)
             return true;
@@ -182,8 +184,10 @@ given_tables_add(int fd, uint64_t address)
 static bool
 mark_or_find_usable(struct object_table *g)
 {
-    if (!own_object_is_there(&g->object))
+    if (!own_object_is_there(&g->object)) {
+        g->unloaded = true;
         atomic_store_explicit(&g->object.unused, 1, memory_order_relaxed);
+    }
     return !atomic_load_explicit(&g->object.unused, memory_order_relaxed);
 }
 
@@ -252,7 +256,8 @@ given_tables_differed(const char **path)
     uint32_t count = 0;
 
     for (size_t i = 0; i < object_table_count; i++)
-        if (atomic_load_explicit(&object_tables[i].object.unused,
+        if (!object_tables[i].unloaded &&
+            atomic_load_explicit(&object_tables[i].object.unused,
                                  memory_order_relaxed) &&
             own_object_is_there(&object_tables[i].object)) {
             *path = object_tables[i].path;
