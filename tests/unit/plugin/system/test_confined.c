@@ -1,14 +1,8 @@
 /* test_confined.c - what may be called under seccomp filters. */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "confined.h"
+#include "seccomp_filter.h"
 #include "suite.h"
 
 static const struct {
@@ -47,42 +41,13 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
-/* One that does so for that call. */
-static bool
-filter(unsigned call, unsigned action)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, action),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
-/* In a child, for a filter stays. */
-static int
-status_in_child(int (*run)(void))
-{
-    int status;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        _exit(run());
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
 static int
 count_filters(void)
 {
     int before = confined_filters();
 
     for (int i = 1; i <= 2; i++)
-        if (!filter(SYS_ptrace, SECCOMP_RET_ALLOW) ||
+        if (!filter_call(SYS_ptrace, SECCOMP_RET_ALLOW) ||
             confined_filters() != before + i)
             return i;
     return 0;
@@ -98,9 +63,9 @@ END_TEST
 static int
 ask_what_kills(void)
 {
-    if (!filter(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS) ||
-        !filter(SYS_process_vm_readv, SECCOMP_RET_TRAP) ||
-        !filter(SYS_sched_setscheduler, SECCOMP_RET_ERRNO | 1))
+    if (!filter_call(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS) ||
+        !filter_call(SYS_process_vm_readv, SECCOMP_RET_TRAP) ||
+        !filter_call(SYS_sched_setscheduler, SECCOMP_RET_ERRNO | 1))
         return 1;
     for (int i = 0; i < 2; i++)
         if (confined_spares(CONFINED_PERF) ||
