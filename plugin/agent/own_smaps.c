@@ -95,7 +95,7 @@ own_tasks_write(int to)
     _Alignas(struct task_entry) char bytes[LIST_BYTES];
     int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd < 0 ? -1 : 0;
-    long size;
+    long size = 0;
 
     while (rc == 0 &&
            (size = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0)
@@ -106,6 +106,8 @@ own_tasks_write(int to)
                 rc = write_task(to, entry->name);
             at += entry->size;
         }
+    if (size < 0)
+        rc = -1;
     if (fd >= 0)
         close(fd);
     return rc;
