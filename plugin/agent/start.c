@@ -407,7 +407,6 @@ bool
 start_suspend_agent(bool alone)
 {
     struct signal_guard guard;
-    pid_t tid = own.tid;
     bool here;
 
     if (!enter_patiently(&guard))
@@ -420,7 +419,7 @@ start_suspend_agent(bool alone)
                 ? agent_settings_get(own.start.settings, AGENT_ENV_STATE)
                 : NULL);
         if (stop_for_handover(alone))
-            wait_until_gone(tid);
+            wait_until_gone(own.tid); /* joined: it wrote its id */
     }
     leave_function(&guard, 0);
     return here && !own.stopped;
