@@ -247,7 +247,7 @@ op_dump(struct agent *agent, const struct agent_request *request,
     if (!check_dump_possible(agent, reply))
         return;
     profile = new_file(agent, "heapwire-profile");
-    maps = new_file(agent, "heapwire-maps");
+    maps = profile < 0 ? -1 : new_file(agent, "heapwire-maps");
     passed->owned = true;
     passed->fds[0] = profile;
     passed->fds[1] = maps;
@@ -360,7 +360,7 @@ op_smaps(struct agent *agent, const struct agent_request *request,
          struct agent_reply *reply, struct operation_files *passed)
 {
     int smaps = new_file(agent, "heapwire-smaps");
-    int tasks = new_file(agent, "heapwire-tasks");
+    int tasks = smaps < 0 ? -1 : new_file(agent, "heapwire-tasks");
     bool cut = false;
 
     (void)request;
