@@ -80,7 +80,7 @@ snapshot_comparable(const struct snapshot *snapshot,
     }
     if (strcmp(a->boot_id, b->boot_id) != 0 || a->pid != b->pid ||
         a->start_ticks != b->start_ticks) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_WRONG_ARGUMENTS,
                   "snapshots %s (pid %d) and %s (pid %d) are of different "
                   "processes; take a new snapshot as base; " HOW_NEVERTHELESS,
                   snapshot->name, a->pid, base->name, b->pid);
@@ -89,7 +89,7 @@ snapshot_comparable(const struct snapshot *snapshot,
     if (kind != PROFILE_HEAP)
         return 0;
     if (snapshot->profile->rate != base->profile->rate) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_WRONG_ARGUMENTS,
                   "snapshots %s and %s have different sample rates (%llu and "
                   "%llu bytes); " HOW_NEVERTHELESS,
                   snapshot->name, base->name,
@@ -98,7 +98,7 @@ snapshot_comparable(const struct snapshot *snapshot,
         return -1;
     }
     if (a->resets != b->resets) {
-        error_set(err, ER_UNKNOWN,
+        error_set(err, ER_WRONG_ARGUMENTS,
                   "the profile was reset between %s and %s; " HOW_NEVERTHELESS,
                   base->name, snapshot->name);
         return -1;

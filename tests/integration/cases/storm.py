@@ -27,7 +27,7 @@ ANY.check_hostname, ANY.verify_mode = False, ssl.CERT_NONE
 CLIENTS, TURNS = 32, int(os.environ.get("TURNS", "60"))
 AGENT = os.path.join(BUILD, "lib", "libheapwire.so")
 # What a statement in the storm may say; anything else is a fault.
-EXPECTED = {1032, 1053, 1094, 1095, 1105, 1227, 1290, 1317, 3024}
+EXPECTED = {1032, 1053, 1094, 1095, 1105, 1210, 1227, 1290, 1317, 3024}
 os.environ.setdefault("TSAN_OPTIONS", "suppressions=" +
                       os.path.abspath("tests/tsan.supp"))
 HEAP = "HeapProf.getInstance()"

@@ -386,6 +386,7 @@ START_TEST(what_cannot_be_compared_is_when_forced)
     start(1);
     ck_assert_ptr_null(await(view_cache_submit(cache, &request, waker, &err)));
     ck_assert_ptr_nonnull(strstr(err.text, "different processes"));
+    ck_assert_uint_eq(err.code, ER_WRONG_ARGUMENTS);
     request.force = true;
     expect(await(view_cache_submit(cache, &request, waker, &err)),
            "diff 8000 80 -");
