@@ -218,6 +218,7 @@ reexec_program(const struct agent_start *start, struct jemalloc *jemalloc,
                  "with prof:true");
         return;
     }
+    errno = 0;
     copy = find_plan_executable(&plan) && write_mark(&plan)
                ? build_plan_environment(&plan, envp)
                : NULL;
@@ -225,5 +226,6 @@ reexec_program(const struct agent_start *start, struct jemalloc *jemalloc,
         execve(plan.exe, argv, copy);
     snprintf(all->why, sizeof(all->why),
              "it cannot be executed again with prof:true: %.200s",
-             strerror(errno)); /* NOLINT(concurrency-mt-unsafe) */
+             errno != 0 ? strerror(errno) /* NOLINT(concurrency-mt-unsafe) */
+                        : "another file has its path by now");
 }
