@@ -98,9 +98,10 @@ find_heapwired(void)
         !realpath(self.dli_fname, heapwired_path))
         return name;
     slash = strrchr(heapwired_path, '/');
-    if (slash && (size_t)(slash - heapwired_path) + sizeof(name) <
-                     sizeof(heapwired_path))
-        memcpy(slash + 1, name, sizeof(name));
+    if (!slash || (size_t)(slash - heapwired_path) + sizeof(name) >=
+                      sizeof(heapwired_path))
+        return name;
+    memcpy(slash + 1, name, sizeof(name));
     return heapwired_path;
 }
 
