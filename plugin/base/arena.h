@@ -37,8 +37,9 @@ int arena_adopt(struct arena *arena, struct arena *from);
  */
 void arena_set_meter(struct arena *arena, const struct arena_meter *meter);
 const struct arena_meter *arena_meter(const struct arena *arena);
-/* Counts bytes that the owner holds outside of the arena.  False if the meter
- * refuses them. */
+/* Counts bytes that the owner holds outside of the arena, which is not cleared
+ * while they are held: that would give them back.  False if the meter refuses
+ * them. */
 bool arena_charge(struct arena *arena, size_t bytes);
 
 size_t arena_used(const struct arena *arena); /* bytes taken so far */
