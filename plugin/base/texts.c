@@ -184,7 +184,7 @@ grow_text_address_slots(struct texts *texts)
                         : FIRST_CAPACITY;
     struct address_slot *slots;
 
-    if (room > TEXTS_MAX)
+    if (room > 2 * TEXTS_MAX) /* half of them stay free */
         return -1;
     if (!arena_charge(texts->arena, room * sizeof(*slots)))
         return -1;
