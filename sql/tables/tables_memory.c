@@ -15,6 +15,7 @@
 #include "buffer.h"
 #include "catalog_tables.h"
 #include "clock.h"
+#include "collate.h"
 #include "errors.h"
 #include "free_pages.h"
 #include "history.h"
@@ -148,8 +149,8 @@ static const struct catalog_column memory_history[] = {
 };
 
 enum {
-    NOTE_MAX = 4096, /* bytes; room for every possible sentence */
-    NOTE_SHOWN = 1024
+    NOTE_MAX = 4096,  /* bytes; room for every possible sentence */
+    NOTE_SHOWN = 1024 /* characters, which the column has */
 };
 
 /* 2 to the 63rd: an estimate may be larger than an integer holds. */
@@ -238,7 +239,7 @@ explain_free(const struct stats *stats, struct buffer *note)
 {
     struct buffer text;
 
-    buffer_init(&text, NOTE_SHOWN);
+    buffer_init(&text, NOTE_MAX);
     free_pages_write(stats, &text);
     if (text.size > 0)
         buffer_sentence(note, text.data);
@@ -472,10 +473,9 @@ add_memory_note(const struct catalog_scope *scope,
     explain_outlook(outlook, &note);
     explain_profile(scope, &note);
     out->failed |= note.failed;
-    /* The column has NOTE_SHOWN bytes; a longer note is cut. */
     if (note.size > 0)
         rowset_bytes(out, note.data,
-                     note.size < NOTE_SHOWN ? note.size : NOTE_SHOWN);
+                     utf8_prefix(buffer_span(&note), NOTE_SHOWN));
     else
         rowset_null(out);
     buffer_fini(&note);

@@ -8,6 +8,7 @@
 
 #include "buffer.h"
 #include "catalog.h"
+#include "clean_text.h"
 #include "errors.h"
 #include "profile.h"
 #include "snapshot.h"
@@ -333,6 +334,23 @@ START_TEST(what_is_not_of_one_moment_is_not_subtracted)
 }
 END_TEST
 
+START_TEST(a_long_note_is_cut_between_characters)
+{
+    struct stats *stats = make_stats(gaps[0].text);
+    struct catalog_scope scope = {.stats = stats};
+    char children[2200] = "x";
+    const char *row;
+
+    for (size_t i = (size_t)_i; i + 2 < sizeof(children); i += 2)
+        memcpy(children + i, "\xc3\xa9", 2);
+    stats->children = children;
+    row = produce("memory", &scope);
+    ck_assert(text_is_utf8((struct span){row, strlen(row)}));
+    stats->children = NULL;
+    stats_unref(stats);
+}
+END_TEST
+
 START_TEST(what_is_not_known_is_null_and_said)
 {
     struct stats *stats = make_stats(gaps[_i].text);
@@ -366,6 +384,7 @@ main(void)
     tcase_add_test(tc, what_is_not_of_one_moment_is_not_subtracted);
     tcase_add_loop_test(tc, what_is_not_known_is_null_and_said, 0,
                         sizeof(gaps) / sizeof(gaps[0]));
+    tcase_add_loop_test(tc, a_long_note_is_cut_between_characters, 0, 2);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
