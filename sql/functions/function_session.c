@@ -230,10 +230,10 @@ call_last_insert_id(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
     struct sql_session *session = handle_of(c)->session;
 
-    if (argc > 0 && session)
+    if (argc > 0)
         session->last_insert_id = function_natural(argv[0]);
     if (!function_any_null(argc, argv))
-        function_unsigned(c, session ? session->last_insert_id : 0);
+        function_unsigned(c, session->last_insert_id);
 }
 
 static void
@@ -281,11 +281,6 @@ call_assign(sqlite3_context *c, int argc, sqlite3_value **argv)
     struct session_value *setting;
 
     (void)argc;
-    if (!handle->session) { /* between statements, when nothing may call it */
-        sqlite3_result_error(c, "not authorized to use function: hw_assign",
-                             -1);
-        return;
-    }
     setting = session_value_new(NULL, function_argument(argv[0]), &value,
                                 &handle->failure);
     if (setting &&

@@ -30,7 +30,7 @@ static void
 warn_unknown_rows(struct handle *handle, struct select_source *source,
                   const char *what, const char *why)
 {
-    if (!source->warned && handle->session)
+    if (!source->warned)
         warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s %s",
                      source->label, what, why);
     source->warned = true;

@@ -414,7 +414,7 @@ warn_empty_snapshot(struct handle *handle, struct select_source *source)
     char why[EMPTINESS_TEXT];
 
     if (source->warned || source->difference || source->profile->samples > 0 ||
-        source->profile->accumulated || !handle->session)
+        source->profile->accumulated)
         return;
     warnings_add(handle->session, ER_UNKNOWN, "snapshot '%s': %s",
                  source->label,

@@ -507,15 +507,13 @@ function_fail(sqlite3_context *c, const struct error *err)
 void
 function_warn(sqlite3_context *c, uint16_t code, const char *format, ...)
 {
-    struct sql_session *session = function_handle(c)->session;
     char text[ERROR_TEXT_MAX];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (session)
-        warnings_add(session, code, "%s", text);
+    warnings_add(function_handle(c)->session, code, "%s", text);
 }
 
 void

@@ -134,7 +134,7 @@ struct handle {
     struct function_use *functions; /* user data of SQLite's functions */
     /* Members from here on belong to the present statement. */
     struct catalog_scope scope;
-    struct sql_session *session; /* of scope, for @x := y */
+    struct sql_session *session; /* of scope, for warnings and @x := y */
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
     const atomic_bool *cancelled;   /* NULL: it cannot be cancelled */
