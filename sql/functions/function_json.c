@@ -130,6 +130,15 @@ charge_match(void *arg, size_t bytes)
     return !m->stopped;
 }
 
+static void
+find_matches(struct matches *m, struct span document, struct span path)
+{
+    if (json_find(document, path, add_match, charge_match, m))
+        return;
+    sqlite3_result_error_nomem(m->c);
+    m->stopped = true;
+}
+
 /* Finds the value of a path that has no more than one.  False: there is none,
  * or the statement fails. */
 static bool
@@ -150,7 +159,7 @@ find_value(sqlite3_context *c, sqlite3_value *path, struct span document,
         function_fail(c, &err);
         return false;
     }
-    json_find(document, text, add_match, charge_match, &m);
+    find_matches(&m, document, text);
     *out = m.first;
     return m.count > 0 && !m.stopped;
 }
@@ -311,8 +320,7 @@ return_json_matches(sqlite3_context *c, struct span document, int argc,
     m.all = many ? &all : NULL;
     buffer_text(&all, "[");
     for (int i = 1; i < argc && !m.stopped; i++)
-        json_find(document, function_argument(argv[i]), add_match, charge_match,
-                  &m);
+        find_matches(&m, document, function_argument(argv[i]));
     buffer_text(&all, "]");
     if (all.failed)
         function_fits(c, SELECT_VALUE_MAX + 1);
@@ -481,8 +489,7 @@ call_contains_path(sqlite3_context *c, int argc, sqlite3_value **argv)
 
         valid = read_json_path(c, argv[i], &path, &many);
         if (valid)
-            json_find(buffer_span(&document), path, add_match, charge_match,
-                      &m);
+            find_matches(&m, buffer_span(&document), path);
         found += m.count > 0;
         valid = valid && !m.stopped;
     }

@@ -132,11 +132,11 @@ read_leg_name(struct path_reader *s, struct leg *leg)
         return true;
     }
     if (s->at < s->end && *s->at == '"') {
-        for (s->at++; s->at < s->end && *s->at != '"'; s->at++)
-            s->at += *s->at == '\\' && s->at + 1 < s->end;
-        if (s->at == s->end)
+        const char *end = json_read_string(s->at, s->end, &s->at);
+
+        if (!end)
             return false;
-        s->at++;
+        s->at = end;
     } else {
         while (s->at < s->end && may_name(*s->at, s->at == leg->name.data))
             s->at++;
@@ -189,16 +189,17 @@ struct finding {
     bool (*found)(void *arg, struct span value);
     bool (*spend)(void *arg, size_t bytes);
     void *arg;
+    bool failed; /* no memory */
 };
 
-static bool follow_json_path(const struct finding *f, struct span value,
+static bool follow_json_path(struct finding *f, struct span value,
                              const char *at);
 
 /* Names compare in the document's form: in quotes, and escaped as json_quote()
  * does it.  So the path's name is brought into that form, not each of the
  * document's. */
 static bool
-find_member(const struct finding *f, struct span value, const struct leg *leg,
+find_member(struct finding *f, struct span value, const struct leg *leg,
             const char *at)
 {
     struct buffer plain, name;
@@ -215,9 +216,13 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
     else
         buffer_add(&plain, leg->name.data, leg->name.size);
     json_quote(&name, (struct span){plain.data ? plain.data : "", plain.size});
-    if (!name.failed &&
-        json_member(value, (struct span){name.data, name.size}, &member))
+    if (plain.failed || name.failed) {
+        f->failed = true;
+        go_on = false;
+    } else if (json_member(value, (struct span){name.data, name.size},
+                           &member)) {
         go_on = follow_json_path(f, member, at);
+    }
     buffer_fini(&plain);
     buffer_fini(&name);
     return go_on;
@@ -226,7 +231,7 @@ find_member(const struct finding *f, struct span value, const struct leg *leg,
 /* Walks the cells from first to last of an array.  Those counted from the end
  * need the array's length, which is a walk of its own. */
 static bool
-find_cells(const struct finding *f, struct span value, const struct leg *leg,
+find_cells(struct finding *f, struct span value, const struct leg *leg,
            const char *at)
 {
     int64_t count = (int64_t)json_count(value), i = 0, first, last;
@@ -243,8 +248,8 @@ find_cells(const struct finding *f, struct span value, const struct leg *leg,
 }
 
 static bool
-find_in_all_children(const struct finding *f, struct span value,
-                     enum json_kind kind, const char *at)
+find_in_all_children(struct finding *f, struct span value, enum json_kind kind,
+                     const char *at)
 {
     struct json_walk walk = json_walk(value);
     struct span name, part;
@@ -261,7 +266,7 @@ find_in_all_children(const struct finding *f, struct span value,
  * (JSON_DEPTH_MAX): each leg but one of cells goes down a level, and cells of
  * a value that is no array are taken in the loop. */
 static bool
-follow_json_path(const struct finding *f, struct span value, const char *at)
+follow_json_path(struct finding *f, struct span value, const char *at)
 {
     struct path_reader s = {at, f->end, false};
     struct leg leg;
@@ -292,8 +297,10 @@ json_find(struct span value, struct span path,
           bool (*found)(void *arg, struct span value),
           bool (*spend)(void *arg, size_t bytes), void *arg)
 {
-    struct finding f = {path.data + path.size, found, spend, arg};
+    struct finding f = {path.data + path.size, found, spend, arg, false};
     const char *dollar = memchr(path.data, '$', path.size);
 
-    return !dollar || follow_json_path(&f, value, dollar + 1);
+    if (dollar)
+        follow_json_path(&f, value, dollar + 1);
+    return !f.failed;
 }

@@ -99,10 +99,8 @@ read_escaped(const char **p, const char *end)
 
 static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t"; /* letter, meaning */
 
-/* Checks a string from its quote on.  Returns its end, or NULL with the fault's
- * position in *at. */
-static const char *
-read_string(const char *p, const char *end, const char **at)
+const char *
+json_read_string(const char *p, const char *end, const char **at)
 {
     for (p++; p < end && *p != '"'; p++) {
         *at = p;
@@ -315,7 +313,7 @@ copy_string(struct parse *p)
     const char *start = p->at;
     struct span string;
     struct buffer text;
-    const char *next = read_string(start, p->end, &p->at);
+    const char *next = json_read_string(start, p->end, &p->at);
 
     if (!next)
         return false;

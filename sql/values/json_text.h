@@ -55,15 +55,18 @@ size_t json_count(struct span value);
 /* The value of that name, in quotes.  False: none. */
 bool json_member(struct span object, struct span name, struct span *out);
 
-/* The text in a string's quotes, and back. */
+/* Checks a string from its quote on.  Returns its end, or NULL with the fault's
+ * position in *at. */
+const char *json_read_string(const char *p, const char *end, const char **at);
+/* The text in a checked string's quotes, and back. */
 void json_decode(struct buffer *out, struct span string);
 void json_quote(struct buffer *out, struct span text);
 
 /* Checks a path; *many: it may find several values. */
 enum json_fault json_path(struct span path, bool *many, size_t *at);
 /* Calls found for each value that a checked path finds, and spend before it
- * reads that many bytes.  Ends, and returns false, once one of them returns
- * false. */
+ * reads that many bytes.  Ends once one of them returns false.  False: no
+ * memory. */
 bool json_find(struct span value, struct span path,
                bool (*found)(void *arg, struct span value),
                bool (*spend)(void *arg, size_t bytes), void *arg);

@@ -109,6 +109,7 @@ static const char *const statements[] = {
     "SELECT export('heap_k')",
     "SELECT dot('now'), sleep(0.001)",
     "SELECT get_lock('l', 1), release_all_locks()",
+    "SELECT json_contains_path('{\"a\": 1}', 'one', '$.a')",
     "SET @a = sleep(0.001) + get_lock('l', 1)",
 };
 

@@ -198,6 +198,12 @@ static const struct {
     {"json_extract('[1]', '$[-1]')",
      "3143/42000 Invalid JSON path expression. The error is around character "
      "position 3."},
+    {"json_extract('{}', '$.\"\\\\ud83d\"')",
+     "3143/42000 Invalid JSON path expression. The error is around character "
+     "position 4."},
+    {"json_extract('{}', '$.\"a')",
+     "3143/42000 Invalid JSON path expression. The error is around character "
+     "position 5."},
     {"json_extract('[1]', '$**.a')",
      "1235/42000 This version of heapwire doesn't yet support '** in a JSON "
      "path': name the levels, with .* or [*] where any will do"},
