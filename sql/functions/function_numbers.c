@@ -16,6 +16,7 @@
 #include "function.h"
 #include "function_table.h"
 #include "kind.h"
+#include "real_text.h"
 
 enum {
     DECIMALS_MAX = 30,
@@ -398,7 +399,7 @@ call_format(sqlite3_context *c, int argc, sqlite3_value **argv)
     if (kind_decimals(argv[0]) >= 0 && kind_to_decimal(argv[0], &d))
         decimal_text(d, places, digits);
     else
-        snprintf(digits, sizeof(digits), "%.*f", places, kind_round(x, places));
+        real_text_fixed(kind_round(x, places), places, digits, sizeof(digits));
     if (*p == '-')
         text[at++] = *p++;
     integral_size = strcspn(p, ".");

@@ -16,15 +16,46 @@ enum {
     EXPONENT_MAX = 14
 };
 
+/* 1.50000000000000e+20.  Returns how many digits that is. */
+static int
+write_shortest_real(double x, char out[REAL_TEXT])
+{
+    int precision = DIGITS_SURE;
+
+    do
+        snprintf(out, REAL_TEXT, "%.*e", precision - 1, x);
+    while (strtod(out, NULL) != x && precision++ < DIGITS_MAX);
+    return precision;
+}
+
+void
+real_text_fixed(double x, int places, char *out, size_t size)
+{
+    char text[REAL_TEXT];
+    const int behind = write_shortest_real(x, text) - 1;
+    const int decimals = behind - (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+    const int zeros = places - (decimals > 0 ? decimals : 0);
+    const char *point = strchr(text, '.');
+    size_t used;
+
+    if (decimals < 0) /* 123e+5 */
+        used = (size_t)snprintf(out, size, "%.*s%.*s%0*d", (int)(point - text),
+                                text, behind, point + 1, -decimals, 0);
+    else
+        used = (size_t)snprintf(out, size, "%.*f",
+                                decimals < places ? decimals : places, x);
+    if (zeros > 0)
+        snprintf(out + used, size - used, "%s%0*d", decimals > 0 ? "" : ".",
+                 zeros, 0);
+}
+
 size_t
 real_text(double x, char out[REAL_TEXT])
 {
     char text[REAL_TEXT], *end;
-    int precision = DIGITS_SURE, exponent, decimals;
+    int exponent, decimals;
 
-    do
-        snprintf(text, sizeof(text), "%.*e", precision - 1, x);
-    while (strtod(text, NULL) != x && precision++ < DIGITS_MAX);
+    write_shortest_real(x, text);
     end = strchr(text, 'e');
     if (!end)
         return (size_t)snprintf(out, REAL_TEXT, "%s", text);

@@ -10,4 +10,8 @@ enum { REAL_TEXT = 48 };
  * below 1e-15: 1e20, 0.00001.  Finite.  Ends in a NUL; its length. */
 size_t real_text(double x, char out[REAL_TEXT]);
 
+/* With so many decimals and no exponent: zeros behind these digits.  Finite;
+ * size: room for 310 characters and the decimals. */
+void real_text_fixed(double x, int places, char *out, size_t size);
+
 #endif

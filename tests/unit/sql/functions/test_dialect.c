@@ -35,6 +35,8 @@ static const struct {
     {"select 1 xor 1 x", "x\n#0"},
     {"select 7 div 2 + 7 % 4 x", "x\n#6"},
     {"select mod(7, 2.25) x", "x\n0.25"},
+    {"select format(1e23, 0) a, format(0.1e0, 20) b",
+     "a|b\n100,000,000,000,000,000,000,000|0.10000000000000000000"},
     /* more digits than there are: none is cut off */
     {"select truncate(1.5e0, 40) = 1.5 x, "
      "truncate(123456.789e0, 30) = 123456.789e0 y",
