@@ -8,6 +8,8 @@
  */
 #include "types.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +149,30 @@ absolute_result_type(struct result_type from)
     return result_type_is_exact(from) ? from : result_type_of(COLUMN_DOUBLE);
 }
 
+/* The decimals that a literal asks for: 2, 1.9 (which is 2), '1.9' (which is
+ * 1); otherwise those of x. */
+static size_t
+asked_decimals(const struct node *digits, size_t otherwise)
+{
+    const bool is_text = digits->kind == NODE_STRING;
+    const struct span literal = is_text ? digits->name : digits->text;
+    char text[32];
+    double n;
+
+    if (digits->kind == NODE_PREFIX)
+        return 0; /* -1 */
+    if (!is_text && digits->kind != NODE_INTEGER &&
+        digits->kind != NODE_DECIMAL)
+        return otherwise;
+    snprintf(text, sizeof(text), "%.*s",
+             (int)(literal.size < sizeof(text) ? literal.size : sizeof(text)),
+             literal.data);
+    n = is_text               ? (double)strtol(text, NULL, 10)
+        : strpbrk(text, "eE") ? rint(strtod(text, NULL))
+                              : round(strtod(text, NULL));
+    return n < 0 ? 0 : n > DECIMAL_SCALE_MAX ? DECIMAL_SCALE_MAX : (size_t)n;
+}
+
 /* ROUND(x), ROUND(x, 2); DOUBLE if the text does not tell the digits.  ROUND(x,
  * -1) may be past all integers. */
 static struct result_type
@@ -161,12 +187,8 @@ rounded_result_type(struct result_type from, const struct node *digits)
                    : result_type_decimal(whole + 1, 0);
     if (!result_type_is_exact(from))
         return result_type_of(COLUMN_DOUBLE);
-    return result_type_decimal(whole + 1,
-                               !digits ? 0
-                               : digits->kind == NODE_INTEGER
-                                   ? strtoul(digits->text.data, NULL, 10)
-                               : digits->kind == NODE_PREFIX ? 0 /* -1 */
-                                                             : from.decimals);
+    return result_type_decimal(
+        whole + 1, digits ? asked_decimals(digits, from.decimals) : 0);
 }
 
 /* The type of SUM and AVG: x with so many more digits. */

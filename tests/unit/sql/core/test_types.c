@@ -310,6 +310,9 @@ static const struct {
     {"select round(7 / 2, 3) a, round(1.25, 1) b, truncate(1.999, 1) c, "
      "round(7 / 2, 1 + 1) d, 1 / 0 e",
      "a|b|c|d|e\n3.500|1.3|1.9|3.5000|\\N"},
+    {"select round(12.345, '1.9') a, round(12.345, 1.9) b, "
+     "truncate(12.345, 'x') c",
+     "a|b|c\n12.3|12.35|12"},
     {"select 1 as x union all select 'a'", "x\n1\na"},
     {"select cast(1 as decimal(10,2)) a, cast(1.005 as decimal(5,1)) b, "
      "cast(7 as decimal) c, cast(-3 as decimal(9,3)) d",
