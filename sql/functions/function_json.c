@@ -102,8 +102,7 @@ struct matches {
     sqlite3_context *c;
     size_t count;
     struct span first;
-    struct buffer
-        *all; /* their texts, with commas; NULL: the first is enough */
+    struct buffer *all; /* their texts; NULL: the first one is enough */
     bool stopped;
 };
 
