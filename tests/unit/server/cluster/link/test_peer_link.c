@@ -384,7 +384,8 @@ static const struct peer_link_events events = {.connected = on_connected,
 static void
 reset(void)
 {
-    failing = allocations = 0;
+    allocations = 0;
+    failing = 0;
     memset(&node, 0, sizeof(node));
     memset(&seen, 0, sizeof(seen));
     seen.questions = 1;

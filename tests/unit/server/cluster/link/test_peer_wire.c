@@ -26,7 +26,8 @@ static struct error err;
 static void
 set_up(void)
 {
-    failing = allocations = 0;
+    allocations = 0;
+    failing = 0;
     server = peer_end_point(ASKED);
     self = peer_node("blue", PEER_SECRET, ASKS);
     peer_wire_init(&wire, &self, ASKED, false);
