@@ -341,8 +341,10 @@ START_TEST(a_long_note_is_cut_between_characters)
     char children[2200] = "x";
     const char *row;
 
-    for (size_t i = (size_t)_i; i + 2 < sizeof(children); i += 2)
-        memcpy(children + i, "\xc3\xa9", 2);
+    for (size_t i = (size_t)_i; i + 2 < sizeof(children); i += 2) {
+        children[i] = '\xc3';
+        children[i + 1] = '\xa9';
+    }
     stats->children = children;
     row = produce("memory", &scope);
     ck_assert(text_is_utf8((struct span){row, strlen(row)}));
