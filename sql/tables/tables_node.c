@@ -155,7 +155,7 @@ static const struct catalog_column daemon_columns[] = {
     {"peers_alive", &type_bigint_nn,
      "Other nodes that answered the last question"},
     {"peers_silent", &type_bigint_nn,
-     "Other nodes that left a question of the last 3 minutes unanswered"},
+     "Other nodes that did not answer when last asked, within 3 minutes"},
 };
 
 enum { RISKS_TEXT_MAX = 8192 };
