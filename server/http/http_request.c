@@ -54,7 +54,7 @@ decode_query_value(struct span from, char *out, size_t size)
         } else if (c == '%') {
             if (from.size - i < 3)
                 return -1;
-            c = (char)(hex_digit(from.data[i + 1]) << 4 |
+            c = (char)(hex_digit(from.data[i + 1]) * 16 +
                        hex_digit(from.data[i + 2]));
             i += 2;
         }

@@ -29,8 +29,8 @@ trim_init(void)
     /* Setting it stops glibc from raising it by itself: that keeps up to twice
      * as much at the end of each thread's heap, where malloc_trim releases
      * nothing. */
-    (void)mallopt(M_MMAP_THRESHOLD,
-                  TRIM_MMAP_THRESHOLD); // NOLINT: glibc's has a lock
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's has a lock */
+    (void)mallopt(M_MMAP_THRESHOLD, TRIM_MMAP_THRESHOLD);
 }
 
 void

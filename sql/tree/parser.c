@@ -328,7 +328,7 @@ decode_hex(struct parser *p, struct span *out)
     if (!bytes)
         return -1;
     for (size_t i = 0; i < digits.size / 2; i++)
-        bytes[i] = (char)(hex_digit(digits.data[2 * i]) << 4 |
+        bytes[i] = (char)(hex_digit(digits.data[2 * i]) * 16 +
                           hex_digit(digits.data[2 * i + 1]));
     *out = (struct span){bytes, digits.size / 2};
     parser_advance(p);

@@ -285,7 +285,7 @@ def test_a_program_without_jemalloc_has_none():
         with node.asks() as w:
             assert rows_of(w, "SELECT * FROM heapwire.heap_waste") == []
             (warning,) = rows_of(w, "SHOW WARNINGS")
-            assert "size classes" in warning[2], warning
+            assert "by size class" in warning[2], warning
             assert value(w, "SELECT COUNT(size_class) FROM "
                          "heapwire.heap_stacks") == 0
             try:
