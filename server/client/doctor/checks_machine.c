@@ -47,7 +47,7 @@ check_kernel_names(const struct facts *x, struct finding *f)
                  "'cpu:10:kernel'",
                  paranoid,
                  caps ? ", and heapwired has no CAP_PERFMON"
-                      : ", and heapwired may run as another than root");
+                      : ", and heapwired may run as a user other than root");
 }
 
 static bool

@@ -27,6 +27,13 @@ lacks_process(const struct facts *x)
            (fact_is(x, FACT_STATE, "gone") || fact_is(x, FACT_STATE, "absent"));
 }
 
+static bool
+has_recorder(const struct facts *x)
+{
+    return fact_is(x, FACT_SOURCE, "interposed") ||
+           fact_is(x, FACT_SOURCE, "patched");
+}
+
 /* ---- the node ---- */
 
 static bool
@@ -34,9 +41,13 @@ check_node(const struct facts *x, struct finding *f)
 {
     if (facts_get(x, FACT_NODE_ERROR))
         return judge(f, VERDICT_STOPS,
-                     "for a program that does not run yet: heapwire doctor -- "
-                     "COMMAND",
-                     "the node cannot be asked: %s", x->text[FACT_NODE_ERROR]);
+                     fact_has(x, FACT_NODE_ERROR, "Can't connect")
+                         ? "start heapwire-run, or wait for heapwired's "
+                           "restart; for a program that does not run yet: "
+                           "heapwire doctor -- COMMAND"
+                         : "for a program that does not run yet: heapwire "
+                           "doctor -- COMMAND",
+                     "it cannot be asked: %s", x->text[FACT_NODE_ERROR]);
     if (!facts_get(x, FACT_STATE))
         return false;
     return judge(f, VERDICT_OK, NULL, "it answers");
@@ -99,6 +110,9 @@ check_profile(const struct facts *x, struct finding *f)
                      ".enable_prof())'; from the start: --profiling on",
                      "profiling is off: what is allocated now is in no later "
                      "profile");
+    if (has_recorder(x))
+        return judge(f, VERDICT_OK, NULL, "%s, by heapwire's recorder (%s)",
+                     x->text[FACT_PROFILING], x->text[FACT_SOURCE]);
     return judge(f, VERDICT_OK, NULL, "%s, by %s", x->text[FACT_PROFILING],
                  *x->text[FACT_SOURCE] ? x->text[FACT_SOURCE] : "nobody");
 }
@@ -146,13 +160,13 @@ check_ages(const struct facts *x, struct finding *f)
 
     if (!source || (!*source && !fact_is(x, FACT_STATE, "connected")))
         return false; /* nobody knows any more who sampled the heap */
-    if (strcmp(source, "interposed") == 0 || strcmp(source, "patched") == 0)
+    if (has_recorder(x))
         return judge(f, VERDICT_OK, NULL, "the recorder tells them");
     return judge(f, VERDICT_WARNING,
                  "start the database by heapwire-run --profiling-source "
                  "interposed (or patched: a jemalloc linked into the program)",
                  "jemalloc's own profile does not tell how old memory is, and "
-                 "there is none of a hung or dead database but kept snapshots");
+                 "of a hung or dead database only kept snapshots remain");
 }
 
 static bool
@@ -216,7 +230,7 @@ check_stacks(const struct facts *x, struct finding *f)
     (void)fact_number(x, FACT_THREADS_BLIND, &blind);
     if (blind == 0)
         return judge(f, VERDICT_OK, NULL,
-                     "all %" PRId64 " threads have one that is whole", all);
+                     "the stacks of all %" PRId64 " threads are complete", all);
     return judge(f, blind == all ? VERDICT_STOPS : VERDICT_WARNING, NULL,
                  "%" PRId64 " of %" PRId64 " threads have none, or one that "
                  "ends too soon, as: %s",
@@ -260,6 +274,9 @@ check_cgroup_limit(const struct facts *x, struct finding *f)
 {
     const char *limit = facts_get(x, FACT_CGROUP_LIMIT);
     const char *version = facts_get(x, FACT_CGROUP_VERSION);
+    const char *percent =
+        *x->text[FACT_AT_PERCENT] ? x->text[FACT_AT_PERCENT] : "80, 90, 95";
+    bool none = strcmp(percent, "none") == 0;
 
     if (facts_get(x, FACT_MEMORY_ERROR))
         return judge(f, VERDICT_STOPS, NULL, "%s", x->text[FACT_MEMORY_ERROR]);
@@ -270,11 +287,10 @@ check_cgroup_limit(const struct facts *x, struct finding *f)
                      "a limit of its own (MemoryMax= of systemd, --memory of "
                      "a container), or the setting snapshots.growth or "
                      "snapshots.every",
-                     "no cgroup of the database has a limit%s%s: no snapshot "
-                     "is taken at %s %% of it",
+                     "no cgroup of the database has a limit%s%s%s%s%s",
                      version ? ", cgroup v" : "", version ? version : "",
-                     *x->text[FACT_AT_PERCENT] ? x->text[FACT_AT_PERCENT]
-                                               : "80, 90, 95");
+                     none ? "" : ": snapshots at ", none ? "" : percent,
+                     none ? "" : " % are of the machine's memory");
     return judge(f, VERDICT_OK, NULL, "%s bytes%s%s", limit,
                  version ? ", cgroup v" : "", version ? version : "");
 }
