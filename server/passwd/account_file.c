@@ -119,6 +119,12 @@ account_file_change(struct span text, const struct account_change *change,
                   change->name);
         return -1;
     }
+    if (!found && change->replace) {
+        error_set(err, ER_WRONG_VALUE,
+                  "no user '%s' to replace (without --replace it is added)",
+                  change->name);
+        return -1;
+    }
     if (rc == 0 && !found)
         rc = append_account(change, out);
     if (rc != 0 || out->failed) {

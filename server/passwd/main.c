@@ -269,6 +269,13 @@ print_secret(void)
     return rc == 0 ? 0 : print_passwd_error(NULL, &err);
 }
 
+static int
+refuse_words(const char *why)
+{
+    fprintf(stderr, "heapwire-passwd: %s\n", why);
+    return EX_USAGE;
+}
+
 /* 0, EX_USAGE, or -1 when there is nothing to do. */
 static int
 parse_passwd_options(struct passwd_options *options, int argc, char **argv)
@@ -302,14 +309,18 @@ parse_passwd_options(struct passwd_options *options, int argc, char **argv)
         else if (option == 'h')
             return -1;
         else
-            return EX_USAGE;
+            return EX_USAGE; /* getopt has said why */
     }
     if (options->cluster_secret || options->version)
-        return argc == 2 ? 0 : EX_USAGE;
+        return argc == 2 ? 0
+                         : refuse_words("--cluster-secret and --version take "
+                                        "nothing else");
+    if (argc - optind != 2)
+        return refuse_words("give one FILE and one NAME");
     /* A token's digest has no salt, so a token is always drawn, never chosen.
      */
-    if (argc - optind != 2 || (options->token && options->from_stdin))
-        return EX_USAGE;
+    if (options->token && options->from_stdin)
+        return refuse_words("give only one of --stdin and --token");
     options->path = argv[optind];
     options->change.name = argv[optind + 1];
     return 0;

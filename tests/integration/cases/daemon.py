@@ -428,6 +428,9 @@ def test_passwords(directory):
     for arguments, text in (
             ([config, "a b"], "a user's name"),
             ([config, "root"], "the name 'root' is reserved"), ([config], "usage"),
+            ([config], "one FILE and one NAME"),
+            ([config, "typo", "--replace"], "no user 'typo' to replace"),
+            ([config, "bob", "--token", "--stdin"], "only one of"),
             ([config, "bob", "--privileges", "god"], "god"),
             ([config, "bob", "--stdin"], "no password on stdin"),
             ([directory, "bob"], "not a regular file")):

@@ -24,22 +24,24 @@ change(const char *text, const char *privileges, bool replace,
 }
 
 static const struct {
-    const char *before, *privileges, *after;
+    const char *before, *privileges;
+    bool replace;
+    const char *after;
 } changes[] = {
-    {"", NULL,
+    {"", NULL, false,
      "[user ann]\nauth = sha2 " ZERO64
      "\nprivileges = status, profile, control\n"},
-    {"[node]\nid = 1", "admin",
+    {"[node]\nid = 1", "admin", false,
      "[node]\nid = 1\n\n[user ann]\nauth = sha2 " ZERO64
      "\nprivileges = admin\n"},
     {"# top\n[user ann]\n; why\n auth = old\nprivileges = status\n\n[user bob]"
      "\nauth = his\n",
-     NULL,
+     NULL, true,
      "# top\n[user ann]\n; why\nauth = sha2 " ZERO64
      "\nprivileges = status\n\n[user bob]\nauth = his\n"},
-    {"[user  ann]\nauth: old\nprivileges = status\n", "admin",
+    {"[user  ann]\nauth: old\nprivileges = status\n", "admin", true,
      "[user  ann]\nauth = sha2 " ZERO64 "\nprivileges = admin\n"},
-    {"[user anna]\nauth = x\n", "admin",
+    {"[user anna]\nauth = x\n", "admin", false,
      "[user anna]\nauth = x\n\n[user ann]\nauth = sha2 " ZERO64
      "\nprivileges = admin\n"},
 };
@@ -48,8 +50,9 @@ START_TEST(only_the_account_changes)
 {
     struct error err;
 
-    ck_assert_int_eq(
-        change(changes[_i].before, changes[_i].privileges, true, &err), 0);
+    ck_assert_int_eq(change(changes[_i].before, changes[_i].privileges,
+                            changes[_i].replace, &err),
+                     0);
     ck_assert_str_eq(out.data, changes[_i].after);
     buffer_fini(&out);
 }
@@ -65,6 +68,16 @@ START_TEST(a_duplicate_is_refused)
 }
 END_TEST
 
+START_TEST(a_user_that_is_not_there_is_not_replaced)
+{
+    struct error err;
+
+    ck_assert_int_eq(change("[user anna]\nauth = x\n", NULL, true, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "no user 'ann' to replace"));
+    buffer_fini(&out);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -74,6 +87,7 @@ main(void)
     tcase_add_loop_test(tc, only_the_account_changes, 0,
                         sizeof(changes) / sizeof(changes[0]));
     tcase_add_test(tc, a_duplicate_is_refused);
+    tcase_add_test(tc, a_user_that_is_not_there_is_not_replaced);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
