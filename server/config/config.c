@@ -401,9 +401,9 @@ config_load(struct config *config, const struct config_arguments *args,
      * known. */
     config_cluster_complete(config, args->file ? args->file : "", faults);
     if (!*config->tls_cert != !*config->tls_key)
-        config_add_fault(
-            faults, *config->tls_cert ? "tls_cert" : "tls_key",
-            "needs the other one, too (tls_cert and tls_key, or neither)");
+        config_add_fault(faults, *config->tls_cert ? "tls_cert" : "tls_key",
+                         *config->tls_cert ? "tls_key must be given with it"
+                                           : "tls_cert must be given with it");
     if (setting_complete(config, &err) != 0)
         config_add_fault(faults, "the default paths", err.text);
     if (config_addresses_clash(&config->listen, &config->http))

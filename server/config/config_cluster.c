@@ -208,7 +208,7 @@ config_peers_check(struct config_cluster *cluster, const char *name,
 
         if (a->id == b->id)
             config_fault(faults, name, b->line,
-                         "[peer %u] is given twice, in line %u", b->id,
+                         "[peer %u] was given before, in line %u", b->id,
                          a->line);
     }
     check_peer_addresses(cluster, name, faults);
@@ -329,8 +329,9 @@ check_secret(struct config_cluster *cluster, const char *name,
              struct config_faults *faults)
 {
     if (*cluster->secret && *cluster->secret_file)
-        config_fault(faults, name, 0,
-                     "[cluster] has both secret and secret_file: one of them");
+        config_fault(
+            faults, name, 0,
+            "[cluster] has both secret and secret_file: give only one");
     else if (*cluster->secret_file)
         read_secret(cluster, faults);
     else if (!*cluster->secret && cluster->peer_count > 0)

@@ -56,7 +56,8 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_STATE_DIR] = {"state_dir", "state-dir", SETTING_PATH,
                           FIELD(state_dir), .most = CONFIG_STATE_MAX,
                           .argument = "DIR",
-                          .help = "private directory of the node"},
+                          .help = "private directory of the node "
+                                  "(/run/heapwire/ID for root)"},
     [CONFIG_SOCKET] = {"socket", "socket", SETTING_PATH, FIELD(socket),
                        .most = CONFIG_SOCKET_MAX, .argument = "PATH",
                        .help = "unix socket (mysql.sock there)"},
@@ -194,7 +195,7 @@ static const struct setting settings[CONFIG_KEYS] = {
                       .help =
                           "seconds between snapshots by the clock; 0: none"},
     [CONFIG_HOURS_LEFT] = {"snapshots.hours_left", "snapshots-hours-left",
-                           SETTING_NUMBER, FIELD(marks.hours_left), 0,
+                           SETTING_NUMBER, FIELD(marks.hours_left), 1,
                            CONFIG_HOURS_LEFT_MAX, "of hours", .zero = "off",
                            .reloadable = true, .argument = "N",
                            .help = "one is taken if memory would meet its "
@@ -253,8 +254,8 @@ static const struct setting settings[CONFIG_KEYS] = {
     [CONFIG_DEBUGINFOD_URLS] =
         {"symbols.debuginfod_urls", "symbols-debuginfod-urls", SETTING_TEXT,
          FIELD(debuginfod_urls), .most = CONFIG_URLS_MAX, .argument = "URLS",
-         .help = "servers of debug information for programs "
-                 "without; none (DEBUGINFOD_URLS)"},
+         .help = "debuginfod servers, asked for programs without debug "
+                 "information; or none (DEBUGINFOD_URLS)"},
     [CONFIG_DEBUGINFOD_TIMEOUT] = {"symbols.debuginfod_timeout",
                                    "symbols-debuginfod-timeout",
                                    SETTING_SECONDS, FIELD(debuginfod_timeout_s),

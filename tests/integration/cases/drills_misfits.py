@@ -198,7 +198,7 @@ def check_a_reload_that_is_wrong_changes_nothing(m):
     asked = m.real[ASKED]
     twice = f"[peer 10002]\naddress = 127.0.0.1:{free_port()}\n"
     own = f"127.0.0.1:{m.places[WELL]}"
-    for text, why in ((twice, "[peer 10002] is given twice"),
+    for text, why in ((twice, "[peer 10002] was given before"),
                       (f"[peer 10077]\naddress = {own}\n",
                        "[peer 10077] has the address of [peer 10002]"),
                       ("[peer 10077]\naddress = localhost:1\n",

@@ -233,7 +233,7 @@ refused() { # refused TEXT OPTION...
     [ -e "$WORK/untouched" ] || fail "started all the same: $text"
 }
 refused "ADDRESS:PORT" --listen 10.0.0.1
-refused "needs the other one" --tls-cert /no/such
+refused "tls_key must be given" --tls-cert /no/such
 refused "no/such: cannot be opened" --tls-cert /no/such --tls-key /no/such
 refused "yes or no" --require-tls perhaps
 refused "no-such-user" --user no-such-user

@@ -691,8 +691,8 @@ def test_wrong_certificates_are_faults_of_the_configuration(_):
         shutil.copy(key, open_key)
         os.chmod(open_key, 0o644)
         for arguments, fault in (
-                (["--tls-cert", cert], "tls_cert: needs the other one"),
-                (["--tls-key", key], "tls_key: needs the other one"),
+                (["--tls-cert", cert], "tls_cert: tls_key must be given"),
+                (["--tls-key", key], "tls_key: tls_cert must be given"),
                 (["--tls-cert", cert, "--tls-key", other[1]],
                  "the key is not the certificate's"),
                 (["--tls-cert", cert, "--tls-key", open_key], "chmod 600"),

@@ -224,7 +224,9 @@ static const struct {
     {"[snapshots]\nevery = -5\n", "f:2: every = -5: must be a time such as"},
     {"[snapshots]\nring = 1y\n", "f:2: ring = 1y: must be a time such as"},
     {"[snapshots]\nring = -1\n", "f:2: ring = -1: must be a time such as"},
-    {"[snapshots]\nhours_left = 9999\n", "f:2: hours_left = 9999: must be"},
+    {"[snapshots]\nhours_left = 9999\n",
+     "f:2: hours_left = 9999: must be a number of hours from 1 to 8760, "
+     "or 0 for off"},
     {"[snapshots]\nhours_left = 1h\n", "f:2: hours_left = 1h: must be"},
     {"[snapshots]\nmin_interval = 0\n", "f:2: min_interval = 0: must be a t"},
     {"[profiler]\nbudget_percent = -1\n", "f:2: budget_percent = -1: must be"},
@@ -511,10 +513,12 @@ START_TEST(certificate_and_key_come_together)
 {
     write_file("[node]\ntls_cert = /a\n", 0600);
     ck_assert_int_eq(load(NULL), -1);
-    ck_assert_ptr_nonnull(strstr(faults.text.data, "tls_cert: needs the"));
+    ck_assert_ptr_nonnull(
+        strstr(faults.text.data, "tls_cert: tls_key must be"));
     write_file("[node]\ntls_key = /a\n", 0600);
     ck_assert_int_eq(load(NULL), -1);
-    ck_assert_ptr_nonnull(strstr(faults.text.data, "tls_key: needs the"));
+    ck_assert_ptr_nonnull(
+        strstr(faults.text.data, "tls_key: tls_cert must be"));
     write_file("[node]\ntls_cert = /a\ntls_key = /b\n", 0600);
     ck_assert_int_eq(load(NULL), 0);
     ck_assert_str_eq(config.tls_cert, "/a");

@@ -150,7 +150,7 @@ static const struct {
     {"[cluster]\nsecret_file = /nowhere/at/all\n",
      "/nowhere/at/all: cannot be opened"},
     {SHARED "secret_file = /nowhere\n",
-     ": [cluster] has both secret and secret_file: one of them"},
+     ": [cluster] has both secret and secret_file: give only one"},
     {"[cluster]\nconnect_timeout = 0\n", ":2: connect_timeout = 0: must be a"},
     {"[cluster]\nconnect_timeout = 61\n", ":2: connect_timeout = 61: must be"},
     {"[cluster]\nmax_links = 15\n", ":2: max_links = 15: must be a"},
@@ -186,7 +186,7 @@ static const struct {
      ":5: unknown key 'secret' in [peer 2] (allowed: address, role)"},
     {SHARED PEER("2", "10.0.0.2:1") PEER("3", "10.0.0.3:1")
          PEER("2", "10.0.0.4:1"),
-     ":7: [peer 2] is given twice, in line 3"},
+     ":7: [peer 2] was given before, in line 3"},
     {SHARED PEER("2", "[fd00::2]:1") PEER("3", "10.0.0.3:1")
          PEER("4", "[fd00:0::0:2]:1"),
      ":7: [peer 4] has the address of [peer 2] in line 3"},
