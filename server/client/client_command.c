@@ -21,7 +21,7 @@
 enum { STATEMENT_MAX = 16 << 20, ID_BYTES = 32 };
 
 static const char not_nodes[] =
-    "NODES are ids with commas between, or ALL, and not ";
+    "NODES must be ids with commas between, or ALL, not ";
 
 static const char too_long[] = "a statement has at most 16 MB";
 

@@ -113,7 +113,7 @@ check_options(const char *const *given, const char *name)
          bundle = strcmp(name, "bundle") == 0;
 
     if (given['j'] && given['t'])
-        return command_usage("rows are shown once: --json or --tsv", "");
+        return command_usage("give only one of --json and --tsv", "");
     if (get && (given['j'] || given['t']))
         return command_usage(
             "get writes a view as it is, not rows: without --json and --tsv; "
@@ -133,7 +133,8 @@ check_options(const char *const *given, const char *name)
                              name);
     if (port[strspn(port, "0123456789")] || atoi(port) < 1 ||
         atoi(port) > PORT_MAX)
-        return command_usage("a port is 1 to 65535, and not ", port);
+        return command_usage("--port takes a number from 1 to 65535, not ",
+                             port);
     return CLIENT_OK;
 }
 
@@ -247,7 +248,13 @@ run_with_input(const struct command *command, const char *const *given,
         completed[count - 1] = input.data;
         words = completed;
     }
-    if (status == CLIENT_OK)
+    if (status == CLIENT_OK && words != completed && count > 0 &&
+        !isatty(STDIN_FILENO))
+        status = command_usage(command->run == run_sql
+                                   ? "standard input has no statement"
+                                   : "standard input has no script",
+                               "");
+    else if (status == CLIENT_OK)
         status = run_with_words(command, given, words, count);
     buffer_fini(&input);
     return status;

@@ -282,6 +282,8 @@ add_newest(struct bundle *b)
 
     if (add_view(b, "now") == CLIENT_NO_NODE)
         return CLIENT_NO_NODE;
+    if (!b->heap) /* the reason was printed */
+        warnx("the bundle has no heap of now, only what is kept");
     snprintf(statement, sizeof(statement),
              "SELECT name FROM snapshots WHERE kind = 'heap' ORDER BY taken "
              "DESC LIMIT %d",

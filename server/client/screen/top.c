@@ -142,6 +142,8 @@ run_batch(struct top *top, unsigned long count)
         if (fflush(stdout) != 0)
             return CLIENT_FAILED;
         signal(SIGPIPE, SIG_IGN);
+        if (failed && top->screen.node_count == 0)
+            break; /* no node has answered yet: the words may be wrong */
     }
     if (failed)
         warnx("%s", top->screen.notice);
@@ -203,14 +205,14 @@ check_batch_options(const char *const *given, double *seconds,
     *seconds = given['d'] ? strtod(given['d'], &end) : 2;
     if (given['d'] && (end == given['d'] || *end || !(*seconds >= .1) ||
                        *seconds > SCREEN_INTERVAL_MAX)) {
-        warnx("an interval is .1 to %d seconds, and not %s",
+        warnx("--interval takes .1 to %d seconds, not '%s'",
               SCREEN_INTERVAL_MAX, given['d']);
         return CLIENT_USAGE;
     }
     *count = given['n'] ? strtoul(given['n'], &end, 10) : (unsigned long)-1;
     if (given['n'] &&
         (end == given['n'] || *end || *given['n'] == '-' || *count == 0)) {
-        warnx("a count is 1 or more, and not %s", given['n']);
+        warnx("--count takes a number of 1 or more, not '%s'", given['n']);
         return CLIENT_USAGE;
     }
     return CLIENT_OK;

@@ -191,7 +191,7 @@ def dead(browser, node, page, path):
     wait_for(lambda: page.query("SELECT state FROM profiler")[0][0] == "gone")
     wait_for(lambda: page.query("SELECT count(*) FROM deaths")[0][0] == 1)
     done = bundle(node, path)
-    check(done.returncode == 0 and "the database" in done.stderr, "a dead one has no heap of now, and says so", done)
+    check(done.returncode == 0 and "the database" in done.stderr and "the bundle has no heap of now" in done.stderr, "a dead one has no heap of now, and says so", done)
     look(browser, path, "dead")
     options = browser.run("return Array.from(document.querySelector('.controls select').options, (one) => one.value)")
     check(options == ["after", "before"], "but its snapshots", options)

@@ -592,15 +592,15 @@ def test_statuses_and_what_to_do():
             assert err.startswith("heapwire: ") and says in err, err
         for words, says in (((), "name a command: diagnose, on, sql"),
                             (("tell",), "bundle, top or doctor"),
-                            (("sql",), "too few"),
-                            (("on", "10001"), "too few"),
+                            (("sql",), "standard input has no statement"),
+                            (("on", "10001"), "standard input has no script"),
                             (("get", "top", "a", "b"), "too many"),
                             (("get", "-o", "/dev/null"), "name a form"),
                             (("get", "tops"), "no form tops; the node has "
                              "dot text top"),
                             (("--json", "get", "top"), "calls is JSON"),
                             (("--tsv", "get", "calls"), "calls is JSON"),
-                            (("--json", "--tsv", "sql", "1"), "or --tsv"),
+                            (("--json", "--tsv", "sql", "1"), "give only one"),
                             (("-o", "/dev/null", "sql", "1"), "--output goes with"),
                             (("-e", "1", "sql"), "stands alone"),
                             (("get", "text top"), "no form text top"),

@@ -454,10 +454,10 @@ def test_tables_without_a_terminal():
         assert "\x1b" not in out
         assert top(*s, "-b", "-n", 1, "running")[1].count("bio_") >= 3
         for words, says in ((("nothing",), "no view nothing"),
-                            (("-b", "-n", "0"), "a count is"),
+                            (("-b", "-n", "0"), "--count takes"),
                             (("-n", "1"), "needs --batch"),
                             (("-b", "--json"), "do not go with top"),
-                            (("-b", "-d", "x"), "an interval is")):
+                            (("-b", "-d", "x"), "--interval takes")):
             status, out, err = top(*s, *words)
             assert status == USAGE and says in err, (words, err)
         done = subprocess.run(
@@ -465,8 +465,9 @@ def test_tables_without_a_terminal():
              "head -1; echo ${PIPESTATUS[0]}"], capture_output=True, text=True,
             env=environment(), timeout=60, check=False)
         assert done.stdout.splitlines()[-1] == str(128 + signal.SIGPIPE), done
-    status, out, err = top("-S", node.socket, "top", "-b", "-n", 1)
-    assert status == NO_NODE and node.socket in err, (status, out, err)
+    for words in (("-b", "-n", 1), ("-b",)):
+        status, out, err = top("-S", node.socket, "top", *words)
+        assert status == NO_NODE and node.socket in err, (status, out, err)
 
 
 class NodeWithAnn(RedisNode):
