@@ -115,8 +115,8 @@ log_new_config(const struct daemon *d, const char *left, size_t ended)
 {
     const struct config *config = &d->config;
 
-    log_line("read the configuration again: %zu users, statement timeout "
-             "%u s, idle timeout %u s, %u login failures, TLS %s%s%s",
+    log_line("read the configuration again: users: %zu, statement timeout: "
+             "%u s, idle timeout: %u s, login failures: %u, TLS: %s%s%s",
              users_count(d->server.users), config->statement_timeout_s,
              config->idle_timeout_s, config->login_failures,
              d->server.node.requires_tls ? "required" : "offered",

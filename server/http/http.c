@@ -216,7 +216,7 @@ refuse_method(struct session *s, const struct http_route *route)
             buffer_text(&text, "http_get_changes = yes in [node] is for "
                                "scripts that use GET\n");
     } else {
-        buffer_format(&text, "%s is read: use GET\n", route->path);
+        buffer_format(&text, "%s takes only GET\n", route->path);
     }
     buffer_char(&text, '\0');
     send_text_answer(

@@ -77,7 +77,7 @@ static void
 fail_lost(struct peer_link *l)
 {
     fail_text(l, l->state == PEER_LINK_ASKING ? "the connection was lost"
-                                              : "it hung up");
+                                              : "it closed the connection");
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -225,7 +225,7 @@ on_poll(uv_poll_t *poll, int status, int events)
     struct peer_link *l = poll->data;
 
     if (l->state == PEER_LINK_READY) {
-        fail_text(l, "it hung up");
+        fail_text(l, "it closed the connection");
         return;
     }
     (void)status; /* the socket itself reports its fault */

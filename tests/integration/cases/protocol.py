@@ -166,7 +166,7 @@ def test_sha2_only_users_do_not_stand_out(shared):
         with open(node.config, "w", encoding="ascii") as f:
             f.write("\n".join(lines) + "\n")
         node.signal(1)
-        wait_for(lambda: "read the configuration again: 2 users" in node.log())
+        wait_for(lambda: "read the configuration again: users: 2" in node.log())
         with Wire(node.tcp).login(b"ann", b"secret") as w:
             w.ping()
         with Wire(node.tcp) as w:
