@@ -92,7 +92,7 @@ write_times(const struct agent_hello *hello, struct buffer *out)
             write_profiler_time(out, "\nactive until:", hello->active_until_ms);
         else
             buffer_text(out, "\nactive until: it is switched off; "
-                             "enable_prof(seconds) leaves it on without end");
+                             "enable_prof(seconds) does not shorten that");
         buffer_char(out, '\n');
     }
     buffer_format(out, "changes: %u, resets: %u\n", hello->changes,

@@ -180,11 +180,9 @@ find_growth_unknown(const struct diagnosis_facts *facts, struct diagnosis *out)
                      facts->profiling_why ? facts->profiling_why : "");
     else if (!facts->profiling)
         finding_step(finding,
-                     "Switch profiling on%s%s: ADMIN EXECUTE ON %u "
+                     "Switch profiling on: ADMIN EXECUTE ON %u "
                      "'System.print(HeapProf.getInstance().enable_prof())'; "
                      "then a snapshot is kept each hour.",
-                     facts->profiling_why ? ", which is off: " : "",
-                     facts->profiling_why ? facts->profiling_why : "",
                      (unsigned)facts->node_id);
     else
         finding_step(finding, "Ask again after some hours.");

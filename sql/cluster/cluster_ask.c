@@ -62,20 +62,34 @@ cluster_fail(struct cluster_ask *ask, size_t id_index, uint16_t code,
     ask->missing++;
 }
 
+/* Says which node failed, and why. */
+static void
+set_node_failure(const struct cluster_ask *ask, size_t i, struct error *out)
+{
+    const struct cluster_failure *failure = &ask->failures[i];
+
+    if (strcmp(failure->text, "node not found") == 0)
+        error_set(out, failure->code, "there is no node %" PRIu64, ask->ids[i]);
+    else
+        error_set(out, failure->code, "node %" PRIu64 ": %s", ask->ids[i],
+                  failure->text);
+}
+
+/* They may have answered all the same, with an error. */
 static int
 fail_all(const struct cluster_ask *ask, struct error *err)
 {
-    const struct cluster_failure *first = ask->failures;
+    struct error first;
 
     if (ask->id_count == 0)
         error_set(err, ER_UNKNOWN, "the cluster has no nodes to ask");
-    else if (ask->id_count == 1)
-        error_set(err, first->code, "node %" PRIu64 ": %s", ask->ids[0],
-                  first->text);
     else
-        error_set(err, first->code,
-                  "none of %zu nodes answered; node %" PRIu64 ": %s",
-                  ask->id_count, ask->ids[0], first->text);
+        set_node_failure(ask, 0, &first);
+    if (ask->id_count == 1)
+        *err = first;
+    else if (ask->id_count > 1)
+        error_set(err, first.code, "none of %zu nodes has an answer; %s",
+                  ask->id_count, first.text);
     return -1;
 }
 

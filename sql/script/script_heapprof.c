@@ -75,15 +75,16 @@ script_snapshot_name(struct script_call *call, size_t i,
     return 0;
 }
 
-/* Reads argument i, a whole number from least to most; -1: it is none. */
+/* Reads the first argument, called name, a whole number from least to most;
+ * -1: it is none. */
 static int
-script_count(struct script_call *call, size_t i, double least, double most,
-             uint32_t *out, struct error *err)
+script_count(struct script_call *call, const char *name, double least,
+             double most, uint32_t *out, struct error *err)
 {
-    if (choice_count(call->method->name, call->arguments[i].number, least, most,
-                     out, err) == 0)
+    if (choice_count(name, call->arguments[0].number, least, most, out, err) ==
+        0)
         return 0;
-    script_blame(call, i);
+    script_blame(call, 0);
     return -1;
 }
 
@@ -196,7 +197,8 @@ heapprof_enable(struct script_call *call, struct error *err)
     struct job_request request = {.kind = JOB_ENABLE};
 
     if (call->argument_count > 0 &&
-        script_count(call, 0, 1, AGENT_SECONDS_MAX, &request.seconds, err) != 0)
+        script_count(call, "seconds", 1, AGENT_SECONDS_MAX, &request.seconds,
+                     err) != 0)
         return STEP_FAIL;
     return change_heap_profiling(call, &request, err);
 }
@@ -215,8 +217,8 @@ heapprof_reset(struct script_call *call, struct error *err)
     struct job_request request = {.kind = JOB_RESET};
 
     if (call->argument_count > 0 &&
-        script_count(call, 0, 0, AGENT_LG_SAMPLE_MAX, &request.lg_sample,
-                     err) != 0)
+        script_count(call, "lg_sample", 0, AGENT_LG_SAMPLE_MAX,
+                     &request.lg_sample, err) != 0)
         return STEP_FAIL;
     request.force = call->argument_count > 1 && call->arguments[1].boolean;
     return change_heap_profiling(call, &request, err);
@@ -459,8 +461,9 @@ chain_view(struct script_call *call, struct error *err)
     struct view_request request = request_of(call->receiver->state);
     struct view_options options = *request.options;
 
-    if (call->argument_count > 0 && script_count(call, 0, 1, CHOICE_COUNT_MAX,
-                                                 &options.nodecount, err) != 0)
+    if (call->argument_count > 0 &&
+        script_count(call, call->method->name, 1, CHOICE_COUNT_MAX,
+                     &options.nodecount, err) != 0)
         return STEP_FAIL;
     request.options = &options;
     request.form = call->method->form;

@@ -104,7 +104,8 @@ void select_vtab_plan(const struct catalog_table *table,
                       sqlite3_index_info *info);
 
 #define HEAP_SNAPSHOT_COMMENT                                                  \
-    "The kept one that a condition on it asks for; else a fresh one, now"
+    "The kept snapshot that snapshot = '...' asks for; without a condition "   \
+    "on it a fresh one, now"
 
 /* Borrows text. */
 static inline void

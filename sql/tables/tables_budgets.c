@@ -65,7 +65,7 @@ static const struct catalog_column columns_of_budgets[] = {
      CATALOG_KEY},
     {"limit_bytes", &type_ubigint_nn, "What it may have in use"},
     {"now_bytes", &type_ubigint,
-     "What it has at the last look, a function with all that it called, a "
+     "What it had at the last look, a function with all that it called, a "
      "pool what its threads allocated; NULL: state says why that is not known"},
     {"margin", &type_ubigint,
      "Half the width of its 95 % confidence interval, from sampling"},

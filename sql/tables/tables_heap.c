@@ -427,7 +427,8 @@ static const struct heap_walk calls_walk = {HEAP_CALLS, 20000, 1, calls_cell};
 
 const struct catalog_table tables_heap[] = {
     {"heapwire", "heap_flame_graph", CATALOG_COLUMNS(calls),
-     .comment = "The calls as a flame graph, in the order of a walk",
+     .comment =
+         "The calls as a flame graph, depth first, callers before callees",
      .privilege = PRIVILEGE_PROFILE, .walk = &calls_walk},
     {"heapwire", "heap_stacks", CATALOG_COLUMNS(stacks),
      .comment = "Call stacks, and what was allocated there that is in use",

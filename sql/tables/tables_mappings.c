@@ -104,8 +104,8 @@ static const struct catalog_column mappings[] = {
     {"permissions", &type_word, "rwx, p private or s shared"},
     {"kind", &type_name_nn,
      "jemalloc, glibc malloc, thread stack, file, foreign anonymous, shared "
-     "memory, vdso, page tables, kernel; others: past 65536; unknown: name "
-     "says why"},
+     "memory, vdso, page tables, kernel; others: mappings beyond the first "
+     "65536; unknown: name says why"},
     {"owner", &type_text_nn, "The thread's name, the file, what the memory is"},
     {"tid", &type_bigint, "The thread whose stack it is"},
     {"name", &type_text_nn,

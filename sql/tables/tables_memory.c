@@ -375,13 +375,17 @@ static void
 explain_profile(const struct catalog_scope *scope, struct buffer *note)
 {
     const struct snapshot *snapshot = scope->snapshot;
+    struct node_status status;
     struct unseen unseen;
     double pages;
     char since[CLOCK_TEXT];
 
     if (!snapshot) {
         buffer_sentence(note, "profile_bytes is NULL: ");
-        buffer_text(note, scope->no_total);
+        controller_status(scope->session->node->controller, &status);
+        /* how it ended stands with the allocator's figures */
+        buffer_text(note, status.state == NODE_GONE ? "the database has ended"
+                                                    : scope->no_total);
         return;
     }
     unseen_find(snapshot->profile, &snapshot->memory, &snapshot->hello,
@@ -559,8 +563,8 @@ static const struct catalog_column memory_columns[] = {
      NEED_TOTAL},
     {"answered", &type_boolean_nn,
      "Whether the agent in it answered (its own threads may wait all the "
-     "same: threads); 0: jemalloc's figures are of when it did "
-     "last, as are all where it has ended"},
+     "same: threads); 0: jemalloc's figures are from its last answer; if the "
+     "database has ended, all figures are of taken"},
     {"full_at", &type_time,
      "When it meets the cgroup's limit or what the machine has left, as it "
      "grows, UTC; NULL: note says why"},

@@ -115,10 +115,8 @@ static const struct catalog_column threads[] = {
     CATALOG_NODE_ID,
     {"snapshot", &type_name_nn, HEAP_SNAPSHOT_COMMENT},
     {"tid", &type_ubigint,
-     "The kernel's number of the thread; NULL where jemalloc profiles, where "
-     "it "
-     "is a younger thread's by now, and for all that ended and made room for "
-     "others"},
+     "The kernel's number of the thread; NULL: jemalloc profiles, a newer "
+     "thread has the number now, or the row sums ended threads"},
     {"name", &type_name,
      "As the thread was called when it last allocated with a new stack (of "
      "jemalloc: was sampled); NULL unknown"},

@@ -295,7 +295,7 @@ produce_snapshots(const struct catalog_scope *scope, struct rowset *out)
     {"taken", &type_time, "UTC"}, \
     {"age_seconds", &type_ubigint_nn}
 #define BEHIND_NODE_ID \
-    {"pid", &type_ubigint_nn, "Of the database then"}, \
+    {"pid", &type_ubigint_nn, "The process id of the database then"}, \
     {"program", &type_text_nn}, \
     {"jemalloc_version", &type_name_nn}, \
     {"sample_rate", &type_ubigint_nn, "Mean bytes between two samples; " \
@@ -324,8 +324,8 @@ produce_snapshots(const struct catalog_scope *scope, struct rowset *out)
     {"rss_file", &type_ubigint, NULL}, \
     {"cgroup_current", &type_ubigint, NULL}, \
     {"cgroup_limit", &type_ubigint, "NULL: none"}, \
-    {"allocator_taken", &type_time, "When jemalloc's figures were, UTC"}, \
-    {"rss_taken", &type_time, "When rss and rss_file were, UTC"}, \
+    {"allocator_taken", &type_time, "When jemalloc's figures were taken, UTC"}, \
+    {"rss_taken", &type_time, "When rss and rss_file were taken, UTC"}, \
     {"kind", &type_name_nn, "heap; cpu: a profile of the processor's time; " \
      "wall: of the clock's"}
 /* clang-format on */

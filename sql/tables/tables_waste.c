@@ -102,14 +102,14 @@ static const struct catalog_column waste[] = {
      "Objects in use of the class that the function allocated; NULL: of no "
      "function"},
     {"asked_bytes", &type_ubigint,
-     "Bytes of live_bytes that the program asked for; NULL: only a recorder "
-     "knows"},
+     "Bytes of live_bytes that the program asked for; NULL: no recorder "
+     "sampled it"},
     {"waste_bytes", &type_bigint_nn,
      "Held and used by nobody: the class's free regions by the share of its "
      "regions in use"},
     {"error_bytes", &type_ubigint_nn,
-     "By how much that may be wrong: the standard error of sampling, and for "
-     "spread what the means leave open"},
+     "By how much that may be wrong: the standard error of sampling and, where "
+     "method is spread, how far another spread could differ"},
     {"utilization", &type_double,
      "Share of the class's regions in use, as in malloc_bins; NULL without "
      "slabs"},

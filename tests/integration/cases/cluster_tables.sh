@@ -235,7 +235,7 @@ check
 wait_for 60 picture_says_so || fault "the picture: $(head "$work/got")"
 contains "no node that was asked" "node 10002: submit failed" \
     "$(at 10001 "SELECT * FROM heapwire.cluster_memory WHERE node_id = 10002")"
-contains "no node of that id" "node 7: node not found" \
+contains "no node of that id" "there is no node 7" \
     "$(at 10001 "SELECT dot('cluster@7')")"
 kill -CONT "$fourth"
 wait_for 60 sh -c "mariadb --no-defaults --skip-ssl -S '$work/10001/mysql.sock' \

@@ -183,7 +183,7 @@ def look_at_nodes(node):
     for node_of in ("10001", "all", "all&snapshot=before", "all&base=before",
                     "10001&snapshot=before"):
         same(node_of, b"\x1f\x8b", asks(heap + node_of, 200).body[:2])
-    gone = "node 10002: node not found\n"
+    gone = "there is no node 10002\n"
     for path in (heap + "10002", heap + "10002&snapshot=before",
                  "/pprof/cmdline?node=10002", "/readyz?node=10002",
                  "/snapshots?node=10002"):

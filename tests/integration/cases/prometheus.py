@@ -384,7 +384,7 @@ def check_the_texts(nodes):
         assert f"\nheapwire_database_up{label} 1\n" in text, text
         run("promtool", "check", "metrics", input=text + "\n")
     text, _, status = get("/metrics?node=10009", grafana)
-    assert status == "404" and "node 10009: node not found" in text, text
+    assert status == "404" and "there is no node 10009" in text, text
     assert get("/metrics?node=x", grafana)[2] == "400"
     text, _, status = get("/debug/pprof/heap?node=10002&snapshot=nothing",
                           grafana)

@@ -137,8 +137,8 @@ static const struct {
       .profiled_ms = 5000,
       .hello = {.active = 1, .active_since_ms = 1000}},
      "active, nothing sampled yet",
-     "active until: it is switched off; enable_prof(seconds) leaves it on "
-     "without end\n",
+     "active until: it is switched off; enable_prof(seconds) does not shorten "
+     "that\n",
      NULL},
     {{.state = NODE_CONNECTED,
       .profiled = true,

@@ -170,9 +170,9 @@ static const struct {
     const char *condition, *answer;
 } unanswered[] = {
     {"node_id = 10003", "3024/HY000 node 10003: timeout after 5s"},
-    {"node_id = 1", "1032/HY000 node 1: node not found"},
+    {"node_id = 1", "1032/HY000 there is no node 1"},
     {"node_id IN (1, 10003)",
-     "1032/HY000 none of 2 nodes answered; node 1: node not found"},
+     "1032/HY000 none of 2 nodes has an answer; there is no node 1"},
 };
 
 START_TEST(no_answer_at_all_is_an_error)

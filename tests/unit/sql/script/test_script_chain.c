@@ -311,10 +311,11 @@ END_TEST
 
 START_TEST(numbers_have_bounds)
 {
-    expect_failure(HEAP "enable_prof(0)", "column 36: enable_prof takes a whole"
+    expect_failure(HEAP "enable_prof(0)", "column 36: seconds takes a whole"
                                           " number from 1 to 31622400");
     expect_failure(HEAP "enable_prof(1.5)", "a whole number");
-    expect_failure(HEAP "reset(31)", "a whole number from 0 to 30");
+    expect_failure(HEAP "reset(31)",
+                   "lg_sample takes a whole number from 0 to 30");
     expect_failure(HEAP "reset(-1)", "a whole number from 0 to 30");
     expect_failure("Profile.of(\"heap_1\").top(0)", "a whole number from 1");
     ck_assert_uint_eq(scripted.submitted, 0);
