@@ -143,7 +143,7 @@ def test_no_users_no_tcp():
         node.write(())
         where = node.tcp
         node.signal(signal.SIGHUP)
-        wait_for(lambda: "again: 0 users" in node.log())
+        wait_for(lambda: "again: users: 0," in node.log())
         assert not logs_in(where, b"ann", b"secret")
         assert logs_in(node.socket)
 
@@ -159,7 +159,7 @@ def test_a_bad_reload_changes_nothing():
         assert logs_in(node.tcp, b"ann", b"secret")
         node.write((("bob", b"x", "status"),))
         node.signal(signal.SIGHUP)
-        wait_for(lambda: "again: 1 users" in node.log())
+        wait_for(lambda: "again: users: 1," in node.log())
         assert logs_in(node.tcp, b"bob", b"x")
         assert not logs_in(node.tcp, b"ann", b"secret")
 
