@@ -505,12 +505,12 @@ def test_require_tls(_):
         node.settings = node.settings.replace("yes", "no")
         node.write(USERS)
         node.signal(signal.SIGHUP)
-        wait_for(lambda: "TLS offered" in node.log())
+        wait_for(lambda: "TLS: offered" in node.log())
         with Wire(node.tcp).login(*ANN) as open_before:
             node.settings = node.settings.replace("= no", "= yes")
             node.write(USERS)
             node.signal(signal.SIGHUP)
-            wait_for(lambda: "TLS required" in node.log())
+            wait_for(lambda: "TLS: required" in node.log())
             refused(3159, "HY000", Wire(node.tcp).login, *ANN)
             open_before.ping()
             open_before.command(0x11, b"ann\0\0\0")
@@ -546,7 +546,7 @@ def test_addresses_that_others_reach(_):
             node.settings += "require_tls = no\n"
             node.write(USERS)
             node.signal(signal.SIGHUP)
-            wait_for(lambda: node.log().count("TLS required") == 2)
+            wait_for(lambda: node.log().count("TLS: required") == 2)
             with Wire(node.socket).login() as w:
                 w.ping()
     with Node(listen="127.0.0.2:0", users=USERS) as node:
