@@ -454,7 +454,7 @@ begin_task(struct peer_fanout *f)
 
     f->begun++;
     if (!peer) {
-        error_set(&error, ER_KEY_NOT_FOUND, "node not found");
+        error_set(&error, ER_KEY_NOT_FOUND, PEER_NOT_FOUND);
         end_task(task, &error);
         return;
     }

@@ -10,7 +10,6 @@
 #include "setting.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent_protocol.h"
@@ -466,10 +465,11 @@ setting_default(enum config_key key, char *out, size_t size)
     text[strcspn(text, "\n")] = '\0';
     snprintf(out, size, "%s", text + strcspn(text, "=") + (*text != '\0'));
     if (s->form == SETTING_BYTES) {
-        uint64_t bytes = strtoull(out, NULL, 10);
         static const char units[][2] = {"", "K", "M", "G"};
         size_t unit = 0;
+        uint64_t bytes;
 
+        memcpy(&bytes, (const char *)&config + s->field, sizeof(bytes));
         for (; unit < 3 && bytes > 0 && bytes % 1024 == 0; unit++)
             bytes /= 1024;
         snprintf(out, size, "%" PRIu64 "%s", bytes, units[unit]);

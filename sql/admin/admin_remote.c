@@ -155,7 +155,7 @@ end_remote_answer(struct remote_cursor *c, const struct peer_end *end,
         error_set(err, ER_UNKNOWN,
                   "the answer of node %" PRIu64 " is longer than %d MB",
                   c->task.ids[0], SCRIPT_OUTPUT_MAX >> 20);
-    else if (strcmp(end->error.text, "node not found") == 0)
+    else if (strcmp(end->error.text, PEER_NOT_FOUND) == 0)
         error_set(err, end->error.code,
                   "node not found: %" PRIu64
                   "; SELECT id, address FROM heapwire.nodes lists the nodes",

@@ -68,7 +68,7 @@ set_node_failure(const struct cluster_ask *ask, size_t i, struct error *out)
 {
     const struct cluster_failure *failure = &ask->failures[i];
 
-    if (strcmp(failure->text, "node not found") == 0)
+    if (strcmp(failure->text, PEER_NOT_FOUND) == 0)
         error_set(out, failure->code, "there is no node %" PRIu64, ask->ids[i]);
     else
         error_set(out, failure->code, "node %" PRIu64 ": %s", ask->ids[i],
@@ -81,13 +81,14 @@ fail_all(const struct cluster_ask *ask, struct error *err)
 {
     struct error first;
 
-    if (ask->id_count == 0)
+    if (ask->id_count == 0) {
         error_set(err, ER_UNKNOWN, "the cluster has no nodes to ask");
-    else
-        set_node_failure(ask, 0, &first);
+        return -1;
+    }
+    set_node_failure(ask, 0, &first);
     if (ask->id_count == 1)
         *err = first;
-    else if (ask->id_count > 1)
+    else
         error_set(err, first.code, "none of %zu nodes has an answer; %s",
                   ask->id_count, first.text);
     return -1;

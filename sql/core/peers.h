@@ -106,6 +106,10 @@ enum peer_event {
 
 struct peer_fanout;
 
+/* The error's text of an id that no node has; callers put the id into theirs.
+ * The code alone does not say it: nodes answer with ER_KEY_NOT_FOUND, too. */
+#define PEER_NOT_FOUND "node not found"
+
 struct sql_peers {
     void *arg;
     /* Lists all nodes, this one included, ascending by id.  Copies at most
