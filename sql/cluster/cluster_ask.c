@@ -332,7 +332,7 @@ cluster_begin(struct handle *handle, struct cluster_ask *ask,
     memset(key, 0, sizeof(*key));
     if (rc != 0)
         return mark_handle_failed(handle);
-    ask->cancelled = handle->cancelled;
+    ask->cancelled = handle->memory.cancelled;
     ask->arena = arena_new(ARENA_MAX);
     if (!ask->arena || list_nodes(ask, scope->session, ids, id_count) != 0 ||
         ask->ops->start(ask) != 0) {

@@ -420,8 +420,7 @@ handle_acquire(const struct catalog_scope *scope, struct await *await,
     handle->scope = *scope;
     handle->memory.owner = scope->session->who.user;
     handle->await = await;
-    handle->cancelled = handle->memory.cancelled =
-        await ? &await->cancelled : NULL;
+    handle->memory.cancelled = await ? &await->cancelled : NULL;
     /* FOUND_ROWS() in this SELECT is that of the statement before. */
     handle->found_rows = scope->session->found_rows;
     handle->now_ms = clock_wall_ms();
@@ -456,7 +455,6 @@ handle_release(struct handle *handle, sqlite3_stmt *statement)
     slots_fini(&handle->slots);
     memset(&handle->scope, 0, sizeof(handle->scope));
     handle->session = NULL;
-    handle->cancelled = NULL;
     handle->await = NULL;
     handle->fetch = NULL;
     handle->failed = false;

@@ -108,9 +108,9 @@ diff_pools(struct handle *handle, struct select_source *source,
 
     if (profile_root(now, options, &roots[0], &handle->failure) == 0 &&
         profile_root(base, options, &roots[1], &handle->failure) == 0)
-        source->by_pool = diff_make_until(roots[0] ? roots[0] : now,
-                                          roots[1] ? roots[1] : base,
-                                          handle->cancelled, &handle->failure);
+        source->by_pool = diff_make_until(
+            roots[0] ? roots[0] : now, roots[1] ? roots[1] : base,
+            handle->memory.cancelled, &handle->failure);
     profile_free(roots[0]);
     profile_free(roots[1]);
     handle->failed |= !source->by_pool;

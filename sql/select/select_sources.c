@@ -11,7 +11,6 @@
  */
 #include "select_sources.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -354,8 +353,9 @@ compute_snapshot_difference(struct handle *handle, struct select_source *source)
     }
     if (handle_compute(handle))
         return SQLITE_INTERRUPT;
-    source->difference = diff_make_until(now->profile, base->profile,
-                                         handle->cancelled, &handle->failure);
+    source->difference =
+        diff_make_until(now->profile, base->profile, handle->memory.cancelled,
+                        &handle->failure);
     if (!source->difference)
         return SQLITE_ERROR;
     attach_loaded_snapshot(handle->fetch->sources, source,
@@ -431,7 +431,7 @@ select_source_options(const struct handle *handle, char *wrappers)
     if (handle->fetch->views->cache)
         view_cache_get_wrappers(handle->fetch->views->cache, wrappers);
     options.wrappers = wrappers;
-    options.cancelled = handle->cancelled;
+    options.cancelled = handle->memory.cancelled;
     return options;
 }
 
@@ -585,7 +585,7 @@ select_source_next(struct handle *handle, size_t *at, const char *base,
                                   : is_full_snapshot_name(source) &&
                                         source->observed == observed;
 
-        if (handle->cancelled && atomic_load(handle->cancelled))
+        if (handle_is_cancelled(handle))
             return SQLITE_INTERRUPT;
         if (!listed)
             continue;

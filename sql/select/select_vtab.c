@@ -278,7 +278,7 @@ produce_table_rows(struct handle *handle, size_t index)
     /* Once, even if the table is joined with itself. */
     if (!table_set_has(&handle->produced, index)) {
         rowset_init(rows, table->column_count);
-        handle->scope.cancelled = handle->cancelled;
+        handle->scope.cancelled = handle->memory.cancelled;
         handle->scope.await = handle->fetch ? handle->fetch->await : NULL;
         table->produce(&handle->scope, rows);
         table_set_add(&handle->produced, index);

@@ -229,8 +229,7 @@ enum {
 bool
 handle_is_cancelled(const struct handle *handle)
 {
-    return handle->cancelled &&
-           atomic_load_explicit(handle->cancelled, memory_order_relaxed);
+    return is_statement_cancelled(&handle->memory);
 }
 
 bool

@@ -45,7 +45,7 @@ struct select_memory {
     bool refused;  /* by all that clients share */
     struct memory_reservation reserved;
     const char *owner;            /* who shares it */
-    const atomic_bool *cancelled; /* while it is prepared */
+    const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
 };
 
 /* Call it once, before any other use of SQLite. */
@@ -137,7 +137,6 @@ struct handle {
     struct sql_session *session; /* of scope, for warnings and @x := y */
     uint64_t found_rows;         /* the session's, before this statement */
     int64_t now_ms; /* wall clock: NOW() does not change within a statement */
-    const atomic_bool *cancelled;   /* NULL: it cannot be cancelled */
     struct await *await;            /* NULL: it cannot wait, or be cancelled */
     struct table_set readable;      /* the tables it may read */
     struct table_set needs_node;    /* of which it reads a column that has
